@@ -1,0 +1,1 @@
+//! Arithmetic modulo the Goldilocks prime.

@@ -1,0 +1,18 @@
+//! Arithmetic kernels of Ciphermill: modular arithmetic and transforms of negacyclic polynomials.
+//!
+//! Every algorithm has one plain definition in a `reference` module. The fast paths ([`isa::Isa`]) are chosen at run
+//! time and are checked against it.
+//!
+//! The **kernel seam** consists of the object-safe traits [`NttEngine`](ntt::NttEngine) and
+//! [`FftEngine`](fft::FftEngine): an accelerator implements them, a scheme calls them. A forward transform reads its
+//! input from a [`CoefficientSource`], so that a scheme can decompose or rotate while the transform loads; a spectrum is
+//! opaque, its order is private to the strategy that made it, and it is never serialised.
+
+pub mod fft;
+pub mod goldilocks;
+pub mod isa;
+pub mod ntt;
+mod source;
+
+pub use isa::Isa;
+pub use source::CoefficientSource;
