@@ -1,0 +1,165 @@
+//! The header, and whole objects in memory.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::{Decoder, WireError};
+
+/// The first four bytes of every object.
+pub const MAGIC: [u8; 4] = *b"CMIL";
+/// The version of the envelope that this build writes and reads.
+pub const ENVELOPE_VERSION: u16 = 1;
+/// Bytes of a header.
+pub const HEADER_LEN: usize = 24;
+/// Bytes that the envelope adds to a body: the header and the trailer.
+pub const OVERHEAD: usize = HEADER_LEN + TRAILER_LEN;
+
+pub(crate) const TRAILER_LEN: usize = 4;
+/// Bytes of the header that its checksum covers.
+const CHECKED_LEN: usize = 20;
+
+/// What an object is. Ranges are allocated in [`kind`].
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub struct Kind(pub u16);
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#06x}", self.0)
+    }
+}
+
+/// The registry of kinds: each crate owns one range and names the kinds within it. A number, once released, keeps its
+/// meaning for ever; kind 0 and the ranges not listed are unallocated.
+pub mod kind {
+    use std::ops::RangeInclusive;
+
+    /// Programs and test vectors (`ciphermill-program`).
+    pub const PROGRAM: RangeInclusive<u16> = 0x0100..=0x01ff;
+    /// TFHE keys, ciphertexts and parameter sets (`ciphermill-tfhe`).
+    pub const TFHE: RangeInclusive<u16> = 0x0200..=0x02ff;
+    /// BFV keys, ciphertexts and parameter sets (`ciphermill-bfv`).
+    pub const BFV: RangeInclusive<u16> = 0x0300..=0x03ff;
+    /// Paillier keys and ciphertexts (`ciphermill-paillier`).
+    pub const PAILLIER: RangeInclusive<u16> = 0x0400..=0x04ff;
+    /// The device's own records (`ciphermill-device`).
+    pub const DEVICE: RangeInclusive<u16> = 0x0500..=0x05ff;
+}
+
+/// The header of an object.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+pub struct Header {
+    /// What the object is.
+    pub kind: Kind,
+    /// Version of the body's layout.
+    pub version: u16,
+    /// Bytes of the body.
+    pub body_len: u64,
+}
+
+impl Header {
+    /// The header's bytes.
+    pub fn encode(&self) -> [u8; HEADER_LEN] {
+        let mut out = [0; HEADER_LEN];
+        out[0..4].copy_from_slice(&MAGIC);
+        out[4..6].copy_from_slice(&ENVELOPE_VERSION.to_le_bytes());
+        out[6..8].copy_from_slice(&self.kind.0.to_le_bytes());
+        out[8..10].copy_from_slice(&self.version.to_le_bytes());
+        out[12..20].copy_from_slice(&self.body_len.to_le_bytes());
+        let crc = crc32c::crc32c(&out[..CHECKED_LEN]);
+        out[20..24].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads the header at the start of `bytes`; what follows it is not looked at.
+    ///
+    /// # Errors
+    /// If `bytes` has fewer than [`HEADER_LEN`] bytes, or the magic, the envelope version, the checksum or the reserved
+    /// field is wrong. The kind, the version and the length are for the caller to judge, see [`Header::expect`].
+    pub fn decode(bytes: &[u8]) -> Result<Header, WireError> {
+        let mut fields = Decoder::new(bytes);
+        if bytes.len() < HEADER_LEN {
+            return Err(WireError::Truncated { needed: HEADER_LEN as u64, available: bytes.len() as u64 });
+        }
+        let magic = fields.array()?;
+        if magic != MAGIC {
+            return Err(WireError::BadMagic { given: magic });
+        }
+        // Before the checksum: another envelope version may keep its checksum elsewhere.
+        let envelope = fields.u16()?;
+        if envelope != ENVELOPE_VERSION {
+            return Err(WireError::UnknownEnvelopeVersion { given: envelope, supported: ENVELOPE_VERSION });
+        }
+        let (kind, version, reserved, body_len) = (Kind(fields.u16()?), fields.u16()?, fields.u16()?, fields.u64()?);
+        let (stored, computed) = (fields.u32()?, crc32c::crc32c(&bytes[..CHECKED_LEN]));
+        if stored != computed {
+            return Err(WireError::HeaderChecksum { stored, computed });
+        }
+        if reserved != 0 {
+            return Err(WireError::Reserved { given: reserved });
+        }
+        Ok(Header { kind, version, body_len })
+    }
+
+    /// Checks the header against what the caller is ready to read: the kind, the body versions, and the largest body
+    /// length in bytes.
+    ///
+    /// # Errors
+    /// [`WireError::WrongKind`], [`WireError::UnsupportedVersion`] or [`WireError::TooLarge`].
+    pub fn expect(&self, kind: Kind, versions: &RangeInclusive<u16>, limit: u64) -> Result<(), WireError> {
+        if self.kind != kind {
+            return Err(WireError::WrongKind { given: self.kind.0, expected: kind.0 });
+        }
+        if !versions.contains(&self.version) {
+            let (min, max) = (*versions.start(), *versions.end());
+            return Err(WireError::UnsupportedVersion { given: self.version, min, max });
+        }
+        if self.body_len > limit {
+            return Err(WireError::TooLarge { given: self.body_len, limit });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an object whose body has `body_len` bytes; `u64::MAX` if that does not fit.
+pub const fn sealed_len(body_len: u64) -> u64 {
+    body_len.saturating_add(OVERHEAD as u64)
+}
+
+/// Puts `body` into its envelope.
+pub fn seal(kind: Kind, version: u16, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + OVERHEAD);
+    out.extend_from_slice(&Header { kind, version, body_len: body.len() as u64 }.encode());
+    out.extend_from_slice(body);
+    out.extend_from_slice(&crc32c::crc32c(body).to_le_bytes());
+    out
+}
+
+/// Opens an object that fills all of `bytes`: its body version, and a decoder over its body.
+///
+/// `versions` are the body versions that the caller reads, `limit` the largest body length in bytes that it accepts.
+///
+/// # Errors
+/// If the header is damaged or not as expected, `bytes` is shorter or longer than the object, or the body's checksum is
+/// wrong.
+pub fn open(
+    bytes: &[u8],
+    kind: Kind,
+    versions: RangeInclusive<u16>,
+    limit: u64,
+) -> Result<(u16, Decoder<'_>), WireError> {
+    let header = Header::decode(bytes)?;
+    header.expect(kind, &versions, limit)?;
+    let (needed, available) = (sealed_len(header.body_len), bytes.len() as u64);
+    if available < needed {
+        return Err(WireError::Truncated { needed, available });
+    }
+    if available > needed {
+        return Err(WireError::TrailingBytes { given: available - needed });
+    }
+    let (body, trailer) = bytes[HEADER_LEN..].split_at(bytes.len() - OVERHEAD);
+    let (stored, computed) = (Decoder::new(trailer).u32()?, crc32c::crc32c(body));
+    if stored != computed {
+        return Err(WireError::BodyChecksum { stored, computed });
+    }
+    Ok((header.version, Decoder::new(body)))
+}
