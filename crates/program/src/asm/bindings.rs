@@ -1,0 +1,132 @@
+//! Names for registers, given from outside the text.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::id::{ParseVrIdError, VrId};
+
+/// One `name=type:key:data`, the value of a `--bind` flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    name: String,
+    register: VrId,
+}
+
+/// Why a binding is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BindingError {
+    /// No `=`.
+    #[error("`{text}` is not a binding; write name=type:key:data, as in r2=3:0:2")]
+    Form {
+        /// What was given.
+        text: String,
+    },
+    /// The name could not stand in a program.
+    #[error("`{name}` is not a register name; a name is a letter or `_`, then letters, digits and `_`")]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// The register does not parse.
+    #[error("the register of `{name}`: {source}")]
+    Register {
+        /// The name it was to have.
+        name: String,
+        /// What is wrong.
+        source: ParseVrIdError,
+    },
+    /// The name is bound to two registers.
+    #[error("`{name}` is bound to {first} and to {second}; bind it once")]
+    Twice {
+        /// The name.
+        name: String,
+        /// The register of the first binding.
+        first: VrId,
+        /// The register of the second.
+        second: VrId,
+    },
+}
+
+impl Binding {
+    /// Gives `register` a name.
+    ///
+    /// # Errors
+    /// If a program could not spell the name.
+    pub fn new(name: &str, register: VrId) -> Result<Self, BindingError> {
+        if is_name(name) {
+            Ok(Self { name: name.to_owned(), register })
+        } else {
+            Err(BindingError::Name { name: name.to_owned() })
+        }
+    }
+}
+
+impl FromStr for Binding {
+    type Err = BindingError;
+
+    fn from_str(text: &str) -> Result<Self, BindingError> {
+        let (name, register) = text.split_once('=').ok_or_else(|| BindingError::Form { text: text.to_owned() })?;
+        let register = register.parse().map_err(|source| BindingError::Register { name: name.to_owned(), source })?;
+        Self::new(name, register)
+    }
+}
+
+/// The registers that names stand for. Names are case-sensitive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bindings {
+    registers: BTreeMap<String, VrId>,
+}
+
+impl Bindings {
+    /// No names.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gathers bindings, as from the `--bind` flags of a command line.
+    ///
+    /// # Errors
+    /// If a name is bound to two registers; saying the same twice is no error.
+    pub fn collect(bindings: impl IntoIterator<Item = Binding>) -> Result<Self, BindingError> {
+        let mut all = Self::new();
+        for binding in bindings {
+            all.insert(binding)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds one binding.
+    ///
+    /// # Errors
+    /// If the name is bound to another register already.
+    pub fn insert(&mut self, Binding { name, register }: Binding) -> Result<(), BindingError> {
+        match self.registers.get(&name) {
+            Some(&first) if first != register => Err(BindingError::Twice { name, first, second: register }),
+            _ => {
+                self.registers.insert(name, register);
+                Ok(())
+            }
+        }
+    }
+
+    /// The register of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<VrId> {
+        self.registers.get(name).copied()
+    }
+
+    /// All names with their registers, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, VrId)> {
+        self.registers.iter().map(|(name, &register)| (name.as_str(), register))
+    }
+}
+
+/// Whether `text` can name a register in a program.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
