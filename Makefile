@@ -1,0 +1,48 @@
+# The entry points of the project; `make help` lists them. Scripts do the work, so that each can be read alone.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+BINARY = $(or $(CARGO_TARGET_DIR),target)/release/ciphermill
+
+# make demo DEMO_ARGS=…      arguments for `ciphermill demo`
+DEMO_ARGS ?=
+# make test ISA_PASSES=…     instruction-set paths under which all tests run once more: portable avx2 avx512
+export ISA_PASSES ?=
+# make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only
+export FUZZ_SECONDS ?= 60
+export FUZZ_TARGETS ?=
+# make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
+export FRESH_COMMANDS ?= make demo; make test
+
+.PHONY: help demo test evidence fuzz fresh setup fmt clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
+	@scripts/setup.sh build
+	cargo build --release --locked -p ciphermill
+	$(BINARY) demo $(DEMO_ARGS)
+
+test: ## everything that must hold: format, lints, licences, tests, documentation
+	@scripts/test.sh
+
+evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
+	@scripts/evidence.sh $(AREA)
+
+fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
+	@scripts/fuzz.sh
+
+fresh: ## prove the README in a bare Debian 12, as root and as a plain user (needs root)
+	@scripts/fresh.sh
+
+setup: ## install what `make test` needs
+	@scripts/setup.sh test
+
+fmt: ## format the sources
+	cargo fmt --all
+
+clean: ## remove what was built and the installed tools
+	cargo clean
+	rm -rf .tools

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# `make evidence AREA=…`: runs an area's full counts and writes evidence/<area>.json, to be committed.
+#
+# An area is a cargo example named evidence-<area> in any crate of the workspace. It is built for release, writes one JSON
+# object (counts, figures) to the file named by CIPHERMILL_EVIDENCE, and exits 0 only if all it checked held. The head
+# of the record (command, commit, machine) is the same for all areas and is written here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+area=${1:-}
+known=$(cargo metadata --locked --no-deps --format-version 1 | tr , '\n' |
+    sed -n 's/.*"name":"evidence-\([a-z0-9-]*\)".*/\1/p' | sort -u)
+if [ -z "$area" ] || ! grep -qxF -- "$area" <<<"$known"; then
+    # shellcheck disable=SC2086 # one argument per area
+    {
+        [ -z "$area" ] || echo "Unknown area: $area"
+        echo "usage: make evidence AREA=<area>; the areas are:"
+        printf '    %s\n' ${known:-"(none yet)"}
+    } >&2
+    exit 2
+fi
+
+text() { # text VALUE: as a JSON string
+    printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g')"
+}
+
+scripts/setup.sh build
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+[ -z "$(git status --porcelain 2>/dev/null)" ] || commit="$commit with uncommitted changes"
+
+SECONDS=0
+started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+CIPHERMILL_EVIDENCE="$work/results.json" cargo run --release --locked --example "evidence-$area"
+{
+    printf '{"schema": "ciphermill-evidence/1", "area": %s, "command": %s, ' "$(text "$area")" "$(text "make evidence AREA=$area")"
+    printf '"commit": %s, "started": "%s", "wall_s": %d, ' "$(text "$commit")" "$started" "$SECONDS"
+    printf '"isa": %s, ' "$(text "${CIPHERMILL_ISA:-best}")"
+    printf '"machine": {"cpu": %s, ' "$(text "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)")"
+    printf '"cores": %d, "memory_mib": %d, ' "$(nproc)" "$(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)"
+    printf '"kernel": %s, "rustc": %s}, "results": ' "$(text "$(uname -sr)")" "$(text "$(rustc --version)")"
+    cat "$work/results.json"
+    echo '}'
+} >"$work/record.json"
+mkdir -p evidence
+python3 -m json.tool "$work/record.json" "$work/pretty.json"
+mv "$work/pretty.json" "evidence/$area.json"
+echo "Written: evidence/$area.json"

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# `make fresh`: proves the README. In a bare Debian 12 root that holds make, python3, CA certificates and this machine's Rust
+# toolchain, it runs FRESH_COMMANDS (separated by semicolons) on an export of HEAD: first as root, then as a
+# plain user on an export of its own. A C compiler is left out on purpose: installing it is the commands' own work as root, and
+# the plain user finds it afterwards.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+commands=${FRESH_COMMANDS:-make demo; make test}
+[ "$(id -u)" -eq 0 ] || { echo "make fresh needs root: it makes a Debian root and enters it." >&2; exit 2; }
+if ! command -v mmdebstrap >/dev/null; then
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null
+fi
+
+root=$(mktemp -d "${TMPDIR:-/tmp}/ciphermill-fresh.XXXXXX")
+# Mounts live in the namespace of `inside` alone, so that nothing but plain files is left to remove.
+trap 'rm -rf --one-file-system "$root"' EXIT
+echo "== a bare Debian 12 in $root"
+mmdebstrap --quiet --variant=minbase --include=make,python3,ca-certificates bookworm "$root"
+
+# What this machine needs to reach the registries is needed inside too: its certificates and cargo's configuration.
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+mkdir "$root/opt/rust"
+chroot "$root" useradd --create-home builder
+for home in root home/builder; do
+    mkdir -p "$root/$home/.cargo" "$root/$home/ciphermill"
+    for config in "${CARGO_HOME:-$HOME/.cargo}"/config*; do
+        if [ -f "$config" ]; then cp "$config" "$root/$home/.cargo/"; fi
+    done
+    git archive HEAD | tar -x -C "$root/$home/ciphermill"
+done
+chroot "$root" chown -R builder:builder /home/builder
+
+mapfile -t passed < <(env | grep -E '^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|CARGO_(HTTP|NET|REGISTR)[A-Z_]*)=' || true)
+
+inside() { # inside USER HOME COMMAND
+    local toolchain
+    toolchain=$(rustc --print sysroot)
+    # shellcheck disable=SC2016 # the inner shell expands these
+    unshare --mount --pid --fork --kill-child bash -euc '
+        root=$1 toolchain=$2 user=$3; shift 3
+        mount --rbind /dev "$root/dev"
+        mount -t proc proc "$root/proc"
+        mount --bind -o ro "$toolchain" "$root/opt/rust"
+        exec chroot --userspec="$user:$user" "$root" env -i "$@"
+    ' inside "$root" "$toolchain" "$1" "HOME=$2" "USER=$1" LANG=C.UTF-8 \
+        PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${passed[@]}" \
+        bash -c "cd ~/ciphermill && $3"
+}
+
+summary=()
+run_all() { # run_all USER HOME
+    local command start list
+    IFS=';' read -ra list <<<"$commands"
+    for command in "${list[@]}"; do
+        command=${command#"${command%%[![:space:]]*}"}
+        printf '\n== %s: %s\n' "$1" "$command"
+        start=$SECONDS
+        inside "$1" "$2" "$command" </dev/null || { echo "FAILED as $1: $command" >&2; exit 1; }
+        summary+=("$(printf '%4d s  %-8s %s' $((SECONDS - start)) "$1" "$command")")
+    done
+}
+run_all root /root
+run_all builder /home/builder
+
+printf '\n== fresh: all passed on an export of %s\n' "$(git rev-parse --short HEAD)"
+printf '%s\n' "${summary[@]}"

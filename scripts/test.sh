@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# `make test`: installs what is missing, runs every check, tells at the end what each took. A failing check does not hide
+# the ones after it. ISA_PASSES="portable avx2" runs the tests once more with each of these paths forced; the tests walk
+# through all paths by themselves, so that such a pass only adds the code that asks for the current one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh test
+SECONDS=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+summary=() failed=0
+
+check() { # check NAME COMMAND…
+    local name=$1 start=$SECONDS result=ok
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" || { result=FAILED failed=1; }
+    summary+=("$(printf '%-7s %4d s  %s' "$result" $((SECONDS - start)) "$name")")
+}
+
+tests() { # run them, keep the output for the count
+    # shellcheck disable=SC2317 # called through `check`
+    cargo test --locked --workspace 2>&1 | tee -a "$log"
+}
+
+check "format" cargo fmt --all --check
+check "links between documents" scripts/links.sh
+if command -v shellcheck >/dev/null; then
+    check "shell scripts" shellcheck scripts/*.sh .ci/run
+else
+    summary+=("skipped         shell scripts: shellcheck is not installed")
+fi
+check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
+check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
+if [ -f fuzz/Cargo.toml ]; then
+    check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
+fi
+check "tests" tests
+for isa in ${ISA_PASSES:-}; do
+    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" cargo test --locked --workspace --tests
+done
+check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+printf '\n== summary\n'
+printf '%s\n' "${summary[@]}"
+awk '/^test result:/ { passed += $4; failed += $6 } END { printf "tests: %d passed, %d failed\n", passed, failed }' "$log"
+printf 'make test: %s in %d min %02d s\n' "$([ $failed = 0 ] && echo passed || echo FAILED)" $((SECONDS / 60)) $((SECONDS % 60))
+exit $failed
