@@ -21,7 +21,7 @@ check() { # check NAME COMMAND…
 
 tests() { # run them, keep the output for the count
     # shellcheck disable=SC2317 # called through `check`
-    cargo test --locked --workspace 2>&1 | tee -a "$log"
+    cargo test --locked --workspace --no-fail-fast 2>&1 | tee -a "$log"
 }
 
 check "format" cargo fmt --all --check
@@ -38,7 +38,7 @@ if [ -f fuzz/Cargo.toml ]; then
 fi
 check "tests" tests
 for isa in ${ISA_PASSES:-}; do
-    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" cargo test --locked --workspace --tests
+    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" cargo test --locked --workspace --no-fail-fast --tests
 done
 check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
