@@ -5,9 +5,21 @@
 //! no device:
 //!
 //! - [`VrId`] names a virtual register, [`Metadata`] is the block that travels beside an object;
-//! - [`Program`] has a binary form ([`Program::encode`],
-//!   [`Program::decode`]), drawn in `docs/program.md`;
+//! - [`Program`] has a text form ([`assemble`], [`disassemble`]) and a binary form ([`Program::encode`],
+//!   [`Program::decode`]), both drawn in `docs/program.md`;
 //! - [`verify`] decides, before anything runs, whether a program may run in an [`Environment`] within [`Limits`].
+//!
+//! ```
+//! use ciphermill_program::{Bindings, Program, assemble};
+//!
+//! // (x + y)² / 4 − (x − y)² / 4 = xy: the paper's Table 5, with x in 3:0:2 and y in 4:0:3.
+//! let source = "mov r1, r2\nhomadd r1, r3\nbootstrap tv, r1\nhomsub r2, r3\nbootstrap tv, r2\nhomsub r1, r2\nreturn r1";
+//! let bindings = Bindings::collect(["r2=3:0:2".parse()?, "r3=4:0:3".parse()?])?;
+//! let assembly = assemble(source, &bindings)?;
+//! assert_eq!(assembly.program.instructions().len(), 7);
+//! assert_eq!(Program::decode(&assembly.program.encode())?, assembly.program);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod asm;
 mod codec;
@@ -16,7 +28,9 @@ mod instruction;
 mod meta;
 mod verify;
 
-pub use asm::{Binding, BindingError, Bindings, LineMap};
+pub use asm::{
+    AsmError, AsmProblem, Assembly, Binding, BindingError, Bindings, LineMap, assemble, disassemble, disassemble_named,
+};
 pub use codec::DecodeError;
 pub use id::{DataId, KeyId, ParseVrIdError, TypeClass, TypeCode, VrId};
 pub use instruction::{Instruction, MAX_INSTRUCTIONS, Opcode, Program, ProgramLengthError};

@@ -1,7 +1,58 @@
-//! The assembler.
+//! The assembler and the disassembler; `docs/program.md` is the language's reference.
 
 mod bindings;
+mod disasm;
+mod error;
 mod line_map;
+mod parse;
+mod resolve;
 
 pub use bindings::{Binding, BindingError, Bindings};
+pub use disasm::{disassemble, disassemble_named};
+pub use error::{AsmError, AsmProblem};
 pub use line_map::LineMap;
+
+use crate::id::VrId;
+use crate::instruction::Program;
+
+/// An assembled program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembly {
+    /// The program.
+    pub program: Program,
+    /// The source line of every instruction.
+    pub lines: LineMap,
+    /// Every name that the program uses and the register it stands for, by name. Names that the assembler placed itself
+    /// have a [temporary](crate::DataId::is_temporary) data id; `tv` may stand for its default.
+    pub names: Vec<(String, VrId)>,
+}
+
+/// Translates a text.
+///
+/// A name stands for the register that `bindings` gives it, or else a `.bind` line of the text. Of the names left, `tv` is
+/// test vector 0 of the program's key, and one that is written (by `mov` or `pop`) before it is read becomes a temporary:
+/// a TLWE-CoR register of the program's key with a data id from [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
+/// The program's key is the one key of all registers that the text and its bindings spell out.
+///
+/// # Errors
+/// The first error of form, or else the first name without a register, with line and column.
+pub fn assemble(text: &str, bindings: &Bindings) -> Result<Assembly, AsmError> {
+    let parsed = parse::parse(text)?;
+    let mut resolver = resolve::Resolver::new(&parsed, bindings);
+    let mut instructions = Vec::with_capacity(parsed.statements.len());
+    let mut lines = LineMap::default();
+    for statement in &parsed.statements {
+        instructions.push(resolver.instruction(statement)?);
+        lines.push(statement.first.line);
+    }
+    let mut names: Vec<_> =
+        resolver.into_names().into_iter().map(|(name, register)| (name.to_owned(), register)).collect();
+    names.sort();
+    // The parser has counted the statements already.
+    let program = Program::new(instructions).map_err(|_| AsmError {
+        line: 1,
+        column: 1,
+        problem: AsmProblem::TooManyInstructions,
+    })?;
+    Ok(Assembly { program, lines, names })
+}
