@@ -1,1 +1,20 @@
-//! x
+//! What the lattice schemes share: randomness, noise, gadget decomposition, and rotation of negacyclic polynomials.
+//!
+//! - [`rng`]: a ChaCha20 keystream from a public or a secret seed.
+//! - [`sampler`]: uniform, binary, ternary, Gaussian and TUniform values.
+//! - [`torus`]: the discretised torus of 32 or 64 bits.
+//! - [`gadget`]: balanced decomposition of torus elements and of residues modulo the Goldilocks prime.
+//! - [`rotate`]: products with X^e and X^e − 1 modulo X^N + 1, without copies.
+//! - [`dimension`]: the newtypes of the dimensions.
+
+pub mod dimension;
+pub mod gadget;
+pub mod rng;
+pub mod rotate;
+pub mod sampler;
+pub mod torus;
+
+pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
+pub use rng::{Csprng, PublicSeed, SecretSeed};
+pub use sampler::NoiseDistribution;
+pub use torus::Torus;

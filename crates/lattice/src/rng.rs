@@ -1,0 +1,147 @@
+//! Randomness: the ChaCha20 keystream of a seed.
+//!
+//! The stream is part of the stored formats, because seeded keys and ciphertexts are expanded again when they are loaded:
+//! it is Bernstein's ChaCha20 (20 rounds, 64-bit block counter from 0, 64-bit nonce), the key is the seed, the nonce is
+//! the little-endian `stream`. It equals the keystream of RFC 8439 for an IETF nonce that starts with four zero bytes,
+//! as long as the 32-bit counter of the RFC lasts. Integers are its bytes, little-endian.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The operating system gave no randomness.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the operating system gave no randomness: {0}; make its entropy source available to this process")]
+pub struct RngError(#[source] getrandom::Error);
+
+/// Bytes of a seed.
+pub const SEED_LEN: usize = 32;
+
+/// The seed of values that everyone may know, such as the masks of ciphertexts. It is stored and sent instead of them.
+///
+/// It must be drawn independently of every secret: never derive it from a [`SecretSeed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PublicSeed(pub [u8; SEED_LEN]);
+
+impl PublicSeed {
+    /// A fresh seed.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn from_os() -> Result<Self, RngError> {
+        let mut bytes = [0; SEED_LEN];
+        getrandom::fill(&mut bytes).map_err(RngError)?;
+        Ok(PublicSeed(bytes))
+    }
+}
+
+/// The seed of secret keys and noise. It is wiped when dropped, cannot be cloned, and does not show its content.
+#[derive(ZeroizeOnDrop)]
+pub struct SecretSeed([u8; SEED_LEN]);
+
+impl SecretSeed {
+    /// A fresh seed.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn from_os() -> Result<Self, RngError> {
+        let mut seed = SecretSeed([0; SEED_LEN]);
+        getrandom::fill(&mut seed.0).map_err(RngError)?;
+        Ok(seed)
+    }
+
+    /// A seed of known content, for reproducible tests and benchmarks only: a key made from it is as secret as the bytes.
+    pub fn from_bytes(bytes: [u8; SEED_LEN]) -> Self {
+        SecretSeed(bytes)
+    }
+}
+
+impl std::fmt::Debug for SecretSeed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretSeed(..)")
+    }
+}
+
+/// Bytes moved at a time from the keystream to integers: within the first-level cache, and many blocks.
+const CHUNK: usize = 4096;
+
+/// A cryptographically secure generator: one stream of one seed.
+///
+/// Streams of one seed are independent of each other, so that the parts of a key can be made, and expanded again, in any
+/// order and on any thread. The state advances by whole 32-bit words: a request that ends within a word discards its rest.
+///
+/// `rand_chacha` wipes nothing itself. When this type is dropped it overwrites the generator with that of the zero seed,
+/// behind an optimisation barrier; copies that the compiler made while moving the value are out of reach.
+pub struct Csprng {
+    rng: ChaCha20Rng,
+}
+
+impl Csprng {
+    /// Stream `stream` of a secret seed.
+    pub fn from_secret(seed: &SecretSeed, stream: u64) -> Self {
+        Csprng::new(&seed.0, stream)
+    }
+
+    /// Stream `stream` of a public seed.
+    pub fn from_public(seed: &PublicSeed, stream: u64) -> Self {
+        Csprng::new(&seed.0, stream)
+    }
+
+    fn new(seed: &[u8; SEED_LEN], stream: u64) -> Self {
+        let mut rng = ChaCha20Rng::from_seed(*seed);
+        rng.set_stream(stream);
+        Csprng { rng }
+    }
+
+    /// The next 8 bytes.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
+
+    /// The next `out.len()` bytes.
+    pub fn fill_bytes(&mut self, out: &mut [u8]) {
+        self.rng.fill_bytes(out);
+    }
+
+    /// The next `4 · out.len()` bytes, as integers.
+    pub fn fill_u32(&mut self, out: &mut [u32]) {
+        let mut bytes = [0; CHUNK];
+        for part in out.chunks_mut(CHUNK / 4) {
+            let bytes = &mut bytes[..part.len() * 4];
+            self.rng.fill_bytes(bytes);
+            for (o, b) in part.iter_mut().zip(bytes.as_chunks().0) {
+                *o = u32::from_le_bytes(*b);
+            }
+        }
+        bytes.zeroize();
+    }
+
+    /// The next `8 · out.len()` bytes, as integers.
+    pub fn fill_u64(&mut self, out: &mut [u64]) {
+        let mut bytes = [0; CHUNK];
+        for part in out.chunks_mut(CHUNK / 8) {
+            let bytes = &mut bytes[..part.len() * 8];
+            self.rng.fill_bytes(bytes);
+            for (o, b) in part.iter_mut().zip(bytes.as_chunks().0) {
+                *o = u64::from_le_bytes(*b);
+            }
+        }
+        bytes.zeroize();
+    }
+}
+
+impl Drop for Csprng {
+    fn drop(&mut self) {
+        self.rng = ChaCha20Rng::from_seed([0; SEED_LEN]);
+        // The buffered keystream goes too.
+        self.rng.next_u32();
+        std::hint::black_box(&self.rng);
+    }
+}
+
+impl std::fmt::Debug for Csprng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Csprng(..)")
+    }
+}
