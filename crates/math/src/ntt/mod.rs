@@ -1,8 +1,55 @@
 //! Negacyclic number-theoretic transforms: exact products in Z_p\[X\]/(X^N + 1).
 
+use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::{CoefficientSource, Isa};
+
+mod goldilocks;
+pub mod reference;
+
+pub use goldilocks::GoldilocksNtt;
+
+/// An engine cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NttError {
+    /// No kernel for this N.
+    #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
+    PolynomialSize {
+        /// What was asked for.
+        given: usize,
+        /// The least N.
+        min: usize,
+        /// The greatest N.
+        max: usize,
+    },
+    /// The CPU lacks the instruction set.
+    #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
+    Isa {
+        /// What was asked for.
+        asked: Isa,
+        /// The best path of this CPU.
+        best: Isa,
+    },
+}
+
+/// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take up to 4N
+/// words.
+///
+/// # Errors
+/// Those of [`GoldilocksNtt::new`].
+pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
+    static ENGINES: LazyLock<Mutex<HashMap<(usize, Isa), Arc<GoldilocksNtt>>>> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = engines.get(&(polynomial_size, isa)) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(GoldilocksNtt::new(polynomial_size, isa)?);
+    engines.insert((polynomial_size, isa), engine.clone());
+    Ok(engine)
+}
 
 /// A negacyclic NTT of one size over one prime field: the kernel seam for exact polynomial products.
 ///
