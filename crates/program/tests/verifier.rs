@@ -1,0 +1,270 @@
+//! One test for each thing the verifier refuses, and what it says of a program it accepts.
+
+mod common;
+
+use std::time::Duration;
+
+use ciphermill_program::{Limits, Program, VrId, assemble, verify};
+use common::{Store, XY_SOURCE, any_program, bind, program, vr};
+use proptest::prelude::*;
+
+const KEYS: [&str; 3] = ["1:0:0", "2:0:1", "2:0:2"];
+
+/// x and y of the paper's program, its test vector and its keys.
+fn store() -> Store {
+    Store::with(&["3:0:2", "4:0:3", KEYS[0], KEYS[1], KEYS[2]])
+}
+
+fn refusal_under(source: &str, store: &Store, limits: &Limits) -> String {
+    verify(&program(source), store, limits).unwrap_err().to_string()
+}
+
+fn refusal(source: &str) -> String {
+    refusal_under(source, &store(), &Limits::default())
+}
+
+#[test]
+fn the_papers_program_passes() {
+    let xy = assemble(XY_SOURCE, &bind(&["r2=3:0:2", "r3=4:0:3"])).unwrap().program;
+    let store = store();
+    let verified = verify(&xy, &store, &Limits::default()).unwrap();
+    assert_eq!(verified.program(), &xy);
+    assert_eq!(verified.inputs(), [vr("1:0:0"), vr("3:0:2"), vr("4:0:3")]);
+    assert_eq!(verified.keys(), [vr("2:0:1"), vr("2:0:2")]);
+    assert_eq!(verified.writes(), [vr("3:0:2"), vr("3:0:4294901760")]);
+    assert_eq!(verified.returned(), vr("3:0:4294901760"));
+    assert_eq!(verified.stack_depth(), 0);
+    assert_eq!(verified.estimate(), Duration::from_millis(2_005));
+}
+
+#[test]
+fn every_instruction_passes() {
+    let source = "mov 3:0:9, 3:0:2\npush 3:0:9\npush 4:0:3\npop 3:0:8\npop 4:0:7\nhomadd 3:0:8, 4:0:7\n\
+                  homsub 3:0:8, 4:0:3\nhomintmult 3:0:8, -3\nbootstrap 1:0:0, 3:0:8\nreturn 3:0:8";
+    let (program, store) = (program(source), store());
+    let verified = verify(&program, &store, &Limits::default()).unwrap();
+    assert_eq!((verified.stack_depth(), verified.inputs().len()), (2, 3));
+}
+
+#[test]
+fn reading_what_is_neither_stored_nor_written() {
+    assert_eq!(
+        refusal("homadd 3:0:2, 3:0:9\nreturn 3:0:2"),
+        "instruction 0 (`homadd 3:0:2, 3:0:9`): 3:0:9 is read, but it is neither stored nor written before; store it first, \
+         or write it with mov or pop"
+    );
+    for source in [
+        "return 3:0:9",
+        "push 3:0:9\nreturn 3:0:2",
+        "mov 3:0:2, 3:0:9\nreturn 3:0:2",
+        "homintmult 3:0:9, 2\nreturn 3:0:2",
+        "homsub 3:0:9, 3:0:2\nreturn 3:0:2",
+        "bootstrap 1:0:0, 3:0:9\nreturn 3:0:2",
+    ] {
+        assert!(refusal(source).contains("): 3:0:9 is read, but"), "{source}");
+    }
+    assert!(refusal("bootstrap 1:0:9, 3:0:2\nreturn 3:0:2").contains("): 1:0:9 is read, but"));
+    // Written later is not written before.
+    assert!(refusal("homadd 3:0:2, 3:0:9\nmov 3:0:9, 3:0:2\nreturn 3:0:2").starts_with("instruction 0 "));
+}
+
+#[test]
+fn operands_of_different_keys() {
+    let store = store().put("3:1:2", common::TLWE_BYTES).put("1:1:0", 8);
+    let refusal = |source| refusal_under(source, &store, &Limits::default());
+    assert_eq!(
+        refusal("homadd 3:0:2, 3:1:2\nreturn 3:0:2"),
+        "instruction 0 (`homadd 3:0:2, 3:1:2`): 3:0:2 has key id 0, 3:1:2 has key id 1; an instruction works under one key"
+    );
+    for source in [
+        "homsub 3:0:2, 3:1:2\nreturn 3:0:2",
+        "mov 3:1:9, 3:0:2\nreturn 3:0:2",
+        "bootstrap 1:1:0, 3:0:2\nreturn 3:0:2",
+        "push 3:0:2\npop 3:1:9\nreturn 3:0:2",
+    ] {
+        assert!(refusal(source).contains("an instruction works under one key"), "{source}");
+    }
+}
+
+#[test]
+fn operands_of_the_wrong_type() {
+    assert_eq!(
+        refusal("bootstrap 3:0:2, 4:0:3\nreturn 4:0:3"),
+        "instruction 0 (`bootstrap 3:0:2, 4:0:3`): 3:0:2 is a TLWE ciphertext (type 3 or 4), the instruction needs a test \
+         vector (type 1) here"
+    );
+    assert!(
+        refusal("homadd 3:0:2, 2:0:1\nreturn 3:0:2")
+            .ends_with("2:0:1 is a key (type 2), the instruction needs a TLWE ciphertext (type 3 or 4) here")
+    );
+    for (register, what) in [
+        ("0:0:0", "a program (type 0)"),
+        ("1:0:0", "a test vector (type 1)"),
+        ("5:0:0", "a BFV object (types 5 to 15)"),
+        ("31:0:0", "a Paillier object (types 16 to 31)"),
+        ("32:0:0", "of an unassigned type (from 32)"),
+    ] {
+        assert!(
+            refusal(&format!("return {register}")).contains(&format!("{register} is {what}, the instruction needs"))
+        );
+        assert!(refusal(&format!("push {register}\nreturn 3:0:2")).contains("the instruction needs"));
+    }
+}
+
+#[test]
+fn writing_to_programs_test_vectors_and_keys() {
+    for (register, what) in [("0:0:0", "program"), ("1:0:0", "test vector"), ("2:0:1", "key"), ("5:0:0", "BFV object")]
+    {
+        for source in [
+            format!("mov {register}, 3:0:2\nreturn 3:0:2"),
+            format!("push 3:0:2\npop {register}\nreturn 3:0:2"),
+            format!("homadd {register}, 3:0:2\nreturn 3:0:2"),
+            format!("homsub {register}, 3:0:2\nreturn 3:0:2"),
+            format!("homintmult {register}, 2\nreturn 3:0:2"),
+            format!("bootstrap 1:0:0, {register}\nreturn 3:0:2"),
+        ] {
+            let message = refusal(&source);
+            assert!(message.contains(&format!("{register} is a {what}")), "{message}");
+            assert!(message.ends_with("a program may write TLWE registers (type 3 or 4) only"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn ciphertexts_of_different_lengths() {
+    let store = store().put("3:0:5", 4100);
+    for name in ["homadd", "homsub"] {
+        assert_eq!(
+            refusal_under(&format!("{name} 3:0:2, 3:0:5\nreturn 3:0:2"), &store, &Limits::default()),
+            format!(
+                "instruction 0 (`{name} 3:0:2, 3:0:5`): 3:0:2 holds 2524 bytes, 3:0:5 holds 4100; store ciphertexts of one \
+                 parameter set"
+            )
+        );
+    }
+    // A move, or a push and a pop, carries the length along.
+    let source = "mov 3:0:9, 3:0:5\npush 3:0:9\npop 3:0:8\nhomadd 3:0:2, 3:0:8\nreturn 3:0:2";
+    assert!(refusal_under(source, &store, &Limits::default()).starts_with("instruction 3 "));
+}
+
+#[test]
+fn bootstrap_without_its_keys() {
+    let source = "bootstrap 1:0:0, 3:0:2\nreturn 3:0:2";
+    for (missing, role) in [("2:0:1", "bootstrapping key"), ("2:0:2", "key-switching key")] {
+        let mut store = store();
+        store.0.remove(&vr(missing));
+        assert_eq!(
+            refusal_under(source, &store, &Limits::default()),
+            format!(
+                "instruction 0 (`bootstrap 1:0:0, 3:0:2`): the {role} {missing} is not stored; write it before the program \
+                 runs"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_stack_must_balance() {
+    assert_eq!(
+        refusal("pop 3:0:9\nreturn 3:0:9"),
+        "instruction 0 (`pop 3:0:9`): the stack is empty here; every pop needs a push before it"
+    );
+    assert!(refusal("push 3:0:2\npop 3:0:9\npop 3:0:9\nreturn 3:0:9").starts_with("instruction 2 "));
+    assert_eq!(
+        refusal("push 3:0:2\npush 3:0:2\nreturn 3:0:2"),
+        "instruction 2 (`return 3:0:2`): 2 pushed ciphertext(s) were never popped; the stack must be empty at return"
+    );
+}
+
+#[test]
+fn the_stack_is_bounded() {
+    let limits = Limits { max_stack: 2, ..Limits::default() };
+    let fits = "push 3:0:2\npush 3:0:2\npop 3:0:2\npush 3:0:2\npop 3:0:2\npop 3:0:2\nreturn 3:0:2";
+    assert_eq!(verify(&program(fits), &store(), &limits).unwrap().stack_depth(), 2);
+    assert_eq!(
+        refusal_under("push 3:0:2\npush 3:0:2\npush 3:0:2\nreturn 3:0:2", &store(), &limits),
+        "instruction 2 (`push 3:0:2`): the stack already holds 2 ciphertexts, which is the limit; pop before pushing more"
+    );
+}
+
+#[test]
+fn return_ends_the_program() {
+    assert_eq!(
+        refusal("homintmult 3:0:2, 3\npush 3:0:2"),
+        "instruction 1 (`push 3:0:2`): this is the last instruction, but it is not return; a program ends with return"
+    );
+    assert_eq!(
+        refusal("homintmult 3:0:2, 3\nreturn 3:0:2\nreturn 3:0:2"),
+        "instruction 2 (`return 3:0:2`): it follows the return at instruction 1 and can never run; return must be the last \
+         instruction"
+    );
+}
+
+#[test]
+fn the_number_of_instructions_is_bounded() {
+    let limits = Limits { max_instructions: 2, ..Limits::default() };
+    assert!(verify(&program("homintmult 3:0:2, 3\nreturn 3:0:2"), &store(), &limits).is_ok());
+    let source = "homintmult 3:0:2, 3\nhomintmult 3:0:2, 3\nreturn 3:0:2";
+    assert_eq!(
+        refusal_under(source, &store(), &limits),
+        "the program has 3 instructions, the limit is 2; split it into several programs"
+    );
+}
+
+#[test]
+fn the_estimated_run_time_is_bounded() {
+    let bootstraps = |count| "bootstrap 1:0:0, 3:0:2\n".repeat(count) + "return 3:0:2";
+    assert!(verify(&program(&bootstraps(19)), &store(), &Limits::default()).is_ok());
+    // The return's millisecond is what is too much.
+    assert_eq!(
+        refusal(&bootstraps(20)),
+        "the program is estimated to run for 20.001s, the limit is 20.000s; split it, or raise the limit \
+         (--max-program-seconds) and the host's I/O timeout with it"
+    );
+    let exact = Limits { max_duration: Duration::from_millis(20_001), ..Limits::default() };
+    assert!(verify(&program(&bootstraps(20)), &store(), &exact).is_ok());
+}
+
+#[test]
+fn an_error_is_shown_with_its_source_line() {
+    let source = "# comment\nmov t, x\n\nhomadd t, y\nreturn t";
+    let assembly = assemble(source, &bind(&["x=3:0:2", "y=3:0:9"])).unwrap();
+    let error = verify(&assembly.program, &store(), &Limits::default()).unwrap_err();
+    assert_eq!(error.index(), Some(1));
+    let shown = error.in_source(&assembly.lines).to_string();
+    assert!(shown.starts_with("line 4: instruction 1 (`homadd 3:0:4294901760, 3:0:9`): 3:0:9 is read"), "{shown}");
+
+    let limits = Limits { max_instructions: 1, ..Limits::default() };
+    let whole = verify(&assembly.program, &store(), &limits).unwrap_err();
+    assert_eq!((whole.index(), whole.in_source(&assembly.lines).to_string()), (None, whole.to_string()));
+}
+
+/// Registers close enough together that programs over them often verify.
+fn near_register() -> impl Strategy<Value = VrId> + Clone {
+    prop::sample::select(["3:0:2", "4:0:3", "3:0:9", "1:0:0"].map(vr).to_vec())
+}
+
+fn only(store: &Store, registers: impl Fn(VrId) -> bool) -> Store {
+    Store(store.0.iter().filter(|&(&id, _)| registers(id)).map(|(&id, &info)| (id, info)).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 2_000_000, ..ProptestConfig::with_cases(2_000) })]
+
+    /// What an accepted program is said to need is what it needs: with just that it passes, without any of it it fails.
+    #[test]
+    fn the_inputs_are_sufficient_and_necessary(body in any_program(near_register()), n in near_register()) {
+        let mut instructions = body.instructions()[..body.instructions().len().min(5)].to_vec();
+        instructions.retain(|i| i.opcode() != ciphermill_program::Opcode::RETURN);
+        instructions.push(ciphermill_program::Instruction::Return { n });
+        let program = Program::new(instructions).unwrap();
+        let (store, limits) = (store(), Limits::default());
+        let Ok(verified) = verify(&program, &store, &limits) else { return Err(TestCaseError::reject("faulty")) };
+
+        let needed: Vec<VrId> = verified.inputs().iter().chain(verified.keys()).copied().collect();
+        prop_assert_eq!(&verify(&program, &only(&store, |id| needed.contains(&id)), &limits).unwrap(), &verified);
+        for &missing in &needed {
+            prop_assert!(verify(&program, &only(&store, |id| id != missing), &limits).is_err(), "without {}", missing);
+        }
+    }
+}
