@@ -4,6 +4,43 @@ use std::fmt::Debug;
 
 use crate::{CoefficientSource, Isa};
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod kernels;
+mod lanes;
+mod plan;
+mod portable;
+pub mod reference;
+mod torus;
+
+pub use plan::SpectrumBuffer;
+pub use torus::{TorusFft, engine};
+
+/// No transform can be made for what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FftError {
+    /// The size is outside the range of the transform.
+    #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
+    PolynomialSize {
+        /// What was asked for.
+        given: usize,
+        /// Smallest N.
+        min: usize,
+        /// Largest N.
+        max: usize,
+    },
+    /// The CPU lacks the instruction set.
+    #[error("instruction set {asked} is not offered by this CPU; use at most {best}")]
+    IsaUnavailable {
+        /// What was asked for.
+        asked: Isa,
+        /// The best path of this CPU.
+        best: Isa,
+    },
+}
+
 /// A negacyclic f64 FFT of one size: the kernel seam for approximate polynomial products.
 ///
 /// The transform of a(X) = Σ a_j X^j is the set of values { a(ζ^(4i+1)) : 0 ≤ i < N/2 } with ζ = e^(iπ/N), that is, one

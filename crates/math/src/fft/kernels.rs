@@ -1,0 +1,509 @@
+//! The transforms, written once over [`F64Lanes`].
+//!
+//! A spectrum of M points is M/L groups of L real parts followed by L imaginary parts, so that a pass reads one stream
+//! per operand.
+
+use std::ops::Range;
+
+use super::lanes::{
+    Complex, F64Lanes, butterfly, butterfly_1, butterfly_1_minus_i, butterfly_i, butterfly_minus_i, load_parts,
+    store_parts, transpose,
+};
+use super::plan::{Pass, Plan, twiddle_count};
+use crate::CoefficientSource;
+
+/// The kernels of one instruction set.
+///
+/// Each function asks for a CPU that offers the instruction set, a plan for its number of lanes, and pointers to N words
+/// (`multiply_accumulate`: slices whose lengths are multiples of N words, N a multiple of 2 · `lanes`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernels {
+    pub(super) lanes: usize,
+    pub(super) levels_per_pass: u32,
+    pub(super) forward: unsafe fn(&Plan, &dyn CoefficientSource<i64>, *mut f64),
+    pub(super) multiply_accumulate: unsafe fn(&mut [f64], &[f64], &[f64]),
+    pub(super) inverse_u64: unsafe fn(&Plan, *mut f64, *mut u64),
+    pub(super) inverse_u32: unsafe fn(&Plan, *mut f64, *mut u32),
+}
+
+/// Compiles the kernels for one vector type in a module of their own and lists them in `KERNELS`.
+macro_rules! entry_points {
+    ($needs:literal, $lanes:ty, $name:ident $(, $features:literal)?) => {
+        pub(super) mod $name {
+            use crate::CoefficientSource;
+            use crate::fft::kernels::{self, Kernels};
+            use crate::fft::lanes::F64Lanes;
+            use crate::fft::plan::Plan;
+
+            pub(in crate::fft) const KERNELS: Kernels = Kernels {
+                lanes: <$lanes as F64Lanes>::LANES,
+                levels_per_pass: <$lanes as F64Lanes>::LEVELS_PER_PASS,
+                forward,
+                multiply_accumulate,
+                inverse_u64,
+                inverse_u32,
+            };
+
+            #[doc = concat!("# Safety\n", $needs, " `spectrum` is valid for N words.")]
+            $(#[target_feature(enable = $features)])?
+            unsafe fn forward(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
+                // SAFETY: handed on from the caller.
+                unsafe { kernels::forward::<$lanes>(plan, source, spectrum) }
+            }
+
+            #[doc = concat!("# Safety\n", $needs)]
+            $(#[target_feature(enable = $features)])?
+            unsafe fn multiply_accumulate(acc: &mut [f64], lhs: &[f64], rhs: &[f64]) {
+                // SAFETY: handed on from the caller.
+                unsafe { kernels::multiply_accumulate::<$lanes>(acc, lhs, rhs) }
+            }
+
+            #[doc = concat!("# Safety\n", $needs, " `spectrum` and `out` are valid for N words.")]
+            $(#[target_feature(enable = $features)])?
+            unsafe fn inverse_u64(plan: &Plan, spectrum: *mut f64, out: *mut u64) {
+                // SAFETY: handed on from the caller.
+                unsafe { kernels::inverse::<$lanes, u64>(plan, spectrum, out) }
+            }
+
+            #[doc = concat!("# Safety\n", $needs, " `spectrum` and `out` are valid for N words.")]
+            $(#[target_feature(enable = $features)])?
+            unsafe fn inverse_u32(plan: &Plan, spectrum: *mut f64, out: *mut u32) {
+                // SAFETY: handed on from the caller.
+                unsafe { kernels::inverse::<$lanes, u32>(plan, spectrum, out) }
+            }
+        }
+    };
+}
+pub(super) use entry_points;
+
+/// A torus word to which the inverse adds.
+pub(super) trait TorusWord {
+    /// Adds round(2^64 · value) modulo the word's size.
+    ///
+    /// # Safety
+    /// `to` is valid for `LANES` words.
+    unsafe fn add<L: F64Lanes>(to: *mut Self, value: L);
+}
+
+impl TorusWord for u64 {
+    #[inline(always)]
+    unsafe fn add<L: F64Lanes>(to: *mut u64, value: L) {
+        // SAFETY: handed on from the caller.
+        unsafe { value.add_to_u64(to) }
+    }
+}
+
+impl TorusWord for u32 {
+    #[inline(always)]
+    unsafe fn add<L: F64Lanes>(to: *mut u32, value: L) {
+        // SAFETY: handed on from the caller.
+        unsafe { value.add_to_u32(to) }
+    }
+}
+
+/// log2 R levels down the tree; the parts come out in the order of the tree. `w` as listed by `Plan`.
+#[inline(always)]
+fn split<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4], two: L) {
+    match R {
+        2 => butterfly(x, 0, 1, w[0], two),
+        4 => {
+            butterfly(x, 0, 2, w[0], two);
+            butterfly(x, 1, 3, w[0], two);
+            butterfly(x, 0, 1, w[1], two);
+            butterfly_i(x, 2, 3, w[1], two);
+        }
+        8 => {
+            butterfly(x, 0, 4, w[0], two);
+            butterfly(x, 1, 5, w[0], two);
+            butterfly(x, 2, 6, w[0], two);
+            butterfly(x, 3, 7, w[0], two);
+            butterfly(x, 0, 2, w[1], two);
+            butterfly(x, 1, 3, w[1], two);
+            butterfly_i(x, 4, 6, w[1], two);
+            butterfly_i(x, 5, 7, w[1], two);
+            butterfly(x, 0, 1, w[2], two);
+            butterfly_i(x, 2, 3, w[2], two);
+            butterfly(x, 4, 5, w[3], two);
+            butterfly_i(x, 6, 7, w[3], two);
+        }
+        _ => {}
+    }
+}
+
+/// log2 R levels up. `w` as listed by `Plan`.
+#[inline(always)]
+fn merge<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4], two: L) {
+    match R {
+        2 => butterfly(x, 0, 1, w[0], two),
+        4 => {
+            butterfly(x, 0, 1, w[0], two);
+            butterfly(x, 2, 3, w[0], two);
+            butterfly(x, 0, 2, w[1], two);
+            butterfly_minus_i(x, 1, 3, w[1], two);
+        }
+        8 => {
+            butterfly(x, 0, 1, w[0], two);
+            butterfly(x, 2, 3, w[0], two);
+            butterfly(x, 4, 5, w[0], two);
+            butterfly(x, 6, 7, w[0], two);
+            butterfly(x, 0, 2, w[1], two);
+            butterfly_minus_i(x, 1, 3, w[1], two);
+            butterfly(x, 4, 6, w[1], two);
+            butterfly_minus_i(x, 5, 7, w[1], two);
+            butterfly(x, 0, 4, w[2], two);
+            butterfly(x, 1, 5, w[3], two);
+            butterfly_minus_i(x, 2, 6, w[2], two);
+            butterfly_minus_i(x, 3, 7, w[3], two);
+        }
+        _ => {}
+    }
+}
+
+/// [`merge`] at the leaves' first levels, whose twiddles are 1, −i and `eighth` = e^(-2πi/8).
+#[inline(always)]
+fn merge_first<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], eighth: Complex<L>, two: L) {
+    let mut part = 0;
+    while part < R {
+        butterfly_1(x, part, part + 1);
+        part += 2;
+    }
+    part = 0;
+    while part + 3 < R {
+        butterfly_1(x, part, part + 2);
+        butterfly_1_minus_i(x, part + 1, part + 3);
+        part += 4;
+    }
+    if R == 8 {
+        butterfly_1(x, 0, 4);
+        butterfly(x, 1, 5, eighth, two);
+        butterfly_1_minus_i(x, 2, 6);
+        butterfly_minus_i(x, 3, 7, eighth, two);
+    }
+}
+
+/// Reads the twiddles of log2 R levels, one complex number each, to all lanes. Entries beyond them repeat the last.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`; `at` is readable for the twiddles, for one entry if R = 1.
+#[inline(always)]
+unsafe fn block_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex<L>; 4] {
+    let last = twiddle_count(R.trailing_zeros()).max(1) - 1;
+    // SAFETY: the index stays within the twiddles of these levels.
+    unsafe {
+        [
+            Complex::splat(at),
+            Complex::splat(at.add(2 * last.min(1))),
+            Complex::splat(at.add(2 * last.min(2))),
+            Complex::splat(at.add(2 * last)),
+        ]
+    }
+}
+
+/// As [`block_twiddles`], a vector each.
+///
+/// # Safety
+/// As [`block_twiddles`].
+#[inline(always)]
+unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex<L>; 4] {
+    let last = twiddle_count(R.trailing_zeros()).max(1) - 1;
+    let step = 2 * L::LANES;
+    // SAFETY: the index stays within the twiddles of these levels.
+    unsafe {
+        [
+            Complex::load(at),
+            Complex::load(at.add(step * last.min(1))),
+            Complex::load(at.add(step * last.min(2))),
+            Complex::load(at.add(step * last)),
+        ]
+    }
+}
+
+/// Points of each part that are converted at a time: 16 KiB of coefficients.
+const SOURCE_WORDS: usize = 2048;
+
+/// The pass that loads: folds z_j = a_j + i·a_(j+M) and splits X^M − i into R parts.
+///
+/// # Safety
+/// As [`forward`].
+#[inline(always)]
+unsafe fn load_pass<L: F64Lanes, const R: usize>(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
+    let stride = plan.points / R;
+    let chunk = stride.min(SOURCE_WORDS / (2 * R));
+    let mut words = [0i64; SOURCE_WORDS];
+    // SAFETY: the table holds the twiddles of these levels, padded to a cache line; `words` holds 2R chunks; the
+    // spectrum holds R parts of `stride` points, two words each.
+    unsafe {
+        let two = L::splat(2.0);
+        let w = block_twiddles::<L, R>(plan.forward.as_ptr());
+        for start in (0..stride).step_by(chunk) {
+            for part in 0..R {
+                let (re, im) = words[2 * part * chunk..][..2 * chunk].split_at_mut(chunk);
+                source.read(part * stride + start, re);
+                source.read(plan.points + part * stride + start, im);
+            }
+            for j in (0..chunk).step_by(L::LANES) {
+                let mut x = [Complex { re: two, im: two }; R];
+                for part in 0..R {
+                    let at = words.as_ptr().add(2 * part * chunk + j);
+                    x[part] = Complex { re: L::load_i64(at), im: L::load_i64(at.add(chunk)) };
+                }
+                split(&mut x, w, two);
+                store_parts(x, spectrum.add(2 * (start + j)), 2 * stride);
+            }
+        }
+    }
+}
+
+/// Splits one block in place into R parts of `stride` points.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`; `block` holds R · `stride` points, `w` the node's twiddles.
+#[inline(always)]
+unsafe fn split_pass<L: F64Lanes, const R: usize>(block: *mut f64, stride: usize, w: *const f64) {
+    // SAFETY: every access lies within the block.
+    unsafe {
+        let two = L::splat(2.0);
+        let w = block_twiddles::<L, R>(w);
+        for j in (0..stride).step_by(L::LANES) {
+            let at = block.add(2 * j);
+            let mut x = load_parts::<L, R>(at, 2 * stride);
+            split(&mut x, w, two);
+            store_parts(x, at, 2 * stride);
+        }
+    }
+}
+
+/// The last levels on one leaf of R² points, R = `LANES`: down to blocks of one vector, then across its lanes. The
+/// result stays transposed.
+///
+/// # Safety
+/// As [`split_pass`], `w` holding the leaf's twiddles.
+#[inline(always)]
+unsafe fn split_leaf<L: F64Lanes, const R: usize>(leaf: *mut f64, w: *const f64) {
+    // SAFETY: every access lies within the leaf and its twiddles.
+    unsafe {
+        let two = L::splat(2.0);
+        let mut x = load_parts::<L, R>(leaf, 2 * R);
+        split(&mut x, block_twiddles::<L, R>(w), two);
+        let mut x = transpose(x);
+        let across = w.add(2 * twiddle_count(R.trailing_zeros()));
+        split(&mut x, lane_twiddles::<L, R>(across), two);
+        store_parts(x, leaf, 2 * R);
+    }
+}
+
+/// One pass on every block in a range of points.
+///
+/// # Safety
+/// As [`forward`]; the range consists of whole blocks of the pass.
+#[inline(always)]
+unsafe fn split_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64, range: Range<usize>) {
+    let block_points = pass.stride << pass.levels;
+    let step = 2 * twiddle_count(pass.levels);
+    for block in range.step_by(block_points) {
+        // SAFETY: the table holds twiddles for every block of the pass; the block lies within the spectrum.
+        unsafe {
+            let w = plan.forward.as_ptr().add(pass.forward_at + block / block_points * step);
+            let block = spectrum.add(2 * block);
+            match pass.levels {
+                1 => split_pass::<L, 2>(block, pass.stride, w),
+                2 => split_pass::<L, 4>(block, pass.stride, w),
+                _ => split_pass::<L, 8>(block, pass.stride, w),
+            }
+        }
+    }
+}
+
+/// Forward transform.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`, `plan` is made for its number of lanes, `spectrum` is writable for 2M
+/// words and `source` has as many.
+#[inline(always)]
+pub(super) unsafe fn forward<L: F64Lanes>(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
+    // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
+    unsafe {
+        match plan.outer_levels {
+            0 => load_pass::<L, 1>(plan, source, spectrum),
+            1 => load_pass::<L, 2>(plan, source, spectrum),
+            2 => load_pass::<L, 4>(plan, source, spectrum),
+            _ => load_pass::<L, 8>(plan, source, spectrum),
+        }
+        let table = plan.forward.as_ptr();
+        for pass in &plan.passes[..plan.uncached] {
+            split_range::<L>(plan, pass, spectrum, 0..plan.points);
+        }
+        let leaf_points = L::LANES * L::LANES;
+        let leaf_words = 2 * twiddle_count(L::LANES.trailing_zeros()) * (1 + L::LANES);
+        for start in (0..plan.points).step_by(plan.cached_points) {
+            for pass in &plan.passes[plan.uncached..] {
+                split_range::<L>(plan, pass, spectrum, start..start + plan.cached_points);
+            }
+            if L::LANES == 1 {
+                continue;
+            }
+            for leaf in (start..start + plan.cached_points).step_by(leaf_points) {
+                let w = table.add(plan.forward_leaves_at + leaf / leaf_points * leaf_words);
+                match L::LANES {
+                    4 => split_leaf::<L, 4>(spectrum.add(2 * leaf), w),
+                    _ => split_leaf::<L, 8>(spectrum.add(2 * leaf), w),
+                }
+            }
+        }
+    }
+}
+
+/// Undoes [`split_leaf`] up to the factor R²: across the lanes, then up to blocks of R² points.
+///
+/// # Safety
+/// As [`split_leaf`], `w` holding the merge twiddles of a stride of one vector.
+#[inline(always)]
+unsafe fn merge_leaf<L: F64Lanes, const R: usize>(leaf: *mut f64, w: [Complex<L>; 4]) {
+    // SAFETY: every access lies within the leaf.
+    unsafe {
+        let (two, half) = (L::splat(2.0), L::splat(std::f64::consts::FRAC_1_SQRT_2));
+        let minus_half = L::splat(-std::f64::consts::FRAC_1_SQRT_2);
+        let mut x = load_parts::<L, R>(leaf, 2 * R);
+        merge_first(&mut x, Complex { re: half, im: minus_half }, two);
+        let mut x = transpose(x);
+        merge(&mut x, w, two);
+        store_parts(x, leaf, 2 * R);
+    }
+}
+
+/// Merges R parts of `stride` points in place.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`; `block` holds R · `stride` points, `w` the twiddles of every position.
+#[inline(always)]
+unsafe fn merge_pass<L: F64Lanes, const R: usize>(block: *mut f64, stride: usize, w: *const f64) {
+    let step = 2 * twiddle_count(R.trailing_zeros());
+    // SAFETY: every access lies within the block and its twiddles.
+    unsafe {
+        let two = L::splat(2.0);
+        for j in (0..stride).step_by(L::LANES) {
+            let at = block.add(2 * j);
+            let w = lane_twiddles::<L, R>(w.add(step * j));
+            let mut x = load_parts::<L, R>(at, 2 * stride);
+            merge(&mut x, w, two);
+            store_parts(x, at, 2 * stride);
+        }
+    }
+}
+
+/// The pass that stores: merges the last R parts, untwists, normalises and adds to `out`.
+///
+/// # Safety
+/// As [`inverse`].
+#[inline(always)]
+unsafe fn store_pass<L: F64Lanes, T: TorusWord, const R: usize>(plan: &Plan, spectrum: *const f64, out: *mut T) {
+    let stride = plan.points / R;
+    let count = twiddle_count(R.trailing_zeros());
+    let step = 2 * (count + R);
+    // SAFETY: the table holds the twiddles and untwisting factors of every position; the spectrum holds R parts of
+    // `stride` points; `out` holds 2M words.
+    unsafe {
+        let two = L::splat(2.0);
+        let table = plan.inverse.as_ptr().add(plan.inverse_outer_at);
+        for j in (0..stride).step_by(L::LANES) {
+            let w = table.add(step * j);
+            let untwist = w.add(2 * count * L::LANES);
+            let mut x = load_parts::<L, R>(spectrum.add(2 * j), 2 * stride);
+            merge(&mut x, lane_twiddles::<L, R>(w), two);
+            for part in 0..R {
+                let x = x[part].mul(Complex::load(untwist.add(2 * part * L::LANES)));
+                T::add(out.add(part * stride + j), x.re);
+                T::add(out.add(plan.points + part * stride + j), x.im);
+            }
+        }
+    }
+}
+
+/// One pass on every block in a range of points.
+///
+/// # Safety
+/// As [`inverse`]; the range consists of whole blocks of the pass.
+#[inline(always)]
+unsafe fn merge_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64, range: Range<usize>) {
+    for block in range.step_by(pass.stride << pass.levels) {
+        // SAFETY: the table holds twiddles for every position of a block; the block lies within the spectrum.
+        unsafe {
+            let w = plan.inverse.as_ptr().add(pass.inverse_at);
+            let block = spectrum.add(2 * block);
+            match pass.levels {
+                1 => merge_pass::<L, 2>(block, pass.stride, w),
+                2 => merge_pass::<L, 4>(block, pass.stride, w),
+                _ => merge_pass::<L, 8>(block, pass.stride, w),
+            }
+        }
+    }
+}
+
+/// Inverse transform, added to `out`.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`, `plan` is made for its number of lanes, `spectrum` and `out` are valid
+/// for 2M words.
+#[inline(always)]
+pub(super) unsafe fn inverse<L: F64Lanes, T: TorusWord>(plan: &Plan, spectrum: *mut f64, out: *mut T) {
+    // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
+    unsafe {
+        let table = plan.inverse.as_ptr();
+        let leaf_points = L::LANES * L::LANES;
+        for start in (0..plan.points).step_by(plan.cached_points) {
+            let leaves = (start..start + plan.cached_points).step_by(leaf_points);
+            let w = table.add(plan.inverse_leaf_at);
+            match L::LANES {
+                1 => {}
+                4 => {
+                    let w = lane_twiddles::<L, 4>(w);
+                    for leaf in leaves {
+                        merge_leaf::<L, 4>(spectrum.add(2 * leaf), w);
+                    }
+                }
+                _ => {
+                    let w = lane_twiddles::<L, 8>(w);
+                    for leaf in leaves {
+                        merge_leaf::<L, 8>(spectrum.add(2 * leaf), w);
+                    }
+                }
+            }
+            for pass in plan.passes[plan.uncached..].iter().rev() {
+                merge_range::<L>(plan, pass, spectrum, start..start + plan.cached_points);
+            }
+        }
+        for pass in plan.passes[..plan.uncached].iter().rev() {
+            merge_range::<L>(plan, pass, spectrum, 0..plan.points);
+        }
+        match plan.outer_levels {
+            0 => store_pass::<L, T, 1>(plan, spectrum, out),
+            1 => store_pass::<L, T, 2>(plan, spectrum, out),
+            2 => store_pass::<L, T, 4>(plan, spectrum, out),
+            _ => store_pass::<L, T, 8>(plan, spectrum, out),
+        }
+    }
+}
+
+/// Adds Σ_r lhs_r ∘ rhs_r to `acc`.
+///
+/// # Safety
+/// The CPU offers the instruction set of `L`; `acc.len()` is a multiple of 2 · `LANES` and divides the equal lengths of
+/// `lhs` and `rhs`.
+#[inline(always)]
+pub(super) unsafe fn multiply_accumulate<L: F64Lanes>(acc: &mut [f64], lhs: &[f64], rhs: &[f64]) {
+    let words = acc.len();
+    let rows = lhs.len() / words;
+    let group = 2 * L::LANES;
+    // SAFETY: `at + group ≤ words`, and each row has `words` words.
+    unsafe {
+        for at in (0..words).step_by(group) {
+            let mut sum = Complex::<L>::load(acc.as_ptr().add(at));
+            for row in 0..rows {
+                let x = Complex::<L>::load(lhs.as_ptr().add(row * words + at));
+                let y = Complex::<L>::load(rhs.as_ptr().add(row * words + at));
+                sum = x.mul_add(y, sum);
+            }
+            sum.store(acc.as_mut_ptr().add(at));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What the tests of the transform share.
+
+use ciphermill_math::Isa;
+
+/// N = 2^4 … 2^16.
+pub(crate) fn sizes() -> impl Iterator<Item = usize> {
+    (4..=16).map(|log2| 1 << log2)
+}
+
+/// The paths that this CPU can run; says on the test's output which ones it cannot.
+pub(crate) fn paths() -> Vec<Isa> {
+    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
+        println!("path {isa} NOT RUN: this CPU does not offer it");
+    }
+    Isa::available().collect()
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn fixed() -> Self {
+        Random(0x5eed)
+    }
+
+    /// A fixed seed mixed with the time, printed so that a failure can be run again.
+    pub(crate) fn fixed_and_fresh() -> Self {
+        let nanos =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
+        let seed = std::env::var("FFT_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(nanos);
+        println!("FFT_TEST_SEED={seed}");
+        Random(seed)
+    }
+
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// `n` integers, uniform in [-2^bits, 2^bits), bits ≤ 63.
+    pub(crate) fn digits(&mut self, n: usize, bits: u32) -> Vec<i64> {
+        (0..n).map(|_| self.word() as i64 >> (63 - bits)).collect()
+    }
+}
