@@ -1,0 +1,282 @@
+//! Blind rotation by the exact Goldilocks NTT.
+//!
+//! For a 32-bit torus, products are computed over Z: an output coefficient is a sum of (k+1)·l·N products of a digit of
+//! magnitude at most B/2 and a signed 32-bit coefficient, which must stay below p/2 ([`IntegerDomain::new`] checks it);
+//! the result is bit for bit that of schoolbook arithmetic modulo 2^32.
+//!
+//! For a 64-bit torus, everything moves to Z_p: x ↦ ⌊x·p/2^64⌉ for the key and the accumulator, decomposition over Z_p,
+//! and ⌊y·2^64/p⌉ on the way back. "Exact" then means exact modulo p.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::gadget::{ModularDecomposer, SignedDecomposer};
+use ciphermill_lattice::rotate::{ModularRotatedDifference, RotatedDifference, rotate_into};
+use ciphermill_math::goldilocks::{self, MODULUS};
+use ciphermill_math::ntt::{NttEngine, goldilocks_engine};
+use ciphermill_math::{CoefficientSource, Isa};
+
+use super::Domain;
+use crate::error::TfheError;
+use crate::ggsw::GgswShape;
+
+fn transform(error: impl std::fmt::Display) -> TfheError {
+    TfheError::Transform(error.to_string())
+}
+
+/// The residue of a signed integer of magnitude below p.
+#[inline(always)]
+fn residue(x: i64) -> u64 {
+    (x as u64).wrapping_add((x >> 63) as u64 & MODULUS)
+}
+
+/// Exact arithmetic over Z for 32-bit torus elements.
+#[derive(Debug)]
+pub(super) struct IntegerDomain {
+    engine: Arc<dyn NttEngine>,
+    decomposer: SignedDecomposer<u32>,
+    isa: Isa,
+}
+
+impl IntegerDomain {
+    pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+        // log2 of the bound on a coefficient's magnitude: products of B/2 and 2^31, one per row and coefficient.
+        let products = (shape.row_count() * shape.polynomial_size.get()) as f64;
+        let log2_bound = products.log2() + 31.0 + (shape.decomposition.base_log.0 as f64 - 1.0);
+        if log2_bound >= 63.0 {
+            return Err(TfheError::Transform(format!(
+                "sums of products of up to 2^{log2_bound:.1} do not fit the exact NTT over Z, whose limit is 2^63; use the \
+                 FFT or a smaller base"
+            )));
+        }
+        let gadget = shape.decomposition;
+        Ok(Self {
+            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(transform)?,
+            decomposer: SignedDecomposer::new(gadget.base_log, gadget.level_count).map_err(transform)?,
+            isa,
+        })
+    }
+}
+
+/// Signed torus coefficients as residues.
+struct Residues<'a>(&'a [u32]);
+
+impl CoefficientSource<u64> for Residues<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        for (o, &x) in out.iter_mut().zip(&self.0[start..]) {
+            *o = residue(i64::from(x as i32));
+        }
+    }
+}
+
+/// The digits of one level of a 32-bit polynomial, as residues.
+struct IntegerDigits<'a> {
+    polynomial: &'a [u32],
+    decomposer: &'a SignedDecomposer<u32>,
+    level: usize,
+    isa: Isa,
+}
+
+impl CoefficientSource<u64> for IntegerDigits<'_> {
+    fn len(&self) -> usize {
+        self.polynomial.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        let mut digits = [0i64; 256];
+        for (out, polynomial) in out.chunks_mut(256).zip(self.polynomial[start..].chunks(256)) {
+            let digits = &mut digits[..out.len()];
+            self.decomposer.fill_digits(self.isa, &polynomial[..out.len()], self.level, digits);
+            for (o, &d) in out.iter_mut().zip(&*digits) {
+                *o = residue(d);
+            }
+        }
+    }
+}
+
+impl Domain<u32> for IntegerDomain {
+    type Element = u32;
+    type Point = u64;
+    type Inverse = u64;
+
+    fn enter(&self, torus: &[u32], elements: &mut [u32]) {
+        elements.copy_from_slice(torus);
+    }
+
+    fn leave(&self, elements: &[u32], torus: &mut [u32]) {
+        torus.copy_from_slice(elements);
+    }
+
+    fn rotate(&self, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
+        rotate_into(self.isa, polynomial, exponent, out);
+    }
+
+    fn rotated_difference(&self, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
+        RotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
+    }
+
+    fn transform_key(&self, torus: &[u32], spectrum: &mut [u64]) {
+        self.engine.forward(&Residues(torus), spectrum);
+    }
+
+    fn transform_digits(&self, polynomial: &[u32], level: usize, spectrum: &mut [u64]) {
+        let digits = IntegerDigits { polynomial, decomposer: &self.decomposer, level, isa: self.isa };
+        self.engine.forward(&digits, spectrum);
+    }
+
+    fn multiply_accumulate(&self, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
+        self.engine.multiply_accumulate(acc, lhs, rhs);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32], scratch: &mut [u64]) {
+        self.engine.inverse(spectrum, scratch);
+        for (x, &product) in polynomial.iter_mut().zip(&*scratch) {
+            // Residues above p/2 stand for negative integers; 2^32 divides 2^64, so the low word is what counts.
+            let signed = if product > MODULUS / 2 { product.wrapping_sub(MODULUS) } else { product };
+            *x = x.wrapping_add(signed as u32);
+        }
+    }
+}
+
+/// Arithmetic over Z_p for 64-bit torus elements.
+#[derive(Debug)]
+pub(super) struct ModularDomain {
+    engine: Arc<dyn NttEngine>,
+    decomposer: ModularDecomposer,
+    isa: Isa,
+}
+
+impl ModularDomain {
+    pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+        let gadget = shape.decomposition;
+        Ok(Self {
+            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(transform)?,
+            decomposer: ModularDecomposer::new(gadget.base_log, gadget.level_count).map_err(transform)?,
+            isa,
+        })
+    }
+}
+
+/// ⌊x·p/2^64⌉, with p itself, the image of the topmost x, standing for 0.
+#[inline(always)]
+pub(super) fn switch_to_modulus(x: u64) -> u64 {
+    let rounded = ((u128::from(x) * u128::from(MODULUS) + (1 << 63)) >> 64) as u64;
+    if rounded == MODULUS { 0 } else { rounded }
+}
+
+/// ⌊y·2^64/p⌉ modulo 2^64, for y < p.
+///
+/// With 2^64 = p + 2^32 − 1 it is y + ⌊y·(2^32 − 1)/p⌉.
+#[inline(always)]
+pub(super) fn switch_from_modulus(y: u64) -> u64 {
+    let correction = (u128::from(y) * u128::from(goldilocks::EPSILON) + u128::from(MODULUS / 2)) / u128::from(MODULUS);
+    y.wrapping_add(correction as u64)
+}
+
+/// Torus coefficients switched to Z_p.
+struct Switched<'a>(&'a [u64]);
+
+impl CoefficientSource<u64> for Switched<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        for (o, &x) in out.iter_mut().zip(&self.0[start..]) {
+            *o = switch_to_modulus(x);
+        }
+    }
+}
+
+/// The digits of one level of a polynomial over Z_p.
+struct ModularDigits<'a> {
+    polynomial: &'a [u64],
+    decomposer: &'a ModularDecomposer,
+    level: usize,
+    isa: Isa,
+}
+
+impl CoefficientSource<u64> for ModularDigits<'_> {
+    fn len(&self) -> usize {
+        self.polynomial.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        self.decomposer.fill_digits(self.isa, &self.polynomial[start..start + out.len()], self.level, out);
+    }
+}
+
+impl Domain<u64> for ModularDomain {
+    type Element = u64;
+    type Point = u64;
+    type Inverse = u64;
+
+    fn enter(&self, torus: &[u64], elements: &mut [u64]) {
+        Switched(torus).read(0, elements);
+    }
+
+    fn leave(&self, elements: &[u64], torus: &mut [u64]) {
+        for (t, &y) in torus.iter_mut().zip(elements) {
+            *t = switch_from_modulus(y);
+        }
+    }
+
+    fn rotate(&self, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
+        let n = polynomial.len();
+        for (i, &x) in polynomial.iter().enumerate() {
+            let target = (i + exponent) % (2 * n);
+            if target < n {
+                out[target] = x;
+            } else {
+                out[target - n] = goldilocks::neg(x);
+            }
+        }
+    }
+
+    fn rotated_difference(&self, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
+        ModularRotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
+    }
+
+    fn transform_key(&self, torus: &[u64], spectrum: &mut [u64]) {
+        self.engine.forward(&Switched(torus), spectrum);
+    }
+
+    fn transform_digits(&self, polynomial: &[u64], level: usize, spectrum: &mut [u64]) {
+        let digits = ModularDigits { polynomial, decomposer: &self.decomposer, level, isa: self.isa };
+        self.engine.forward(&digits, spectrum);
+    }
+
+    fn multiply_accumulate(&self, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
+        self.engine.multiply_accumulate(acc, lhs, rhs);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64], scratch: &mut [u64]) {
+        self.engine.inverse(spectrum, scratch);
+        for (x, &product) in polynomial.iter_mut().zip(&*scratch) {
+            *x = goldilocks::add(*x, product);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switching_is_the_rounded_quotient_and_inverts_within_one_step() {
+        let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, MODULUS];
+        let walk = (0..4000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for x in edges.into_iter().chain(walk) {
+            let y = switch_to_modulus(x);
+            assert!(y < MODULUS);
+            let error = (u128::from(x) * u128::from(MODULUS)).abs_diff(u128::from(y) << 64);
+            let wrapped = error.min((u128::from(MODULUS) << 64) - error);
+            assert!(wrapped <= 1 << 63, "{x}");
+            let back = switch_from_modulus(y).wrapping_sub(x) as i64;
+            assert!(back.abs() <= 1, "{x}: {back}");
+        }
+    }
+}

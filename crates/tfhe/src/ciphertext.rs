@@ -1,0 +1,136 @@
+//! Ciphertexts and test vectors as they travel: with their key, key choice and torus width.
+
+use crate::dimension::LweDimension;
+use crate::error::{TfheError, require_equal};
+use crate::glwe::GlweCiphertext;
+use crate::lwe::LweCiphertext;
+use crate::parameters::{EncryptionKeyChoice, TorusWidth};
+
+/// A random public number that all keys and ciphertexts of one key set carry. It lets a mix-up be refused where
+/// computing on would yield noise; it is no protection against forgery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyTag(pub u64);
+
+/// LWE elements of either width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LweElements {
+    /// 32-bit torus: every ciphertext under a small key, and under the big key of a 32-bit set.
+    U32(LweCiphertext<u32>),
+    /// 64-bit torus: ciphertexts under the big key of a 64-bit set.
+    U64(LweCiphertext<u64>),
+}
+
+/// An LWE ciphertext together with what identifies its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ciphertext {
+    key_tag: KeyTag,
+    choice: EncryptionKeyChoice,
+    elements: LweElements,
+}
+
+impl Ciphertext {
+    /// Labels LWE elements.
+    pub fn new(key_tag: KeyTag, choice: EncryptionKeyChoice, elements: LweElements) -> Self {
+        Self { key_tag, choice, elements }
+    }
+
+    /// The key set.
+    pub fn key_tag(&self) -> KeyTag {
+        self.key_tag
+    }
+
+    /// Under which key of the set it is encrypted.
+    pub fn choice(&self) -> EncryptionKeyChoice {
+        self.choice
+    }
+
+    /// The LWE ciphertext.
+    pub fn elements(&self) -> &LweElements {
+        &self.elements
+    }
+
+    /// n or k·N.
+    pub fn dimension(&self) -> LweDimension {
+        match &self.elements {
+            LweElements::U32(c) => c.dimension(),
+            LweElements::U64(c) => c.dimension(),
+        }
+    }
+
+    /// Width of its elements.
+    pub fn torus(&self) -> TorusWidth {
+        match &self.elements {
+            LweElements::U32(_) => TorusWidth::U32,
+            LweElements::U64(_) => TorusWidth::U64,
+        }
+    }
+
+    /// Homomorphic addition: messages add on the torus, noise variances add.
+    ///
+    /// # Errors
+    /// If the operands are not of one key, choice and size.
+    pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.check(rhs)?;
+        match (&mut self.elements, &rhs.elements) {
+            (LweElements::U32(l), LweElements::U32(r)) => l.add_assign(r),
+            (LweElements::U64(l), LweElements::U64(r)) => l.add_assign(r),
+            _ => Err(width_mismatch(rhs.torus(), self.torus())),
+        }
+    }
+
+    /// Homomorphic subtraction: messages subtract, noise variances add.
+    ///
+    /// # Errors
+    /// As [`add_assign`](Self::add_assign).
+    pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.check(rhs)?;
+        match (&mut self.elements, &rhs.elements) {
+            (LweElements::U32(l), LweElements::U32(r)) => l.sub_assign(r),
+            (LweElements::U64(l), LweElements::U64(r)) => l.sub_assign(r),
+            _ => Err(width_mismatch(rhs.torus(), self.torus())),
+        }
+    }
+
+    /// Homomorphic multiplication by an integer v; the noise variance grows by v².
+    pub fn scalar_mul_assign(&mut self, value: i32) {
+        match &mut self.elements {
+            LweElements::U32(c) => c.scalar_mul_assign(value),
+            LweElements::U64(c) => c.scalar_mul_assign(value),
+        }
+    }
+
+    fn check(&self, rhs: &Self) -> Result<(), TfheError> {
+        if self.key_tag != rhs.key_tag {
+            let (given, expected) = (rhs.key_tag.0, self.key_tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the second operand", given, expected });
+        }
+        require_equal("LWE dimension of the second operand", rhs.dimension().0, self.dimension().0)
+    }
+}
+
+pub(crate) fn width_mismatch(given: TorusWidth, expected: TorusWidth) -> TfheError {
+    TfheError::Mismatch {
+        what: "torus width in bits",
+        given: u64::from(given.bits()),
+        expected: u64::from(expected.bits()),
+    }
+}
+
+/// A test vector of either width: a GLWE ciphertext, usually noiseless.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestVector {
+    /// For 32-bit sets.
+    U32(GlweCiphertext<u32>),
+    /// For 64-bit sets.
+    U64(GlweCiphertext<u64>),
+}
+
+impl TestVector {
+    /// Width of its coefficients.
+    pub fn torus(&self) -> TorusWidth {
+        match self {
+            TestVector::U32(_) => TorusWidth::U32,
+            TestVector::U64(_) => TorusWidth::U64,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The client's side: secret keys, encryption, decryption, and generation of the server's keys.
+
+use std::io::Write;
+
+use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::{PublicSeed, SecretSeed, Torus};
+use rayon::prelude::*;
+
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::encoding::Encoding;
+use crate::error::{TfheError, require_equal};
+use crate::ggsw::{GgswEncryptor, expand_masks};
+use crate::glwe::GlweSecretKey;
+use crate::keyswitch::SeededLweKeyswitchKey;
+use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
+use crate::server_key::{KeyForm, KeyHeader, KeyKind, write_elements};
+use crate::test_vector::test_vector;
+
+/// What a random stream of a secret seed is for; the index within a purpose takes the low 48 bits.
+#[derive(Clone, Copy)]
+enum Purpose {
+    LweKey = 1,
+    GlweKey = 2,
+    KeyTag = 3,
+    BootstrapNoise = 4,
+    KeyswitchNoise = 5,
+    BootstrapMaskSeed = 6,
+    KeyswitchMaskSeed = 7,
+}
+
+fn stream(seed: &SecretSeed, purpose: Purpose, index: u64) -> Csprng {
+    debug_assert!(index < 1 << 48);
+    Csprng::from_secret(seed, ((purpose as u64) << 48) | index)
+}
+
+fn mask_seed(seed: &SecretSeed, purpose: Purpose) -> PublicSeed {
+    let mut bytes = [0; 32];
+    stream(seed, purpose, 0).fill_bytes(&mut bytes);
+    PublicSeed(bytes)
+}
+
+/// Called with (work done, all work) while something long runs.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// The secret keys of one key set: the small LWE key and the GLWE key, which is also the big LWE key.
+///
+/// Zeroised on drop, never printed; [`write_secret_key`](ClientKey::write_secret_key) is the only way out.
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    pub(crate) parameters: ParameterSet,
+    pub(crate) lwe: LweSecretKey,
+    pub(crate) glwe: GlweSecretKey,
+    pub(crate) tag: KeyTag,
+}
+
+impl ClientKey {
+    /// Generates secret keys from a seed, which should come from the operating system.
+    pub fn generate(parameters: &ParameterSet, seed: &SecretSeed) -> Self {
+        let lwe = LweSecretKey::generate(parameters.lwe_dimension, &mut stream(seed, Purpose::LweKey, 0));
+        let glwe = GlweSecretKey::generate(
+            parameters.glwe_dimension,
+            parameters.polynomial_size,
+            &mut stream(seed, Purpose::GlweKey, 0),
+        );
+        let tag = KeyTag(stream(seed, Purpose::KeyTag, 0).next_u64());
+        Self { parameters: parameters.clone(), lwe, glwe, tag }
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &ParameterSet {
+        &self.parameters
+    }
+
+    /// The public number of this key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    /// The small LWE key.
+    pub fn lwe_secret_key(&self) -> &LweSecretKey {
+        &self.lwe
+    }
+
+    /// The GLWE key.
+    pub fn glwe_secret_key(&self) -> &GlweSecretKey {
+        &self.glwe
+    }
+
+    /// Encrypts a message under the chosen key with randomness from `rng`.
+    ///
+    /// # Errors
+    /// If the message is not one of the encoding.
+    pub fn encrypt(
+        &self,
+        encoding: &Encoding,
+        message: i64,
+        choice: EncryptionKeyChoice,
+        rng: &mut Csprng,
+    ) -> Result<Ciphertext, TfheError> {
+        let p = &self.parameters;
+        let elements = match (choice, p.torus) {
+            (EncryptionKeyChoice::Small, _) => {
+                LweElements::U32(self.lwe.encrypt(encoding.encode(message)?, p.lwe_noise, rng))
+            }
+            (EncryptionKeyChoice::Big, TorusWidth::U32) => {
+                let key = self.glwe.to_lwe_secret_key();
+                LweElements::U32(key.encrypt(encoding.encode(message)?, p.glwe_noise, rng))
+            }
+            (EncryptionKeyChoice::Big, TorusWidth::U64) => {
+                let key = self.glwe.to_lwe_secret_key();
+                LweElements::U64(key.encrypt(encoding.encode(message)?, p.glwe_noise, rng))
+            }
+        };
+        Ok(Ciphertext::new(self.tag, choice, elements))
+    }
+
+    /// Decrypts to the nearest message.
+    ///
+    /// # Errors
+    /// If the ciphertext belongs to another key set, or its phase is nearest to no message of the encoding.
+    pub fn decrypt(&self, encoding: &Encoding, ciphertext: &Ciphertext) -> Result<i64, TfheError> {
+        Ok(encoding.decode(self.decrypt_phase(ciphertext)?)?)
+    }
+
+    /// The phase (message plus noise), left-aligned in 64 bits.
+    ///
+    /// # Errors
+    /// If the ciphertext belongs to another key set.
+    pub fn decrypt_phase(&self, ciphertext: &Ciphertext) -> Result<u64, TfheError> {
+        if ciphertext.key_tag() != self.tag {
+            return Err(TfheError::Mismatch {
+                what: "key tag of the ciphertext",
+                given: ciphertext.key_tag().0,
+                expected: self.tag.0,
+            });
+        }
+        let phase = |key: &LweSecretKey| -> Result<u64, TfheError> {
+            Ok(match ciphertext.elements() {
+                LweElements::U32(c) => key.decrypt_phase::<u32>(c)?.to_u64_msb(),
+                LweElements::U64(c) => key.decrypt_phase::<u64>(c)?,
+            })
+        };
+        match ciphertext.choice() {
+            EncryptionKeyChoice::Small => phase(&self.lwe),
+            EncryptionKeyChoice::Big => phase(&self.glwe.to_lwe_secret_key()),
+        }
+    }
+
+    /// Generates the bootstrapping key: GGSW encryptions of the n small-key bits under the GLWE key. It is written as it
+    /// is made, in parallel batches, and never held in memory. `seed` must be fresh, from the operating system.
+    ///
+    /// # Errors
+    /// If writing fails, or there is no transform for N.
+    pub fn write_bootstrap_key<W: Write>(
+        &self,
+        form: KeyForm,
+        seed: &SecretSeed,
+        writer: W,
+        progress: Progress<'_>,
+    ) -> Result<W, TfheError> {
+        match self.parameters.torus {
+            TorusWidth::U32 => self.write_bootstrap_key_as::<u32, W>(form, seed, writer, progress),
+            TorusWidth::U64 => self.write_bootstrap_key_as::<u64, W>(form, seed, writer, progress),
+        }
+    }
+
+    fn write_bootstrap_key_as<T: Torus, W: Write>(
+        &self,
+        form: KeyForm,
+        seed: &SecretSeed,
+        writer: W,
+        progress: Progress<'_>,
+    ) -> Result<W, TfheError> {
+        let masks = mask_seed(seed, Purpose::BootstrapMaskSeed);
+        let header = KeyHeader::new(KeyKind::Bootstrap, self.parameters.spec().clone(), self.tag, form, masks);
+        let encryptor = GgswEncryptor::new(&self.glwe, self.parameters.pbs, self.parameters.glwe_noise)?;
+        let shape = encryptor.shape();
+        let bits = self.lwe.bits();
+        let mut out = header.seal(writer)?;
+        // Two ciphertexts per thread are made while none is written: few, so that memory stays small.
+        let batch = 2 * rayon::current_num_threads();
+        let mut bodies = vec![T::ZERO; batch * shape.bodies_len()];
+        let mut rows = vec![T::ZERO; if form == KeyForm::Full { shape.len() } else { 0 }];
+        for (number, message_bits) in bits.chunks(batch).enumerate() {
+            let first = number * batch;
+            bodies.par_chunks_exact_mut(shape.bodies_len()).zip(message_bits).enumerate().for_each_init(
+                || encryptor.scratch(),
+                |scratch, (j, (bodies, &bit))| {
+                    let index = (first + j) as u64;
+                    let mut noise = stream(seed, Purpose::BootstrapNoise, index);
+                    let first_row = index * shape.row_count() as u64;
+                    encryptor.encrypt_bodies(bit, &masks, first_row, &mut noise, bodies, scratch);
+                },
+            );
+            for (j, bodies) in bodies.chunks_exact(shape.bodies_len()).take(message_bits.len()).enumerate() {
+                match form {
+                    KeyForm::Seeded => write_elements(&mut out, bodies)?,
+                    KeyForm::Full => {
+                        expand_masks(shape, &masks, ((first + j) * shape.row_count()) as u64, bodies, &mut rows);
+                        write_elements(&mut out, &rows)?;
+                    }
+                }
+            }
+            progress((first + message_bits.len()) as u64, bits.len() as u64);
+        }
+        Ok(out.finish()?)
+    }
+
+    /// Generates the key-switching key from the big to the small key and writes it.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write_keyswitch_key<W: Write>(&self, form: KeyForm, seed: &SecretSeed, writer: W) -> Result<W, TfheError> {
+        let key = self.generate_keyswitch_key(seed);
+        let spec = self.parameters.spec().clone();
+        let header = KeyHeader::new(KeyKind::Keyswitch, spec, self.tag, form, key.seed);
+        let mut out = header.seal(writer)?;
+        match form {
+            KeyForm::Seeded => write_elements(&mut out, &key.bodies)?,
+            KeyForm::Full => write_elements(&mut out, key.expand().elements())?,
+        }
+        Ok(out.finish()?)
+    }
+
+    /// Generates the key-switching key, compressed.
+    pub fn generate_keyswitch_key(&self, seed: &SecretSeed) -> SeededLweKeyswitchKey {
+        SeededLweKeyswitchKey::generate(
+            &self.glwe.to_lwe_secret_key(),
+            &self.lwe,
+            self.parameters.ks,
+            self.parameters.lwe_noise,
+            mask_seed(seed, Purpose::KeyswitchMaskSeed),
+            |index| stream(seed, Purpose::KeyswitchNoise, index),
+        )
+    }
+}
+
+impl ParameterSet {
+    /// A noiseless ciphertext of a message, valid under every key that carries `key_tag`.
+    ///
+    /// # Errors
+    /// If the message is not one of the encoding.
+    pub fn trivial(
+        &self,
+        encoding: &Encoding,
+        message: i64,
+        choice: EncryptionKeyChoice,
+        key_tag: KeyTag,
+    ) -> Result<Ciphertext, TfheError> {
+        let dimension = self.lwe_dimension_of(choice);
+        let elements = match (choice, self.torus) {
+            (EncryptionKeyChoice::Big, TorusWidth::U64) => {
+                LweElements::U64(LweCiphertext::trivial(encoding.encode(message)?, dimension))
+            }
+            _ => LweElements::U32(LweCiphertext::trivial(encoding.encode(message)?, dimension)),
+        };
+        Ok(Ciphertext::new(key_tag, choice, elements))
+    }
+
+    /// The test vector of a function from messages of `input` to messages of `output`; see [`test_vector`].
+    ///
+    /// # Errors
+    /// As [`test_vector`].
+    pub fn test_vector(
+        &self,
+        input: &Encoding,
+        output: &Encoding,
+        f: impl Fn(i64) -> i64,
+    ) -> Result<TestVector, TfheError> {
+        Ok(match self.torus {
+            TorusWidth::U32 => {
+                TestVector::U32(test_vector(self.glwe_dimension, self.polynomial_size, input, output, f)?)
+            }
+            TorusWidth::U64 => {
+                TestVector::U64(test_vector(self.glwe_dimension, self.polynomial_size, input, output, f)?)
+            }
+        })
+    }
+
+    /// Checks that a test vector has this set's sizes.
+    ///
+    /// # Errors
+    /// If width, k or N differ.
+    pub fn check_test_vector(&self, vector: &TestVector) -> Result<(), TfheError> {
+        require_equal("torus width of the test vector", vector.torus().bits() as usize, self.torus.bits() as usize)?;
+        let (k, n) = match vector {
+            TestVector::U32(v) => (v.dimension(), v.polynomial_size()),
+            TestVector::U64(v) => (v.dimension(), v.polynomial_size()),
+        };
+        require_equal("GLWE dimension of the test vector", k.0, self.glwe_dimension.0)?;
+        require_equal("polynomial size of the test vector", n.get(), self.polynomial_size.get())
+    }
+
+    /// Checks that a ciphertext has this set's sizes for its key choice.
+    ///
+    /// # Errors
+    /// If width or dimension differ.
+    pub fn check_ciphertext(&self, ciphertext: &Ciphertext) -> Result<(), TfheError> {
+        let width = match ciphertext.choice() {
+            EncryptionKeyChoice::Small => TorusWidth::U32,
+            EncryptionKeyChoice::Big => self.torus,
+        };
+        require_equal("torus width of the ciphertext", ciphertext.torus().bits() as usize, width.bits() as usize)?;
+        let expected = self.lwe_dimension_of(ciphertext.choice()).0;
+        require_equal("LWE dimension of the ciphertext", ciphertext.dimension().0, expected)
+    }
+}

@@ -1,0 +1,46 @@
+//! Newtypes of the dimensions, under the names that the field uses.
+
+pub use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
+
+/// n, the number of mask elements of an LWE ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LweDimension(pub usize);
+
+/// k, the number of mask polynomials of a GLWE ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GlweDimension(pub usize);
+
+impl LweDimension {
+    /// Number of torus elements of a ciphertext: n + 1.
+    pub fn lwe_size(self) -> usize {
+        self.0 + 1
+    }
+}
+
+impl GlweDimension {
+    /// Number of polynomials of a ciphertext: k + 1.
+    pub fn glwe_size(self) -> usize {
+        self.0 + 1
+    }
+
+    /// k·N, the dimension of the LWE ciphertexts that sample extraction yields.
+    pub fn extracted_lwe_dimension(self, polynomial_size: PolynomialSize) -> LweDimension {
+        LweDimension(self.0 * polynomial_size.get())
+    }
+}
+
+/// Base B = 2^`base_log` and number of levels l of a gadget decomposition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decomposition {
+    /// log2 of the base.
+    pub base_log: DecompositionBaseLog,
+    /// Number of levels.
+    pub level_count: DecompositionLevelCount,
+}
+
+impl Decomposition {
+    /// Shorthand from plain numbers; validity is checked by the parameter set that contains it.
+    pub const fn new(base_log: usize, level_count: usize) -> Self {
+        Self { base_log: DecompositionBaseLog(base_log), level_count: DecompositionLevelCount(level_count) }
+    }
+}

@@ -1,0 +1,66 @@
+//! Errors of the scheme. Each names what was given, what the limit is and what to do.
+
+use ciphermill_lattice::rng::RngError;
+use ciphermill_wire::WireError;
+
+use crate::encoding::EncodingError;
+use crate::parameters::ParameterError;
+
+/// Anything that can go wrong in this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum TfheError {
+    /// A parameter set is not admissible.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// A message does not fit its encoding.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// A stored or sent object is malformed.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// Randomness could not be had.
+    #[error(transparent)]
+    Randomness(#[from] RngError),
+    /// Reading or writing an object failed.
+    #[error("input/output failed: {0}")]
+    Io(#[from] std::io::Error),
+    /// Two operands, or an operand and a key, do not belong together.
+    #[error("{what} is {given} where {expected} is needed; use objects of one key set")]
+    Mismatch {
+        /// The quantity that differs.
+        what: &'static str,
+        /// Its value.
+        given: u64,
+        /// The value that would fit.
+        expected: u64,
+    },
+    /// A field of a stored object is outside its range.
+    #[error("{what} is {given}, allowed are {min} to {max}; the object is damaged or of another version")]
+    Field {
+        /// The field.
+        what: &'static str,
+        /// Its value.
+        given: u64,
+        /// Smallest admissible value.
+        min: u64,
+        /// Largest admissible value.
+        max: u64,
+    },
+    /// A transform does not exist for this size or CPU.
+    #[error("no transform: {0}")]
+    Transform(String),
+}
+
+/// Checks that two quantities are equal.
+pub(crate) fn require_equal(what: &'static str, given: usize, expected: usize) -> Result<(), TfheError> {
+    if given == expected {
+        Ok(())
+    } else {
+        Err(TfheError::Mismatch { what, given: given as u64, expected: expected as u64 })
+    }
+}
+
+/// Checks that a field read from outside lies in a range.
+pub(crate) fn require_range(what: &'static str, given: u64, min: u64, max: u64) -> Result<(), TfheError> {
+    if (min..=max).contains(&given) { Ok(()) } else { Err(TfheError::Field { what, given, min, max }) }
+}

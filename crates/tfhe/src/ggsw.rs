@@ -1,0 +1,199 @@
+//! GGSW (TRGSW) ciphertexts in coefficient form.
+//!
+//! A GGSW encryption of an integer μ has (k+1)·l GLWE rows. Row (c, j), for component 0 ≤ c ≤ k and level 1 ≤ j ≤ l, is
+//! an encryption of −μ·g_j·S_c(X) for c < k, and of μ·g_j for c = k, with g_j = q/B^j. The phase is that of the textbook
+//! form (zero encryption plus μ·g_j on component c), but the mask stays uniform, so that a seed can stand for it.
+//! Rows are stored in the order (c, j), c outermost.
+
+use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::{NoiseDistribution, PublicSeed, Torus};
+
+use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
+use crate::error::{TfheError, require_equal};
+use crate::glwe::GlweSecretKey;
+use crate::product::{BinaryMultiplier, Scratch};
+
+/// The sizes of one GGSW ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GgswShape {
+    /// k.
+    pub glwe_dimension: GlweDimension,
+    /// N.
+    pub polynomial_size: PolynomialSize,
+    /// B and l.
+    pub decomposition: Decomposition,
+}
+
+impl GgswShape {
+    /// (k+1)·l, the number of GLWE rows.
+    pub fn row_count(&self) -> usize {
+        self.glwe_dimension.glwe_size() * self.decomposition.level_count.0
+    }
+
+    /// (k+1)·N, the coefficients of a row.
+    pub fn row_len(&self) -> usize {
+        self.glwe_dimension.glwe_size() * self.polynomial_size.get()
+    }
+
+    /// (k+1)²·l·N, all coefficients.
+    pub fn len(&self) -> usize {
+        self.row_count() * self.row_len()
+    }
+
+    /// Whether it holds no coefficient; it always does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// (k+1)·l·N, the coefficients of the bodies alone: what a seeded GGSW stores.
+    pub fn bodies_len(&self) -> usize {
+        self.row_count() * self.polynomial_size.get()
+    }
+
+    /// k·N, the mask coefficients of a row.
+    pub fn mask_len(&self) -> usize {
+        self.glwe_dimension.0 * self.polynomial_size.get()
+    }
+}
+
+/// A GGSW ciphertext in coefficient form: (k+1)·l rows of (k+1)·N coefficients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GgswCiphertext<T> {
+    data: Vec<T>,
+    shape: GgswShape,
+}
+
+impl<T: Torus> GgswCiphertext<T> {
+    /// From all coefficients, in row order.
+    ///
+    /// # Errors
+    /// If their number is not that of the shape.
+    pub fn from_coefficients(data: Vec<T>, shape: GgswShape) -> Result<Self, TfheError> {
+        require_equal("coefficients of the GGSW ciphertext", data.len(), shape.len())?;
+        Ok(Self { data, shape })
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> GgswShape {
+        self.shape
+    }
+
+    /// All coefficients, in row order.
+    pub fn coefficients(&self) -> &[T] {
+        &self.data
+    }
+}
+
+/// Encrypts GGSW ciphertexts under one GLWE key: the secret side of a bootstrapping key.
+pub struct GgswEncryptor<'a> {
+    key: &'a GlweSecretKey,
+    multiplier: BinaryMultiplier,
+    shape: GgswShape,
+    noise: NoiseDistribution,
+}
+
+/// Working memory of one thread.
+pub struct GgswScratch<T> {
+    mask: Vec<T>,
+    product: Scratch,
+}
+
+impl<'a> GgswEncryptor<'a> {
+    /// Prepares the key.
+    ///
+    /// # Errors
+    /// If no transform exists for the key's N.
+    pub fn new(
+        key: &'a GlweSecretKey,
+        decomposition: Decomposition,
+        noise: NoiseDistribution,
+    ) -> Result<Self, TfheError> {
+        let shape =
+            GgswShape { glwe_dimension: key.dimension(), polynomial_size: key.polynomial_size(), decomposition };
+        Ok(Self { key, multiplier: BinaryMultiplier::new(key)?, shape, noise })
+    }
+
+    /// Sizes of the ciphertexts it makes.
+    pub fn shape(&self) -> GgswShape {
+        self.shape
+    }
+
+    /// Working memory for [`encrypt_bodies`](Self::encrypt_bodies).
+    pub fn scratch<T: Torus>(&self) -> GgswScratch<T> {
+        GgswScratch { mask: vec![T::ZERO; self.shape.mask_len()], product: self.multiplier.scratch() }
+    }
+
+    /// Writes the bodies of the encryption of `message` (0 or 1) whose masks come from `masks`, streams
+    /// `first_stream + row`; see [`expand_masks`]. `bodies` has (k+1)·l·N coefficients.
+    pub fn encrypt_bodies<T: Torus>(
+        &self,
+        message: u8,
+        masks: &PublicSeed,
+        first_stream: u64,
+        noise_rng: &mut Csprng,
+        bodies: &mut [T],
+        scratch: &mut GgswScratch<T>,
+    ) {
+        let n = self.shape.polynomial_size.get();
+        let levels = self.shape.decomposition.level_count.0;
+        assert_eq!(bodies.len(), self.shape.bodies_len());
+        for (row, body) in bodies.chunks_exact_mut(n).enumerate() {
+            fill_mask(masks, first_stream + row as u64, &mut scratch.mask);
+            body.fill(T::ZERO);
+            self.noise.add_to(noise_rng, body);
+            self.multiplier.add_mask_products(&scratch.mask, body, &mut scratch.product);
+            let (component, level) = (row / levels, row % levels + 1);
+            let gadget = gadget_element::<T>(self.shape.decomposition, level)
+                .wrapping_mul(T::from_signed_i64(i64::from(message)));
+            match self.key.polynomials().nth(component) {
+                // The component is public; the key bits only ever enter as factors.
+                Some(s) => {
+                    for (b, &bit) in body.iter_mut().zip(s) {
+                        *b = b.wrapping_sub(gadget.wrapping_mul(T::from_signed_i64(i64::from(bit))));
+                    }
+                }
+                None => body[0] = body[0].wrapping_add(gadget),
+            }
+        }
+    }
+
+    /// One whole GGSW ciphertext of `message` (0 or 1).
+    pub fn encrypt<T: Torus>(
+        &self,
+        message: u8,
+        masks: &PublicSeed,
+        first_stream: u64,
+        noise_rng: &mut Csprng,
+    ) -> GgswCiphertext<T> {
+        let mut bodies = vec![T::ZERO; self.shape.bodies_len()];
+        self.encrypt_bodies(message, masks, first_stream, noise_rng, &mut bodies, &mut self.scratch());
+        let mut data = vec![T::ZERO; self.shape.len()];
+        expand_masks(self.shape, masks, first_stream, &bodies, &mut data);
+        GgswCiphertext { data, shape: self.shape }
+    }
+}
+
+/// g_j = q/B^j.
+pub(crate) fn gadget_element<T: Torus>(decomposition: Decomposition, level: usize) -> T {
+    T::from_u64_msb(1 << (64 - decomposition.base_log.0 * level))
+}
+
+/// The uniform mask (k·N coefficients) of the row with this stream number.
+fn fill_mask<T: Torus>(masks: &PublicSeed, stream: u64, mask: &mut [T]) {
+    T::fill_random(&mut Csprng::from_public(masks, stream), mask);
+}
+
+/// Rebuilds all rows of a seeded GGSW ciphertext from its bodies: row r takes its mask from stream `first_stream + r`.
+///
+/// # Panics
+/// If `bodies` or `rows` do not have the sizes of `shape`.
+pub fn expand_masks<T: Torus>(shape: GgswShape, masks: &PublicSeed, first_stream: u64, bodies: &[T], rows: &mut [T]) {
+    assert_eq!(bodies.len(), shape.bodies_len());
+    assert_eq!(rows.len(), shape.len());
+    let n = shape.polynomial_size.get();
+    for (r, (row, body)) in rows.chunks_exact_mut(shape.row_len()).zip(bodies.chunks_exact(n)).enumerate() {
+        let (mask, b) = row.split_at_mut(shape.mask_len());
+        fill_mask(masks, first_stream + r as u64, mask);
+        b.copy_from_slice(body);
+    }
+}

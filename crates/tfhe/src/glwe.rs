@@ -1,0 +1,199 @@
+//! GLWE (TRLWE) ciphertexts: k mask polynomials and a body polynomial in T_N\[X\] = T\[X\]/(X^N + 1).
+
+use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::{NoiseDistribution, Torus};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::dimension::{GlweDimension, LweDimension, PolynomialSize};
+use crate::error::{TfheError, require_equal};
+use crate::lwe::{LweCiphertext, LweSecretKey, random_bits};
+use crate::product::BinaryMultiplier;
+
+/// A binary GLWE secret key: k polynomials of N bits. Zeroised on drop; it has no `Debug` of its content.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct GlweSecretKey {
+    bits: Vec<u8>,
+    #[zeroize(skip)]
+    polynomial_size: PolynomialSize,
+}
+
+impl GlweSecretKey {
+    /// Uniformly random key of k polynomials of N coefficients.
+    pub fn generate(dimension: GlweDimension, polynomial_size: PolynomialSize, rng: &mut Csprng) -> Self {
+        Self { bits: random_bits(dimension.0 * polynomial_size.get(), rng), polynomial_size }
+    }
+
+    /// Key from k·N bits that are already known to be 0 or 1.
+    pub(crate) fn from_bits(bits: Vec<u8>, polynomial_size: PolynomialSize) -> Self {
+        debug_assert!(bits.len().is_multiple_of(polynomial_size.get()) && bits.iter().all(|&b| b < 2));
+        Self { bits, polynomial_size }
+    }
+
+    /// k.
+    pub fn dimension(&self) -> GlweDimension {
+        GlweDimension(self.bits.len() / self.polynomial_size.get())
+    }
+
+    /// N.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.polynomial_size
+    }
+
+    /// The bits of all k polynomials, each 0 or 1, lowest degree first.
+    pub(crate) fn bits(&self) -> &[u8] {
+        &self.bits
+    }
+
+    /// The bits of each polynomial.
+    pub(crate) fn polynomials(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.bits.chunks_exact(self.polynomial_size.get())
+    }
+
+    /// The LWE key under which extracted samples are encrypted: the coefficients of the k polynomials in order.
+    pub fn to_lwe_secret_key(&self) -> LweSecretKey {
+        LweSecretKey::from_bits(self.bits.clone())
+    }
+
+    /// Encrypts a polynomial of N encoded messages with fresh noise.
+    ///
+    /// # Errors
+    /// If `message` does not have N coefficients, or no transform exists for N.
+    pub fn encrypt<T: Torus>(
+        &self,
+        message: &[T],
+        noise: NoiseDistribution,
+        rng: &mut Csprng,
+    ) -> Result<GlweCiphertext<T>, TfheError> {
+        let n = self.polynomial_size.get();
+        require_equal("coefficients of the message", message.len(), n)?;
+        let multiplier = BinaryMultiplier::new(self)?;
+        let mut data = vec![T::ZERO; self.bits.len() + n];
+        let (mask, body) = data.split_at_mut(self.bits.len());
+        T::fill_random(rng, mask);
+        body.copy_from_slice(message);
+        noise.add_to(rng, body);
+        multiplier.add_mask_products(mask, body, &mut multiplier.scratch());
+        Ok(GlweCiphertext { data, polynomial_size: self.polynomial_size })
+    }
+
+    /// Phase polynomial b − Σ a_i s_i: the encoded messages plus noise.
+    ///
+    /// # Errors
+    /// If the ciphertext's k or N are not the key's.
+    pub fn decrypt_phase<T: Torus>(&self, ciphertext: &GlweCiphertext<T>) -> Result<Vec<T>, TfheError> {
+        require_equal("GLWE dimension of the ciphertext", ciphertext.dimension().0, self.dimension().0)?;
+        require_equal(
+            "polynomial size of the ciphertext",
+            ciphertext.polynomial_size.get(),
+            self.polynomial_size.get(),
+        )?;
+        let multiplier = BinaryMultiplier::new(self)?;
+        let mut products = vec![T::ZERO; self.polynomial_size.get()];
+        multiplier.add_mask_products(ciphertext.mask(), &mut products, &mut multiplier.scratch());
+        Ok(ciphertext.body().iter().zip(&products).map(|(&b, &p)| b.wrapping_sub(p)).collect())
+    }
+}
+
+impl std::fmt::Debug for GlweSecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GlweSecretKey(k {}, N {})", self.dimension().0, self.polynomial_size.get())
+    }
+}
+
+/// A GLWE ciphertext: k mask polynomials, then the body, N coefficients each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlweCiphertext<T> {
+    data: Vec<T>,
+    polynomial_size: PolynomialSize,
+}
+
+impl<T: Torus> GlweCiphertext<T> {
+    /// The noiseless encryption of a polynomial under every key.
+    ///
+    /// # Errors
+    /// If `message` does not have N coefficients.
+    pub fn trivial(
+        message: &[T],
+        dimension: GlweDimension,
+        polynomial_size: PolynomialSize,
+    ) -> Result<Self, TfheError> {
+        require_equal("coefficients of the message", message.len(), polynomial_size.get())?;
+        let mut data = vec![T::ZERO; dimension.0 * polynomial_size.get()];
+        data.extend_from_slice(message);
+        Ok(Self { data, polynomial_size })
+    }
+
+    /// From (k+1)·N coefficients, mask first.
+    ///
+    /// # Errors
+    /// If their number is not a positive multiple of N.
+    pub fn from_coefficients(data: Vec<T>, polynomial_size: PolynomialSize) -> Result<Self, TfheError> {
+        let n = polynomial_size.get();
+        require_equal("remainder of the coefficients by the polynomial size", data.len() % n, 0)?;
+        if data.is_empty() {
+            return Err(TfheError::Mismatch { what: "number of coefficients", given: 0, expected: n as u64 });
+        }
+        Ok(Self { data, polynomial_size })
+    }
+
+    /// k.
+    pub fn dimension(&self) -> GlweDimension {
+        GlweDimension(self.data.len() / self.polynomial_size.get() - 1)
+    }
+
+    /// N.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.polynomial_size
+    }
+
+    /// The k mask polynomials.
+    pub fn mask(&self) -> &[T] {
+        &self.data[..self.data.len() - self.polynomial_size.get()]
+    }
+
+    /// The body polynomial.
+    pub fn body(&self) -> &[T] {
+        &self.data[self.data.len() - self.polynomial_size.get()..]
+    }
+
+    /// All (k+1)·N coefficients.
+    pub fn coefficients(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All (k+1)·N coefficients, mutable.
+    pub fn coefficients_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// Sample extraction: the LWE ciphertext, of dimension k·N, of the coefficient of X^`degree`.
+    ///
+    /// The phase's coefficient at X^h is b_h − Σ_c (Σ_{j≤h} a_{c,h−j} s_{c,j} − Σ_{j>h} a_{c,N+h−j} s_{c,j}), so the
+    /// extracted mask is a_c read backwards from h, negated where the index wraps.
+    ///
+    /// # Errors
+    /// If `degree` ≥ N.
+    pub fn extract(&self, degree: usize) -> Result<LweCiphertext<T>, TfheError> {
+        let n = self.polynomial_size.get();
+        if degree >= n {
+            return Err(TfheError::Field {
+                what: "degree to extract",
+                given: degree as u64,
+                min: 0,
+                max: n as u64 - 1,
+            });
+        }
+        let mut data = Vec::with_capacity(self.data.len() - n + 1);
+        for a in self.mask().chunks_exact(n) {
+            data.extend(a[..=degree].iter().rev());
+            data.extend(a[degree + 1..].iter().rev().map(|&x| T::ZERO.wrapping_sub(x)));
+        }
+        data.push(self.body()[degree]);
+        Ok(LweCiphertext::from_elements(data))
+    }
+
+    /// k·N, the dimension of extracted samples.
+    pub fn extracted_dimension(&self) -> LweDimension {
+        LweDimension(self.mask().len())
+    }
+}

@@ -1,0 +1,187 @@
+//! LWE key switching to the small key.
+//!
+//! The key-switching key holds, for each bit S_i of the source key and each level j, a 32-bit LWE encryption of
+//! S_i·2^32/B^j under the target key. A digit multiplies the row, and so its noise; that keeps the key at
+//! (kN)·t·(n+1)·4 bytes.
+
+use ciphermill_lattice::gadget::SignedDecomposer;
+use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::{NoiseDistribution, PublicSeed, Torus};
+use ciphermill_math::{Isa, multiversion};
+use rayon::prelude::*;
+
+use crate::dimension::{Decomposition, LweDimension};
+use crate::error::{TfheError, require_equal};
+use crate::ggsw::gadget_element;
+use crate::lwe::{LweCiphertext, LweSecretKey};
+
+/// Rows that one random stream serves: a seeded key is expanded in parallel, one stream per source-key bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyswitchShape {
+    /// kN, the dimension of the input.
+    pub input_dimension: LweDimension,
+    /// n, the dimension of the output.
+    pub output_dimension: LweDimension,
+    /// B and t.
+    pub decomposition: Decomposition,
+}
+
+impl KeyswitchShape {
+    /// kN·t, the number of rows.
+    pub fn row_count(&self) -> usize {
+        self.input_dimension.0 * self.decomposition.level_count.0
+    }
+
+    /// kN·t·(n+1), all elements.
+    pub fn len(&self) -> usize {
+        self.row_count() * self.output_dimension.lwe_size()
+    }
+
+    /// Whether it holds no element; it never is for a valid parameter set.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn block_len(&self) -> usize {
+        self.decomposition.level_count.0 * self.output_dimension.lwe_size()
+    }
+}
+
+/// A key-switching key compressed by a seed: the bodies, t per source-key bit; masks come from stream i for bit i.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeededLweKeyswitchKey {
+    pub(crate) shape: KeyswitchShape,
+    pub(crate) seed: PublicSeed,
+    pub(crate) bodies: Vec<u32>,
+}
+
+impl SeededLweKeyswitchKey {
+    /// Encrypts the bits of `input_key` under `output_key`. Streams `first_noise_stream + i` of `secret` give the noise.
+    pub fn generate(
+        input_key: &LweSecretKey,
+        output_key: &LweSecretKey,
+        decomposition: Decomposition,
+        noise: NoiseDistribution,
+        seed: PublicSeed,
+        noise_rng: impl Fn(u64) -> Csprng + Sync,
+    ) -> Self {
+        let shape = KeyswitchShape {
+            input_dimension: input_key.dimension(),
+            output_dimension: output_key.dimension(),
+            decomposition,
+        };
+        let levels = decomposition.level_count.0;
+        let mut bodies = vec![0u32; shape.row_count()];
+        bodies.par_chunks_exact_mut(levels).enumerate().for_each_init(
+            || vec![0u32; shape.output_dimension.0],
+            |mask, (i, bodies)| {
+                let mut masks = Csprng::from_public(&seed, i as u64);
+                noise.add_to(&mut noise_rng(i as u64), bodies);
+                for (j, body) in bodies.iter_mut().enumerate() {
+                    u32::fill_random(&mut masks, mask);
+                    let gadget = gadget_element::<u32>(decomposition, j + 1);
+                    let message = gadget.wrapping_mul(u32::from(input_key.bits()[i]));
+                    let product = mask
+                        .iter()
+                        .zip(output_key.bits())
+                        .fold(0u32, |sum, (&a, &s)| sum.wrapping_add(a.wrapping_mul(u32::from(s))));
+                    *body = body.wrapping_add(message).wrapping_add(product);
+                }
+            },
+        );
+        Self { shape, seed, bodies }
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> KeyswitchShape {
+        self.shape
+    }
+
+    /// Rebuilds the masks.
+    pub fn expand(&self) -> LweKeyswitchKey {
+        let size = self.shape.output_dimension.lwe_size();
+        let levels = self.shape.decomposition.level_count.0;
+        let mut data = vec![0u32; self.shape.len()];
+        data.par_chunks_exact_mut(self.shape.block_len())
+            .zip(self.bodies.par_chunks_exact(levels))
+            .enumerate()
+            .for_each(|(i, (rows, bodies))| {
+                let mut masks = Csprng::from_public(&self.seed, i as u64);
+                for (row, &body) in rows.chunks_exact_mut(size).zip(bodies) {
+                    u32::fill_random(&mut masks, &mut row[..size - 1]);
+                    row[size - 1] = body;
+                }
+            });
+        LweKeyswitchKey { shape: self.shape, data }
+    }
+}
+
+/// A key-switching key: kN blocks of t rows of n + 1 elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LweKeyswitchKey {
+    shape: KeyswitchShape,
+    data: Vec<u32>,
+}
+
+impl LweKeyswitchKey {
+    /// From all elements, in row order.
+    ///
+    /// # Errors
+    /// If their number is not that of the shape.
+    pub fn from_elements(data: Vec<u32>, shape: KeyswitchShape) -> Result<Self, TfheError> {
+        require_equal("elements of the key-switching key", data.len(), shape.len())?;
+        Ok(Self { shape, data })
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> KeyswitchShape {
+        self.shape
+    }
+
+    /// All elements, in row order.
+    pub fn elements(&self) -> &[u32] {
+        &self.data
+    }
+
+    /// Switches a ciphertext to the output key: (0, …, 0, b) − Σ_i Σ_j digit_j(a_i)·row_(i,j), modulo 2^32.
+    ///
+    /// # Errors
+    /// If the ciphertext's dimension is not the key's input dimension, or the decomposition does not fit the torus.
+    pub fn switch<T: Torus>(&self, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
+        self.switch_on(Isa::current(), input)
+    }
+
+    /// [`switch`](Self::switch) on a given path.
+    ///
+    /// # Errors
+    /// As [`switch`](Self::switch).
+    pub fn switch_on<T: Torus>(&self, isa: Isa, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
+        require_equal("LWE dimension of the ciphertext", input.dimension().0, self.shape.input_dimension.0)?;
+        let Decomposition { base_log, level_count } = self.shape.decomposition;
+        let decomposer =
+            SignedDecomposer::<T>::new(base_log, level_count).map_err(|e| TfheError::Transform(e.to_string()))?;
+        let size = self.shape.output_dimension.lwe_size();
+        let mut out = vec![0u32; size];
+        out[size - 1] = u32::from_u64_msb(input.body().to_u64_msb());
+        let mut digits = vec![0u32; level_count.0];
+        for (&a, rows) in input.mask().iter().zip(self.data.chunks_exact(self.shape.block_len())) {
+            for (j, digit) in digits.iter_mut().enumerate() {
+                *digit = decomposer.digit(a, j + 1) as u32;
+            }
+            subtract_products(isa, &mut out, &digits, rows);
+        }
+        Ok(LweCiphertext::from_elements(out))
+    }
+}
+
+multiversion! {
+    /// out −= Σ_j digit_j · row_j, modulo 2^32; `rows` holds one row of `out.len()` elements per digit.
+    fn subtract_products(isa, out: &mut [u32], digits: &[u32], rows: &[u32]) {
+        let size = out.len();
+        for (&digit, row) in digits.iter().zip(rows.chunks_exact(size)) {
+            for (o, &r) in out.iter_mut().zip(row) {
+                *o = o.wrapping_sub(digit.wrapping_mul(r));
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! LWE (TLWE) ciphertexts over the discretised torus.
+//!
+//! A ciphertext of dimension n is (a_0, …, a_{n-1}, b); its phase under the binary key s is φ = b − Σ a_i s_i, the
+//! message plus noise. All arithmetic is modulo 2^32 or 2^64.
+
+use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::{NoiseDistribution, Torus};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::dimension::LweDimension;
+use crate::error::{TfheError, require_equal};
+
+/// A binary LWE secret key, one byte (0 or 1) per bit. Zeroised on drop; it has no `Debug` of its content.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct LweSecretKey {
+    bits: Vec<u8>,
+}
+
+impl LweSecretKey {
+    /// Uniformly random key of dimension `n`.
+    pub fn generate(dimension: LweDimension, rng: &mut Csprng) -> Self {
+        Self { bits: random_bits(dimension.0, rng) }
+    }
+
+    /// Key from bits that are already known to be 0 or 1.
+    pub(crate) fn from_bits(bits: Vec<u8>) -> Self {
+        debug_assert!(bits.iter().all(|&b| b < 2));
+        Self { bits }
+    }
+
+    /// n.
+    pub fn dimension(&self) -> LweDimension {
+        LweDimension(self.bits.len())
+    }
+
+    /// The key bits, each 0 or 1.
+    pub(crate) fn bits(&self) -> &[u8] {
+        &self.bits
+    }
+
+    /// Encrypts an encoded message with fresh noise.
+    pub fn encrypt<T: Torus>(&self, message: T, noise: NoiseDistribution, rng: &mut Csprng) -> LweCiphertext<T> {
+        let mut data = vec![T::ZERO; self.bits.len() + 1];
+        let (mask, body) = data.split_at_mut(self.bits.len());
+        T::fill_random(rng, mask);
+        noise.add_to(rng, body);
+        body[0] = body[0].wrapping_add(message).wrapping_add(inner_product(mask, &self.bits));
+        LweCiphertext { data }
+    }
+
+    /// Phase b − ⟨a, s⟩: the encoded message plus noise.
+    ///
+    /// # Errors
+    /// If the ciphertext's dimension is not the key's.
+    pub fn decrypt_phase<T: Torus>(&self, ciphertext: &LweCiphertext<T>) -> Result<T, TfheError> {
+        require_equal("LWE dimension of the ciphertext", ciphertext.dimension().0, self.bits.len())?;
+        Ok(ciphertext.body().wrapping_sub(inner_product(ciphertext.mask(), &self.bits)))
+    }
+}
+
+impl std::fmt::Debug for LweSecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LweSecretKey(dimension {})", self.bits.len())
+    }
+}
+
+/// `count` uniformly random bits, one per byte.
+pub(crate) fn random_bits(count: usize, rng: &mut Csprng) -> Vec<u8> {
+    let mut bits = vec![0u8; count];
+    rng.fill_bytes(&mut bits);
+    for bit in &mut bits {
+        *bit &= 1;
+    }
+    bits
+}
+
+/// Σ a_i s_i modulo the torus, without a branch on the key.
+fn inner_product<T: Torus>(mask: &[T], bits: &[u8]) -> T {
+    mask.iter()
+        .zip(bits)
+        .fold(T::ZERO, |sum, (&a, &s)| sum.wrapping_add(a.wrapping_mul(T::from_signed_i64(i64::from(s)))))
+}
+
+/// An LWE ciphertext: n mask elements, then the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LweCiphertext<T> {
+    data: Vec<T>,
+}
+
+impl<T: Torus> LweCiphertext<T> {
+    /// The noiseless encryption of an encoded message under every key.
+    pub fn trivial(message: T, dimension: LweDimension) -> Self {
+        let mut data = vec![T::ZERO; dimension.lwe_size()];
+        data[dimension.0] = message;
+        Self { data }
+    }
+
+    /// From n + 1 torus elements, mask first.
+    ///
+    /// # Panics
+    /// If `data` is empty.
+    pub fn from_elements(data: Vec<T>) -> Self {
+        assert!(!data.is_empty(), "an LWE ciphertext has at least a body");
+        Self { data }
+    }
+
+    /// n.
+    pub fn dimension(&self) -> LweDimension {
+        LweDimension(self.data.len() - 1)
+    }
+
+    /// a_0, …, a_{n-1}.
+    pub fn mask(&self) -> &[T] {
+        &self.data[..self.data.len() - 1]
+    }
+
+    /// b.
+    pub fn body(&self) -> T {
+        self.data[self.data.len() - 1]
+    }
+
+    /// Mask and body.
+    pub fn elements(&self) -> &[T] {
+        &self.data
+    }
+
+    /// Mask and body, mutable.
+    pub fn elements_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// Adds `rhs`: messages and noise variances add.
+    ///
+    /// # Errors
+    /// If the dimensions differ.
+    pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.zip_with(rhs, T::wrapping_add)
+    }
+
+    /// Subtracts `rhs`: messages subtract, noise variances add.
+    ///
+    /// # Errors
+    /// If the dimensions differ.
+    pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.zip_with(rhs, T::wrapping_sub)
+    }
+
+    /// Multiplies by an integer v; the noise variance grows by v².
+    pub fn scalar_mul_assign(&mut self, value: i32) {
+        let value = T::from_signed_i64(i64::from(value));
+        for element in &mut self.data {
+            *element = element.wrapping_mul(value);
+        }
+    }
+
+    fn zip_with(&mut self, rhs: &Self, op: impl Fn(T, T) -> T) -> Result<(), TfheError> {
+        require_equal("LWE dimension of the second operand", rhs.dimension().0, self.dimension().0)?;
+        for (l, &r) in self.data.iter_mut().zip(&rhs.data) {
+            *l = op(*l, r);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! The plain definitions: schoolbook products modulo q, nothing fused, nothing transformed.
+//!
+//! Every fast path of this crate is compared with these functions. They cost O(N²) per product, so tests use them at
+//! small N.
+
+use ciphermill_lattice::gadget::SignedDecomposer;
+use ciphermill_lattice::{Torus, rotate};
+
+use crate::error::TfheError;
+use crate::ggsw::GgswCiphertext;
+use crate::glwe::GlweCiphertext;
+
+/// Adds the negacyclic product of an integer polynomial and a torus polynomial to `out`.
+pub fn add_product<T: Torus>(integers: &[i64], torus: &[T], out: &mut [T]) {
+    let n = out.len();
+    assert!(integers.len() == n && torus.len() == n);
+    for (i, &d) in integers.iter().enumerate() {
+        let d = T::from_signed_i64(d);
+        for (j, &t) in torus.iter().enumerate() {
+            let product = d.wrapping_mul(t);
+            if i + j < n {
+                out[i + j] = out[i + j].wrapping_add(product);
+            } else {
+                out[i + j - n] = out[i + j - n].wrapping_sub(product);
+            }
+        }
+    }
+}
+
+/// External product of a GGSW and a GLWE ciphertext: Σ_(c,j) digit_j(glwe_c) · row_(c,j), an encryption of μ times the
+/// message (Chillotti, Gama, Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus", 2020).
+///
+/// # Errors
+/// If the decomposition of the GGSW does not fit the torus.
+pub fn external_product<T: Torus>(
+    ggsw: &GgswCiphertext<T>,
+    glwe: &GlweCiphertext<T>,
+) -> Result<GlweCiphertext<T>, TfheError> {
+    let shape = ggsw.shape();
+    let n = shape.polynomial_size.get();
+    let levels = shape.decomposition.level_count.0;
+    let decomposer = SignedDecomposer::<T>::new(shape.decomposition.base_log, shape.decomposition.level_count)
+        .map_err(|e| TfheError::Transform(e.to_string()))?;
+    let mut out = vec![T::ZERO; shape.row_len()];
+    for (r, row) in ggsw.coefficients().chunks_exact(shape.row_len()).enumerate() {
+        let (component, level) = (r / levels, r % levels + 1);
+        let digits: Vec<i64> =
+            glwe.coefficients()[component * n..][..n].iter().map(|&x| decomposer.digit(x, level)).collect();
+        for (polynomial, sum) in row.chunks_exact(n).zip(out.chunks_exact_mut(n)) {
+            add_product(&digits, polynomial, sum);
+        }
+    }
+    GlweCiphertext::from_coefficients(out, shape.polynomial_size)
+}
+
+/// CMux: `if_zero` + μ·(`if_one` − `if_zero`), for the bit μ that `selector` encrypts.
+///
+/// # Errors
+/// As [`external_product`].
+pub fn cmux<T: Torus>(
+    selector: &GgswCiphertext<T>,
+    if_zero: &GlweCiphertext<T>,
+    if_one: &GlweCiphertext<T>,
+) -> Result<GlweCiphertext<T>, TfheError> {
+    let mut difference = if_one.clone();
+    for (d, &z) in difference.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
+        *d = d.wrapping_sub(z);
+    }
+    let mut out = external_product(selector, &difference)?;
+    for (o, &z) in out.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
+        *o = o.wrapping_add(z);
+    }
+    Ok(out)
+}
+
+/// X^exponent · glwe, 0 ≤ exponent < 2N.
+pub fn rotate_glwe<T: Torus>(glwe: &GlweCiphertext<T>, exponent: usize) -> GlweCiphertext<T> {
+    let n = glwe.polynomial_size().get();
+    let mut out = glwe.clone();
+    for (source, target) in glwe.coefficients().chunks_exact(n).zip(out.coefficients_mut().chunks_exact_mut(n)) {
+        target.copy_from_slice(&rotate::reference::rotate(source, exponent));
+    }
+    out
+}
+
+/// Blind rotation: X^(−b + Σ a_i s_i) · `accumulator`, for a mask and body already reduced modulo 2N.
+///
+/// # Errors
+/// As [`external_product`].
+pub fn blind_rotate<T: Torus>(
+    key: &[GgswCiphertext<T>],
+    mask: &[usize],
+    body: usize,
+    accumulator: &GlweCiphertext<T>,
+) -> Result<GlweCiphertext<T>, TfheError> {
+    let order = 2 * accumulator.polynomial_size().get();
+    let mut acc = rotate_glwe(accumulator, (order - body) % order);
+    for (ggsw, &a) in key.iter().zip(mask) {
+        acc = cmux(ggsw, &acc, &rotate_glwe(&acc, a))?;
+    }
+    Ok(acc)
+}

@@ -1,0 +1,288 @@
+//! Byte formats of ciphertexts, test vectors, GGSW ciphertexts and secret keys; those of the server keys are in
+//! [`server_key`](crate::server_key). All stand in the envelope of `ciphermill-wire`; docs/tfhe.md draws them.
+
+use ciphermill_lattice::Torus;
+use ciphermill_wire::{Decoder, Encoder, Kind, open, seal, sealed_len};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::client::ClientKey;
+use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
+use crate::error::{TfheError, require_equal, require_range};
+use crate::ggsw::{GgswCiphertext, GgswShape};
+use crate::glwe::{GlweCiphertext, GlweSecretKey};
+use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::server_key::{read_elements, write_elements};
+
+/// Envelope kind of a parameter set.
+pub const PARAMETER_SET: Kind = Kind(0x0201);
+/// Envelope kind of an LWE ciphertext.
+pub const CIPHERTEXT: Kind = Kind(0x0202);
+/// Envelope kind of a GLWE ciphertext or test vector.
+pub const GLWE: Kind = Kind(0x0203);
+/// Envelope kind of a GGSW ciphertext.
+pub const GGSW: Kind = Kind(0x0204);
+/// Envelope kind of a bootstrapping key.
+pub const BOOTSTRAP_KEY: Kind = Kind(0x0205);
+/// Envelope kind of a key-switching key.
+pub const KEYSWITCH_KEY: Kind = Kind(0x0206);
+/// Envelope kind of a client's secret keys.
+pub const SECRET_KEY: Kind = Kind(0x0207);
+
+/// Version of every body in this module.
+pub const BODY_VERSION: u16 = 1;
+
+const MAX_PARAMETER_SET_LEN: u64 = 512;
+const MAX_SECRET_KEY_LEN: u64 = 1 << 20;
+const MAX_CIPHERTEXT_LEN: u64 = 2 << 20;
+const MAX_GLWE_LEN: u64 = 8 << 20;
+const MAX_GGSW_LEN: u64 = 1 << 30;
+const CIPHERTEXT_HEADER: u64 = 16;
+const GLWE_HEADER: u64 = 8;
+
+fn torus_width(given: u8) -> Result<TorusWidth, TfheError> {
+    match given {
+        32 => Ok(TorusWidth::U32),
+        64 => Ok(TorusWidth::U64),
+        _ => Err(TfheError::Field { what: "torus width", given: u64::from(given), min: 32, max: 64 }),
+    }
+}
+
+fn polynomial_size(log2: u8) -> Result<PolynomialSize, TfheError> {
+    require_range("log2 of the polynomial size", u64::from(log2), 4, 17)?;
+    PolynomialSize::try_from(1usize << log2).map_err(|e| TfheError::Transform(e.to_string()))
+}
+
+/// The rest of the input as exactly `count` elements.
+fn elements<T: Torus>(input: &mut Decoder<'_>, count: usize) -> Result<Vec<T>, TfheError> {
+    let width = T::BITS as usize / 8;
+    require_equal("bytes of the elements", input.remaining(), count.saturating_mul(width))?;
+    let mut bytes = input.bytes(count * width)?;
+    let mut out = vec![T::ZERO; count];
+    read_elements(&mut bytes, &mut out)?;
+    Ok(out)
+}
+
+fn put_elements<T: Torus>(out: &mut Encoder, elements: &[T]) {
+    let mut bytes = Vec::with_capacity(elements.len() * T::BITS as usize / 8);
+    write_elements(&mut bytes, elements).expect("writing to memory");
+    out.bytes(&bytes);
+}
+
+impl ParameterSet {
+    /// The sealed parameter set.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Encoder::with_capacity(96);
+        self.spec().encode(&mut out);
+        seal(PARAMETER_SET, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Reads and judges a sealed parameter set.
+    ///
+    /// # Errors
+    /// If it is malformed or not admissible under `policy`.
+    pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, PARAMETER_SET, BODY_VERSION..=BODY_VERSION, MAX_PARAMETER_SET_LEN)?;
+        let spec = ParameterSpec::decode(&mut input)?;
+        input.finish()?;
+        Ok(Self::new(spec, policy)?)
+    }
+}
+
+impl ParameterSpec {
+    /// Bytes of a sealed ciphertext under the chosen key.
+    pub fn sealed_ciphertext_len(&self, choice: EncryptionKeyChoice) -> u64 {
+        let width = match choice {
+            EncryptionKeyChoice::Small => TorusWidth::U32,
+            EncryptionKeyChoice::Big => self.torus,
+        };
+        let elements = self.lwe_dimension_of(choice).lwe_size() * width.bytes();
+        sealed_len(CIPHERTEXT_HEADER + elements as u64)
+    }
+
+    /// Bytes of a sealed test vector.
+    pub fn sealed_test_vector_len(&self) -> u64 {
+        let elements = self.glwe_dimension.glwe_size() * self.polynomial_size.get() * self.torus.bytes();
+        sealed_len(GLWE_HEADER + elements as u64)
+    }
+}
+
+impl Ciphertext {
+    /// The sealed ciphertext.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Encoder::with_capacity(64);
+        out.u64(self.key_tag().0);
+        out.u8(match self.choice() {
+            EncryptionKeyChoice::Big => 0,
+            EncryptionKeyChoice::Small => 1,
+        });
+        out.u8(self.torus().bits() as u8).u16(0).u32(self.dimension().0 as u32);
+        match self.elements() {
+            LweElements::U32(c) => put_elements(&mut out, c.elements()),
+            LweElements::U64(c) => put_elements(&mut out, c.elements()),
+        }
+        seal(CIPHERTEXT, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Reads a sealed ciphertext. Whether it fits a parameter set is for
+    /// [`ParameterSet::check_ciphertext`] to say.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, CIPHERTEXT, BODY_VERSION..=BODY_VERSION, MAX_CIPHERTEXT_LEN)?;
+        let tag = KeyTag(input.u64()?);
+        let choice = match input.u8()? {
+            0 => EncryptionKeyChoice::Big,
+            1 => EncryptionKeyChoice::Small,
+            given => {
+                return Err(TfheError::Field { what: "key choice", given: u64::from(given), min: 0, max: 1 });
+            }
+        };
+        let width = torus_width(input.u8()?)?;
+        require_range("reserved field", u64::from(input.u16()?), 0, 0)?;
+        let dimension = input.u32()?;
+        require_range("LWE dimension", u64::from(dimension), 1, 131_072)?;
+        let size = dimension as usize + 1;
+        let elements = match width {
+            TorusWidth::U32 => LweElements::U32(LweCiphertext::from_elements(elements(&mut input, size)?)),
+            TorusWidth::U64 => LweElements::U64(LweCiphertext::from_elements(elements(&mut input, size)?)),
+        };
+        input.finish()?;
+        Ok(Self::new(tag, choice, elements))
+    }
+}
+
+impl TestVector {
+    /// The sealed test vector.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            TestVector::U32(v) => v.to_bytes(),
+            TestVector::U64(v) => v.to_bytes(),
+        }
+    }
+
+    /// Reads a sealed test vector. Whether it fits a parameter set is for
+    /// [`ParameterSet::check_test_vector`] to say.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
+        let width = torus_width(input.u8()?)?;
+        Ok(match width {
+            TorusWidth::U32 => TestVector::U32(GlweCiphertext::decode(input)?),
+            TorusWidth::U64 => TestVector::U64(GlweCiphertext::decode(input)?),
+        })
+    }
+}
+
+impl<T: Torus> GlweCiphertext<T> {
+    /// The sealed ciphertext.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Encoder::with_capacity(64);
+        out.u8(T::BITS as u8).u8(self.dimension().0 as u8).u8(self.polynomial_size().log2() as u8);
+        out.u8(0).u32(0);
+        put_elements(&mut out, self.coefficients());
+        seal(GLWE, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Reads a sealed ciphertext.
+    ///
+    /// # Errors
+    /// If it is malformed or of another torus width.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
+        require_equal("torus width", torus_width(input.u8()?)?.bits() as usize, T::BITS as usize)?;
+        Self::decode(input)
+    }
+
+    fn decode(mut input: Decoder<'_>) -> Result<Self, TfheError> {
+        let k = input.u8()?;
+        require_range("GLWE dimension", u64::from(k), 1, 8)?;
+        let size = polynomial_size(input.u8()?)?;
+        require_range("reserved field", u64::from(input.u8()?), 0, 0)?;
+        require_range("reserved field", u64::from(input.u32()?), 0, 0)?;
+        let data = elements(&mut input, (usize::from(k) + 1) * size.get())?;
+        input.finish()?;
+        Self::from_coefficients(data, size)
+    }
+}
+
+impl<T: Torus> GgswCiphertext<T> {
+    /// The sealed ciphertext.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let shape = self.shape();
+        let mut out = Encoder::with_capacity(64);
+        out.u8(T::BITS as u8).u8(shape.glwe_dimension.0 as u8).u8(shape.polynomial_size.log2() as u8).u8(0);
+        out.u8(shape.decomposition.base_log.0 as u8).u8(shape.decomposition.level_count.0 as u8).u16(0);
+        put_elements(&mut out, self.coefficients());
+        seal(GGSW, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Reads a sealed ciphertext.
+    ///
+    /// # Errors
+    /// If it is malformed or of another torus width.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, GGSW, BODY_VERSION..=BODY_VERSION, MAX_GGSW_LEN)?;
+        require_equal("torus width", torus_width(input.u8()?)?.bits() as usize, T::BITS as usize)?;
+        let k = input.u8()?;
+        require_range("GLWE dimension", u64::from(k), 1, 8)?;
+        let polynomial_size = polynomial_size(input.u8()?)?;
+        require_range("reserved field", u64::from(input.u8()?), 0, 0)?;
+        let (base_log, levels) = (input.u8()?, input.u8()?);
+        require_range("log2 of the base", u64::from(base_log), 1, 32)?;
+        require_range("gadget bits", u64::from(base_log) * u64::from(levels), 1, u64::from(T::BITS))?;
+        require_range("reserved field", u64::from(input.u16()?), 0, 0)?;
+        let shape = GgswShape {
+            glwe_dimension: GlweDimension(usize::from(k)),
+            polynomial_size,
+            decomposition: Decomposition::new(usize::from(base_log), usize::from(levels)),
+        };
+        let data = elements(&mut input, shape.len())?;
+        input.finish()?;
+        Self::from_coefficients(data, shape)
+    }
+}
+
+impl ClientKey {
+    /// The sealed **secret** keys: whoever holds these bytes decrypts everything. Store them with mode 0600 at least.
+    pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut out = Encoder::with_capacity(256 + self.lwe.bits().len() + self.glwe.bits().len());
+        self.parameters.spec().encode(&mut out);
+        out.u64(self.tag.0);
+        for bits in [self.lwe.bits(), self.glwe.bits()] {
+            let mut packed: Zeroizing<Vec<u8>> = Zeroizing::new(vec![0; bits.len().div_ceil(8)]);
+            for (i, &bit) in bits.iter().enumerate() {
+                packed[i / 8] |= bit << (i % 8);
+            }
+            out.bytes(&packed);
+        }
+        let mut body = out.into_vec();
+        let sealed = Zeroizing::new(seal(SECRET_KEY, BODY_VERSION, &body));
+        body.zeroize();
+        sealed
+    }
+
+    /// Reads sealed secret keys.
+    ///
+    /// # Errors
+    /// If they are malformed or their parameter set is not admissible under `policy`.
+    pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
+        let (_, mut input) = open(bytes, SECRET_KEY, BODY_VERSION..=BODY_VERSION, MAX_SECRET_KEY_LEN)?;
+        let parameters = ParameterSet::new(ParameterSpec::decode(&mut input)?, policy)?;
+        let tag = KeyTag(input.u64()?);
+        let mut unpack = |count: usize| -> Result<Vec<u8>, TfheError> {
+            let packed = input.bytes(count.div_ceil(8))?;
+            let unused = packed.last().map_or(0, |&last| u64::from(last) >> (count.wrapping_sub(1) % 8 + 1));
+            require_range("unused bits of the secret key", unused, 0, 0)?;
+            Ok((0..count).map(|i| packed[i / 8] >> (i % 8) & 1).collect())
+        };
+        let lwe = LweSecretKey::from_bits(unpack(parameters.lwe_dimension.0)?);
+        let glwe = GlweSecretKey::from_bits(unpack(parameters.big_lwe_dimension().0)?, parameters.polynomial_size);
+        input.finish()?;
+        Ok(Self { parameters, lwe, glwe, tag })
+    }
+}

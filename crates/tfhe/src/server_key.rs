@@ -1,0 +1,437 @@
+//! Bootstrapping and key-switching keys as stored and sent, and as loaded for computing.
+//!
+//! Both are written in coefficient form, compressed by a seed or in full; the transformed form never leaves the
+//! process. The bytes are drawn in docs/tfhe.md.
+
+use std::io::{Read, Write};
+
+use ciphermill_lattice::{PublicSeed, Torus};
+use ciphermill_math::Isa;
+use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, sealed_len};
+use rayon::prelude::*;
+
+use crate::bootstrap::{BackendTorus, BlindRotation};
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, width_mismatch};
+use crate::client::Progress;
+use crate::error::{TfheError, require_range};
+use crate::ggsw::{GgswShape, expand_masks};
+use crate::glwe::GlweCiphertext;
+use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
+use crate::lwe::LweCiphertext;
+use crate::modulus_switch::modulus_switch;
+use crate::noise::Backend;
+use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+
+/// Version of the body of both keys.
+pub const KEY_VERSION: u16 = 1;
+
+/// Most bytes of a key of any admissible parameter set that this crate loads.
+pub const MAX_KEY_LEN: u64 = 1 << 36;
+
+const MAX_HEADER_LEN: u64 = 512;
+
+/// How masks are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyForm {
+    /// A public seed stands for them.
+    Seeded,
+    /// They are written out.
+    Full,
+}
+
+/// Which of the two server keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyKind {
+    /// The bootstrapping key.
+    Bootstrap,
+    /// The key-switching key.
+    Keyswitch,
+}
+
+impl KeyKind {
+    /// The envelope's kind.
+    pub fn wire_kind(self) -> Kind {
+        match self {
+            KeyKind::Bootstrap => crate::serial::BOOTSTRAP_KEY,
+            KeyKind::Keyswitch => crate::serial::KEYSWITCH_KEY,
+        }
+    }
+}
+
+/// What stands before the elements of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyHeader {
+    kind: KeyKind,
+    spec: ParameterSpec,
+    tag: KeyTag,
+    form: KeyForm,
+    seed: PublicSeed,
+}
+
+impl KeyHeader {
+    pub(crate) fn new(kind: KeyKind, spec: ParameterSpec, tag: KeyTag, form: KeyForm, seed: PublicSeed) -> Self {
+        Self { kind, spec, tag, form, seed }
+    }
+
+    /// The parameter set's numbers, not yet judged.
+    pub fn spec(&self) -> &ParameterSpec {
+        &self.spec
+    }
+
+    /// The key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    /// How masks are stored.
+    pub fn form(&self) -> KeyForm {
+        self.form
+    }
+
+    /// Bytes of the whole sealed key.
+    pub fn sealed_len(&self) -> u64 {
+        sealed_len(self.body_len())
+    }
+
+    fn body_len(&self) -> u64 {
+        4 + self.encode().len() as u64 + self.elements_len()
+    }
+
+    /// Bytes of the elements. Saturates for specs that are not admissible.
+    fn elements_len(&self) -> u64 {
+        let wide = |x: usize| x as u64;
+        let s = &self.spec;
+        let (n, k, size) = (wide(s.lwe_dimension.0), wide(s.glwe_dimension.0), wide(s.polynomial_size.get()));
+        let factors = match (self.kind, self.form) {
+            (KeyKind::Bootstrap, KeyForm::Seeded) => [n, k + 1, wide(s.pbs.level_count.0), size, wide(s.torus.bytes())],
+            (KeyKind::Bootstrap, KeyForm::Full) => {
+                [n, (k + 1).saturating_mul(k + 1), wide(s.pbs.level_count.0), size, wide(s.torus.bytes())]
+            }
+            (KeyKind::Keyswitch, KeyForm::Seeded) => [k, size, wide(s.ks.level_count.0), 1, 4],
+            (KeyKind::Keyswitch, KeyForm::Full) => [k, size, wide(s.ks.level_count.0), n + 1, 4],
+        };
+        factors.into_iter().fold(1, u64::saturating_mul)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Encoder::with_capacity(160);
+        self.spec.encode(&mut out);
+        out.u64(self.tag.0);
+        out.u8(match self.form {
+            KeyForm::Seeded => 0,
+            KeyForm::Full => 1,
+        });
+        out.bytes(&self.seed.0);
+        out.into_vec()
+    }
+
+    fn decode(kind: KeyKind, bytes: &[u8]) -> Result<Self, TfheError> {
+        let mut input = Decoder::new(bytes);
+        let spec = ParameterSpec::decode(&mut input)?;
+        let tag = KeyTag(input.u64()?);
+        let form = match input.u8()? {
+            0 => KeyForm::Seeded,
+            1 => KeyForm::Full,
+            given => {
+                return Err(TfheError::Field { what: "form of the key", given: u64::from(given), min: 0, max: 1 });
+            }
+        };
+        let seed = PublicSeed(input.array()?);
+        input.finish()?;
+        Ok(Self { kind, spec, tag, form, seed })
+    }
+
+    /// Starts the envelope and writes the header; the elements follow.
+    pub(crate) fn seal<W: Write>(&self, writer: W) -> Result<SealWriter<W>, TfheError> {
+        let mut out = SealWriter::new(writer, self.kind.wire_kind(), KEY_VERSION, self.body_len())?;
+        let header = self.encode();
+        out.write_all(&(header.len() as u32).to_le_bytes())?;
+        out.write_all(&header)?;
+        Ok(out)
+    }
+
+    /// Reads envelope and header; the elements follow. The parameter set is judged, and the envelope's length must be
+    /// the one that the set implies.
+    ///
+    /// # Errors
+    /// If anything is malformed or the set is not admissible under `policy`.
+    pub fn open<R: Read>(
+        kind: KeyKind,
+        reader: R,
+        policy: SecurityPolicy,
+    ) -> Result<(OpenReader<R>, Self, ParameterSet), TfheError> {
+        let mut input = OpenReader::new(reader, kind.wire_kind(), KEY_VERSION..=KEY_VERSION, MAX_KEY_LEN)?;
+        let mut len = [0; 4];
+        input.read_exact(&mut len)?;
+        let len = u64::from(u32::from_le_bytes(len));
+        require_range("length of the key's header", len, 1, MAX_HEADER_LEN)?;
+        let mut bytes = vec![0; len as usize];
+        input.read_exact(&mut bytes)?;
+        let header = Self::decode(kind, &bytes)?;
+        let parameters = ParameterSet::new(header.spec.clone(), policy)?;
+        let (given, expected) = (input.remaining(), header.elements_len());
+        if given != expected {
+            return Err(TfheError::Mismatch { what: "size of the key's elements in bytes", given, expected });
+        }
+        Ok((input, header, parameters))
+    }
+}
+
+/// Elements per block of conversion between bytes and integers.
+const BLOCK: usize = 1 << 15;
+
+/// Writes elements in little-endian order.
+pub(crate) fn write_elements<T: Torus, W: Write>(out: &mut W, elements: &[T]) -> Result<(), TfheError> {
+    let width = T::BITS as usize / 8;
+    let mut bytes = Vec::with_capacity(BLOCK.min(elements.len()) * width);
+    for block in elements.chunks(BLOCK) {
+        bytes.clear();
+        for &x in block {
+            // The low bytes of the integer, which is left-aligned in 64 bits.
+            bytes.extend_from_slice(&(x.to_u64_msb() >> (64 - T::BITS)).to_le_bytes()[..width]);
+        }
+        out.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads elements in little-endian order.
+pub(crate) fn read_elements<T: Torus, R: Read>(input: &mut R, elements: &mut [T]) -> Result<(), TfheError> {
+    let width = T::BITS as usize / 8;
+    let mut bytes = vec![0; BLOCK.min(elements.len()) * width];
+    for block in elements.chunks_mut(BLOCK) {
+        let bytes = &mut bytes[..block.len() * width];
+        input.read_exact(bytes)?;
+        for (x, bytes) in block.iter_mut().zip(bytes.chunks_exact(width)) {
+            let mut word = [0; 8];
+            word[8 - width..].copy_from_slice(bytes);
+            *x = T::from_u64_msb(u64::from_le_bytes(word));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a bootstrapping key to its end without keeping it: conformance and checksum.
+///
+/// # Errors
+/// If anything is malformed, or the set is not admissible under `policy`.
+pub fn validate_key<R: Read>(kind: KeyKind, reader: R, policy: SecurityPolicy) -> Result<KeyHeader, TfheError> {
+    let (mut input, header, _) = KeyHeader::open(kind, reader, policy)?;
+    std::io::copy(&mut input, &mut std::io::sink())?;
+    input.finish()?;
+    Ok(header)
+}
+
+/// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
+#[derive(Debug)]
+pub struct ServerKey {
+    parameters: ParameterSet,
+    tag: KeyTag,
+    backend: Backend,
+    keyswitch: LweKeyswitchKey,
+    rotation: Rotation,
+}
+
+#[derive(Debug)]
+enum Rotation {
+    U32(Box<dyn BlindRotation<u32>>),
+    U64(Box<dyn BlindRotation<u64>>),
+}
+
+impl ServerKey {
+    /// Loads both keys. The bootstrapping key is transformed as it is read, in parallel batches, so that its coefficient
+    /// form is never in memory as a whole.
+    ///
+    /// # Errors
+    /// If a key is malformed, not admissible under `policy`, or the two do not belong together.
+    pub fn load(
+        bootstrap: impl Read,
+        keyswitch: impl Read,
+        backend: Backend,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Self, TfheError> {
+        let isa = Isa::current();
+        let (mut input, header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
+        let tag = header.tag;
+        let keyswitch = read_keyswitch_key(&mut input, &header)?;
+        input.finish()?;
+        let (mut input, header, bootstrap_parameters) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
+        if header.tag != tag {
+            let what = "key tag of the bootstrapping key (the key-switching key has another)";
+            return Err(TfheError::Mismatch { what, given: header.tag.0, expected: tag.0 });
+        }
+        if bootstrap_parameters != parameters {
+            let what = "parameter set of the bootstrapping key; its LWE dimension";
+            let (given, expected) = (bootstrap_parameters.lwe_dimension.0, parameters.lwe_dimension.0);
+            return Err(TfheError::Mismatch { what, given: given as u64, expected: expected as u64 });
+        }
+        let rotation = match parameters.torus {
+            TorusWidth::U32 => Rotation::U32(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
+            TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
+        };
+        input.finish()?;
+        Ok(Self { parameters, tag, backend, keyswitch, rotation })
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &ParameterSet {
+        &self.parameters
+    }
+
+    /// The key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    /// The back end.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Bytes that the loaded key occupies.
+    pub fn memory_bytes(&self) -> u64 {
+        let rotation = match &self.rotation {
+            Rotation::U32(r) => r.memory_bytes(),
+            Rotation::U64(r) => r.memory_bytes(),
+        };
+        rotation + std::mem::size_of_val(self.keyswitch.elements()) as u64
+    }
+
+    /// The key-switching key.
+    pub fn keyswitch_key(&self) -> &LweKeyswitchKey {
+        &self.keyswitch
+    }
+
+    /// Switches a ciphertext from the big to the small key.
+    ///
+    /// # Errors
+    /// If the ciphertext is not under this key set's big key.
+    pub fn keyswitch(&self, input: &Ciphertext) -> Result<Ciphertext, TfheError> {
+        self.check(input)?;
+        if input.choice() != EncryptionKeyChoice::Big {
+            let (given, expected) = (input.dimension().0 as u64, self.parameters.big_lwe_dimension().0 as u64);
+            return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
+        }
+        let small = match input.elements() {
+            LweElements::U32(c) => self.keyswitch.switch(c)?,
+            LweElements::U64(c) => self.keyswitch.switch(c)?,
+        };
+        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Small, LweElements::U32(small)))
+    }
+
+    /// Programmable bootstrapping: a fresh encryption, under the same key choice, of the test vector's value at the
+    /// input's phase. For `Small` inputs blind rotation comes first and the key switch last, for `Big` inputs the other
+    /// way round.
+    ///
+    /// # Errors
+    /// If ciphertext or test vector do not belong to this key set.
+    pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
+        self.check(input)?;
+        self.parameters.check_test_vector(test_vector)?;
+        let rotated = match (input.choice(), input.elements()) {
+            (EncryptionKeyChoice::Small, LweElements::U32(small)) => self.rotate_and_extract(small, test_vector)?,
+            (EncryptionKeyChoice::Small, LweElements::U64(_)) => {
+                return Err(width_mismatch(TorusWidth::U64, TorusWidth::U32));
+            }
+            (EncryptionKeyChoice::Big, LweElements::U32(c)) => {
+                self.rotate_and_extract(&self.keyswitch.switch(c)?, test_vector)?
+            }
+            (EncryptionKeyChoice::Big, LweElements::U64(c)) => {
+                self.rotate_and_extract(&self.keyswitch.switch(c)?, test_vector)?
+            }
+        };
+        let big = Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated);
+        match input.choice() {
+            EncryptionKeyChoice::Big => Ok(big),
+            EncryptionKeyChoice::Small => self.keyswitch(&big),
+        }
+    }
+
+    /// Modulus switch, blind rotation and sample extraction, without a key switch: from the small to the big key.
+    fn rotate_and_extract(&self, input: &LweCiphertext<u32>, vector: &TestVector) -> Result<LweElements, TfheError> {
+        let exponents = modulus_switch(input, self.parameters.polynomial_size);
+        match (&self.rotation, vector) {
+            (Rotation::U32(r), TestVector::U32(v)) => Ok(LweElements::U32(extract(&**r, &exponents, v)?)),
+            (Rotation::U64(r), TestVector::U64(v)) => Ok(LweElements::U64(extract(&**r, &exponents, v)?)),
+            _ => Err(width_mismatch(vector.torus(), self.parameters.torus)),
+        }
+    }
+
+    fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
+        if input.key_tag() != self.tag {
+            let (given, expected) = (input.key_tag().0, self.tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
+        }
+        self.parameters.check_ciphertext(input)
+    }
+}
+
+fn extract<T: Torus>(
+    rotation: &dyn BlindRotation<T>,
+    exponents: &[usize],
+    vector: &GlweCiphertext<T>,
+) -> Result<LweCiphertext<T>, TfheError> {
+    rotation.blind_rotate(exponents, vector)?.extract(0)
+}
+
+fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKeyswitchKey, TfheError> {
+    let spec = &header.spec;
+    let shape = KeyswitchShape {
+        input_dimension: spec.big_lwe_dimension(),
+        output_dimension: spec.lwe_dimension,
+        decomposition: spec.ks,
+    };
+    match header.form {
+        KeyForm::Seeded => {
+            let mut bodies = vec![0u32; shape.row_count()];
+            read_elements(input, &mut bodies)?;
+            Ok(SeededLweKeyswitchKey { shape, seed: header.seed, bodies }.expand())
+        }
+        KeyForm::Full => {
+            let mut elements = vec![0u32; shape.len()];
+            read_elements(input, &mut elements)?;
+            LweKeyswitchKey::from_elements(elements, shape)
+        }
+    }
+}
+
+fn read_bootstrap_key<T: BackendTorus>(
+    input: &mut impl Read,
+    header: &KeyHeader,
+    backend: Backend,
+    isa: Isa,
+    progress: Progress<'_>,
+) -> Result<Box<dyn BlindRotation<T>>, TfheError> {
+    let spec = &header.spec;
+    let shape = GgswShape {
+        glwe_dimension: spec.glwe_dimension,
+        polynomial_size: spec.polynomial_size,
+        decomposition: spec.pbs,
+    };
+    let count = spec.lwe_dimension.0;
+    let mut builder = T::builder(backend, isa, shape, count)?;
+    let batch = (2 * rayon::current_num_threads()).min(count);
+    let mut rows = vec![T::ZERO; batch * shape.len()];
+    let mut bodies = vec![T::ZERO; if header.form == KeyForm::Seeded { batch * shape.bodies_len() } else { 0 }];
+    for first in (0..count).step_by(batch) {
+        let number = batch.min(count - first);
+        let rows = &mut rows[..number * shape.len()];
+        match header.form {
+            KeyForm::Full => read_elements(input, rows)?,
+            KeyForm::Seeded => {
+                let bodies = &mut bodies[..number * shape.bodies_len()];
+                read_elements(input, bodies)?;
+                rows.par_chunks_exact_mut(shape.len())
+                    .zip(bodies.par_chunks_exact(shape.bodies_len()))
+                    .enumerate()
+                    .for_each(|(j, (rows, bodies))| {
+                        expand_masks(shape, &header.seed, ((first + j) * shape.row_count()) as u64, bodies, rows);
+                    });
+            }
+        }
+        builder.push(rows)?;
+        progress((first + number) as u64, count as u64);
+    }
+    builder.finish()
+}
