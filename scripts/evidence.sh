@@ -28,11 +28,13 @@ scripts/setup.sh build
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-[ -z "$(git status --porcelain 2>/dev/null)" ] || commit="$commit with uncommitted changes"
+[ -z "$(git status --porcelain -- . ":!evidence" 2>/dev/null)" ] || commit="$commit with uncommitted changes"
 
+# Built first, so that the time is that of the run.
+cargo build --release --locked --example "evidence-$area"
 SECONDS=0
 started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-CIPHERMILL_EVIDENCE="$work/results.json" cargo run --release --locked --example "evidence-$area"
+CIPHERMILL_EVIDENCE="$work/results.json" cargo run --quiet --release --locked --example "evidence-$area"
 {
     printf '{"schema": "ciphermill-evidence/1", "area": %s, "command": %s, ' "$(text "$area")" "$(text "make evidence AREA=$area")"
     printf '"commit": %s, "started": "%s", "wall_s": %d, ' "$(text "$commit")" "$started" "$SECONDS"
