@@ -1,0 +1,107 @@
+//! What a device is told when it is opened.
+
+use crate::{error::DeviceError, memory::PAGE_BYTES, store::StoreFiles};
+use ciphermill_program::{Limits, MAX_INSTRUCTIONS};
+use std::{path::PathBuf, time::Duration};
+
+/// Where a device keeps its store.
+#[derive(Clone, Debug)]
+pub enum Location {
+    /// In a directory, made when it is not there, and locked while the device is open.
+    Directory(PathBuf),
+    /// In files that the caller opened; it sees to it that no other device has them.
+    Files(StoreFiles),
+}
+
+/// Configuration of a device. Start from [`in_directory`](Self::in_directory) or [`in_memory`](Self::in_memory) and change
+/// fields.
+#[derive(Clone, Debug)]
+pub struct DeviceConfig {
+    /// Where the store is.
+    pub location: Location,
+    /// Main memory for paged registers, in bytes: at least one page of 4,096, and at least the registers of one
+    /// instruction (else a program fails with [`MemoryError::TooSmall`](crate::MemoryError::TooSmall)).
+    pub main_memory_bytes: u64,
+    /// Limit of the swap area in bytes.
+    pub swap_bytes: u64,
+    /// Memory for test vectors kept between programs, in bytes; those that running programs use come on top.
+    pub test_vector_cache_bytes: u64,
+    /// The most instructions of a program, at most 65,536.
+    pub max_program_instructions: usize,
+    /// The most ciphertexts on the stack.
+    pub max_stack: usize,
+    /// The longest estimated run time; a run that takes longer is stopped before its next instruction.
+    pub max_program_duration: Duration,
+    /// The largest object in bytes.
+    pub max_object_bytes: u64,
+    /// Programs that run at the same time, on their callers' threads; at least 1.
+    pub max_running_programs: usize,
+    /// Programs that may wait for their turn; one more is refused with [`DeviceError::Busy`].
+    pub max_waiting_programs: usize,
+}
+
+impl DeviceConfig {
+    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
+    /// stack entries and 20 s, objects of at most 16 GiB, as many running programs as the machine has threads, 1,024
+    /// waiting.
+    #[must_use]
+    pub fn in_directory(path: impl Into<PathBuf>) -> Self {
+        Self::new(Location::Directory(path.into()))
+    }
+
+    /// The same, in memory: everything is gone when the last handle is.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::new(Location::Files(StoreFiles::in_memory()))
+    }
+
+    /// The same, in files of the caller.
+    #[must_use]
+    pub fn in_files(files: StoreFiles) -> Self {
+        Self::new(Location::Files(files))
+    }
+
+    fn new(location: Location) -> Self {
+        let Limits { max_instructions, max_stack, max_duration } = Limits::default();
+        Self {
+            location,
+            main_memory_bytes: 256 << 20,
+            swap_bytes: 16 << 30,
+            test_vector_cache_bytes: 256 << 20,
+            max_program_instructions: max_instructions,
+            max_stack,
+            max_program_duration: max_duration,
+            max_object_bytes: 16 << 30,
+            max_running_programs: std::thread::available_parallelism().map_or(1, usize::from),
+            max_waiting_programs: 1024,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        let refuse = |what: String| Err(DeviceError::Configuration { what });
+        if self.main_memory_bytes < PAGE_BYTES {
+            return refuse(format!(
+                "main_memory_bytes is {}, it must be at least one page of {PAGE_BYTES}",
+                self.main_memory_bytes
+            ));
+        }
+        if !(1..=MAX_INSTRUCTIONS).contains(&self.max_program_instructions) {
+            return refuse(format!(
+                "max_program_instructions is {}, it must be 1 to {MAX_INSTRUCTIONS}",
+                self.max_program_instructions
+            ));
+        }
+        if self.max_running_programs == 0 {
+            return refuse("max_running_programs is 0, it must be at least 1".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(super) fn program_limits(&self) -> Limits {
+        Limits {
+            max_instructions: self.max_program_instructions,
+            max_stack: self.max_stack,
+            max_duration: self.max_program_duration,
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The device: spaces of virtual registers that compute when they are written or read.
+
+mod config;
+mod gate;
+mod keys;
+mod objects;
+mod registry;
+mod run;
+
+use crate::{
+    error::DeviceError,
+    handler::{KeyShape, ObjectHandler, Role, TypeDescriptor},
+    memory::{Memory, VrTable},
+    metrics::{Metrics, MetricsSnapshot, count},
+    store::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoredObject},
+};
+use ciphermill_program::{DataId, KeyId, Program, TypeCode, VrId};
+use gate::Gate;
+use keys::Keys;
+use registry::{Known, Registry};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+pub use config::{DeviceConfig, Location};
+pub use objects::{ObjectSink, ObjectSource};
+
+/// What a write does with an object that can trigger a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteMode {
+    /// A compute-on-write object runs the program of its key, if one is stored, and the result is what is stored. All
+    /// other objects are stored as they are.
+    #[default]
+    Compute,
+    /// Everything is stored as it is (to restore a copy, say).
+    Stored,
+}
+
+/// How an object is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Its flags; they replace those of an earlier version.
+    pub flags: ObjectFlags,
+    /// Whether it may compute.
+    pub mode: WriteMode,
+}
+
+/// What a read does with an object that can trigger a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Gives what is stored.
+    Stored,
+    /// Runs the program and gives its result, whatever the flags: the caller asked for it.
+    Compute,
+    /// Runs the program if the object is a compute-on-read object and [`ObjectFlags::ARMED`], else gives what is stored.
+    /// A block adapter reads so, because operating systems read blocks nobody asked for. [`ObjectFlags::ONE_SHOT`]
+    /// disarms the object before the result is given.
+    Armed,
+}
+
+/// What is known of a stored object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectStat {
+    /// Its register.
+    pub id: VrId,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its flags.
+    pub flags: ObjectFlags,
+    /// Tells versions of an object apart while the device is open; a change of flags keeps it.
+    pub generation: u64,
+}
+
+impl From<&StoredObject> for ObjectStat {
+    fn from(object: &StoredObject) -> Self {
+        Self { id: object.key().id, size: object.size(), flags: object.flags(), generation: object.generation() }
+    }
+}
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// What is stored now.
+    pub stat: ObjectStat,
+    /// Whether it is the result of a program.
+    pub computed: bool,
+}
+
+/// The secure-computing device. Cheap to clone; all clones are one device, which closes when the last clone, space, sink
+/// and source of it is gone.
+#[derive(Clone, Debug)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+/// A space of a device. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Space {
+    inner: Arc<Inner>,
+    id: SpaceId,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: DeviceConfig,
+    registry: Registry,
+    store: Store,
+    memory: Memory,
+    registers: VrTable,
+    keys: Keys,
+    programs: Mutex<HashMap<ObjectKey, (u64, Arc<Program>)>>,
+    test_vectors: Mutex<HashMap<ObjectKey, (u64, Arc<[u8]>)>>,
+    gate: Gate,
+    metrics: Metrics,
+}
+
+impl Device {
+    /// Opens a device over its store, and makes the store where there is none.
+    ///
+    /// # Errors
+    /// [`DeviceError::Configuration`], [`DeviceError::DuplicateType`]; [`DeviceError::Store`] when the store is open
+    /// already, damaged, of another version, or unreachable.
+    pub fn open(config: DeviceConfig, handlers: Vec<Arc<dyn ObjectHandler>>) -> Result<Self, DeviceError> {
+        config.check()?;
+        let registry = Registry::new(handlers)?;
+        let (store, swap) = match &config.location {
+            Location::Directory(path) => Store::open_directory(path)?,
+            Location::Files(files) => (Store::open(files.clone())?, Arc::clone(&files.swap)),
+        };
+        let memory = Memory::new(config.main_memory_bytes, swap, config.swap_bytes)?;
+        let gate = Gate::new(config.max_running_programs, config.max_waiting_programs);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                registry,
+                store,
+                memory,
+                gate,
+                config,
+                registers: VrTable::default(),
+                keys: Keys::default(),
+                programs: Mutex::default(),
+                test_vectors: Mutex::default(),
+                metrics: Metrics::default(),
+            }),
+        })
+    }
+
+    /// A space that exists. [`SpaceId::EMBEDDED`] always does.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchSpace`].
+    pub fn space(&self, id: SpaceId) -> Result<Space, DeviceError> {
+        self.inner.store.space(id).ok_or(StoreError::NoSuchSpace { space: id })?;
+        Ok(Space { inner: Arc::clone(&self.inner), id })
+    }
+
+    /// Makes a space, or changes the quotas of one; both outlive the process. A quota below what is stored keeps the
+    /// objects and refuses growth.
+    ///
+    /// # Errors
+    /// [`DeviceError::Store`].
+    pub fn create_space(&self, id: SpaceId, limits: SpaceLimits) -> Result<Space, DeviceError> {
+        self.inner.store.set_space(id, limits)?;
+        self.space(id)
+    }
+
+    /// All spaces, ascending.
+    #[must_use]
+    pub fn spaces(&self) -> Vec<SpaceId> {
+        self.inner.store.spaces()
+    }
+
+    /// All object types the device knows, ascending.
+    #[must_use]
+    pub fn types(&self) -> Vec<TypeDescriptor> {
+        self.inner.registry.descriptors()
+    }
+
+    /// The configuration it was opened with.
+    #[must_use]
+    pub fn config(&self) -> &DeviceConfig {
+        &self.inner.config
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn metrics(&self) -> MetricsSnapshot {
+        let inner = &self.inner;
+        let (commits, committed_changes) = inner.store.commits();
+        let (programs_running, queue_depth) = inner.gate.depth();
+        MetricsSnapshot {
+            store: inner.store.usage(),
+            memory: inner.memory.usage(),
+            commits,
+            committed_changes,
+            keys_loaded: inner.keys.loaded(),
+            programs_running,
+            queue_depth,
+            ..inner.metrics.snapshot()
+        }
+    }
+}
+
+impl Space {
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> SpaceId {
+        self.id
+    }
+
+    /// Its quotas, and how much of them is used.
+    #[must_use]
+    pub fn usage(&self) -> (SpaceLimits, SpaceLimits) {
+        self.inner.store.space(self.id).unwrap_or((SpaceLimits::UNLIMITED, SpaceLimits { bytes: 0, objects: 0 }))
+    }
+
+    /// Begins to write an object of `size` bytes. Nothing happens before [`ObjectSink::commit`].
+    ///
+    /// # Errors
+    /// [`DeviceError::UnknownType`], [`DeviceError::NotAProgramRegister`], [`DeviceError::TooLarge`],
+    /// [`DeviceError::Handler`] when the size does not fit the key's parameter set, [`DeviceError::Store`] when quota or
+    /// disk have no room.
+    pub fn write(&self, id: VrId, size: u64, options: WriteOptions) -> Result<ObjectSink, DeviceError> {
+        ObjectSink::new(self.clone(), id, size, options)
+    }
+
+    /// Writes an object that is in memory.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write) and [`ObjectSink::commit`].
+    pub fn write_bytes(&self, id: VrId, bytes: &[u8], options: WriteOptions) -> Result<Written, DeviceError> {
+        let mut sink = self.write(id, bytes.len() as u64, options)?;
+        sink.push(bytes)?;
+        sink.commit()
+    }
+
+    /// Begins to read an object; a computed read runs the program now.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; for a computed read [`DeviceError::NotComputable`], [`DeviceError::NoProgram`],
+    /// [`DeviceError::ProgramFailed`] and [`DeviceError::Busy`].
+    pub fn read(&self, id: VrId, mode: ReadMode) -> Result<ObjectSource, DeviceError> {
+        ObjectSource::new(self, id, mode)
+    }
+
+    /// Reads an object into memory.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`StoreError::DamagedObject`].
+    pub fn read_bytes(&self, id: VrId, mode: ReadMode) -> Result<Vec<u8>, DeviceError> {
+        Ok(self.read(id, mode)?.into_bytes()?)
+    }
+
+    /// What is known of an object.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub fn stat(&self, id: VrId) -> Result<ObjectStat, DeviceError> {
+        Ok(ObjectStat::from(&*self.inner.store.get(self.key(id))?))
+    }
+
+    /// All objects, ascending.
+    #[must_use]
+    pub fn list(&self) -> Vec<ObjectStat> {
+        self.inner.store.list(self.id).iter().map(|object| ObjectStat::from(&**object)).collect()
+    }
+
+    /// Replaces the flags of an object.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and those of a commit.
+    pub fn set_flags(&self, id: VrId, flags: ObjectFlags) -> Result<(), DeviceError> {
+        Ok(self.inner.store.set_flags(self.key(id), flags)?)
+    }
+
+    /// Deletes an object. Runs and reads that began before still see it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and those of a commit.
+    pub fn delete(&self, id: VrId) -> Result<(), DeviceError> {
+        self.inner.store.delete(self.key(id))?;
+        self.inner.forget(self.key(id));
+        count(&self.inner.metrics.deletes, 1);
+        Ok(())
+    }
+
+    fn key(&self, id: VrId) -> ObjectKey {
+        ObjectKey { space: self.id, id }
+    }
+}
+
+/// The program register of a Key ID.
+#[must_use]
+pub const fn program_register(key_id: KeyId) -> VrId {
+    VrId::new(TypeCode::PRG, key_id, DataId(0))
+}
+
+impl Inner {
+    /// The parameter set under which objects of this type and key are, if one of its keys is stored.
+    fn shape(&self, space: SpaceId, known: &Known, key_id: KeyId) -> Result<Option<Arc<dyn KeyShape>>, DeviceError> {
+        let (Some(handler), Some(key_type)) = (&known.handler, known.key_type) else { return Ok(None) };
+        let parts = self.store.list_key(space, key_type, key_id);
+        Ok(self.keys.shape(&self.store, &**handler, (space, key_type, key_id), &parts)?)
+    }
+
+    /// Drops what memory holds of an object that was replaced or deleted.
+    fn forget(&self, key: ObjectKey) {
+        self.registers.remove(key);
+        run::locked(&self.programs).remove(&key);
+        run::locked(&self.test_vectors).remove(&key);
+        if self.registry.get(key.id.type_code).is_some_and(|known| known.descriptor.role == Role::Key) {
+            self.keys.forget((key.space, key.id.type_code, key.id.key_id));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Objects on their way in and out.
+
+use super::{Inner, ObjectStat, ReadMode, Space, WriteMode, WriteOptions, Written, program_register, run};
+use crate::{
+    error::DeviceError,
+    handler::{Role, Trigger},
+    metrics::count,
+    store::{FinishedObject, ObjectFlags, ObjectReader, ObjectWriter, StoreError, StoredObject},
+};
+use ciphermill_program::{Program, VrId};
+use std::{
+    io::{self, Cursor, Read, Write},
+    sync::Arc,
+};
+
+/// Objects up to this size are held in memory until they are complete, so that a ciphertext that only triggers a program
+/// never touches the disk; larger ones go straight to their extents.
+const SPOOL_ABOVE: u64 = 1 << 20;
+
+/// Takes the bytes of an object. Dropped before its commit, nothing has happened.
+#[derive(Debug)]
+pub struct ObjectSink {
+    space: Space,
+    id: VrId,
+    size: u64,
+    options: WriteOptions,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Memory(Vec<u8>),
+    Disk(Box<ObjectWriter>),
+}
+
+/// A complete object, not yet visible.
+enum Complete {
+    Memory(Vec<u8>),
+    Disk(Box<FinishedObject>),
+}
+
+impl ObjectSink {
+    pub(super) fn new(space: Space, id: VrId, size: u64, options: WriteOptions) -> Result<Self, DeviceError> {
+        let inner = &*space.inner;
+        let known = inner.registry.find(id)?;
+        let limit = inner.config.max_object_bytes;
+        if size > limit {
+            return Err(DeviceError::TooLarge { id, size, limit });
+        }
+        if size == 0 {
+            return Err(StoreError::EmptyObject.into());
+        }
+        if known.descriptor.role == Role::Program && id != program_register(id.key_id) {
+            return Err(DeviceError::NotAProgramRegister { id });
+        }
+        if let Some(handler) = &known.handler {
+            let shape = inner.shape(space.id, known, id.key_id)?;
+            // A key may bring another parameter set than the one it replaces; validation looks at its other parts.
+            let shape = shape.as_deref().filter(|_| known.descriptor.role != Role::Key);
+            handler.check_size(id, size, shape)?;
+        }
+        let body = match size {
+            ..=SPOOL_ABOVE => Body::Memory(Vec::new()),
+            _ => Body::Disk(Box::new(inner.store.write(space.key(id), size)?)),
+        };
+        Ok(Self { space, id, size, options, body })
+    }
+
+    /// The register that is written.
+    #[must_use]
+    pub fn id(&self) -> VrId {
+        self.id
+    }
+
+    /// The declared size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes bytes, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::TooManyBytes`] beyond the declared size; [`StoreError::Storage`].
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        match &mut self.body {
+            Body::Disk(writer) => writer.push(bytes),
+            Body::Memory(held) if (held.len() + bytes.len()) as u64 > self.size => {
+                Err(StoreError::TooManyBytes { object: self.space.key(self.id), declared: self.size })
+            }
+            Body::Memory(held) => {
+                held.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes the object: it is validated, may run the program of its key, and is durable with its flags when this
+    /// returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Incomplete`]; [`DeviceError::Handler`] and [`DeviceError::InvalidProgram`] for content that is not
+    /// what its type says; [`DeviceError::ProgramFailed`], [`DeviceError::Busy`]; [`DeviceError::Store`].
+    pub fn commit(self) -> Result<Written, DeviceError> {
+        let Self { space, id, size, options, body } = self;
+        let inner = &*space.inner;
+        let complete = match body {
+            Body::Disk(writer) => Complete::Disk(Box::new(writer.finish(options.flags)?)),
+            Body::Memory(bytes) if bytes.len() as u64 == size => Complete::Memory(bytes),
+            Body::Memory(bytes) => {
+                let (object, written) = (space.key(id), bytes.len() as u64);
+                return Err(StoreError::Incomplete { object, declared: size, written }.into());
+            }
+        };
+        let role = validate(&space, id, size, &complete)?;
+        let program = match (role, options.mode) {
+            (Role::Value(Trigger::OnWrite), WriteMode::Compute) => {
+                inner.store.get(space.key(program_register(id.key_id))).ok()
+            }
+            _ => None,
+        };
+        let computed = program.is_some();
+        let (object, bytes) = match (program, complete) {
+            (None, Complete::Disk(finished)) => (finished.commit()?, None),
+            (None, Complete::Memory(bytes)) => (put(&space, id, &bytes, options.flags)?, Some(bytes)),
+            (Some(program), complete) => {
+                let operand = match complete {
+                    Complete::Memory(bytes) => bytes,
+                    Complete::Disk(finished) => finished.read().pull_all()?,
+                };
+                let result = run::run(&space, &program, id, Some(&operand))?;
+                (put(&space, id, &result, options.flags)?, Some(result))
+            }
+        };
+        inner.forget(space.key(id));
+        if let (Role::Value(_), Some(bytes)) = (role, bytes) {
+            run::keep(inner, &object, &bytes);
+        }
+        count(&inner.metrics.writes, 1);
+        count(&inner.metrics.bytes_written, size);
+        Ok(Written { stat: ObjectStat::from(&*object), computed })
+    }
+}
+
+fn put(space: &Space, id: VrId, bytes: &[u8], flags: ObjectFlags) -> Result<Arc<StoredObject>, DeviceError> {
+    let mut writer = space.inner.store.write(space.key(id), bytes.len() as u64)?;
+    writer.push(bytes)?;
+    Ok(writer.commit(flags)?)
+}
+
+/// Has the complete object judged by its handler, or, if it is a program, by its decoder.
+fn validate(space: &Space, id: VrId, size: u64, complete: &Complete) -> Result<Role, DeviceError> {
+    let inner = &*space.inner;
+    let known = inner.registry.find(id)?;
+    let role = known.descriptor.role;
+    let Some(handler) = &known.handler else {
+        let decoded = match complete {
+            Complete::Memory(bytes) => Program::decode(bytes),
+            Complete::Disk(finished) => Program::decode(&finished.read().pull_all()?),
+        };
+        decoded.map_err(|source| DeviceError::InvalidProgram { id, source })?;
+        return Ok(role);
+    };
+    let shape = match (role, known.key_type) {
+        (Role::Key, Some(key_type)) => {
+            let mut others = inner.store.list_key(space.id, key_type, id.key_id);
+            others.retain(|part| part.key().id != id);
+            let described = others
+                .first()
+                .map(|part| handler.describe_key(part.key().id, part.size(), &mut inner.store.read(Arc::clone(part))));
+            described.transpose()?
+        }
+        _ => inner.shape(space.id, known, id.key_id)?,
+    };
+    match complete {
+        Complete::Memory(bytes) => handler.validate(id, size, &mut bytes.as_slice(), shape.as_deref())?,
+        Complete::Disk(finished) => handler.validate(id, size, &mut finished.read(), shape.as_deref())?,
+    }
+    Ok(role)
+}
+
+impl Write for ObjectSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(StoreError::into_io)?;
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: only [`commit`](ObjectSink::commit) makes an object durable.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Gives the bytes of an object, or of the result of its program. What it gives is one version, whatever is written
+/// meanwhile.
+#[derive(Debug)]
+pub struct ObjectSource {
+    stat: ObjectStat,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Stored(ObjectReader),
+    Computed(Cursor<Vec<u8>>),
+}
+
+impl ObjectSource {
+    pub(super) fn new(space: &Space, id: VrId, mode: ReadMode) -> Result<Self, DeviceError> {
+        let inner = &*space.inner;
+        let known = inner.registry.find(id)?;
+        let object = inner.store.get(space.key(id))?;
+        let computes = known.descriptor.role == Role::Value(Trigger::OnRead);
+        let armed = object.flags().contains(ObjectFlags::ARMED);
+        let compute = match mode {
+            ReadMode::Stored => false,
+            ReadMode::Armed => computes && armed,
+            ReadMode::Compute if computes => true,
+            ReadMode::Compute => return Err(DeviceError::NotComputable { id, name: known.descriptor.name }),
+        };
+        let content = if compute {
+            let register = program_register(id.key_id);
+            let program =
+                inner.store.get(space.key(register)).map_err(|_| DeviceError::NoProgram { id, program: register })?;
+            let result = run::run(space, &program, id, None)?;
+            if mode == ReadMode::Armed && object.flags().contains(ObjectFlags::ONE_SHOT) {
+                disarm(inner, &object)?;
+            }
+            Content::Computed(Cursor::new(result))
+        } else {
+            Content::Stored(inner.store.read(Arc::clone(&object)))
+        };
+        let source = Self { stat: ObjectStat::from(&*object), content };
+        count(&inner.metrics.reads, 1);
+        count(&inner.metrics.bytes_read, source.size());
+        Ok(source)
+    }
+
+    /// The stored object behind it.
+    #[must_use]
+    pub fn stat(&self) -> ObjectStat {
+        self.stat
+    }
+
+    /// Number of bytes it gives in all.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match &self.content {
+            Content::Stored(reader) => reader.object().size(),
+            Content::Computed(bytes) => bytes.get_ref().len() as u64,
+        }
+    }
+
+    /// Whether it gives the result of a program.
+    #[must_use]
+    pub fn computed(&self) -> bool {
+        matches!(self.content, Content::Computed(_))
+    }
+
+    /// Continues at byte `position`; from the size on, there is nothing to read.
+    pub fn seek_to(&mut self, position: u64) {
+        match &mut self.content {
+            Content::Stored(reader) => reader.seek_to(position),
+            Content::Computed(bytes) => bytes.set_position(position),
+        }
+    }
+
+    /// All bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedObject`], [`StoreError::Storage`].
+    pub fn into_bytes(self) -> Result<Vec<u8>, StoreError> {
+        match self.content {
+            Content::Stored(mut reader) => {
+                reader.seek_to(0);
+                reader.pull_all()
+            }
+            Content::Computed(bytes) => Ok(bytes.into_inner()),
+        }
+    }
+}
+
+/// Clears the armed flag of this version. A version written meanwhile keeps its own.
+fn disarm(inner: &Inner, object: &StoredObject) -> Result<(), StoreError> {
+    match inner.store.set_flags_of(object, object.flags().without(ObjectFlags::ARMED)) {
+        Err(StoreError::NotFound { .. }) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+impl Read for ObjectSource {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::Stored(reader) => reader.read(out),
+            Content::Computed(bytes) => bytes.read(out),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! One run of a program.
+//!
+//! A run sees the space as it was when it began (the versions of its operands, and the object that triggers it) and
+//! writes to registers of its own. When it ends, its result is all that is left. So runs cannot disturb each other or
+//! their operands, and need no lock on the space.
+
+use super::{Inner, Space};
+use crate::{
+    error::{DeviceError, RunError},
+    handler::{KeyContext, KeyShape, ObjectHandler, Residency},
+    memory::{MemoryError, Register},
+    metrics::{InstructionMetrics, count},
+    store::{ObjectKey, StoreError, StoredObject},
+};
+use ciphermill_program::{Environment, Instruction, KeyId, ObjectInfo, Program, TypeCode, VrId, verify};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result.
+pub(super) fn run(
+    space: &Space,
+    program: &Arc<StoredObject>,
+    trigger: VrId,
+    operand: Option<&[u8]>,
+) -> Result<Vec<u8>, DeviceError> {
+    let inner = &*space.inner;
+    let _pass = inner.gate.enter()?;
+    let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand));
+    match outcome {
+        Ok(result) => {
+            count(&inner.metrics.programs_run, 1);
+            Ok(result)
+        }
+        Err(cause) => {
+            count(&inner.metrics.programs_failed, 1);
+            tracing::warn!(space = space.id.0, %trigger, %cause, "program failed");
+            Err(DeviceError::ProgramFailed { space: space.id, program: program.key().id, trigger, cause })
+        }
+    }
+}
+
+/// Keeps the bytes of an object that was just stored in a register. That saves reading it back; if memory has no room,
+/// nothing is lost.
+pub(super) fn keep(inner: &Inner, object: &StoredObject, bytes: &[u8]) {
+    let paged = inner
+        .registry
+        .get(object.key().id.type_code)
+        .is_some_and(|known| known.descriptor.residency == Residency::Paged);
+    if paged && let Ok(register) = inner.memory.store(bytes) {
+        inner.registers.insert(object.key(), object.generation(), Arc::new(register));
+    }
+}
+
+fn decoded(inner: &Inner, object: &Arc<StoredObject>) -> Result<Arc<Program>, RunError> {
+    let (key, generation) = (object.key(), object.generation());
+    if let Some((held, program)) = locked(&inner.programs).get(&key)
+        && *held == generation
+    {
+        return Ok(Arc::clone(program));
+    }
+    let bytes = inner.store.read(Arc::clone(object)).pull_all()?;
+    let program = Arc::new(Program::decode(&bytes)?);
+    locked(&inner.programs).insert(key, (generation, Arc::clone(&program)));
+    Ok(program)
+}
+
+fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8]>) -> Result<Vec<u8>, RunError> {
+    let begun = Instant::now();
+    let mut run = Run::new(space, program, trigger, operand)?;
+    let limits = run.inner.config.program_limits();
+    verify(program, &run, &limits)?;
+    if let Some(bytes) = operand {
+        let value = run.new_value(bytes)?;
+        run.registers.insert(trigger, value);
+    }
+    let outcome = run.steps(program, begun, limits.max_duration);
+    run.inner.metrics.add_instructions(&run.times);
+    let result = outcome?;
+    let handler = run.handler(trigger)?;
+    handler.check_size(trigger, result.len() as u64, run.shape(trigger)).map_err(RunError::Result)?;
+    Ok(result)
+}
+
+/// The content of a register, shared and never changed while shared.
+#[derive(Clone)]
+enum Value {
+    Paged(Arc<Register>),
+    Resident(Arc<[u8]>),
+}
+
+impl Value {
+    fn read_into(&self, out: &mut Vec<u8>) -> Result<(), MemoryError> {
+        match self {
+            Self::Paged(register) => register.read_into(out),
+            Self::Resident(bytes) => {
+                out.clear();
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    fn paged_bytes(&self) -> u64 {
+        match self {
+            Self::Paged(register) => register.size() as u64,
+            Self::Resident(_) => 0,
+        }
+    }
+}
+
+struct Run<'a> {
+    inner: &'a Inner,
+    space: &'a Space,
+    trigger: VrId,
+    operand: Option<&'a [u8]>,
+    /// The versions the run sees, held for as long as it takes.
+    view: HashMap<VrId, Arc<StoredObject>>,
+    shapes: HashMap<(TypeCode, KeyId), Arc<dyn KeyShape>>,
+    contexts: HashMap<(TypeCode, KeyId), Arc<dyn KeyContext>>,
+    registers: HashMap<VrId, Value>,
+    stack: Vec<Value>,
+    times: BTreeMap<&'static str, InstructionMetrics>,
+    /// Buffers of the instruction in work; kept to spare allocations.
+    operands: Vec<Vec<u8>>,
+    result: Vec<u8>,
+}
+
+impl<'a> Run<'a> {
+    fn new(space: &'a Space, program: &Program, trigger: VrId, operand: Option<&'a [u8]>) -> Result<Self, RunError> {
+        let inner = &*space.inner;
+        let mut registers: Vec<_> = program.instructions().iter().flat_map(Instruction::operands).collect();
+        registers.push(trigger);
+        registers.sort_unstable();
+        registers.dedup();
+        let mut families: Vec<_> =
+            registers.iter().filter_map(|id| Some((inner.registry.get(id.type_code)?.key_type?, id.key_id))).collect();
+        families.sort_unstable();
+        families.dedup();
+        let view = inner.store.view(space.id, registers, &families);
+        let mut run = Self {
+            inner,
+            space,
+            trigger,
+            operand,
+            view,
+            shapes: HashMap::new(),
+            contexts: HashMap::new(),
+            registers: HashMap::new(),
+            stack: Vec::new(),
+            times: BTreeMap::new(),
+            operands: Vec::new(),
+            result: Vec::new(),
+        };
+        for (key_type, key_id) in families {
+            let Some(handler) = inner.registry.handler(key_type) else { continue };
+            let parts = run.key_parts(key_type, key_id);
+            let name = (space.id, key_type, key_id);
+            let shape = inner.keys.shape(&inner.store, &**handler, name, &parts).map_err(|source| {
+                match source.store_error() {
+                    Some(store) => RunError::Store(store.clone()),
+                    None => RunError::Key { key: key_id, source },
+                }
+            })?;
+            run.shapes.extend(shape.map(|shape| ((key_type, key_id), shape)));
+        }
+        Ok(run)
+    }
+
+    /// The parts of a key that the run sees, ascending.
+    fn key_parts(&self, key_type: TypeCode, key_id: KeyId) -> Vec<Arc<StoredObject>> {
+        let mut parts: Vec<_> = self
+            .view
+            .iter()
+            .filter(|(id, _)| id.type_code == key_type && id.key_id == key_id)
+            .map(|(_, object)| Arc::clone(object))
+            .collect();
+        parts.sort_unstable_by_key(|part| part.key());
+        parts
+    }
+
+    fn handler(&self, id: VrId) -> Result<&'a Arc<dyn ObjectHandler>, RunError> {
+        self.inner.registry.handler(id.type_code).ok_or(RunError::NoOperand { register: id })
+    }
+
+    fn family(&self, id: VrId) -> Option<(TypeCode, KeyId)> {
+        Some((self.inner.registry.get(id.type_code)?.key_type?, id.key_id))
+    }
+
+    fn shape(&self, id: VrId) -> Option<&dyn KeyShape> {
+        self.shapes.get(&self.family(id)?).map(|shape| &**shape)
+    }
+
+    /// The key of a register in the form for computing.
+    fn context(&mut self, id: VrId, handler: &dyn ObjectHandler) -> Result<Arc<dyn KeyContext>, RunError> {
+        let family = self.family(id).ok_or(RunError::NoOperand { register: id })?;
+        if let Some(context) = self.contexts.get(&family) {
+            return Ok(Arc::clone(context));
+        }
+        let name = (self.space.id, family.0, family.1);
+        let parts = self.key_parts(family.0, family.1);
+        let context = self.inner.keys.context(&self.inner.store, handler, name, &parts)?;
+        self.contexts.insert(family, Arc::clone(&context));
+        Ok(context)
+    }
+
+    fn steps(&mut self, program: &Program, begun: Instant, limit: Duration) -> Result<Vec<u8>, RunError> {
+        let instructions = program.instructions();
+        for (index, instruction) in instructions.iter().enumerate() {
+            let started = Instant::now();
+            if started.duration_since(begun) > limit {
+                return Err(RunError::TimedOut { done: index, total: instructions.len(), limit });
+            }
+            let returned = self.step(index, instruction)?;
+            let metrics = self.times.entry(instruction.mnemonic()).or_default();
+            metrics.count += 1;
+            metrics.time += started.elapsed();
+            if let Some(result) = returned {
+                return Ok(result);
+            }
+        }
+        // The verifier has seen a return; an empty program cannot be made.
+        Err(RunError::NoOperand { register: self.trigger })
+    }
+
+    /// Does one instruction; gives the result if it is a return.
+    fn step(&mut self, index: usize, instruction: &Instruction) -> Result<Option<Vec<u8>>, RunError> {
+        match *instruction {
+            Instruction::Return { n } => {
+                let mut result = Vec::new();
+                self.load(n)?.read_into(&mut result)?;
+                return Ok(Some(result));
+            }
+            Instruction::Move { dst, src } => {
+                let value = self.load(src)?;
+                self.registers.insert(dst, value);
+            }
+            Instruction::Push { n } => {
+                let value = self.load(n)?;
+                self.stack.push(value);
+            }
+            Instruction::Pop { n } => {
+                let value = self.stack.pop().ok_or(RunError::NoOperand { register: n })?;
+                self.registers.insert(n, value);
+            }
+            _ => self.compute(index, instruction)?,
+        }
+        Ok(None)
+    }
+
+    fn compute(&mut self, index: usize, instruction: &Instruction) -> Result<(), RunError> {
+        let Some(target) = instruction.writes() else { return Ok(()) };
+        let handler = self.handler(target)?;
+        let context = match handler.needs_key(instruction) {
+            true => Some(self.context(target, &**handler)?),
+            false => None,
+        };
+        let values = instruction.reads().map(|id| self.load(id)).collect::<Result<Vec<_>, _>>()?;
+        // Real main memory would have to hold the operands together; the bound is kept, so that it can be relied on.
+        self.inner.memory.check_working_set(values.iter().map(Value::paged_bytes))?;
+        let mut buffers = std::mem::take(&mut self.operands);
+        let mut result = std::mem::take(&mut self.result);
+        if buffers.len() < values.len() {
+            buffers.resize_with(values.len(), Vec::new);
+        }
+        for (value, buffer) in values.iter().zip(&mut buffers) {
+            value.read_into(buffer)?;
+        }
+        let used = values.len();
+        // Held on, the target would count as shared and could not be written in place.
+        drop(values);
+        result.clear();
+        let operands: Vec<&[u8]> = buffers[..used].iter().map(Vec::as_slice).collect();
+        handler
+            .execute(instruction, &operands, context.as_deref(), &mut result)
+            .map_err(|source| RunError::Instruction { index, instruction: *instruction, source })?;
+        self.write(target, &result)?;
+        (self.operands, self.result) = (buffers, result);
+        Ok(())
+    }
+
+    /// Puts new content into a register of the run.
+    fn write(&mut self, id: VrId, bytes: &[u8]) -> Result<(), RunError> {
+        // A register that nobody shares is written in place; a failed write ends the run and drops it.
+        if let Some(Value::Paged(register)) = self.registers.get_mut(&id)
+            && let Some(register) = Arc::get_mut(register)
+            && register.size() == bytes.len()
+        {
+            return Ok(register.overwrite(bytes)?);
+        }
+        let value = self.new_value(bytes)?;
+        self.registers.insert(id, value);
+        Ok(())
+    }
+
+    fn new_value(&self, bytes: &[u8]) -> Result<Value, RunError> {
+        self.inner.memory.check_working_set([bytes.len() as u64])?;
+        Ok(Value::Paged(Arc::new(match self.inner.memory.store(bytes) {
+            Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {
+                // What other objects have in memory is in the store as well.
+                self.inner.registers.release_unused();
+                self.inner.memory.store(bytes)?
+            }
+            outcome => outcome?,
+        })))
+    }
+
+    /// The content of a register: the run's own, or that of the version it sees.
+    fn load(&mut self, id: VrId) -> Result<Value, RunError> {
+        if let Some(value) = self.registers.get(&id) {
+            return Ok(value.clone());
+        }
+        let object = Arc::clone(self.view.get(&id).ok_or(RunError::NoOperand { register: id })?);
+        let residency = self.inner.registry.get(id.type_code).map(|known| known.descriptor.residency);
+        let value = match residency {
+            Some(Residency::Paged) => Value::Paged(self.paged(&object)?),
+            _ => Value::Resident(self.resident(&object)?),
+        };
+        self.registers.insert(id, value.clone());
+        Ok(value)
+    }
+
+    fn paged(&self, object: &Arc<StoredObject>) -> Result<Arc<Register>, RunError> {
+        let (key, generation) = (object.key(), object.generation());
+        if let Some(register) = self.inner.registers.get(key, generation) {
+            count(&self.inner.metrics.register_hits, 1);
+            return Ok(register);
+        }
+        count(&self.inner.metrics.register_misses, 1);
+        let bytes = self.inner.store.read(Arc::clone(object)).pull_all()?;
+        let Value::Paged(register) = self.new_value(&bytes)? else {
+            return Err(RunError::NoOperand { register: key.id });
+        };
+        if self.is_current(key, generation) {
+            self.inner.registers.insert(key, generation, Arc::clone(&register));
+        }
+        Ok(register)
+    }
+
+    /// A version replaced or deleted since the run began must not stay in memory after it.
+    fn is_current(&self, key: ObjectKey, generation: u64) -> bool {
+        self.inner.store.get(key).is_ok_and(|object| object.generation() == generation)
+    }
+
+    fn resident(&self, object: &Arc<StoredObject>) -> Result<Arc<[u8]>, StoreError> {
+        let (key, generation) = (object.key(), object.generation());
+        if let Some((held, bytes)) = locked(&self.inner.test_vectors).get(&key)
+            && *held == generation
+        {
+            count(&self.inner.metrics.register_hits, 1);
+            return Ok(Arc::clone(bytes));
+        }
+        count(&self.inner.metrics.register_misses, 1);
+        let bytes: Arc<[u8]> = self.inner.store.read(Arc::clone(object)).pull_all()?.into();
+        if self.is_current(key, generation) {
+            let mut cache = locked(&self.inner.test_vectors);
+            let limit = self.inner.config.test_vector_cache_bytes;
+            let held: u64 = cache.values().map(|(_, bytes)| bytes.len() as u64).sum();
+            if held.saturating_add(bytes.len() as u64) > limit {
+                cache.retain(|_, (_, bytes)| Arc::strong_count(bytes) > 1);
+            }
+            cache.insert(key, (generation, Arc::clone(&bytes)));
+        }
+        Ok(bytes)
+    }
+}
+
+/// What the verifier may know: the run's view, with the triggering object in its place.
+impl Environment for Run<'_> {
+    fn object(&self, id: VrId) -> Option<ObjectInfo> {
+        match self.operand {
+            Some(bytes) if id == self.trigger => Some(ObjectInfo { size: bytes.len() as u64 }),
+            _ => self.view.get(&id).map(|object| ObjectInfo { size: object.size() }),
+        }
+    }
+
+    fn cost(&self, instruction: &Instruction) -> Duration {
+        let target = instruction.writes().or_else(|| instruction.reads().next());
+        match target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?))) {
+            Some((id, handler)) => handler.estimate(instruction, self.shape(id)),
+            None => Duration::ZERO,
+        }
+    }
+}

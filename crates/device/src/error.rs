@@ -1,0 +1,177 @@
+//! What can go wrong on the device.
+
+use crate::{
+    handler::HandlerError,
+    memory::MemoryError,
+    store::{SpaceId, StoreError},
+};
+use ciphermill_program::{DecodeError, Instruction, KeyId, TypeCode, VerifyError, VrId};
+use std::time::Duration;
+
+/// Why the device refused or failed an operation. Unless a variant says otherwise, everything is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The configuration cannot work.
+    #[error("device configuration: {what}")]
+    Configuration {
+        /// Which setting, and what it must be.
+        what: String,
+    },
+    /// The type code belongs to no handler.
+    #[error("register {id} has the unknown object type {}; known types: {known}", id.type_code)]
+    UnknownType {
+        /// The register.
+        id: VrId,
+        /// The known codes and their names.
+        known: String,
+    },
+    /// Two handlers claim one type code, or a handler claims one of the device's own.
+    #[error("the handlers {first} and {second} both claim object type {code}")]
+    DuplicateType {
+        /// The code.
+        code: TypeCode,
+        /// Who claimed it first.
+        first: &'static str,
+        /// Who claimed it too.
+        second: &'static str,
+    },
+    /// The object is larger than the device takes.
+    #[error("register {id} was declared with {size} bytes, the limit is {limit}; raise max_object_bytes")]
+    TooLarge {
+        /// The register.
+        id: VrId,
+        /// Declared size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A program was written to a register that is no program register.
+    #[error("register {id} is no program register; the program of key {} is 0:{}:0", id.key_id, id.key_id)]
+    NotAProgramRegister {
+        /// The register.
+        id: VrId,
+    },
+    /// The bytes are not a program.
+    #[error("register {id}: {source}")]
+    InvalidProgram {
+        /// The register.
+        id: VrId,
+        /// What is wrong.
+        #[source]
+        source: DecodeError,
+    },
+    /// A computed read of an object whose type computes nothing on reads.
+    #[error("reading register {id} computes nothing: its type is {name}; read it as stored")]
+    NotComputable {
+        /// The register.
+        id: VrId,
+        /// Name of its type.
+        name: &'static str,
+    },
+    /// A computed read without a program.
+    #[error("register {id} cannot be computed: its program register {program} is empty; write a program first")]
+    NoProgram {
+        /// The register.
+        id: VrId,
+        /// The program register.
+        program: VrId,
+    },
+    /// A program failed. The triggering register and the store are as they were.
+    #[error("program {program} of space {space} failed for register {trigger}: {cause}")]
+    ProgramFailed {
+        /// The space.
+        space: SpaceId,
+        /// The program register.
+        program: VrId,
+        /// The register whose read or write ran it.
+        trigger: VrId,
+        /// Why it failed.
+        #[source]
+        cause: RunError,
+    },
+    /// Too many programs wait already.
+    #[error("{running} programs run and {waiting} wait, which is the limit; try again later")]
+    Busy {
+        /// Programs running.
+        running: usize,
+        /// Programs waiting.
+        waiting: usize,
+    },
+    /// The scheme refused the object.
+    #[error(transparent)]
+    Handler(HandlerError),
+    /// The store failed or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Main memory cannot be set up.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+impl From<HandlerError> for DeviceError {
+    /// A read that failed in the store is the store's failure, not the scheme's.
+    fn from(error: HandlerError) -> Self {
+        match error.store_error() {
+            Some(store) => Self::Store(store.clone()),
+            None => Self::Handler(error),
+        }
+    }
+}
+
+/// Why a program failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The stored program cannot be decoded.
+    #[error("the stored program is not valid: {0}")]
+    Program(#[from] DecodeError),
+    /// The verifier rejected it before anything ran.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// An instruction failed.
+    #[error("instruction {index} (`{instruction}`): {source}")]
+    Instruction {
+        /// Its index, from 0.
+        index: usize,
+        /// The instruction.
+        instruction: Instruction,
+        /// Why.
+        #[source]
+        source: HandlerError,
+    },
+    /// The key could not be brought into the form for computing.
+    #[error("key {key}: {source}")]
+    Key {
+        /// The Key ID.
+        key: KeyId,
+        /// Why.
+        #[source]
+        source: HandlerError,
+    },
+    /// The result does not fit the register it is meant for.
+    #[error("the result does not fit: {0}")]
+    Result(#[source] HandlerError),
+    /// It ran longer than allowed.
+    #[error("stopped after {done} of {total} instructions at the time limit of {limit:?}")]
+    TimedOut {
+        /// Instructions done.
+        done: usize,
+        /// Instructions of the program.
+        total: usize,
+        /// The limit.
+        limit: Duration,
+    },
+    /// Main memory or its swap area failed or is too small.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// An operand could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A register that the verifier found present is not there: the handler's types and the program crate disagree.
+    #[error("register {register} holds nothing the program can use")]
+    NoOperand {
+        /// The register.
+        register: VrId,
+    },
+}

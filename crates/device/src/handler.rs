@@ -1,0 +1,223 @@
+//! The device seam: what a scheme tells the device about its objects and instructions.
+//!
+//! The device core knows programs, registers and storage, and names no scheme. Everything that depends on what the bytes
+//! of an object mean goes through an [`ObjectHandler`].
+
+use crate::store::StoreError;
+use ciphermill_program::{Instruction, KeyId, Opcode, TypeCode, VrId};
+use std::{any::Any, fmt, io::Read, sync::Arc, time::Duration};
+
+/// Where the registers of a type live while the device uses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Residency {
+    /// In the paged part of main memory (the paper's non-persistent area).
+    Paged,
+    /// Outside of paging, as long as they are in use (the paper's persistent area).
+    Persistent,
+}
+
+/// When an object makes the device run the program of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Never: an operand only.
+    Never,
+    /// When it is read: what is read is the result (compute-on-read).
+    OnRead,
+    /// When it is written: what is stored is the result (compute-on-write).
+    OnWrite,
+}
+
+/// What an object is to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A program; its register is (0, key id, 0). The device itself handles this role.
+    Program,
+    /// A table that instructions read and never write.
+    TestVector,
+    /// A public evaluation key, or a part of one.
+    Key,
+    /// A ciphertext.
+    Value(Trigger),
+}
+
+/// One object type of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeDescriptor {
+    /// The type code.
+    pub code: TypeCode,
+    /// Its name, for people.
+    pub name: &'static str,
+    /// Where its registers live.
+    pub residency: Residency,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a handler knows of a Key ID from the head of one of its key objects: the parameter set. Cheap; the device keeps it
+/// for size checks and estimates. Downcast it with [`Any`].
+pub trait KeyShape: Any + Send + Sync + fmt::Debug {}
+impl<T: Any + Send + Sync + fmt::Debug> KeyShape for T {}
+
+/// A key in the form that instructions use (transformed, checked, whole). Downcast it with [`Any`].
+pub trait KeyContext: Any + Send + Sync {}
+impl<T: Any + Send + Sync> KeyContext for T {}
+
+/// One stored object of a Key ID, for [`ObjectHandler::open_key`].
+pub struct KeyPart {
+    /// Its register; the data id says which part it is.
+    pub id: VrId,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its content; each MiB is checked against its checksum before it is given out.
+    pub content: Box<dyn Read + Send>,
+}
+
+/// One scheme's objects and instructions.
+///
+/// All methods may be called from many threads at once. Bytes come from outside: no content, however malformed, may
+/// panic.
+pub trait ObjectHandler: Send + Sync + fmt::Debug {
+    /// Name of the scheme.
+    fn name(&self) -> &'static str;
+
+    /// The types it handles; no other handler of the device may claim them. At most one has [`Role::Key`], none has
+    /// [`Role::Program`].
+    fn types(&self) -> &[TypeDescriptor];
+
+    /// Reads the parameter set off the head of the key object `id` of `size` bytes.
+    ///
+    /// # Errors
+    /// [`HandlerError`] when the head is not that of a key the handler can use.
+    fn describe_key(&self, id: VrId, size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError>;
+
+    /// Checks the size of an object, before its bytes arrive. `shape` is that of a key stored under the same Key ID, if
+    /// there is one; without it the handler checks what it can.
+    ///
+    /// # Errors
+    /// [`HandlerError::WrongSize`].
+    fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError>;
+
+    /// Judges a complete object before it is stored, in one pass over its content. For a key object, `shape` is that of
+    /// the other parts of its Key ID, if there are any.
+    ///
+    /// # Errors
+    /// [`HandlerError::Invalid`]; [`HandlerError::Read`] hands on an error of `content`.
+    fn validate(
+        &self,
+        id: VrId,
+        size: u64,
+        content: &mut dyn Read,
+        shape: Option<&dyn KeyShape>,
+    ) -> Result<(), HandlerError>;
+
+    /// Brings a key into the form that instructions use, from all objects with [`Role::Key`] of its Key ID. May take
+    /// long and much memory; the device calls it for the first program that needs the key, and keeps the result until
+    /// one of the objects is replaced or deleted.
+    ///
+    /// # Errors
+    /// [`HandlerError::KeyIncomplete`] when a part is missing, else as [`validate`](Self::validate).
+    fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError>;
+
+    /// Whether the instruction needs the key of its registers. One that does not costs no key loading.
+    fn needs_key(&self, instruction: &Instruction) -> bool;
+
+    /// How long the instruction is expected to take, the loading of its key not counted.
+    fn estimate(&self, instruction: &Instruction, shape: Option<&dyn KeyShape>) -> Duration;
+
+    /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own.
+    ///
+    /// `operands` are the contents of the registers the instruction reads, in the order of
+    /// [`Instruction::reads`]; `result` is empty and takes the new content of the register it writes. `key` is given if
+    /// and only if [`needs_key`](Self::needs_key) says so.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unsupported`] for an instruction of another scheme, [`HandlerError::Operand`] for content it cannot
+    /// compute on, [`HandlerError::Engine`] when an accelerator fails.
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        key: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError>;
+}
+
+/// Why a handler refused an object or an instruction.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandlerError {
+    /// The size does not fit the parameter set.
+    #[error("register {id} takes {expected} bytes under the parameter set of its key, {given} were given")]
+    WrongSize {
+        /// The register.
+        id: VrId,
+        /// Size given, in bytes.
+        given: u64,
+        /// Sizes that are right, as text (`3204`, or `4 to 1048576`).
+        expected: String,
+    },
+    /// The content is not an object of its type.
+    #[error("register {id}: {what}")]
+    Invalid {
+        /// The register.
+        id: VrId,
+        /// What is wrong with the content.
+        what: String,
+    },
+    /// The content could not be read.
+    #[error("register {id}: {source}")]
+    Read {
+        /// The register.
+        id: VrId,
+        /// What the reader said.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+    /// A key is not complete.
+    #[error("key {key} is not complete: {missing} is not stored; write it first")]
+    KeyIncomplete {
+        /// The Key ID.
+        key: KeyId,
+        /// The missing parts, as text.
+        missing: String,
+    },
+    /// The scheme has no such instruction.
+    #[error("the {handler} handler has no instruction with opcode {opcode}")]
+    Unsupported {
+        /// Name of the handler.
+        handler: &'static str,
+        /// The opcode.
+        opcode: Opcode,
+    },
+    /// An operand cannot be computed on.
+    #[error("operand {id}: {what}")]
+    Operand {
+        /// The operand's register.
+        id: VrId,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The engine that computes failed.
+    #[error("the compute engine failed: {what}")]
+    Engine {
+        /// What it said.
+        what: String,
+    },
+}
+
+impl HandlerError {
+    /// Wraps an error of a content reader.
+    #[must_use]
+    pub fn read(id: VrId, source: std::io::Error) -> Self {
+        Self::Read { id, source: Arc::new(source) }
+    }
+
+    /// The store error behind a failed read, if that is what it was.
+    #[must_use]
+    pub fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Read { source, .. } => StoreError::from_io(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The VR table: which stored objects have a register in memory.
+
+use super::Register;
+use crate::store::ObjectKey;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Maps objects to the registers that hold their content, that is to virtual addresses and sizes.
+///
+/// A register belongs to one version of its object, told by the generation; it is never changed, so that runs can share it.
+#[derive(Debug, Default)]
+pub struct VrTable {
+    entries: Mutex<HashMap<ObjectKey, (u64, Arc<Register>)>>,
+}
+
+impl VrTable {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ObjectKey, (u64, Arc<Register>)>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The register of this version of an object.
+    #[must_use]
+    pub fn get(&self, key: ObjectKey, generation: u64) -> Option<Arc<Register>> {
+        self.lock().get(&key).filter(|(held, _)| *held == generation).map(|(_, register)| Arc::clone(register))
+    }
+
+    /// Enters the register of a version, unless a newer one is there.
+    pub fn insert(&self, key: ObjectKey, generation: u64, register: Arc<Register>) {
+        let mut entries = self.lock();
+        let replaced = match entries.get(&key) {
+            Some((held, _)) if *held > generation => Some((generation, register)),
+            _ => entries.insert(key, (generation, register)),
+        };
+        // Dropping a register takes the memory's lock; never while holding this one.
+        drop(entries);
+        drop(replaced);
+    }
+
+    /// Forgets an object.
+    pub fn remove(&self, key: ObjectKey) {
+        let removed = self.lock().remove(&key);
+        drop(removed);
+    }
+
+    /// Forgets every register that no run is using, to make room: their objects are in the store. Returns how many.
+    pub fn release_unused(&self) -> usize {
+        let unused: Vec<_> = self.lock().extract_if(|_, (_, register)| Arc::strong_count(register) == 1).collect();
+        unused.len()
+    }
+
+    /// Number of registers in the table.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether the table is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+}

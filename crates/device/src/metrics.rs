@@ -1,0 +1,163 @@
+//! Counters of a device, and their Prometheus text.
+
+use crate::{memory::MemoryUsage, store::StoreUsage};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Count and time of one kind of instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InstructionMetrics {
+    /// How many were done.
+    pub count: u64,
+    /// Their time in all.
+    pub time: Duration,
+}
+
+/// The state of a device's counters at one moment. Counts are since the device was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricsSnapshot {
+    /// Objects, bytes, and the data file.
+    pub store: StoreUsage,
+    /// Frames, pages, swap, page-ins and page-outs.
+    pub memory: MemoryUsage,
+    /// Group commits.
+    pub commits: u64,
+    /// Changes they carried; above `commits` when changes shared one.
+    pub committed_changes: u64,
+    /// Objects written.
+    pub writes: u64,
+    /// Bytes of them, as they came from the host.
+    pub bytes_written: u64,
+    /// Objects read.
+    pub reads: u64,
+    /// Bytes of them, as they went to the host (counted when the reading begins).
+    pub bytes_read: u64,
+    /// Objects deleted.
+    pub deletes: u64,
+    /// Operands of programs found in main memory or its swap area.
+    pub register_hits: u64,
+    /// Operands of programs that had to be read from the object store.
+    pub register_misses: u64,
+    /// Keys ready for computing.
+    pub keys_loaded: u64,
+    /// Programs that ran to their end.
+    pub programs_run: u64,
+    /// Programs that were rejected or failed.
+    pub programs_failed: u64,
+    /// Programs running now.
+    pub programs_running: u64,
+    /// Programs waiting for their turn now.
+    pub queue_depth: u64,
+    /// Instructions done, by mnemonic.
+    pub instructions: BTreeMap<&'static str, InstructionMetrics>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    pub(crate) writes: AtomicU64,
+    pub(crate) bytes_written: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) bytes_read: AtomicU64,
+    pub(crate) deletes: AtomicU64,
+    pub(crate) register_hits: AtomicU64,
+    pub(crate) register_misses: AtomicU64,
+    pub(crate) programs_run: AtomicU64,
+    pub(crate) programs_failed: AtomicU64,
+    instructions: Mutex<BTreeMap<&'static str, InstructionMetrics>>,
+}
+
+/// Adds to a counter.
+pub(crate) fn count(counter: &AtomicU64, amount: u64) {
+    counter.fetch_add(amount, Ordering::Relaxed);
+}
+
+impl Metrics {
+    /// Adds what one run did; once per run, so that an instruction of a microsecond takes no lock.
+    pub(crate) fn add_instructions(&self, done: &BTreeMap<&'static str, InstructionMetrics>) {
+        let mut all = self.instructions.lock().unwrap_or_else(PoisonError::into_inner);
+        for (mnemonic, metrics) in done {
+            let sum = all.entry(mnemonic).or_default();
+            sum.count += metrics.count;
+            sum.time += metrics.time;
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> MetricsSnapshot {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        MetricsSnapshot {
+            writes: get(&self.writes),
+            bytes_written: get(&self.bytes_written),
+            reads: get(&self.reads),
+            bytes_read: get(&self.bytes_read),
+            deletes: get(&self.deletes),
+            register_hits: get(&self.register_hits),
+            register_misses: get(&self.register_misses),
+            programs_run: get(&self.programs_run),
+            programs_failed: get(&self.programs_failed),
+            instructions: self.instructions.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            ..MetricsSnapshot::default()
+        }
+    }
+}
+
+impl MetricsSnapshot {
+    /// The metrics in Prometheus' text exposition format, version 0.0.4; every name begins with `ciphermill_device_`.
+    #[must_use]
+    pub fn to_prometheus(&self) -> String {
+        let (store, memory) = (&self.store, &self.memory);
+        let gauges = [
+            ("objects", "Objects stored", store.objects),
+            ("object_bytes", "Sum of the sizes of the stored objects", store.object_bytes),
+            ("data_file_bytes", "Used length of the data file", store.data_bytes),
+            ("data_file_free_bytes", "Free extents within the data file", store.free_bytes),
+            ("memory_frames", "Frames of main memory", memory.frames),
+            ("memory_frames_used", "Frames in use", memory.used_frames),
+            ("memory_pages", "Virtual pages in use", memory.pages),
+            ("swap_slots", "Slots of the swap area in use", memory.swap_slots),
+            ("keys_loaded", "Keys ready for computing", self.keys_loaded),
+            ("programs_running", "Programs running now", self.programs_running),
+            ("queue_depth", "Programs waiting for their turn now", self.queue_depth),
+        ];
+        let counters = [
+            ("page_ins_total", "Pages copied from the swap area to main memory", memory.page_ins),
+            ("page_outs_total", "Pages copied from main memory to the swap area", memory.page_outs),
+            ("commits_total", "Group commits", self.commits),
+            ("committed_changes_total", "Changes carried by group commits", self.committed_changes),
+            ("writes_total", "Objects written", self.writes),
+            ("written_bytes_total", "Bytes of objects written", self.bytes_written),
+            ("reads_total", "Objects read", self.reads),
+            ("read_bytes_total", "Bytes of objects read", self.bytes_read),
+            ("deletes_total", "Objects deleted", self.deletes),
+            ("register_hits_total", "Operands found in memory", self.register_hits),
+            ("register_misses_total", "Operands read from the object store", self.register_misses),
+            ("programs_run_total", "Programs that ran to their end", self.programs_run),
+            ("programs_failed_total", "Programs that were rejected or failed", self.programs_failed),
+        ];
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        for (kind, metrics) in [("gauge", gauges.as_slice()), ("counter", counters.as_slice())] {
+            for (name, help, value) in metrics {
+                let name = format!("ciphermill_device_{name}");
+                let _ = writeln!(text, "# HELP {name} {help}.\n# TYPE {name} {kind}\n{name} {value}");
+            }
+        }
+        let name = "ciphermill_device_instructions_total";
+        let _ = writeln!(text, "# HELP {name} Instructions done.\n# TYPE {name} counter");
+        for (mnemonic, metrics) in &self.instructions {
+            let _ = writeln!(text, "{name}{{instruction=\"{mnemonic}\"}} {}", metrics.count);
+        }
+        let name = "ciphermill_device_instruction_seconds_total";
+        let _ = writeln!(text, "# HELP {name} Time of the instructions done.\n# TYPE {name} counter");
+        for (mnemonic, metrics) in &self.instructions {
+            let _ = writeln!(text, "{name}{{instruction=\"{mnemonic}\"}} {}", metrics.time.as_secs_f64());
+        }
+        text
+    }
+}

@@ -1,0 +1,84 @@
+//! A file of the operating system.
+
+use super::{Storage, StorageError};
+use rustix::io::Errno;
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+};
+
+/// A [`Storage`] in a file, by positioned reads and writes; [`sync`](Storage::sync) is `fdatasync`.
+#[derive(Debug)]
+pub struct FileStorage {
+    file: File,
+}
+
+impl FileStorage {
+    /// Opens the file at `path` for reading and writing; makes it when it is not there.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] when the operating system refuses.
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|error| StorageError::io("open", error))?;
+        Ok(Self { file })
+    }
+
+    fn write_error(operation: &'static str, offset: u64, len: u64, error: io::Error) -> StorageError {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                StorageError::NoSpace { offset, len }
+            }
+            _ => StorageError::io(operation, error),
+        }
+    }
+}
+
+impl Storage for FileStorage {
+    fn len(&self) -> Result<u64, StorageError> {
+        Ok(self.file.metadata().map_err(|error| StorageError::io("length query", error))?.len())
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError> {
+        match self.file.read_exact_at(out, offset) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(StorageError::OutOfRange { offset, len: out.len() as u64, size: self.len()? })
+            }
+            Err(error) => Err(StorageError::io("read", error)),
+        }
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|error| Self::write_error("write", offset, bytes.len() as u64, error))
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), StorageError> {
+        self.file.set_len(len).map_err(|error| Self::write_error("length change", len, 0, error))
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.file.sync_data().map_err(|source| StorageError::Sync { source: Arc::new(source) })
+    }
+
+    fn free_space(&self) -> Result<Option<u64>, StorageError> {
+        let answer = loop {
+            match rustix::fs::fstatvfs(&self.file) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(StorageError::io("free space query", error.into())),
+                Ok(answer) => break answer,
+            }
+        };
+        Ok(Some(answer.f_bavail.saturating_mul(answer.f_frsize)))
+    }
+}

@@ -1,0 +1,139 @@
+//! Random-access storage: the one door through which the device reaches a disk.
+//!
+//! The data file, the swap area and the pages of the object table (a `redb` database, through [`RedbBackend`]) all go
+//! through [`Storage`], so one implementation that misbehaves ([`SimulatedStorage`]) puts every byte the device keeps
+//! to the test.
+
+mod file;
+mod memory;
+mod overlay;
+mod redb_backend;
+mod simulated;
+
+use std::{fmt, io, sync::Arc};
+
+pub use file::FileStorage;
+pub use memory::MemoryStorage;
+pub use overlay::OverlayStorage;
+pub use redb_backend::RedbBackend;
+pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
+
+/// A linear array of bytes that can be read and written at any offset and be made durable.
+///
+/// Calls may come from many threads at once. A write is visible to later reads at once, but survives a crash only when
+/// a later [`sync`](Storage::sync) has returned. Overlapping concurrent writes leave either content.
+pub trait Storage: Send + Sync + fmt::Debug {
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] when the medium fails.
+    fn len(&self) -> Result<u64, StorageError>;
+
+    /// Whether the storage holds no byte.
+    ///
+    /// # Errors
+    /// As [`len`](Storage::len).
+    fn is_empty(&self) -> Result<bool, StorageError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fills `out` from `offset`.
+    ///
+    /// # Errors
+    /// [`StorageError::OutOfRange`] when the range passes the end, [`StorageError::Io`] when the medium fails.
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError>;
+
+    /// Writes all of `bytes` at `offset`; a write past the end extends the storage, a gap reads as zeros.
+    ///
+    /// # Errors
+    /// [`StorageError::NoSpace`] when the medium is full, [`StorageError::Io`] when it fails. Either may leave a part of
+    /// the range written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
+
+    /// Cuts the storage to `len` bytes or extends it with zeros.
+    ///
+    /// # Errors
+    /// As [`write_at`](Storage::write_at).
+    fn set_len(&self, len: u64) -> Result<(), StorageError>;
+
+    /// Returns when all earlier writes are durable.
+    ///
+    /// # Errors
+    /// [`StorageError::Sync`]: what became of the unsynced writes is then unknown, and a second attempt proves nothing,
+    /// because the system may have dropped the pages it could not write.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Bytes by which the medium can still grow, or `None` when nobody knows.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] when the medium fails.
+    fn free_space(&self) -> Result<Option<u64>, StorageError>;
+}
+
+/// What can go wrong on a [`Storage`].
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StorageError {
+    /// A read went past the end.
+    #[error("read of {len} bytes at offset {offset} passes the end of a storage of {size} bytes")]
+    OutOfRange {
+        /// First byte asked for.
+        offset: u64,
+        /// Number of bytes asked for.
+        len: u64,
+        /// Length of the storage.
+        size: u64,
+    },
+    /// The medium is full, or a quota of the operating system is used up.
+    #[error("no space left on the storage medium while writing {len} bytes at offset {offset}; free some space")]
+    NoSpace {
+        /// First byte that was to be written (the new length for `set_len`).
+        offset: u64,
+        /// Number of bytes that were to be written (0 for `set_len`).
+        len: u64,
+    },
+    /// The medium failed.
+    #[error("storage {operation} failed: {source}")]
+    Io {
+        /// Which operation failed.
+        operation: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The medium failed to make writes durable.
+    #[error("storage sync failed: {source}; unsynced writes may be lost, so the store must be reopened")]
+    Sync {
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+}
+
+impl StorageError {
+    pub(crate) fn io(operation: &'static str, source: io::Error) -> Self {
+        Self::Io { operation, source: Arc::new(source) }
+    }
+
+    /// Refuses a read that passes `size`.
+    pub(crate) fn check_range(offset: u64, len: usize, size: u64) -> Result<(), Self> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= size => Ok(()),
+            _ => Err(Self::OutOfRange { offset, len: len as u64, size }),
+        }
+    }
+
+    fn to_io(&self) -> io::Error {
+        let kind = match self {
+            Self::OutOfRange { .. } => io::ErrorKind::UnexpectedEof,
+            Self::NoSpace { .. } => io::ErrorKind::StorageFull,
+            Self::Io { source, .. } | Self::Sync { source } => source.kind(),
+        };
+        io::Error::new(kind, self.clone())
+    }
+}
+
+impl From<StorageError> for io::Error {
+    fn from(error: StorageError) -> Self {
+        error.to_io()
+    }
+}

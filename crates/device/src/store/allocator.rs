@@ -1,0 +1,269 @@
+//! The free-space map of the data file.
+
+use super::{
+    StoreError,
+    format::{BLOCK_BYTES, Extent, corrupt},
+};
+use crate::storage::Storage;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Free runs of blocks below `end`, by start and by length; all blocks from `end` on are free too, as far as the medium
+/// lets the file grow.
+#[derive(Debug)]
+struct FreeMap {
+    by_start: BTreeMap<u64, u64>,
+    by_length: BTreeSet<(u64, u64)>,
+    end: u64,
+}
+
+impl FreeMap {
+    fn insert(&mut self, mut start: u64, mut blocks: u64) {
+        if let Some((&before, &len)) = self.by_start.range(..start).next_back()
+            && before + len == start
+        {
+            self.remove(before, len);
+            start = before;
+            blocks += len;
+        }
+        if let Some(&len) = self.by_start.get(&(start + blocks)) {
+            self.remove(start + blocks, len);
+            blocks += len;
+        }
+        if start + blocks == self.end {
+            self.end = start;
+        } else {
+            self.by_start.insert(start, blocks);
+            self.by_length.insert((blocks, start));
+        }
+    }
+
+    fn remove(&mut self, start: u64, blocks: u64) {
+        self.by_start.remove(&start);
+        self.by_length.remove(&(blocks, start));
+    }
+
+    /// Takes `blocks` from the front of the free run (start, len).
+    fn take(&mut self, start: u64, len: u64, blocks: u64) -> Extent {
+        self.remove(start, len);
+        if len > blocks {
+            self.by_start.insert(start + blocks, len - blocks);
+            self.by_length.insert((len - blocks, start + blocks));
+        }
+        Extent { start, blocks }
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.by_start.values().sum()
+    }
+}
+
+/// Hands out extents of the data file. Nothing of it is stored: the map is rebuilt from the object table at open.
+#[derive(Debug)]
+pub(crate) struct Allocator {
+    data: Arc<dyn Storage>,
+    map: Mutex<FreeMap>,
+}
+
+impl Allocator {
+    /// Rebuilds the map around the `used` extents.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when an extent overlaps another one, the superblock or the end of the data file.
+    pub(crate) fn rebuild(data: Arc<dyn Storage>, mut used: Vec<Extent>) -> Result<Self, StoreError> {
+        let blocks_in_file = data.len()? / BLOCK_BYTES;
+        used.sort_unstable();
+        let mut map = FreeMap { by_start: BTreeMap::new(), by_length: BTreeSet::new(), end: 1 };
+        for extent in used {
+            let end = extent.start.checked_add(extent.blocks).filter(|end| *end <= blocks_in_file);
+            let Some(end) = end.filter(|_| extent.blocks > 0) else {
+                return Err(corrupt(format!(
+                    "an extent of {} blocks at block {} passes the end of the data file ({blocks_in_file} blocks)",
+                    extent.blocks, extent.start
+                )));
+            };
+            if extent.start < map.end {
+                return Err(corrupt(format!("two extents share block {} of the data file", extent.start)));
+            }
+            if extent.start > map.end {
+                let (start, blocks) = (map.end, extent.start - map.end);
+                map.by_start.insert(start, blocks);
+                map.by_length.insert((blocks, start));
+            }
+            map.end = end;
+        }
+        Ok(Self { data, map: Mutex::new(map) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FreeMap> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// First byte behind the last extent.
+    pub(crate) fn end_bytes(&self) -> u64 {
+        self.lock().end * BLOCK_BYTES
+    }
+
+    /// Reserves room for `bytes` > 0: the smallest free run that holds it, else new blocks at the end, else the largest
+    /// free runs together.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] when neither the file nor the medium has the room.
+    pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Result<ExtentLease, StoreError> {
+        let blocks = bytes.div_ceil(BLOCK_BYTES);
+        let mut map = self.lock();
+        let best = map.by_length.range((blocks, 0)..).next().copied();
+        let extents = if let Some((len, start)) = best {
+            vec![map.take(start, len, blocks)]
+        } else {
+            let growth = self.growable_blocks(map.end)?;
+            if growth >= blocks {
+                let start = map.end;
+                map.end = start.checked_add(blocks).ok_or(StoreError::NoSpace { needed: bytes, free: 0 })?;
+                vec![Extent { start, blocks }]
+            } else {
+                let free = map.free_blocks().saturating_add(growth);
+                if free < blocks {
+                    return Err(StoreError::NoSpace { needed: bytes, free: free.saturating_mul(BLOCK_BYTES) });
+                }
+                Self::gather(&mut map, blocks)
+            }
+        };
+        drop(map);
+        Ok(ExtentLease { allocator: Arc::clone(self), extents })
+    }
+
+    /// Takes the largest free runs until `blocks` are together; what is missing then comes from the end.
+    fn gather(map: &mut FreeMap, blocks: u64) -> Vec<Extent> {
+        let mut missing = blocks;
+        let mut extents = Vec::new();
+        while missing > 0 {
+            match map.by_length.last().copied() {
+                Some((len, start)) => {
+                    extents.push(map.take(start, len, missing.min(len)));
+                    missing -= missing.min(len);
+                }
+                None => {
+                    extents.push(Extent { start: map.end, blocks: missing });
+                    map.end += missing;
+                    missing = 0;
+                }
+            }
+        }
+        extents
+    }
+
+    /// Blocks by which the data file may still grow behind `end`, less what is reserved there but not yet written.
+    fn growable_blocks(&self, end: u64) -> Result<u64, StoreError> {
+        let Some(free) = self.data.free_space()? else { return Ok(u64::MAX / BLOCK_BYTES - end) };
+        let in_file = self.data.len()? / BLOCK_BYTES;
+        Ok((free / BLOCK_BYTES).saturating_add(in_file).saturating_sub(end))
+    }
+
+    /// Takes over extents that the object table names.
+    pub(crate) fn adopt(self: &Arc<Self>, extents: Vec<Extent>) -> ExtentLease {
+        ExtentLease { allocator: Arc::clone(self), extents }
+    }
+
+    /// Bytes in free runs inside the file.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.lock().free_blocks() * BLOCK_BYTES
+    }
+}
+
+/// Extents in use; they return to the map when the last owner is gone (a writer that gave up, or a replaced object and
+/// its readers).
+#[derive(Debug)]
+pub(crate) struct ExtentLease {
+    allocator: Arc<Allocator>,
+    extents: Vec<Extent>,
+}
+
+impl ExtentLease {
+    pub(crate) fn extents(&self) -> &[Extent] {
+        &self.extents
+    }
+
+    /// Cuts the byte range [`offset`, `offset + len`) of the object into (offset in the data file, length) pieces.
+    pub(crate) fn pieces(&self, offset: u64, len: u64) -> Vec<(u64, usize)> {
+        let mut pieces = Vec::new();
+        let (mut skip, mut missing) = (offset, len);
+        for extent in &self.extents {
+            let bytes = extent.blocks * BLOCK_BYTES;
+            if missing == 0 {
+                break;
+            }
+            if skip >= bytes {
+                skip -= bytes;
+                continue;
+            }
+            let count = (bytes - skip).min(missing);
+            pieces.push((extent.start * BLOCK_BYTES + skip, count as usize));
+            skip = 0;
+            missing -= count;
+        }
+        pieces
+    }
+}
+
+impl Drop for ExtentLease {
+    fn drop(&mut self) {
+        let mut map = self.allocator.lock();
+        for extent in &self.extents {
+            map.insert(extent.start, extent.blocks);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    #[test]
+    fn freed_runs_join_and_are_used_again() {
+        let data = Arc::new(MemoryStorage::from_bytes(vec![0; 4096]));
+        let allocator = Arc::new(Allocator::rebuild(data, vec![]).expect("empty"));
+        let leases: Vec<_> = (0..6).map(|_| allocator.reserve(8192).expect("room")).collect();
+        assert_eq!(allocator.end_bytes(), 13 * 4096);
+        let mut leases = leases.into_iter();
+        let (first, second, third) = (leases.next(), leases.next(), leases.next());
+        drop(first);
+        drop(third);
+        drop(second);
+        assert_eq!(allocator.free_bytes(), 6 * 4096);
+        let joined = allocator.reserve(6 * 4096).expect("the joined run");
+        assert_eq!(joined.extents(), [Extent { start: 1, blocks: 6 }]);
+        drop(leases);
+        drop(joined);
+        assert_eq!((allocator.end_bytes(), allocator.free_bytes()), (4096, 0), "all is free again");
+    }
+
+    #[test]
+    fn fragments_are_gathered_when_the_medium_is_full() {
+        let data = Arc::new(MemoryStorage::with_capacity_limit(9 * 4096));
+        data.set_len(9 * 4096).expect("full");
+        let used = [2, 4, 6, 8].map(|start| Extent { start, blocks: 1 }).to_vec();
+        let allocator = Arc::new(Allocator::rebuild(data, used).expect("sound"));
+        let lease = allocator.reserve(3 * 4096).expect("fragments");
+        assert_eq!(lease.extents().len(), 3);
+        assert_eq!(lease.pieces(4095, 4098).iter().map(|piece| piece.1).collect::<Vec<_>>(), [1, 4096, 1]);
+        assert!(matches!(allocator.reserve(2 * 4096), Err(StoreError::NoSpace { needed: 8192, free: 4096 })));
+    }
+
+    #[test]
+    fn impossible_extents_are_refused() {
+        let data: Arc<dyn Storage> = Arc::new(MemoryStorage::from_bytes(vec![0; 10 * 4096]));
+        for used in [
+            vec![Extent { start: 0, blocks: 1 }],
+            vec![Extent { start: 3, blocks: 2 }, Extent { start: 4, blocks: 1 }],
+            vec![Extent { start: 9, blocks: 2 }],
+            vec![Extent { start: u64::MAX, blocks: 2 }],
+            vec![Extent { start: 2, blocks: 0 }],
+        ] {
+            assert!(matches!(Allocator::rebuild(data.clone(), used), Err(StoreError::Corrupt { .. })));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Group commit: whoever comes first commits for all who wait.
+//!
+//! A sync costs the same for one object as for a hundred. So every change goes into a queue; the first thread that finds
+//! nobody at work takes the whole queue, syncs the data file once, commits one transaction to the object table, and tells
+//! the others. Changes that arrive meanwhile form the next group.
+
+use super::{
+    Inner, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError, StoredObject, allocator::ExtentLease,
+    format::Record, table::Row,
+};
+use crate::storage::StorageError;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A change that waits to be made durable.
+#[derive(Debug)]
+pub(super) enum Change {
+    /// The extents are written, not synced.
+    Put {
+        key: ObjectKey,
+        record: Record,
+        lease: Arc<ExtentLease>,
+    },
+    Delete {
+        key: ObjectKey,
+    },
+    /// With a generation, only that version is changed.
+    Flags {
+        key: ObjectKey,
+        flags: ObjectFlags,
+        generation: Option<u64>,
+    },
+    Space {
+        space: SpaceId,
+        limits: SpaceLimits,
+    },
+}
+
+type Outcome = Result<Option<Arc<StoredObject>>, StoreError>;
+
+#[derive(Debug)]
+struct Ticket {
+    change: Change,
+    outcome: Arc<Mutex<Option<Outcome>>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Vec<Ticket>,
+    busy: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct CommitQueue {
+    queue: Mutex<Queue>,
+    turn: Condvar,
+    groups: AtomicU64,
+    changes: AtomicU64,
+}
+
+impl CommitQueue {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.groups.load(Ordering::Relaxed), self.changes.load(Ordering::Relaxed))
+    }
+}
+
+/// How a change will leave the index, decided before anything is written.
+struct Plan {
+    rows: Vec<Row>,
+    spaces: BTreeMap<SpaceId, SpaceState>,
+    /// What the objects changed so far in this group will be: `None` once deleted.
+    objects: BTreeMap<ObjectKey, Option<(Record, Arc<ExtentLease>)>>,
+    puts: bool,
+}
+
+impl Inner {
+    /// Makes a change durable; returns the new object for a put.
+    pub(super) fn submit(&self, change: Change) -> Outcome {
+        let outcome = Arc::new(Mutex::new(None));
+        let mut queue = self.queue.lock();
+        queue.waiting.push(Ticket { change, outcome: Arc::clone(&outcome) });
+        loop {
+            if let Some(outcome) = outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return outcome;
+            }
+            if queue.busy {
+                queue = self.queue.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            queue.busy = true;
+            let group = std::mem::take(&mut queue.waiting);
+            drop(queue);
+            self.commit_group(group);
+            queue = self.queue.lock();
+            queue.busy = false;
+            self.queue.turn.notify_all();
+        }
+    }
+
+    fn commit_group(&self, group: Vec<Ticket>) {
+        let mut plan = Plan {
+            rows: Vec::with_capacity(group.len()),
+            spaces: self.index().spaces.clone(),
+            objects: BTreeMap::new(),
+            puts: false,
+        };
+        let mut admitted = Vec::with_capacity(group.len());
+        for ticket in group {
+            match self.admit(&mut plan, &ticket.change) {
+                Ok(()) => admitted.push(ticket),
+                Err(error) => ticket.answer(Err(error)),
+            }
+        }
+        let durable = self.make_durable(&plan);
+        self.queue.groups.fetch_add(1, Ordering::Relaxed);
+        self.queue.changes.fetch_add(admitted.len() as u64, Ordering::Relaxed);
+        match durable {
+            Ok(()) => self.publish(plan.spaces, admitted),
+            Err(error) => {
+                tracing::error!(%error, changes = admitted.len(), "group commit failed");
+                admitted.into_iter().for_each(|ticket| ticket.answer(Err(error.clone())));
+            }
+        }
+    }
+
+    /// Decides whether the change can be made after those already in the plan, and adds it.
+    fn admit(&self, plan: &mut Plan, change: &Change) -> Result<(), StoreError> {
+        if self.failed.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed);
+        }
+        match change {
+            Change::Space { space, limits } => {
+                plan.spaces.entry(*space).or_insert(SpaceState::new(*limits)).limits = *limits;
+                plan.rows.push(Row::Space(*space, *limits));
+            }
+            Change::Put { key, record, lease } => {
+                let old = self.planned(plan, *key).map(|(record, _)| record.size);
+                plan.change_usage(*key, old, Some(record.size))?;
+                plan.put(*key, record.clone(), Arc::clone(lease));
+                plan.puts = true;
+            }
+            Change::Delete { key } => {
+                let (record, _) = self.planned(plan, *key).ok_or(StoreError::NotFound { object: *key })?;
+                plan.change_usage(*key, Some(record.size), None)?;
+                plan.rows.push(Row::Remove(*key));
+                plan.objects.insert(*key, None);
+            }
+            Change::Flags { key, flags, generation } => {
+                let (record, lease) = self
+                    .planned(plan, *key)
+                    .filter(|(record, _)| generation.is_none_or(|wanted| wanted == record.generation))
+                    .ok_or(StoreError::NotFound { object: *key })?;
+                plan.put(*key, Record { flags: *flags, ..record }, lease);
+            }
+        }
+        Ok(())
+    }
+
+    /// The object as the plan leaves it.
+    fn planned(&self, plan: &Plan, key: ObjectKey) -> Option<(Record, Arc<ExtentLease>)> {
+        if let Some(planned) = plan.objects.get(&key) {
+            return planned.clone();
+        }
+        let object = self.index().objects.get(&key).cloned()?;
+        Some((object.record(), Arc::clone(&object.lease)))
+    }
+
+    fn make_durable(&self, plan: &Plan) -> Result<(), StoreError> {
+        if plan.rows.is_empty() {
+            return Ok(());
+        }
+        if plan.puts {
+            self.data.sync().inspect_err(|error| {
+                if matches!(error, StorageError::Sync { .. }) {
+                    self.failed.store(true, Ordering::SeqCst);
+                }
+            })?;
+        }
+        self.table.commit(&plan.rows)
+    }
+
+    fn publish(&self, spaces: BTreeMap<SpaceId, SpaceState>, admitted: Vec<Ticket>) {
+        // Replaced versions are dropped after the lock is gone: freeing extents is not the readers' business.
+        let mut replaced = Vec::with_capacity(admitted.len());
+        let mut answers = Vec::with_capacity(admitted.len());
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.spaces = spaces;
+        for Ticket { change, outcome } in admitted {
+            let mut result = None;
+            match change {
+                Change::Put { key, record, lease } => {
+                    let object = Arc::new(StoredObject::new(key, record, lease));
+                    replaced.push(index.objects.insert(key, Arc::clone(&object)));
+                    result = Some(object);
+                }
+                Change::Delete { key } => replaced.push(index.objects.remove(&key)),
+                Change::Flags { key, flags, .. } => index.apply_flags(key, flags),
+                Change::Space { .. } => {}
+            }
+            answers.push((outcome, result));
+        }
+        drop(index);
+        drop(replaced);
+        for (outcome, result) in answers {
+            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ok(result));
+        }
+    }
+}
+
+impl Plan {
+    fn change_usage(&mut self, key: ObjectKey, old: Option<u64>, new: Option<u64>) -> Result<(), StoreError> {
+        let state = self.spaces.get_mut(&key.space).ok_or(StoreError::NoSuchSpace { space: key.space })?;
+        *state = state.replaced(key.space, old, new)?;
+        Ok(())
+    }
+
+    fn put(&mut self, key: ObjectKey, record: Record, lease: Arc<ExtentLease>) {
+        self.rows.push(Row::Put(key, record.encode()));
+        self.objects.insert(key, Some((record, lease)));
+    }
+}
+
+impl Ticket {
+    fn answer(self, outcome: Outcome) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+    }
+}
+
+impl StoredObject {
+    pub(super) fn new(key: ObjectKey, record: Record, lease: Arc<ExtentLease>) -> Self {
+        let Record { flags, size, generation, chunks, .. } = record;
+        Self { key, flags, size, generation, chunks: chunks.into(), lease }
+    }
+
+    fn record(&self) -> Record {
+        Record {
+            flags: self.flags,
+            size: self.size,
+            generation: self.generation,
+            extents: self.lease.extents().to_vec(),
+            chunks: self.chunks.to_vec(),
+        }
+    }
+}

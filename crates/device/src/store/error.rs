@@ -1,0 +1,141 @@
+//! What can go wrong in the store.
+
+use super::{ObjectKey, SpaceId};
+use crate::storage::StorageError;
+use std::{io, path::PathBuf, sync::Arc};
+
+/// What can go wrong in the object store.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The medium under the store failed or is full.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The store's directory cannot be used.
+    #[error("cannot use the store directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// Another process, or another device in this one, has the store open.
+    #[error("the store in {} is already open; close the other process that uses it", path.display())]
+    AlreadyOpen {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// The data file is something else.
+    #[error("the data file is not a Ciphermill store; nothing was changed")]
+    NotAStore,
+    /// The store was written by another version.
+    #[error("the store has format version {given}, this build reads version {supported}; nothing was changed")]
+    Version {
+        /// Version found.
+        given: u16,
+        /// Version this build reads and writes.
+        supported: u16,
+    },
+    /// The store's own records are damaged.
+    #[error("the store is damaged: {what}; nothing was changed, restore it from a copy")]
+    Corrupt {
+        /// What does not fit.
+        what: String,
+    },
+    /// The bytes of an object are damaged.
+    #[error("{object} is damaged in its chunk {chunk} (bytes from {}); write it again", chunk * super::CHUNK_BYTES)]
+    DamagedObject {
+        /// The object.
+        object: ObjectKey,
+        /// Index of the first damaged chunk.
+        chunk: u64,
+    },
+    /// No such object.
+    #[error("{object} is not stored")]
+    NotFound {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// No such space.
+    #[error("space {space} does not exist; create it first")]
+    NoSuchSpace {
+        /// The space.
+        space: SpaceId,
+    },
+    /// A space is full.
+    #[error(
+        "space {space} has {free} of its {limit} {resource} free, {needed} needed; delete objects or raise the quota"
+    )]
+    Quota {
+        /// The space.
+        space: SpaceId,
+        /// What is used up: `bytes` or `objects`.
+        resource: &'static str,
+        /// How much the object needs.
+        needed: u64,
+        /// How much is left, counting what the object would replace.
+        free: u64,
+        /// The quota.
+        limit: u64,
+    },
+    /// The medium is full.
+    #[error("the store needs {needed} bytes and has {free} free; delete objects or enlarge the disk")]
+    NoSpace {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free, in the data file and on the medium.
+        free: u64,
+    },
+    /// An object without bytes.
+    #[error("an object has at least one byte, this one has none")]
+    EmptyObject,
+    /// More bytes were written than declared.
+    #[error("{object} was declared with {declared} bytes, but more were written")]
+    TooManyBytes {
+        /// The object.
+        object: ObjectKey,
+        /// Declared size in bytes.
+        declared: u64,
+    },
+    /// Fewer bytes were written than declared.
+    #[error("{object} was declared with {declared} bytes, but only {written} were written")]
+    Incomplete {
+        /// The object.
+        object: ObjectKey,
+        /// Declared size in bytes.
+        declared: u64,
+        /// Bytes written.
+        written: u64,
+    },
+    /// The object table failed.
+    #[error("the object table failed to {operation}: {what}")]
+    Table {
+        /// What it was to do.
+        operation: &'static str,
+        /// What it said.
+        what: String,
+    },
+    /// A sync failed earlier, so that nobody knows what is durable.
+    #[error("the store stopped writing after its medium failed to sync; reads go on, reopen the store to write again")]
+    Failed,
+}
+
+impl StoreError {
+    /// Wraps the error so that it can pass through [`io::Read`] and [`io::Write`]; [`from_io`](Self::from_io) finds it.
+    pub(crate) fn into_io(self) -> io::Error {
+        let kind = match &self {
+            Self::NoSpace { .. } | Self::Storage(StorageError::NoSpace { .. }) => io::ErrorKind::StorageFull,
+            Self::Quota { .. } => io::ErrorKind::QuotaExceeded,
+            Self::DamagedObject { .. } | Self::Corrupt { .. } => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, self)
+    }
+
+    /// The store error inside an I/O error that a reader or writer of this crate returned, if there is one.
+    #[must_use]
+    pub fn from_io(error: &io::Error) -> Option<&Self> {
+        error.get_ref().and_then(|inner| inner.downcast_ref())
+    }
+}

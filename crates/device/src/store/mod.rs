@@ -1,0 +1,427 @@
+//! The object store: named, checksummed objects that survive any crash whole.
+//!
+//! An object is written to free extents of the data file, synced, and only then named in the object table by one `redb`
+//! transaction; the extents of the version it replaces stay untouched until that transaction is durable and the last
+//! reader is gone. Concurrent commits share one sync and one transaction ([`commit`]).
+
+mod allocator;
+mod commit;
+mod error;
+mod format;
+mod open;
+mod reader;
+mod table;
+mod writer;
+
+use crate::storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
+use allocator::{Allocator, ExtentLease};
+use ciphermill_program::{KeyId, TypeCode, VrId};
+use commit::{Change, CommitQueue};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    fs::File,
+    ops::Bound,
+    path::Path,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64},
+    },
+};
+use table::Table;
+
+pub use error::StoreError;
+pub use format::{BLOCK_BYTES, CHUNK_BYTES, STORE_VERSION};
+pub use reader::ObjectReader;
+pub use writer::{FinishedObject, ObjectWriter};
+
+/// Names a space: a set of registers with its own keys, programs and quotas (one NVMe namespace, or the embedded one).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceId(pub u32);
+
+impl SpaceId {
+    /// The space that every device has.
+    pub const EMBEDDED: Self = Self(0);
+}
+
+impl fmt::Display for SpaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// What a space may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceLimits {
+    /// Sum of the sizes of its objects, in bytes.
+    pub bytes: u64,
+    /// Number of its objects.
+    pub objects: u64,
+}
+
+impl SpaceLimits {
+    /// As much as the store holds.
+    pub const UNLIMITED: Self = Self { bytes: u64::MAX, objects: u64::MAX };
+}
+
+/// Flags of an object, with the bits of the metadata block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ObjectFlags(u32);
+
+impl ObjectFlags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+    /// Bit 0: a read through a block device may run the program.
+    pub const ARMED: Self = Self(1);
+    /// Bit 1: the first such read clears [`ARMED`](Self::ARMED).
+    pub const ONE_SHOT: Self = Self(2);
+
+    /// The flags of `bits`, or `None` when a bit has no meaning.
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        if bits & !3 == 0 { Some(Self(bits)) } else { None }
+    }
+
+    /// The bits.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether all flags of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These flags without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// Names an object in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// The space it belongs to.
+    pub space: SpaceId,
+    /// Its register.
+    pub id: VrId,
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "object {} of space {}", self.id, self.space)
+    }
+}
+
+/// One durable version of an object. Holding it keeps its bytes on disk, even when it is replaced or deleted meanwhile.
+#[derive(Debug)]
+pub struct StoredObject {
+    key: ObjectKey,
+    flags: ObjectFlags,
+    size: u64,
+    generation: u64,
+    chunks: Arc<[u32]>,
+    lease: Arc<ExtentLease>,
+}
+
+impl StoredObject {
+    /// Its name.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        self.key
+    }
+
+    /// Its flags.
+    #[must_use]
+    pub fn flags(&self) -> ObjectFlags {
+        self.flags
+    }
+
+    /// Its size in bytes, at least 1.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A number that no other content in the store has had since it was opened; a change of flags keeps it.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+/// The three files of a store.
+#[derive(Clone, Debug)]
+pub struct StoreFiles {
+    /// Superblock and extents of objects.
+    pub data: Arc<dyn Storage>,
+    /// The `redb` database that names the objects.
+    pub objects: Arc<dyn Storage>,
+    /// Pages of registers that main memory had no room for; worthless after a restart.
+    pub swap: Arc<dyn Storage>,
+}
+
+impl StoreFiles {
+    /// The files `data`, `objects.redb` and `swap` of a directory.
+    ///
+    /// # Errors
+    /// [`StoreError::Storage`] when the operating system refuses one of them.
+    pub fn in_directory(directory: &Path) -> Result<Self, StoreError> {
+        let open = |name: &str| FileStorage::open(&directory.join(name));
+        Ok(Self {
+            data: Arc::new(open("data")?),
+            objects: Arc::new(open("objects.redb")?),
+            swap: Arc::new(open("swap")?),
+        })
+    }
+
+    /// Files that live as long as the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        let file = || Arc::new(MemoryStorage::new());
+        Self { data: file(), objects: file(), swap: file() }
+    }
+
+    /// Files on a simulated disk.
+    #[must_use]
+    pub fn on_simulated_disk(disk: &SimulatedDisk) -> Self {
+        let file = |name| Arc::new(disk.file(name));
+        Self { data: file("data"), objects: file("objects.redb"), swap: file("swap") }
+    }
+}
+
+/// Sizes of a store at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreUsage {
+    /// Number of objects.
+    pub objects: u64,
+    /// Sum of their sizes in bytes.
+    pub object_bytes: u64,
+    /// Length of the used part of the data file in bytes.
+    pub data_bytes: u64,
+    /// Bytes of free extents within it.
+    pub free_bytes: u64,
+}
+
+/// The object store. Cheap to clone; all clones are one store.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    data: Arc<dyn Storage>,
+    index: RwLock<Index>,
+    allocator: Arc<Allocator>,
+    table: Table,
+    queue: CommitQueue,
+    next_generation: AtomicU64,
+    /// Set when nobody knows any more what is durable; from then on the store only reads.
+    failed: Arc<AtomicBool>,
+    /// Held for its lock on the store's directory.
+    _lock: Option<File>,
+}
+
+/// What the object table says, in memory.
+#[derive(Debug, Default)]
+struct Index {
+    objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
+    spaces: BTreeMap<SpaceId, SpaceState>,
+}
+
+impl Index {
+    fn range(
+        &self,
+        space: SpaceId,
+        first: VrId,
+        last: VrId,
+    ) -> impl DoubleEndedIterator<Item = (&ObjectKey, &Arc<StoredObject>)> {
+        let (first, last) = (ObjectKey { space, id: first }, ObjectKey { space, id: last });
+        self.objects.range((Bound::Included(first), Bound::Included(last)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SpaceState {
+    limits: SpaceLimits,
+    bytes: u64,
+    objects: u64,
+}
+
+impl SpaceState {
+    fn new(limits: SpaceLimits) -> Self {
+        Self { limits, bytes: 0, objects: 0 }
+    }
+
+    /// The state after an object of `new` bytes replaces one of `old` bytes.
+    fn replaced(self, space: SpaceId, old: Option<u64>, new: Option<u64>) -> Result<Self, StoreError> {
+        let bytes = (self.bytes - old.unwrap_or(0)).saturating_add(new.unwrap_or(0));
+        let objects = self.objects - u64::from(old.is_some()) + u64::from(new.is_some());
+        let refuse = |resource, used: u64, limit: u64, freed: u64, needed: u64| StoreError::Quota {
+            space,
+            resource,
+            needed,
+            free: limit.saturating_sub(used - freed),
+            limit,
+        };
+        // Only growth is refused: a lowered limit must not keep anybody from deleting or from shrinking.
+        if bytes > self.limits.bytes && bytes > self.bytes {
+            let (freed, needed) = (old.unwrap_or(0), new.unwrap_or(0));
+            return Err(refuse("bytes", self.bytes, self.limits.bytes, freed, needed));
+        }
+        if objects > self.limits.objects && objects > self.objects {
+            return Err(refuse("objects", self.objects, self.limits.objects, 0, 1));
+        }
+        Ok(Self { bytes, objects, ..self })
+    }
+}
+
+impl Store {
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.inner.index()
+    }
+
+    /// Makes a space, or changes the limits of one.
+    ///
+    /// # Errors
+    /// Those of a commit: [`StoreError::Storage`], [`StoreError::Table`], [`StoreError::Failed`].
+    pub fn set_space(&self, space: SpaceId, limits: SpaceLimits) -> Result<(), StoreError> {
+        self.inner.submit(Change::Space { space, limits }).map(drop)
+    }
+
+    /// The limits and the use (bytes and objects) of a space, if there is such a space.
+    #[must_use]
+    pub fn space(&self, space: SpaceId) -> Option<(SpaceLimits, SpaceLimits)> {
+        let state = *self.index().spaces.get(&space)?;
+        Some((state.limits, SpaceLimits { bytes: state.bytes, objects: state.objects }))
+    }
+
+    /// All spaces, ascending.
+    #[must_use]
+    pub fn spaces(&self) -> Vec<SpaceId> {
+        self.index().spaces.keys().copied().collect()
+    }
+
+    /// The object called `key`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub fn get(&self, key: ObjectKey) -> Result<Arc<StoredObject>, StoreError> {
+        self.index().objects.get(&key).cloned().ok_or(StoreError::NotFound { object: key })
+    }
+
+    /// Several objects of a space, all as they were at one moment: those in `ids`, and all of each (type, key) in
+    /// `families`. Those that are not there are left out.
+    #[must_use]
+    pub fn view(
+        &self,
+        space: SpaceId,
+        ids: impl IntoIterator<Item = VrId>,
+        families: &[(TypeCode, KeyId)],
+    ) -> HashMap<VrId, Arc<StoredObject>> {
+        let index = self.index();
+        let mut view: HashMap<_, _> = ids
+            .into_iter()
+            .filter_map(|id| Some((id, Arc::clone(index.objects.get(&ObjectKey { space, id })?))))
+            .collect();
+        for &(type_code, key_id) in families {
+            let (first, last) = (VrId::new(type_code, key_id, MIN_DATA), VrId::new(type_code, key_id, MAX_DATA));
+            view.extend(index.range(space, first, last).map(|(key, object)| (key.id, Arc::clone(object))));
+        }
+        view
+    }
+
+    /// All objects of a space, ascending.
+    #[must_use]
+    pub fn list(&self, space: SpaceId) -> Vec<Arc<StoredObject>> {
+        self.range(space, VrId::new(TypeCode(0), KeyId(0), MIN_DATA), VrId::new(TypeCode(u16::MAX), MAX_KEY, MAX_DATA))
+    }
+
+    /// All objects of one type and key in a space, ascending.
+    #[must_use]
+    pub fn list_key(&self, space: SpaceId, type_code: TypeCode, key_id: KeyId) -> Vec<Arc<StoredObject>> {
+        self.range(space, VrId::new(type_code, key_id, MIN_DATA), VrId::new(type_code, key_id, MAX_DATA))
+    }
+
+    fn range(&self, space: SpaceId, first: VrId, last: VrId) -> Vec<Arc<StoredObject>> {
+        self.index().range(space, first, last).map(|(_, object)| Arc::clone(object)).collect()
+    }
+
+    /// Begins to write an object of `size` bytes. Nothing is visible before [`ObjectWriter::commit`].
+    ///
+    /// # Errors
+    /// [`StoreError::EmptyObject`], [`StoreError::NoSuchSpace`], [`StoreError::Quota`], [`StoreError::NoSpace`],
+    /// [`StoreError::Failed`].
+    pub fn write(&self, key: ObjectKey, size: u64) -> Result<ObjectWriter, StoreError> {
+        ObjectWriter::new(Arc::clone(&self.inner), key, size)
+    }
+
+    /// Reads an object from its beginning.
+    #[must_use]
+    pub fn read(&self, object: Arc<StoredObject>) -> ObjectReader {
+        ObjectReader::new(Arc::clone(&self.inner.data), object)
+    }
+
+    /// Removes an object; its bytes stay readable for those who hold it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and those of a commit.
+    pub fn delete(&self, key: ObjectKey) -> Result<(), StoreError> {
+        self.inner.submit(Change::Delete { key }).map(drop)
+    }
+
+    /// Replaces the flags of an object.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and those of a commit.
+    pub fn set_flags(&self, key: ObjectKey, flags: ObjectFlags) -> Result<(), StoreError> {
+        self.inner.submit(Change::Flags { key, flags, generation: None }).map(drop)
+    }
+
+    /// Replaces the flags of exactly this version of an object; a version written meanwhile keeps its own.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when this version is gone, and those of a commit.
+    pub fn set_flags_of(&self, object: &StoredObject, flags: ObjectFlags) -> Result<(), StoreError> {
+        let generation = Some(object.generation);
+        self.inner.submit(Change::Flags { key: object.key, flags, generation }).map(drop)
+    }
+
+    /// How full the store is.
+    #[must_use]
+    pub fn usage(&self) -> StoreUsage {
+        let index = self.index();
+        StoreUsage {
+            objects: index.objects.len() as u64,
+            object_bytes: index.spaces.values().map(|state| state.bytes).sum(),
+            data_bytes: self.inner.allocator.end_bytes(),
+            free_bytes: self.inner.allocator.free_bytes(),
+        }
+    }
+
+    /// Group commits so far, and the changes they carried.
+    #[must_use]
+    pub fn commits(&self) -> (u64, u64) {
+        self.inner.queue.counts()
+    }
+}
+
+const MIN_DATA: ciphermill_program::DataId = ciphermill_program::DataId(0);
+const MAX_DATA: ciphermill_program::DataId = ciphermill_program::DataId(u32::MAX);
+const MAX_KEY: KeyId = KeyId(u32::MAX);
+
+impl Inner {
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,147 @@
+//! Opening a store, or making one.
+
+use super::{
+    CommitQueue, Index, Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, StoredObject,
+    allocator::Allocator,
+    format::{BLOCK_BYTES, Extent, StoreState, Superblock, corrupt},
+    table::{Content, Table},
+};
+use crate::storage::{OverlayStorage, Storage};
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    path::Path,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicBool, AtomicU64},
+    },
+};
+
+impl Store {
+    /// Opens the store in a directory, and makes directory and store where there are none.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyOpen`], [`StoreError::Directory`], and those of [`open`](Self::open).
+    pub fn open_directory(path: &Path) -> Result<(Self, Arc<dyn Storage>), StoreError> {
+        let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
+        fs::create_dir_all(path).map_err(refused)?;
+        let lock = lock_directory(path)?;
+        let files = StoreFiles::in_directory(path)?;
+        // The names of the files must survive a crash as their bytes do.
+        File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
+        let swap = Arc::clone(&files.swap);
+        Ok((Self::open_files(files, Some(lock))?, swap))
+    }
+
+    /// Opens the store in these files, and makes one when all are empty. The caller sees to it that nobody else has them
+    /// open.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`], [`StoreError::Version`] and [`StoreError::Corrupt`], with no byte changed;
+    /// [`StoreError::Storage`] and [`StoreError::Table`] when the medium fails.
+    pub fn open(files: StoreFiles) -> Result<Self, StoreError> {
+        Self::open_files(files, None)
+    }
+
+    fn open_files(files: StoreFiles, lock: Option<File>) -> Result<Self, StoreError> {
+        let failed = Arc::new(AtomicBool::new(false));
+        let (table, content) = match read_superblock(&files)? {
+            Some(Superblock { state: StoreState::Ready, store_id }) => {
+                // First on scratch: a damaged store must be found out before opening it repairs, hence changes, it.
+                let scratch = Arc::new(OverlayStorage::new(Arc::clone(&files.objects))?);
+                let checked = Table::check(scratch, store_id)?;
+                Allocator::rebuild(Arc::clone(&files.data), extents(&checked))?;
+                checked.space_states()?;
+                Table::open(files.objects, store_id, Arc::clone(&failed))?
+            }
+            Some(Superblock { state: StoreState::Creating, store_id }) => create(&files, store_id, &failed)?,
+            None => create(&files, fresh_id()?, &failed)?,
+        };
+        let allocator = Arc::new(Allocator::rebuild(Arc::clone(&files.data), extents(&content))?);
+        // What a crash left behind the last object is nobody's.
+        if files.data.len()? > allocator.end_bytes() {
+            files.data.set_len(allocator.end_bytes())?;
+        }
+        let newest = content.objects.values().map(|record| record.generation).max().unwrap_or(0);
+        let next_generation = newest.checked_add(1).ok_or_else(|| corrupt("the generations are used up"))?;
+        let spaces = content.space_states()?;
+        let objects = content
+            .objects
+            .into_iter()
+            .map(|(key, record)| {
+                let lease = Arc::new(allocator.adopt(record.extents.clone()));
+                (key, Arc::new(StoredObject::new(key, record, lease)))
+            })
+            .collect::<std::collections::BTreeMap<ObjectKey, _>>();
+        let store = Self {
+            inner: Arc::new(Inner {
+                data: files.data,
+                index: RwLock::new(Index { objects, spaces }),
+                allocator,
+                table,
+                queue: CommitQueue::default(),
+                next_generation: AtomicU64::new(next_generation),
+                failed,
+                _lock: lock,
+            }),
+        };
+        if store.space(SpaceId::EMBEDDED).is_none() {
+            store.set_space(SpaceId::EMBEDDED, SpaceLimits::UNLIMITED)?;
+        }
+        Ok(store)
+    }
+}
+
+fn lock_directory(path: &Path) -> Result<File, StoreError> {
+    let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
+    let lock = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path.join("lock"))
+        .map_err(refused)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::AlreadyOpen { path: path.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(refused(source)),
+    }
+}
+
+fn extents(content: &Content) -> Vec<Extent> {
+    content.objects.values().flat_map(|record| record.extents.iter().copied()).collect()
+}
+
+fn fresh_id() -> Result<[u8; 16], StoreError> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|error| StoreError::Directory {
+        path: "/dev/urandom".into(),
+        source: Arc::new(io::Error::other(error.to_string())),
+    })?;
+    Ok(id)
+}
+
+/// The superblock, or `None` when the files hold no store yet: they are empty, or a crash cut the very first write short.
+fn read_superblock(files: &StoreFiles) -> Result<Option<Superblock>, StoreError> {
+    let len = files.data.len()?;
+    let mut block = vec![0; len.min(BLOCK_BYTES) as usize];
+    files.data.read_at(0, &mut block)?;
+    if block.iter().all(|byte| *byte == 0) && len <= BLOCK_BYTES {
+        if files.objects.is_empty()? {
+            return Ok(None);
+        }
+        return Err(corrupt("there is an object table, but the data file is empty"));
+    }
+    Superblock::decode(&block).map(Some)
+}
+
+/// Makes the files of a new store, in an order that lets a crash in between be told from a finished store.
+fn create(files: &StoreFiles, store_id: [u8; 16], failed: &Arc<AtomicBool>) -> Result<(Table, Content), StoreError> {
+    let superblock = |state| Superblock { state, store_id }.encode();
+    files.data.write_at(0, &superblock(StoreState::Creating))?;
+    files.data.sync()?;
+    let table = Table::create(Arc::clone(&files.objects), store_id, Arc::clone(failed))?;
+    files.data.write_at(0, &superblock(StoreState::Ready))?;
+    files.data.sync()?;
+    Ok((table, Content::default()))
+}

@@ -1,0 +1,250 @@
+//! The object table: a `redb` database, read once at open and then only written.
+
+use super::{
+    Index, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError,
+    format::{self, KEY_BYTES, Record, corrupt},
+};
+use crate::storage::{RedbBackend, Storage};
+use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
+const OBJECTS: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("objects");
+const SPACES: TableDefinition<u32, &[u8]> = TableDefinition::new("spaces");
+const IDENTITY: &str = "store";
+/// The store keeps its own index, so the database needs a cache for the pages of one commit only.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// One change of the table.
+#[derive(Debug)]
+pub(super) enum Row {
+    Put(ObjectKey, Vec<u8>),
+    Remove(ObjectKey),
+    Space(SpaceId, SpaceLimits),
+}
+
+/// All records of the table.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub(super) objects: BTreeMap<ObjectKey, Record>,
+    pub(super) spaces: BTreeMap<SpaceId, SpaceLimits>,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    storage: Arc<dyn Storage>,
+    store_id: [u8; 16],
+    /// `None` after a failed commit, until the next one opens it again.
+    database: Mutex<Option<Database>>,
+    failed: Arc<AtomicBool>,
+}
+
+fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> StoreError {
+    move |error| StoreError::Table { operation, what: error.to_string() }
+}
+
+/// Runs code of the database on bytes that may be damaged. It promises errors, but has internal assertions; one of them
+/// must not take the process down because a disk rotted.
+fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(StoreError::Table { operation, what: "an internal assertion of the database failed".to_owned() })
+    })
+}
+
+fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, StoreError> {
+    Builder::new()
+        .set_cache_size(CACHE_BYTES)
+        .create_with_backend(RedbBackend::new(storage, failed))
+        .map_err(failure("open"))
+}
+
+impl Table {
+    /// Makes the table of a new store and waits until it is durable.
+    pub(super) fn create(
+        storage: Arc<dyn Storage>,
+        store_id: [u8; 16],
+        failed: Arc<AtomicBool>,
+    ) -> Result<Self, StoreError> {
+        storage.set_len(0)?;
+        let database = guarded("create", || {
+            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
+            let transaction = database.begin_write().map_err(failure("begin"))?;
+            {
+                let mut table = transaction.open_table(FORMAT).map_err(failure("create"))?;
+                table.insert(IDENTITY, format::encode_identity(store_id).as_slice()).map_err(failure("create"))?;
+                transaction.open_table(OBJECTS).map_err(failure("create"))?;
+                transaction.open_table(SPACES).map_err(failure("create"))?;
+            }
+            transaction.commit().map_err(failure("commit"))?;
+            Ok(database)
+        })?;
+        Ok(Self { storage, store_id, database: Mutex::new(Some(database)), failed })
+    }
+
+    /// Checks every page of the table without changing a byte of `storage`'s base, and reads all records.
+    pub(super) fn check(scratch: Arc<dyn Storage>, store_id: [u8; 16]) -> Result<Content, StoreError> {
+        if scratch.is_empty()? {
+            return Err(corrupt("the object table is empty"));
+        }
+        guarded("check", || {
+            let mut database = open(scratch, Arc::default())?;
+            if !database.check_integrity().map_err(failure("check"))? {
+                return Err(corrupt("the pages of the object table do not match their checksums"));
+            }
+            read_all(&database, store_id)
+        })
+        .map_err(|error| match error {
+            StoreError::Table { what, .. } => corrupt(format!("the object table cannot be read ({what})")),
+            error => error,
+        })
+    }
+
+    /// Opens the table of a store that [`check`](Self::check) found sound.
+    pub(super) fn open(
+        storage: Arc<dyn Storage>,
+        store_id: [u8; 16],
+        failed: Arc<AtomicBool>,
+    ) -> Result<(Self, Content), StoreError> {
+        let (database, content) = guarded("open", || {
+            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
+            let content = read_all(&database, store_id)?;
+            Ok((database, content))
+        })?;
+        Ok((Self { storage, store_id, database: Mutex::new(Some(database)), failed }, content))
+    }
+
+    /// Makes the rows durable, all or none.
+    ///
+    /// After an error the database has been read again where that tells something: `Ok` then means that the rows
+    /// are in it after all. When a sync has failed, nothing can tell, and the store stops writing.
+    pub(super) fn commit(&self, rows: &[Row]) -> Result<(), StoreError> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = guarded("commit", || {
+            if database.is_none() {
+                *database = Some(open(Arc::clone(&self.storage), Arc::clone(&self.failed))?);
+            }
+            database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows))
+        });
+        let Err(error) = outcome else { return Ok(()) };
+        // A database that met an I/O error refuses further work; a fresh handle reads what the medium really holds.
+        *database = None;
+        if self.failed.load(Ordering::SeqCst) {
+            return Err(error);
+        }
+        let reread = guarded("reopen", || {
+            let fresh = open(Arc::clone(&self.storage), Arc::clone(&self.failed))?;
+            let content = read_all(&fresh, self.store_id)?;
+            Ok((fresh, content))
+        });
+        match reread {
+            Ok((fresh, content)) => {
+                *database = Some(fresh);
+                if contains(&content, rows)? { Ok(()) } else { Err(error) }
+            }
+            Err(_) => {
+                self.failed.store(true, Ordering::SeqCst);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn apply(database: &Database, rows: &[Row]) -> Result<(), StoreError> {
+    let transaction = database.begin_write().map_err(failure("begin"))?;
+    {
+        let mut objects = transaction.open_table(OBJECTS).map_err(failure("write"))?;
+        let mut spaces = transaction.open_table(SPACES).map_err(failure("write"))?;
+        for row in rows {
+            match row {
+                Row::Put(key, record) => {
+                    objects.insert(&format::encode_key(*key), record.as_slice()).map_err(failure("write"))?;
+                }
+                Row::Remove(key) => {
+                    objects.remove(&format::encode_key(*key)).map_err(failure("write"))?;
+                }
+                Row::Space(space, limits) => {
+                    spaces.insert(space.0, format::encode_limits(*limits).as_slice()).map_err(failure("write"))?;
+                }
+            }
+        }
+    }
+    transaction.commit().map_err(failure("commit"))
+}
+
+fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, StoreError> {
+    let transaction = database.begin_read().map_err(failure("read"))?;
+    let identity = transaction.open_table(FORMAT).map_err(failure("read"))?;
+    let identity = identity.get(IDENTITY).map_err(failure("read"))?;
+    format::check_identity(identity.as_ref().map_or(&[][..], |value| value.value()), store_id)?;
+    let mut content = Content::default();
+    for row in transaction.open_table(SPACES).map_err(failure("read"))?.iter().map_err(failure("read"))? {
+        let (space, limits) = row.map_err(failure("read"))?;
+        let space = SpaceId(space.value());
+        content.spaces.insert(space, format::decode_limits(limits.value(), space)?);
+    }
+    for row in transaction.open_table(OBJECTS).map_err(failure("read"))?.iter().map_err(failure("read"))? {
+        let (key, record) = row.map_err(failure("read"))?;
+        let key = format::decode_key(key.value());
+        if !content.spaces.contains_key(&key.space) {
+            return Err(corrupt(format!("{key} belongs to a space without a record")));
+        }
+        content.objects.insert(key, Record::decode(record.value(), key)?);
+    }
+    Ok(content)
+}
+
+/// Whether all `rows` took effect. All or none did, so the last row about each key decides.
+fn contains(content: &Content, rows: &[Row]) -> Result<bool, StoreError> {
+    let mut last: BTreeMap<ObjectKey, Option<Record>> = BTreeMap::new();
+    let mut spaces = BTreeMap::new();
+    for row in rows {
+        match row {
+            Row::Put(key, record) => drop(last.insert(*key, Some(Record::decode(record, *key)?))),
+            Row::Remove(key) => drop(last.insert(*key, None)),
+            Row::Space(space, limits) => drop(spaces.insert(*space, *limits)),
+        }
+    }
+    Ok(last.iter().all(|(key, record)| content.objects.get(key) == record.as_ref())
+        && spaces.iter().all(|(space, limits)| content.spaces.get(space) == Some(limits)))
+}
+
+impl Content {
+    /// The usage of each space.
+    pub(super) fn space_states(&self) -> Result<BTreeMap<SpaceId, SpaceState>, StoreError> {
+        let mut states: BTreeMap<_, _> =
+            self.spaces.iter().map(|(space, limits)| (*space, SpaceState::new(*limits))).collect();
+        for (key, record) in &self.objects {
+            if let Some(state) = states.get_mut(&key.space) {
+                state.objects += 1;
+                state.bytes = state
+                    .bytes
+                    .checked_add(record.size)
+                    .ok_or_else(|| corrupt("the sizes of the objects add up to more than 2^64 bytes"))?;
+            }
+        }
+        Ok(states)
+    }
+}
+
+impl Index {
+    pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags) {
+        if let Some(object) = self.objects.get_mut(&key) {
+            *object = Arc::new(super::StoredObject {
+                key,
+                flags,
+                size: object.size,
+                generation: object.generation,
+                chunks: Arc::clone(&object.chunks),
+                lease: Arc::clone(&object.lease),
+            });
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Writing an object.
+
+use super::{
+    Change, Inner, ObjectFlags, ObjectKey, StoreError, StoredObject,
+    allocator::ExtentLease,
+    format::{BLOCK_BYTES, CHUNK_BYTES, Record},
+    reader::ObjectReader,
+};
+use std::{
+    io::{self, Write},
+    sync::{Arc, atomic::Ordering},
+};
+
+/// Takes the bytes of a new object. Dropped before its commit, it leaves nothing behind.
+#[derive(Debug)]
+pub struct ObjectWriter {
+    inner: Arc<Inner>,
+    key: ObjectKey,
+    size: u64,
+    lease: Arc<ExtentLease>,
+    /// Bytes taken so far.
+    written: u64,
+    /// The chunk being filled.
+    chunk: Vec<u8>,
+    chunks: Vec<u32>,
+}
+
+/// All bytes of a new object, on the medium but not yet durable, and seen by nobody. It can be read, to judge the content
+/// before it is committed. Dropped, it leaves nothing behind.
+#[derive(Debug)]
+pub struct FinishedObject {
+    inner: Arc<Inner>,
+    object: StoredObject,
+}
+
+impl ObjectWriter {
+    pub(super) fn new(inner: Arc<Inner>, key: ObjectKey, size: u64) -> Result<Self, StoreError> {
+        if size == 0 {
+            return Err(StoreError::EmptyObject);
+        }
+        if inner.failed.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed);
+        }
+        {
+            // The commit decides; asking now spares the host sending gigabytes that cannot be kept.
+            let index = inner.index();
+            let state = index.spaces.get(&key.space).ok_or(StoreError::NoSuchSpace { space: key.space })?;
+            state.replaced(key.space, index.objects.get(&key).map(|object| object.size), Some(size))?;
+        }
+        let lease = Arc::new(inner.allocator.reserve(size)?);
+        Ok(Self { inner, key, size, lease, written: 0, chunk: Vec::new(), chunks: Vec::new() })
+    }
+
+    /// Takes bytes, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::TooManyBytes`] beyond the declared size, [`StoreError::Storage`] when the medium fails or is full.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        if bytes.len() as u64 > self.size - self.written {
+            return Err(StoreError::TooManyBytes { object: self.key, declared: self.size });
+        }
+        while !bytes.is_empty() {
+            let begun = self.written - self.chunk.len() as u64;
+            let whole = CHUNK_BYTES.min(self.size - begun) as usize;
+            let count = bytes.len().min(whole - self.chunk.len());
+            self.chunk.extend_from_slice(&bytes[..count]);
+            self.written += count as u64;
+            bytes = &bytes[count..];
+            if self.chunk.len() == whole {
+                self.flush_chunk(begun)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_chunk(&mut self, begun: u64) -> Result<(), StoreError> {
+        self.chunks.push(crc32c::crc32c(&self.chunk));
+        // Whole blocks only, so that the file always covers its extents.
+        self.chunk.resize(self.chunk.len().next_multiple_of(BLOCK_BYTES as usize), 0);
+        let mut bytes = self.chunk.as_slice();
+        for (offset, count) in self.lease.pieces(begun, bytes.len() as u64) {
+            let (now, rest) = bytes.split_at(count);
+            self.inner.data.write_at(offset, now)?;
+            bytes = rest;
+        }
+        self.chunk.clear();
+        Ok(())
+    }
+
+    /// Ends the writing.
+    ///
+    /// # Errors
+    /// [`StoreError::Incomplete`] when bytes are missing.
+    pub fn finish(self, flags: ObjectFlags) -> Result<FinishedObject, StoreError> {
+        if self.written != self.size {
+            return Err(StoreError::Incomplete { object: self.key, declared: self.size, written: self.written });
+        }
+        let generation = self.inner.next_generation.fetch_add(1, Ordering::Relaxed);
+        let extents = self.lease.extents().to_vec();
+        let record = Record { flags, size: self.size, generation, extents, chunks: self.chunks };
+        Ok(FinishedObject { inner: self.inner, object: StoredObject::new(self.key, record, self.lease) })
+    }
+
+    /// [`finish`](Self::finish) and [`FinishedObject::commit`] in one.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn commit(self, flags: ObjectFlags) -> Result<Arc<StoredObject>, StoreError> {
+        self.finish(flags)?.commit()
+    }
+}
+
+impl Write for ObjectWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(StoreError::into_io)?;
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: only the commit makes an object durable.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl FinishedObject {
+    /// Reads the object from its beginning.
+    #[must_use]
+    pub fn read(&self) -> ObjectReader {
+        let StoredObject { key, flags, size, generation, ref chunks, ref lease } = self.object;
+        let (chunks, lease) = (Arc::clone(chunks), Arc::clone(lease));
+        let object = Arc::new(StoredObject { key, flags, size, generation, chunks, lease });
+        ObjectReader::new(Arc::clone(&self.inner.data), object)
+    }
+
+    /// Makes the object durable in the place of the one that has its name, if any. When this returns, the object
+    /// survives any crash.
+    ///
+    /// # Errors
+    /// [`StoreError::Quota`] when other objects came first, [`StoreError::Storage`], [`StoreError::Table`] and
+    /// [`StoreError::Failed`]; the store then is as it was, except when a sync failed: then either version may be there
+    /// after the next open, and nothing in between.
+    pub fn commit(self) -> Result<Arc<StoredObject>, StoreError> {
+        let StoredObject { key, flags, size, generation, chunks, lease } = self.object;
+        let record = Record { flags, size, generation, extents: lease.extents().to_vec(), chunks: chunks.to_vec() };
+        let object = self.inner.submit(Change::Put { key, record, lease })?;
+        object.ok_or(StoreError::NotFound { object: key })
+    }
+}
