@@ -1,5 +1,6 @@
 //! Four words in a 256-bit register, with AVX2.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::lanes::Lanes;
@@ -11,6 +12,25 @@ pub(super) struct Avx2(__m256i);
 
 // SAFETY of every block below: the intrinsics need AVX2 and touch no memory, except `load` and `store`, which state
 // their contract. A value of this type only comes from `splat` or `load`, whose callers vouch for AVX2.
+
+/// One multiplication. Written as assembly because the compiler turns the intrinsic with this constant into a mask, a
+/// shift and a subtraction.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn mul_epsilon(x: __m256i) -> __m256i {
+    let product;
+    // SAFETY: register to register, no flags; AVX2 is enabled here.
+    unsafe {
+        asm!(
+            "vpmuludq {product}, {x}, {epsilon}",
+            product = lateout(ymm_reg) product,
+            x = in(ymm_reg) x,
+            epsilon = in(ymm_reg) _mm256_set1_epi64x(EPSILON as i64),
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    product
+}
 
 impl Avx2 {
     /// ε in the lanes where a < b; AVX2 only compares signed words.
@@ -62,6 +82,12 @@ impl Lanes for Avx2 {
     fn mul_low_halves(self, rhs: Self) -> Self {
         // SAFETY: see above.
         unsafe { Avx2(_mm256_mul_epu32(self.0, rhs.0)) }
+    }
+
+    #[inline(always)]
+    fn mul_epsilon(self) -> Self {
+        // SAFETY: see above.
+        unsafe { Avx2(mul_epsilon(self.0)) }
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Eight words in a 512-bit register, with AVX-512 F.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::lanes::Lanes;
@@ -11,6 +12,43 @@ pub(super) struct Avx512(__m512i);
 
 // SAFETY of every block below: the intrinsics need AVX-512 F and touch no memory, except `load` and `store`, which
 // state their contract. A value of this type only comes from `splat` or `load`, whose callers vouch for AVX-512 F.
+
+/// One multiplication. Written as assembly because the compiler turns the intrinsic with this constant into a mask, a
+/// shift and a subtraction.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn mul_epsilon(x: __m512i) -> __m512i {
+    let product;
+    // SAFETY: register to register, no flags; AVX-512 F is enabled here.
+    unsafe {
+        asm!(
+            "vpmuludq {product}, {x}, {epsilon}",
+            product = lateout(zmm_reg) product,
+            x = in(zmm_reg) x,
+            epsilon = in(zmm_reg) _mm512_set1_epi64(EPSILON as i64),
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    product
+}
+
+/// The low half of `high` above the low half of `low`, by one masked shuffle; the compiler makes two of the intrinsic.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn with_high_half(low: __m512i, high: __m512i) -> __m512i {
+    let mut merged = low;
+    // SAFETY: register to register, no flags; AVX-512 F is enabled here.
+    unsafe {
+        asm!(
+            "vmovsldup {merged} {{{odd}}}, {high}",
+            merged = inout(zmm_reg) merged,
+            high = in(zmm_reg) high,
+            odd = in(kreg) 0b1010_1010_1010_1010u16,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    merged
+}
 
 impl Lanes for Avx512 {
     const LANES: usize = 8;
@@ -52,6 +90,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn mul_epsilon(self) -> Self {
+        // SAFETY: see above.
+        unsafe { Avx512(mul_epsilon(self.0)) }
+    }
+
+    #[inline(always)]
     fn and(self, rhs: Self) -> Self {
         // SAFETY: see above.
         unsafe { Avx512(_mm512_and_si512(self.0, rhs.0)) }
@@ -85,14 +129,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn with_high_half(self, high: Self) -> Self {
         // SAFETY: see above.
-        unsafe {
-            let merged = _mm512_mask_moveldup_ps(
-                _mm512_castsi512_ps(self.0),
-                0b1010_1010_1010_1010,
-                _mm512_castsi512_ps(high.0),
-            );
-            Avx512(_mm512_castps_si512(merged))
-        }
+        unsafe { Avx512(with_high_half(self.0, high.0)) }
     }
 
     #[inline(always)]
@@ -117,7 +154,7 @@ impl Lanes for Avx512 {
     fn transpose(rows: &mut [Self]) {
         // SAFETY: see above.
         unsafe {
-            let r: [__m512i; 8] = std::array::from_fn(|i| rows[i].0);
+            let r = [rows[0].0, rows[1].0, rows[2].0, rows[3].0, rows[4].0, rows[5].0, rows[6].0, rows[7].0];
             // Pairs of rows, then 2×2 blocks of 128 bits, twice.
             let mut a = r;
             for i in 0..4 {

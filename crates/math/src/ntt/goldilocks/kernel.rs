@@ -173,6 +173,22 @@ unsafe fn store<V: Lanes, const R: usize>(x: [V; R], to: *mut u64, stride: usize
     }
 }
 
+/// All vectors canonical. A loop, as `map` would call a closure that lacks the CPU features.
+#[inline(always)]
+fn make_canonical<V: Lanes>(x: &mut [V]) {
+    for x in x {
+        *x = x.canonical();
+    }
+}
+
+/// All vectors divided by 2^`exponent` ≤ 2^32, canonical.
+#[inline(always)]
+fn divide_by_pow2<V: Lanes>(x: &mut [V], exponent: u32) {
+    for x in x {
+        *x = x.div_pow2(exponent);
+    }
+}
+
 /// The twiddle factors of a pass of `T` + 1 = 4 or 8 sub-blocks over block `k` − m, where m is its level's number of
 /// blocks: entry k, the two entries from 2k, and for `T` = 7 the four from 4k.
 ///
@@ -199,7 +215,13 @@ unsafe fn block_twiddles<V: Lanes, const T: usize>(roots: &[u64], k: usize) -> [
 #[inline(always)]
 unsafe fn tile_twiddles<V: Lanes, const T: usize>(from: *const u64) -> [Twiddle<V>; T] {
     // SAFETY: the caller's contract.
-    unsafe { load::<V, T>(from, V::LANES) }.map(V::twiddle)
+    unsafe {
+        let mut w = [V::load(from).twiddle(); T];
+        for (j, w) in w.iter_mut().enumerate() {
+            *w = V::load(from.add(j * V::LANES)).twiddle();
+        }
+        w
+    }
 }
 
 /// One pass of 2 or 3 levels, forward or inverse, over the block at `data` of `len` words.
@@ -337,12 +359,14 @@ unsafe fn inverse_tiles<V: Lanes>(data: *mut u64, len: usize, tables: &Tables, o
         unsafe {
             let at = data.add(tile * area);
             if V::LANES == 8 {
-                let mut x = load::<V, 8>(at, V::LANES).map(V::canonical);
+                let mut x = load::<V, 8>(at, V::LANES);
+                make_canonical(&mut x);
                 inverse8(&mut x, tile_twiddles(roots.as_ptr()));
                 V::transpose(&mut x);
                 store(x, at, V::LANES);
             } else {
-                let mut x = load::<V, 4>(at, V::LANES).map(V::canonical);
+                let mut x = load::<V, 4>(at, V::LANES);
+                make_canonical(&mut x);
                 inverse4(&mut x, tile_twiddles(roots.as_ptr()));
                 V::transpose(&mut x);
                 store(x, at, V::LANES);
@@ -458,11 +482,13 @@ pub(super) unsafe fn inverse<V: Lanes>(tables: &Tables, spectrum: &mut [u64], co
             if first == 3 {
                 let mut x = load::<V, 8>(data.add(j), stride);
                 inverse8_last(&mut x);
-                store(x.map(|x| x.div_pow2(log_n)), to.add(j), stride);
+                divide_by_pow2(&mut x, log_n);
+                store(x, to.add(j), stride);
             } else {
                 let mut x = load::<V, 4>(data.add(j), stride);
                 inverse4_pow2(&mut x, const { [twiddle_log2(1), twiddle_log2(2), twiddle_log2(3)] });
-                store(x.map(|x| x.div_pow2(log_n)), to.add(j), stride);
+                divide_by_pow2(&mut x, log_n);
+                store(x, to.add(j), stride);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! ε = 2^64 mod p; that it needs only one is why one operand must be canonical (then |a ± b| stays within one wrap: a
 //! wrapped sum is at most 2^64 − 1 + p − 1 − 2^64 + ε < 2^64, a wrapped difference at least 1).
 
-use crate::goldilocks::{EPSILON, MODULUS};
+use crate::goldilocks::MODULUS;
 
 /// A multiplier prepared for [`Lanes::mul`].
 #[derive(Clone, Copy)]
@@ -65,6 +65,9 @@ pub(super) trait Lanes: Copy {
 
     /// Product of the low halves of the lanes.
     fn mul_low_halves(self, rhs: Self) -> Self;
+
+    /// ε times the low half of each lane.
+    fn mul_epsilon(self) -> Self;
 
     /// Bitwise and.
     fn and(self, rhs: Self) -> Self;
@@ -145,16 +148,15 @@ pub(super) trait Lanes: Copy {
     #[inline(always)]
     fn mul_pow2(self, exponent: u32) -> Self {
         debug_assert!(0 < exponent && exponent < 96);
-        let epsilon = self.same(EPSILON);
         if exponent <= 32 {
             // x·2^e = high·2^64 + low with high < 2^32.
-            let m = self.shr(64 - exponent).mul_low_halves(epsilon);
+            let m = self.shr(64 - exponent).mul_epsilon();
             add_product(self.shl(exponent), m)
         } else if exponent < 64 {
             // x·2^e = top·2^96 + middle·2^64 + low with top < 2^31.
             let low = self.shl(exponent);
             let top = self.shr(96 - exponent);
-            let m = self.shr(64 - exponent).mul_low_halves(epsilon);
+            let m = self.shr(64 - exponent).mul_epsilon();
             add_product(low.wrapping_sub(top).sub_epsilon_where_less(low, top), m)
         } else {
             self.div_pow2_negated(96 - exponent)
@@ -166,7 +168,7 @@ pub(super) trait Lanes: Copy {
     /// With x = high·2^e + low: −x/2^e = −high + low·2^(96−e), and low·2^(96−e) = (low·2^(32−e))·2^64.
     #[inline(always)]
     fn div_pow2_negated(self, exponent: u32) -> Self {
-        let m = self.shl(32 - exponent).mul_low_halves(self.same(EPSILON));
+        let m = self.shl(32 - exponent).mul_epsilon();
         let high = self.shr(exponent);
         m.wrapping_sub(high).sub_epsilon_where_less(m, high)
     }
@@ -174,7 +176,7 @@ pub(super) trait Lanes: Copy {
     /// Lazy times 2^−exponent for 0 < exponent ≤ 32, result canonical.
     #[inline(always)]
     fn div_pow2(self, exponent: u32) -> Self {
-        let m = self.shl(32 - exponent).mul_low_halves(self.same(EPSILON));
+        let m = self.shl(32 - exponent).mul_epsilon();
         let high = self.shr(exponent);
         high.wrapping_sub(m).sub_epsilon_where_less(high, m)
     }
@@ -211,7 +213,7 @@ fn add_product<V: Lanes>(low: V, m: V) -> V {
 fn reduce_wide<V: Lanes>(low: V, high: V) -> V {
     let top = high.shr(32);
     let d = low.wrapping_sub(top).sub_epsilon_where_less(low, top);
-    add_product(d, high.mul_low_halves(low.same(EPSILON)))
+    add_product(d, high.mul_epsilon())
 }
 
 impl<V: Copy> Twiddle<V> {

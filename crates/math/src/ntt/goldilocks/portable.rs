@@ -39,6 +39,11 @@ impl Lanes for u64 {
     }
 
     #[inline(always)]
+    fn mul_epsilon(self) -> u64 {
+        (self & EPSILON) * EPSILON
+    }
+
+    #[inline(always)]
     fn and(self, rhs: u64) -> u64 {
         self & rhs
     }
