@@ -9,18 +9,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ -f fuzz/Cargo.toml ] || { echo "There is no fuzz/ workspace." >&2; exit 2; }
 scripts/setup.sh fuzz
 # Naming --target keeps the flags from build scripts and procedural macros.
 host=$(rustc -vV | sed -n 's/^host: //p')
-export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks"
+-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 cargo build --release --locked --features libfuzzer --manifest-path fuzz/Cargo.toml --target "$host" --target-dir fuzz/target
 
 for target in ${FUZZ_TARGETS:-$(find fuzz/fuzz_targets -name '*.rs' -exec basename {} .rs \; | sort)}; do
     printf '\n== %s, %s s\n' "$target" "${FUZZ_SECONDS:=60}"
-    mkdir -p "fuzz/corpus/$target" "fuzz/found/$target" "fuzz/artifacts/$target"
+    mkdir -p "fuzz/found/$target" "fuzz/artifacts/$target"
     "fuzz/target/$host/release/$target" "fuzz/found/$target" "fuzz/corpus/$target" -max_total_time="$FUZZ_SECONDS" -timeout=20 \
         -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$target/" -print_final_stats=1
 done
