@@ -70,15 +70,14 @@ pub const fn reduce_u128(x: u128) -> u64 {
     let high = (x >> 64) as u64;
     // low − high_high: a borrow means that 2^64 was added, so take its residue ε away again. What is left then is at
     // least 2^64 − 2ε, so this cannot borrow.
-    let (mut d, borrow) = low.overflowing_sub(high >> 32);
-    if borrow {
-        d -= EPSILON;
-    }
+    let (d, borrow) = low.overflowing_sub(high >> 32);
+    let d = d - EPSILON * borrow as u64;
     // d + m − p with m = ε·high_low ≤ (2^32 − 1)^2. If d < p, this is a subtraction of canonical values; if d ≥ p, it
     // does not borrow and is at most m + ε − 1 < p.
     let m = (high & EPSILON) * EPSILON;
     let (r, borrow) = d.overflowing_sub(MODULUS - m);
-    if borrow { r.wrapping_add(MODULUS) } else { r }
+    // Without branches: the borrow of a product is a coin toss. Adding p modulo 2^64 is subtracting ε.
+    r.wrapping_sub(EPSILON * borrow as u64)
 }
 
 /// base^exponent mod p, with 0^0 = 1.

@@ -25,10 +25,10 @@ fn cooley_tukey<V: Lanes>(a: V, t: V) -> (V, V) {
     (a.add_lazy(t), a.sub_lazy(t))
 }
 
-/// (a + b, (a − b)·w), all canonical.
+/// (a + b, a − b), all canonical.
 #[inline(always)]
-fn gentleman_sande<V: Lanes>(a: V, b: V, w: Twiddle<V>) -> (V, V) {
-    (a.add_canonical(b), a.sub_lazy(b).mul(w))
+fn gentleman_sande<V: Lanes>(a: V, b: V) -> (V, V) {
+    (a.add_canonical(b), a.sub_lazy(b))
 }
 
 /// (a + b, (a − b)·2^-e), all canonical; 2^-e = −2^(96−e).
@@ -37,34 +37,39 @@ fn gentleman_sande_pow2<V: Lanes>(a: V, b: V, e: u32) -> (V, V) {
     (a.add_canonical(b), b.sub_lazy(a).mul_pow2(96 - e))
 }
 
-/// Two levels of one block: `w[0]`, then `w[1]`, `w[2]`.
+/// Two levels of one block with the root z: `w` = z, z², z³, then a cyclic transform.
 #[inline(always)]
 fn forward4<V: Lanes>(x: &mut [V; 4], w: [Twiddle<V>; 3]) {
+    for j in 1..4 {
+        x[j] = x[j].mul(w[j - 1]);
+    }
     for j in 0..2 {
-        (x[j], x[j + 2]) = cooley_tukey(x[j], x[j + 2].mul(w[0]));
+        (x[j], x[j + 2]) = cooley_tukey(x[j], x[j + 2]);
     }
-    for i in 0..2 {
-        (x[2 * i], x[2 * i + 1]) = cooley_tukey(x[2 * i], x[2 * i + 1].mul(w[1 + i]));
-    }
+    (x[0], x[1]) = cooley_tukey(x[0], x[1].canonical());
+    (x[2], x[3]) = cooley_tukey(x[2], x[3].mul_pow2(const { twiddle_log2(1) }));
 }
 
-/// Three levels of one block: `w[0]`, then `w[1..3]`, then `w[3..7]`.
+/// Three levels of one block with the root z: `w` = z, …, z^7, then a cyclic transform.
 #[inline(always)]
 fn forward8<V: Lanes>(x: &mut [V; 8], w: [Twiddle<V>; 7]) {
+    for j in 1..8 {
+        x[j] = x[j].mul(w[j - 1]);
+    }
     for j in 0..4 {
-        (x[j], x[j + 4]) = cooley_tukey(x[j], x[j + 4].mul(w[0]));
+        (x[j], x[j + 4]) = cooley_tukey(x[j], x[j + 4]);
     }
-    for i in 0..2 {
-        for j in 4 * i..4 * i + 2 {
-            (x[j], x[j + 2]) = cooley_tukey(x[j], x[j + 2].mul(w[1 + i]));
-        }
+    for j in 0..2 {
+        (x[j], x[j + 2]) = cooley_tukey(x[j], x[j + 2].canonical());
+        (x[j + 4], x[j + 6]) = cooley_tukey(x[j + 4], x[j + 6].mul_pow2(const { twiddle_log2(1) }));
     }
-    for i in 0..4 {
-        (x[2 * i], x[2 * i + 1]) = cooley_tukey(x[2 * i], x[2 * i + 1].mul(w[3 + i]));
-    }
+    (x[0], x[1]) = cooley_tukey(x[0], x[1].canonical());
+    (x[2], x[3]) = cooley_tukey(x[2], x[3].mul_pow2(const { twiddle_log2(1) }));
+    (x[4], x[5]) = cooley_tukey(x[4], x[5].mul_pow2(const { twiddle_log2(2) }));
+    (x[6], x[7]) = cooley_tukey(x[6], x[7].mul_pow2(const { twiddle_log2(3) }));
 }
 
-/// [`forward4`] with the twiddle factors 2^`e`.
+/// Two levels of one block by merged butterflies with the twiddle factors 2^`e`.
 #[inline(always)]
 fn forward4_pow2<V: Lanes>(x: &mut [V; 4], e: [u32; 3]) {
     for j in 0..2 {
@@ -91,30 +96,35 @@ fn forward8_first<V: Lanes>(x: &mut [V; 8]) {
     (x[6], x[7]) = cooley_tukey(x[6], x[7].mul_pow2(const { twiddle_log2(7) }));
 }
 
-/// Undoes [`forward4`] up to a factor 4, with the inverse twiddle factors.
+/// Undoes [`forward4`] up to a factor 4; `w` = z^-1, z^-2, z^-3.
 #[inline(always)]
 fn inverse4<V: Lanes>(x: &mut [V; 4], w: [Twiddle<V>; 3]) {
-    for i in 0..2 {
-        (x[2 * i], x[2 * i + 1]) = gentleman_sande(x[2 * i], x[2 * i + 1], w[1 + i]);
-    }
+    (x[0], x[1]) = gentleman_sande(x[0], x[1]);
+    (x[2], x[3]) = gentleman_sande_pow2(x[2], x[3], const { twiddle_log2(1) });
     for j in 0..2 {
-        (x[j], x[j + 2]) = gentleman_sande(x[j], x[j + 2], w[0]);
+        (x[j], x[j + 2]) = gentleman_sande(x[j], x[j + 2]);
+    }
+    for j in 1..4 {
+        x[j] = x[j].mul(w[j - 1]);
     }
 }
 
-/// Undoes [`forward8`] up to a factor 8, with the inverse twiddle factors.
+/// Undoes [`forward8`] up to a factor 8; `w` = z^-1, …, z^-7.
 #[inline(always)]
 fn inverse8<V: Lanes>(x: &mut [V; 8], w: [Twiddle<V>; 7]) {
-    for i in 0..4 {
-        (x[2 * i], x[2 * i + 1]) = gentleman_sande(x[2 * i], x[2 * i + 1], w[3 + i]);
-    }
-    for i in 0..2 {
-        for j in 4 * i..4 * i + 2 {
-            (x[j], x[j + 2]) = gentleman_sande(x[j], x[j + 2], w[1 + i]);
-        }
+    (x[0], x[1]) = gentleman_sande(x[0], x[1]);
+    (x[2], x[3]) = gentleman_sande_pow2(x[2], x[3], const { twiddle_log2(1) });
+    (x[4], x[5]) = gentleman_sande_pow2(x[4], x[5], const { twiddle_log2(2) });
+    (x[6], x[7]) = gentleman_sande_pow2(x[6], x[7], const { twiddle_log2(3) });
+    for j in 0..2 {
+        (x[j], x[j + 2]) = gentleman_sande(x[j], x[j + 2]);
+        (x[j + 4], x[j + 6]) = gentleman_sande_pow2(x[j + 4], x[j + 6], const { twiddle_log2(1) });
     }
     for j in 0..4 {
-        (x[j], x[j + 4]) = gentleman_sande(x[j], x[j + 4], w[0]);
+        (x[j], x[j + 4]) = gentleman_sande(x[j], x[j + 4]);
+    }
+    for j in 1..8 {
+        x[j] = x[j].mul(w[j - 1]);
     }
 }
 
@@ -189,20 +199,18 @@ fn divide_by_pow2<V: Lanes>(x: &mut [V], exponent: u32) {
     }
 }
 
-/// The twiddle factors of a pass of `T` + 1 = 4 or 8 sub-blocks over block `k` − m, where m is its level's number of
-/// blocks: entry k, the two entries from 2k, and for `T` = 7 the four from 4k.
+/// The powers of the root of block `block` of a pass.
 ///
 /// # Safety
 /// The CPU has the features of `V`.
 #[inline(always)]
-unsafe fn block_twiddles<V: Lanes, const T: usize>(roots: &[u64], k: usize) -> [Twiddle<V>; T] {
+unsafe fn block_twiddles<V: Lanes, const T: usize>(roots: &[u64], block: usize) -> [Twiddle<V>; T] {
+    let roots = &roots[block * T..][..T];
     // SAFETY: the caller's contract.
     unsafe {
-        let mut w = [V::splat(roots[k]).twiddle(); T];
-        for (j, w) in w.iter_mut().enumerate().skip(1) {
-            let level = (j + 1).ilog2();
-            let part = j + 1 - (1 << level);
-            *w = V::splat(roots[(k << level) + part]).twiddle();
+        let mut w = [V::splat(roots[0]).twiddle(); T];
+        for (w, &root) in w.iter_mut().zip(roots) {
+            *w = V::splat(root).twiddle();
         }
         w
     }
@@ -229,12 +237,18 @@ unsafe fn tile_twiddles<V: Lanes, const T: usize>(from: *const u64) -> [Twiddle<
 /// # Safety
 /// The CPU has the features of `V`; the block is writable and 4 or 8 sub-blocks of at least one vector long.
 #[inline(always)]
-unsafe fn block_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize, levels: u32, roots: &[u64], k: usize) {
+unsafe fn block_pass<V: Lanes, const FORWARD: bool>(
+    data: *mut u64,
+    len: usize,
+    levels: u32,
+    roots: &[u64],
+    block: usize,
+) {
     let stride = len >> levels;
     // SAFETY: `at` + (2^levels − 1)·stride + LANES ≤ data + len.
     unsafe {
         if levels == 3 {
-            let w = block_twiddles::<V, 7>(roots, k);
+            let w = block_twiddles::<V, 7>(roots, block);
             for j in (0..stride).step_by(V::LANES) {
                 let at = data.add(j);
                 let mut x = load::<V, 8>(at, stride);
@@ -246,7 +260,7 @@ unsafe fn block_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize, 
                 store(x, at, stride);
             }
         } else {
-            let w = block_twiddles::<V, 3>(roots, k);
+            let w = block_twiddles::<V, 3>(roots, block);
             for j in (0..stride).step_by(V::LANES) {
                 let at = data.add(j);
                 let mut x = load::<V, 4>(at, stride);
@@ -290,7 +304,7 @@ unsafe fn pow2_pass<V: Lanes, const FORWARD: bool, const CHILD: u32>(data: *mut 
 /// As for [`block_pass`].
 #[inline(always)]
 unsafe fn second_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize, tables: &Tables, child: usize) {
-    let roots = if FORWARD { &tables.forward.blocks } else { &tables.inverse.blocks };
+    let roots = if FORWARD { &tables.forward.passes[1] } else { &tables.inverse.passes[1] };
     // SAFETY: the caller's contract.
     unsafe {
         match (tables.passes[0], tables.passes[1], child) {
@@ -302,7 +316,7 @@ unsafe fn second_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize,
             (3, 2, 5) => pow2_pass::<V, FORWARD, 5>(data, len),
             (3, 2, 6) => pow2_pass::<V, FORWARD, 6>(data, len),
             (3, 2, 7) => pow2_pass::<V, FORWARD, 7>(data, len),
-            (first, levels, _) => block_pass::<V, FORWARD>(data, len, levels, roots, (1 << first) + child),
+            (_, levels, _) => block_pass::<V, FORWARD>(data, len, levels, roots, child),
         }
     }
 }
@@ -421,13 +435,13 @@ pub(super) unsafe fn forward<V: Lanes>(tables: &Tables, source: &dyn Coefficient
             let part = stride >> second;
             for grandchild in 0..1usize << second {
                 let data = data.add(grandchild * part);
-                let (mut len, mut k) = (part, (1 << (first + second)) + (child << second) + grandchild);
-                for &levels in &tables.passes[2..] {
+                let (mut len, mut first_block) = (part, (child << second) + grandchild);
+                for (&levels, roots) in tables.passes.iter().zip(&tables.forward.passes).skip(2) {
                     for block in 0..part / len {
-                        block_pass::<V, true>(data.add(block * len), len, levels, &tables.forward.blocks, k + block);
+                        block_pass::<V, true>(data.add(block * len), len, levels, roots, first_block + block);
                     }
                     len >>= levels;
-                    k <<= levels;
+                    first_block <<= levels;
                 }
             }
         }
@@ -462,12 +476,12 @@ pub(super) unsafe fn inverse<V: Lanes>(tables: &Tables, spectrum: &mut [u64], co
                 let rest = &tables.passes[2..];
                 let mut done: u32 = rest.iter().sum();
                 let mut len = part >> done;
-                for &levels in rest.iter().rev() {
+                for (&levels, roots) in rest.iter().zip(&tables.inverse.passes[2..]).rev() {
                     len <<= levels;
                     done -= levels;
-                    let k = ((1 << (first + second)) + (child << second) + grandchild) << done;
+                    let first_block = ((child << second) + grandchild) << done;
                     for block in 0..part / len {
-                        block_pass::<V, false>(data.add(block * len), len, levels, &tables.inverse.blocks, k + block);
+                        block_pass::<V, false>(data.add(block * len), len, levels, roots, first_block + block);
                     }
                 }
             }

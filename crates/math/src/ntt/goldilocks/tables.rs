@@ -1,15 +1,18 @@
 //! Twiddle factors and the division of the levels into passes, for one size and one number of lanes.
 
-use crate::goldilocks::{inverse, primitive_root_2n};
+use crate::goldilocks::{inverse, mul, primitive_root_2n};
 use crate::ntt::reference::twiddles;
 
-/// Twiddle factors of one direction.
+/// Twiddle factors of one direction: powers z, z², … of the root z of each block.
+///
+/// A block of a radix-R pass holds a polynomial modulo X^(Rt) − z^R, whose t interleaved parts Y = X^t/z are
+/// polynomials modulo Y^R − 1: multiplying part j by z^j leaves a cyclic transform of R points, whose roots are powers of
+/// two. That takes R − 1 products where merged butterflies take (R/2)·log2 R.
 #[derive(Debug)]
 pub(super) struct Roots {
-    /// Entry m + i belongs to block i of the level with m blocks; only the levels before the tile levels.
-    pub(super) blocks: Vec<u64>,
-    /// For each tile of LANES blocks: LANES − 1 vectors, one word per block, in the order that a radix-LANES butterfly
-    /// uses them.
+    /// For each pass, R − 1 words per block, in the order of the blocks. Empty for the first pass.
+    pub(super) passes: Vec<Vec<u64>>,
+    /// For each tile of LANES blocks of a radix-LANES pass: LANES − 1 vectors, one word per block.
     pub(super) tiles: Vec<u64>,
 }
 
@@ -31,32 +34,47 @@ impl Tables {
     pub(super) fn new(polynomial_size: usize, lanes: usize) -> Tables {
         let psi = primitive_root_2n(polynomial_size).expect("a checked size");
         let psi_inverse = inverse(psi).expect("a root of unity is not zero");
+        let passes = passes((polynomial_size / lanes).trailing_zeros());
         Tables {
             polynomial_size,
-            passes: passes((polynomial_size / lanes).trailing_zeros()),
-            forward: Roots::new(psi, polynomial_size, lanes),
-            inverse: Roots::new(psi_inverse, polynomial_size, lanes),
+            forward: Roots::new(psi, polynomial_size, lanes, &passes),
+            inverse: Roots::new(psi_inverse, polynomial_size, lanes, &passes),
+            passes,
         }
     }
 }
 
 impl Roots {
-    fn new(psi: u64, polynomial_size: usize, lanes: usize) -> Roots {
-        let mut blocks = twiddles(psi, polynomial_size);
-        let mut tiles = Vec::with_capacity(if lanes == 1 { 0 } else { polynomial_size });
-        let tile_blocks = polynomial_size / lanes;
-        for tile in (0..tile_blocks).step_by(lanes) {
-            for level in 0..lanes.trailing_zeros() {
-                for part in 0..1usize << level {
-                    let entry = |lane| blocks[((tile_blocks + tile + lane) << level) + part];
-                    tiles.extend((0..lanes).map(entry));
+    fn new(psi: u64, polynomial_size: usize, lanes: usize, passes: &[u32]) -> Roots {
+        // The factor of block i at the level of m blocks is entry m + i. Over `levels` levels the root of that block is
+        // the factor of the first of its parts at the last of them.
+        let merged = twiddles(psi, polynomial_size);
+        let root = |block: usize, levels: u32| merged[block << (levels - 1)];
+        let mut blocks = 1usize << passes[0];
+        let mut tables = vec![Vec::new()];
+        for &levels in &passes[1..] {
+            let powers = |block| powers(root(block, levels)).take((1 << levels) - 1);
+            tables.push((blocks..2 * blocks).flat_map(powers).collect());
+            blocks <<= levels;
+        }
+        let mut tiles = Vec::new();
+        if lanes > 1 {
+            for tile in (blocks..2 * blocks).step_by(lanes) {
+                let mut vector: Vec<u64> = (tile..tile + lanes).map(|b| root(b, lanes.trailing_zeros())).collect();
+                let z = vector.clone();
+                for _ in 1..lanes {
+                    tiles.extend(&vector);
+                    vector.iter_mut().zip(&z).for_each(|(power, &z)| *power = mul(*power, z));
                 }
             }
         }
-        blocks.truncate(tile_blocks);
-        blocks.shrink_to_fit();
-        Roots { blocks, tiles }
+        Roots { passes: tables, tiles }
     }
+}
+
+/// z, z², z³, …
+fn powers(z: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(z), move |&power| Some(mul(power, z)))
 }
 
 /// Divides `levels` ≥ 2 into passes of three and two levels. Passes of 3 and 2 levels come first where possible: the
