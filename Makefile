@@ -45,4 +45,4 @@ fmt: ## format the sources
 
 clean: ## remove what was built and the installed tools
 	cargo clean
-	rm -rf .tools
+	rm -rf .tools .venv

@@ -19,8 +19,10 @@ trap 'rm -rf --one-file-system "$root"' EXIT
 echo "== a bare Debian 12 in $root"
 mmdebstrap --quiet --variant=minbase --include=make,python3,ca-certificates bookworm "$root"
 
-# What this machine needs to reach the registries is needed inside too: its certificates and cargo's configuration.
+# What this machine needs to reach the registries is needed inside too: its certificates and the configuration of cargo
+# and pip.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+if [ -f /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 mkdir "$root/opt/rust"
 chroot "$root" useradd --create-home builder
@@ -33,7 +35,7 @@ for home in root home/builder; do
 done
 chroot "$root" chown -R builder:builder /home/builder
 
-mapfile -t passed < <(env | grep -E '^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|CARGO_(HTTP|NET|REGISTR)[A-Z_]*)=' || true)
+mapfile -t passed < <(env | grep -E '^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|(CARGO_(HTTP|NET|REGISTR)|PIP_)[A-Z_]*)=' || true)
 
 inside() { # inside USER HOME COMMAND
     local toolchain

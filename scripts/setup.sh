@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
-#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools)
+#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff and mypy (into .venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
 # is missing that only the user can install.
@@ -48,6 +48,18 @@ need_cargo_deny() {
     rm -rf .tools/build
 }
 
+need_python_tools() {
+    cmp -s scripts/python-tools.txt .venv/installed.txt && return
+    command -v python3 >/dev/null || debian python3
+    # Debian keeps the part of venv that brings pip in a package of its own.
+    python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
+    echo "Installing ruff and mypy into .venv"
+    rm -rf .venv
+    python3 -m venv .venv
+    .venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r scripts/python-tools.txt
+    cp scripts/python-tools.txt .venv/installed.txt
+}
+
 case "${1:-}" in
     build)
         need_build
@@ -57,6 +69,7 @@ case "${1:-}" in
         need_component fmt rustfmt
         need_component clippy clippy
         need_cargo_deny
+        need_python_tools
         # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
         if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
         ;;

@@ -31,6 +31,9 @@ if command -v shellcheck >/dev/null; then
 else
     summary+=("skipped         shell scripts: shellcheck is not installed")
 fi
+check "Python lints" .venv/bin/ruff check --quiet
+check "Python format" .venv/bin/ruff format --quiet --check
+check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
 check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
