@@ -5,10 +5,23 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ciphermill_math::Isa;
 use ciphermill_math::fft::{FftEngine, SpectrumBuffer, TorusFft};
+use ciphermill_math::{CoefficientSource, Isa};
 
 const ROWS: usize = 10;
+
+/// A source over a borrowed slice.
+struct Slice<'a>(&'a [i64]);
+
+impl CoefficientSource<i64> for Slice<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [i64]) {
+        self.0.read(start, out);
+    }
+}
 
 /// Minimum and median over samples of several calls each.
 fn time(mut call: impl FnMut()) -> (f64, f64) {
@@ -32,14 +45,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for isa in Isa::available().filter(|isa| only.as_deref().is_none_or(|name| name == isa.name())) {
         for n in (10..=16).map(|log2| 1usize << log2) {
             let fft = TorusFft::new(n, isa)?;
-            let coefficients: Vec<i64> = (0..n as i64).map(|j| j * 37 % 511 - 255).collect();
+            let words: Vec<i64> = (0..n as i64 + 8).map(|j| j * 37 % 511 - 255).collect();
+            let aligned = words.as_ptr().align_offset(64);
+            let coefficients = &words[aligned..aligned + n];
             let mut spectrum = SpectrumBuffer::zeroed(n);
-            let forward = time(|| fft.forward(black_box(&coefficients), &mut spectrum));
-            let mut out = vec![0u64; n];
+            let forward = time(|| fft.forward(&Slice(black_box(coefficients)), &mut spectrum));
+            let mut words = vec![0u64; n + 8];
+            let aligned = words.as_ptr().align_offset(64);
+            let out = &mut words[aligned..aligned + n];
             // The inverse destroys its input; a second run on what it leaves may overflow to infinity, so it is fed zeros,
             // whose arithmetic takes the same time.
             let mut zeros = SpectrumBuffer::zeroed(n);
-            let inverse = time(|| fft.inverse_add_u64(black_box(&mut zeros), &mut out));
+            let inverse = time(|| fft.inverse_add_u64(black_box(&mut zeros), out));
             let mut lhs = SpectrumBuffer::zeroed(ROWS * n);
             lhs.chunks_exact_mut(n).for_each(|row| row.copy_from_slice(&spectrum));
             let rhs = lhs.clone();

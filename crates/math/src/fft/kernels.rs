@@ -218,8 +218,8 @@ unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex
     }
 }
 
-/// Points of each part that are converted at a time: 16 KiB of coefficients.
-const SOURCE_WORDS: usize = 2048;
+/// Points of each part that are converted at a time: 8 KiB of coefficients.
+const SOURCE_WORDS: usize = 1024;
 
 /// The pass that loads: folds z_j = a_j + i·a_(j+M) and splits X^M − i into R parts.
 ///
@@ -243,9 +243,9 @@ unsafe fn load_pass<L: F64Lanes, const R: usize>(plan: &Plan, source: &dyn Coeff
             }
             for j in (0..chunk).step_by(L::LANES) {
                 let mut x = [Complex { re: two, im: two }; R];
-                for part in 0..R {
+                for (part, x) in x.iter_mut().enumerate() {
                     let at = words.as_ptr().add(2 * part * chunk + j);
-                    x[part] = Complex { re: L::load_i64(at), im: L::load_i64(at.add(chunk)) };
+                    *x = Complex { re: L::load_i64(at), im: L::load_i64(at.add(chunk)) };
                 }
                 split(&mut x, w, two);
                 store_parts(x, spectrum.add(2 * (start + j)), 2 * stride);
@@ -410,8 +410,8 @@ unsafe fn store_pass<L: F64Lanes, T: TorusWord, const R: usize>(plan: &Plan, spe
             let untwist = w.add(2 * count * L::LANES);
             let mut x = load_parts::<L, R>(spectrum.add(2 * j), 2 * stride);
             merge(&mut x, lane_twiddles::<L, R>(w), two);
-            for part in 0..R {
-                let x = x[part].mul(Complex::load(untwist.add(2 * part * L::LANES)));
+            for (part, x) in x.into_iter().enumerate() {
+                let x = x.mul(Complex::load(untwist.add(2 * part * L::LANES)));
                 T::add(out.add(part * stride + j), x.re);
                 T::add(out.add(plan.points + part * stride + j), x.im);
             }

@@ -202,8 +202,8 @@ pub(super) fn transpose<L: F64Lanes, const R: usize>(x: [Complex<L>; R]) -> [Com
     }
     let (re, im) = (L::transpose(re), L::transpose(im));
     let mut rows = x;
-    for k in 0..R {
-        rows[k] = Complex { re: re[k], im: im[k] };
+    for (k, row) in rows.iter_mut().enumerate() {
+        *row = Complex { re: re[k], im: im[k] };
     }
     rows
 }
@@ -218,8 +218,8 @@ pub(super) unsafe fn load_parts<L: F64Lanes, const R: usize>(from: *const f64, s
     // SAFETY: handed on from the caller.
     unsafe {
         let mut x = [Complex::load(from); R];
-        for part in 1..R {
-            x[part] = Complex::load(from.add(part * step));
+        for (part, x) in x.iter_mut().enumerate().skip(1) {
+            *x = Complex::load(from.add(part * step));
         }
         x
     }
@@ -233,8 +233,8 @@ pub(super) unsafe fn load_parts<L: F64Lanes, const R: usize>(from: *const f64, s
 pub(super) unsafe fn store_parts<L: F64Lanes, const R: usize>(x: [Complex<L>; R], to: *mut f64, step: usize) {
     // SAFETY: handed on from the caller.
     unsafe {
-        for part in 0..R {
-            x[part].store(to.add(part * step));
+        for (part, x) in x.into_iter().enumerate() {
+            x.store(to.add(part * step));
         }
     }
 }

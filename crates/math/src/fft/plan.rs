@@ -54,7 +54,7 @@ pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
 }
 
 /// Points whose block of complex numbers takes half of a 32 KiB first-level cache.
-const CACHED_POINTS: usize = 1024;
+const CACHED_POINTS: usize = 2048;
 
 /// One pass over memory that does `levels` levels of the tree on every block of one size.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +197,9 @@ fn group_levels(levels: u32, most: u32) -> (u32, Vec<u32>) {
     if groups == 0 {
         return (0, Vec::new());
     }
-    let mut sizes = (0..groups).map(|k| levels / groups + u32::from(k < levels % groups));
+    // The outer pass walks 2^levels streams of `out` whose distance is a power of two: all in one set of the
+    // first-level cache, so the smallest group comes first.
+    let mut sizes = (0..groups).map(|k| levels / groups + u32::from(k >= groups - levels % groups));
     (sizes.next().unwrap_or(0), sizes.collect())
 }
 

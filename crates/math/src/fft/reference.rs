@@ -67,3 +67,16 @@ pub fn negacyclic_product(lhs: &[i64], rhs: &[i64]) -> Vec<u64> {
     }
     product
 }
+
+/// One coefficient of [`negacyclic_product`], for sizes at which the whole product takes too long.
+///
+/// # Panics
+/// If the lengths differ or if `index` is beyond them.
+pub fn negacyclic_coefficient(lhs: &[i64], rhs: &[i64], index: usize) -> u64 {
+    assert_eq!(lhs.len(), rhs.len());
+    let (low, high) = lhs.split_at(index + 1);
+    let dot = |lhs: &[i64], rhs: &[i64]| {
+        lhs.iter().zip(rhs.iter().rev()).fold(0u64, |sum, (l, r)| sum.wrapping_add(l.wrapping_mul(*r) as u64))
+    };
+    dot(low, &rhs[..=index]).wrapping_sub(dot(high, &rhs[index + 1..]))
+}
