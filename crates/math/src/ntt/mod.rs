@@ -34,13 +34,14 @@ pub enum NttError {
     },
 }
 
-/// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take up to 4N
-/// words.
+/// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take fewer
+/// than 2N words.
 ///
 /// # Errors
 /// Those of [`GoldilocksNtt::new`].
 pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
-    static ENGINES: LazyLock<Mutex<HashMap<(usize, Isa), Arc<GoldilocksNtt>>>> = LazyLock::new(Mutex::default);
+    type Engines = Mutex<HashMap<(usize, Isa), Arc<GoldilocksNtt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
     // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
     let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(engine) = engines.get(&(polynomial_size, isa)) {

@@ -210,7 +210,7 @@ fn add_product<V: Lanes>(low: V, m: V) -> V {
 
 /// high·2^64 + low mod p, canonical.
 #[inline(always)]
-fn reduce_wide<V: Lanes>(low: V, high: V) -> V {
+pub(super) fn reduce_wide<V: Lanes>(low: V, high: V) -> V {
     let top = high.shr(32);
     let d = low.wrapping_sub(top).sub_epsilon_where_less(low, top);
     add_product(d, high.mul_epsilon())

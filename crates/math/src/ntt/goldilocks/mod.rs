@@ -86,10 +86,14 @@ impl Width {
 
 /// The negacyclic NTT modulo p = 2^64 − 2^32 + 1 on the CPU, for N = 2^4 … 2^16.
 ///
-/// Merged Cooley–Tukey forward and Gentleman–Sande inverse, three or two levels per pass over the data, depth first.
-/// The twiddle factors of the first five levels are powers of two and cost shifts; the last log2(LANES) levels work on
-/// transposed tiles, which stay transposed, so the order of a spectrum depends on the path. A spectrum may hold any
-/// 64-bit words, each standing for its residue.
+/// Three or two levels per pass over the data, depth first. The twiddle factors of the first five levels are powers of
+/// two and cost shifts; every later pass multiplies each block's parts by powers of its root and goes on with a cyclic
+/// transform of 8 or 4 points, whose roots are powers of two as well. The last log2(LANES) levels work on transposed
+/// tiles, which stay transposed, so the order of a spectrum depends on the path. A spectrum may hold any 64-bit words,
+/// each standing for its residue.
+///
+/// At N = 16384 on AVX-512 a forward transform is about 300 000 vector instructions, 150 000 cycles at two per cycle;
+/// measured 50.7 µs (least of 1024; the inverse too) on one core of a shared Sapphire-Rapids-class Xeon.
 ///
 /// It wins over a floating-point transform where the product must be exact; over [`reference`](super::reference)
 /// always.
@@ -107,7 +111,7 @@ impl GoldilocksNtt {
     /// The greatest N.
     pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 16;
 
-    /// Prepares the tables: 4N words at most.
+    /// Prepares the tables: fewer than 2N words.
     ///
     /// # Errors
     /// If `polynomial_size` is not a power of two from 2^4 to 2^16, or if the CPU lacks `isa`.

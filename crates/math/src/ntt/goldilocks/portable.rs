@@ -1,6 +1,9 @@
-//! One word at a time, for any CPU.
+//! One word at a time, for any CPU. Corrections are selected, never branched on: for random residues a branch would be
+//! mispredicted half of the time.
 
-use super::lanes::{Lanes, Twiddle};
+use std::hint::select_unpredictable;
+
+use super::lanes::{Lanes, Twiddle, reduce_wide};
 use crate::goldilocks::{self, EPSILON, reduce_u128};
 
 impl Lanes for u64 {
@@ -75,12 +78,12 @@ impl Lanes for u64 {
 
     #[inline(always)]
     fn add_epsilon_where_less(self, a: u64, b: u64) -> u64 {
-        u64::wrapping_add(self, u64::from(a < b).wrapping_neg() & EPSILON)
+        u64::wrapping_add(self, select_unpredictable(a < b, EPSILON, 0))
     }
 
     #[inline(always)]
     fn sub_epsilon_where_less(self, a: u64, b: u64) -> u64 {
-        u64::wrapping_sub(self, u64::from(a < b).wrapping_neg() & EPSILON)
+        u64::wrapping_sub(self, select_unpredictable(a < b, EPSILON, 0))
     }
 
     #[inline(always)]
@@ -88,7 +91,8 @@ impl Lanes for u64 {
 
     #[inline(always)]
     fn mul(self, factor: Twiddle<u64>) -> u64 {
-        goldilocks::mul(self, factor.whole())
+        let wide = u128::from(self) * u128::from(factor.whole());
+        reduce_wide(wide as u64, (wide >> 64) as u64)
     }
 
     /// Sums 128-bit products and counts the carries out of them; 2^128 ≡ (2^32 − 1)^2 ≡ −2^32.
