@@ -19,6 +19,7 @@
 mod device;
 mod error;
 pub mod handler;
+pub mod handlers;
 pub mod memory;
 mod metrics;
 pub mod storage;

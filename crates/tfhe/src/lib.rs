@@ -25,6 +25,7 @@ pub mod modulus_switch;
 pub mod noise;
 pub mod parameters;
 mod product;
+pub mod quarter_square;
 pub mod reference;
 pub mod serial;
 pub mod server_key;
