@@ -53,7 +53,7 @@ pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
     }
 }
 
-/// Points whose block of complex numbers takes half of a 32 KiB first-level cache.
+/// Points of the largest block, 32 KiB, that is taken to stay in the first-level cache.
 const CACHED_POINTS: usize = 2048;
 
 /// One pass over memory that does `levels` levels of the tree on every block of one size.
