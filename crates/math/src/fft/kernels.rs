@@ -218,7 +218,7 @@ unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex
     }
 }
 
-/// Points of each part that are converted at a time: 8 KiB of coefficients.
+/// Coefficients that are read and converted at a time: 8 KiB.
 const SOURCE_WORDS: usize = 1024;
 
 /// The pass that loads: folds z_j = a_j + i·a_(j+M) and splits X^M − i into R parts.

@@ -4,11 +4,11 @@
 //!
 //! With M = N/2 and z_j = a_j + i·a_(j+M), a(X) is reduced modulo X^M − i, whose M roots are one of each conjugate pair
 //! of roots of X^N + 1 (the right-angle convolution of R. Crandall and B. Fagin, "Discrete weighted transforms and
-//! large-integer arithmetic", Math. Comp. 62, 1994). Forward, X^m − c splits into X^(m/2) ∓ √c until m = 1: one twiddle per block, and the twist
-//! costs nothing. Butterflies u ± w·v take six fused multiply-adds, as u − w·v = 2u − (u + w·v) (E. Linzer and
+//! large-integer arithmetic", Math. Comp. 62, 1994). Forward, X^m − c splits into X^(m/2) ∓ √c until m = 1: one
+//! twiddle per block, and the twist costs nothing. Butterflies u ± w·v take six fused multiply-adds, as u − w·v = 2u − (u + w·v) (E. Linzer and
 //! E. Feig, "Implementation of efficient FFT algorithms on fused multiply-add architectures", 1993). The mirror image of
 //! that tree would need eight operations per butterfly, so the inverse is the textbook decimation in time, whose factors
-//! are one twiddle per position; its first levels are free of multiplications and the untwisting factor takes
+//! are one twiddle per position; its first two levels are free of multiplications on the vector paths and the untwisting factor takes
 //! normalisation along.
 //!
 //! Levels are done two or three per pass in registers: the first pass converts as it loads, blocks of at most 32 KiB are
