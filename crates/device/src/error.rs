@@ -90,6 +90,15 @@ pub enum DeviceError {
         #[source]
         cause: RunError,
     },
+    /// A program that was given to run or to check, rather than stored, failed.
+    #[error("the program failed in space {space}: {cause}")]
+    GivenProgramFailed {
+        /// The space.
+        space: SpaceId,
+        /// Why it failed.
+        #[source]
+        cause: RunError,
+    },
     /// Too many programs wait already.
     #[error("{running} programs run and {waiting} wait, which is the limit; try again later")]
     Busy {

@@ -252,6 +252,22 @@ impl Space {
         Ok(self.read(id, mode)?.into_bytes()?)
     }
 
+    /// Runs a program that need not be stored, on the registers as they are, and gives its result. Nothing is stored.
+    ///
+    /// # Errors
+    /// [`DeviceError::GivenProgramFailed`], [`DeviceError::Busy`].
+    pub fn run(&self, program: &Program) -> Result<Vec<u8>, DeviceError> {
+        run::run_given(self, program)
+    }
+
+    /// Judges a program as [`run`](Self::run) would, without running it, and gives its estimated run time.
+    ///
+    /// # Errors
+    /// [`DeviceError::GivenProgramFailed`].
+    pub fn check(&self, program: &Program) -> Result<std::time::Duration, DeviceError> {
+        run::check_given(self, program)
+    }
+
     /// What is known of an object.
     ///
     /// # Errors

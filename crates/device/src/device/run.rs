@@ -46,6 +46,38 @@ pub(super) fn run(
     }
 }
 
+/// Runs a program that no register holds, on the registers as they are stored. Returns the result and stores nothing.
+pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, DeviceError> {
+    let inner = &*space.inner;
+    let _pass = inner.gate.enter()?;
+    match execute(space, program, last_operand(program), None) {
+        Ok(result) => {
+            count(&inner.metrics.programs_run, 1);
+            Ok(result)
+        }
+        Err(cause) => {
+            count(&inner.metrics.programs_failed, 1);
+            Err(DeviceError::GivenProgramFailed { space: space.id, cause })
+        }
+    }
+}
+
+/// Judges a program as [`run_given`] does before anything runs, and gives its estimated run time.
+pub(super) fn check_given(space: &Space, program: &Program) -> Result<Duration, DeviceError> {
+    let judge = || -> Result<Duration, RunError> {
+        let run = Run::new(space, program, last_operand(program), None)?;
+        Ok(verify(program, &run, &run.inner.config.program_limits())?.estimate())
+    };
+    judge().map_err(|cause| DeviceError::GivenProgramFailed { space: space.id, cause })
+}
+
+/// The register that takes the place of the triggering one where nothing triggers: of a program that passes the verifier
+/// it is the one returned.
+fn last_operand(program: &Program) -> VrId {
+    let last = program.instructions().last().and_then(|last| last.operands().next());
+    last.unwrap_or(super::program_register(KeyId(0)))
+}
+
 /// Keeps the bytes of an object that was just stored in a register. That saves reading it back; if memory has no room,
 /// nothing is lost.
 pub(super) fn keep(inner: &Inner, object: &StoredObject, bytes: &[u8]) {
