@@ -1,5 +1,7 @@
 //! Parameter sets: validated once, immutable after, with their security and failure probability.
 
+pub mod cost;
+pub mod search;
 mod security;
 mod sets;
 
@@ -15,8 +17,12 @@ use crate::dimension::{
 };
 use crate::error::{TfheError, require_range};
 use crate::noise;
-pub use security::{SecurityEstimate, security_bits};
-pub use sets::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended};
+pub use security::{SecurityEstimate, security_bits, smallest_noise};
+pub use sets::{
+    DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_3_2M64,
+    MESSAGE_3_2M128, MESSAGE_4_2M64, MESSAGE_4_2M128, MESSAGE_5_2M64, MESSAGE_6_2M64, NVME_TFHE_128, NVME_TFHE_PAPER,
+    NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended, recommended_goals,
+};
 
 /// The security below which a set needs an explicit opt-in, in bits.
 pub const REQUIRED_SECURITY_BITS: f64 = 128.0;
