@@ -15,7 +15,17 @@ fi
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/ciphermill-fresh.XXXXXX")
 # Mounts live in the namespace of `inside` alone, so that nothing but plain files is left to remove.
-trap 'rm -rf --one-file-system "$root"' EXIT
+running=
+cleanup() {
+    # unshare itself ignores the polite signals.
+    if [ -n "$running" ]; then
+        kill -KILL "$running" 2>/dev/null || true
+        wait "$running" 2>/dev/null || true
+    fi
+    rm -rf --one-file-system "$root"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
 echo "== a bare Debian 12 in $root"
 mmdebstrap --quiet --variant=minbase --include=make,python3,ca-certificates bookworm "$root"
 
@@ -49,7 +59,12 @@ inside() { # inside USER HOME COMMAND
         exec chroot --userspec="$user:$user" "$root" env -i "$@"
     ' inside "$root" "$toolchain" "$1" "HOME=$2" "USER=$1" LANG=C.UTF-8 \
         PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${passed[@]}" \
-        bash -c "cd ~/ciphermill && $3"
+        bash -c "cd ~/ciphermill && $3" </dev/null &
+    running=$!
+    local status=0
+    wait "$running" || status=$?
+    running=
+    return "$status"
 }
 
 summary=()
@@ -60,7 +75,7 @@ run_all() { # run_all USER HOME
         command=${command#"${command%%[![:space:]]*}"}
         printf '\n== %s: %s\n' "$1" "$command"
         start=$SECONDS
-        inside "$1" "$2" "$command" </dev/null || { echo "FAILED as $1: $command" >&2; exit 1; }
+        inside "$1" "$2" "$command" || { echo "FAILED as $1: $command" >&2; exit 1; }
         summary+=("$(printf '%4d s  %-8s %s' $((SECONDS - start)) "$1" "$command")")
     done
 }
