@@ -86,18 +86,18 @@ pub enum DeviceError {
         program: VrId,
         /// The register whose read or write ran it.
         trigger: VrId,
-        /// Why it failed.
+        /// Why it failed. Boxed, so that a result costs little where nothing fails.
         #[source]
-        cause: RunError,
+        cause: Box<RunError>,
     },
     /// A program that was given to run or to check, rather than stored, failed.
     #[error("the program failed in space {space}: {cause}")]
     GivenProgramFailed {
         /// The space.
         space: SpaceId,
-        /// Why it failed.
+        /// Why it failed. Boxed, so that a result costs little where nothing fails.
         #[source]
-        cause: RunError,
+        cause: Box<RunError>,
     },
     /// Too many programs wait already.
     #[error("{running} programs run and {waiting} wait, which is the limit; try again later")]

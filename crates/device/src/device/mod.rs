@@ -101,6 +101,9 @@ pub struct Space {
     id: SpaceId,
 }
 
+/// What was made of an object, with the generation it was made of.
+type Versions<T> = HashMap<ObjectKey, (u64, T)>;
+
 #[derive(Debug)]
 struct Inner {
     config: DeviceConfig,
@@ -109,8 +112,8 @@ struct Inner {
     memory: Memory,
     registers: VrTable,
     keys: Keys,
-    programs: Mutex<HashMap<ObjectKey, (u64, Arc<Program>)>>,
-    test_vectors: Mutex<HashMap<ObjectKey, (u64, Arc<[u8]>)>>,
+    programs: Mutex<Versions<Arc<Program>>>,
+    test_vectors: Mutex<Versions<Arc<[u8]>>>,
     gate: Gate,
     metrics: Metrics,
 }

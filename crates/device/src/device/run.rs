@@ -41,7 +41,8 @@ pub(super) fn run(
         Err(cause) => {
             count(&inner.metrics.programs_failed, 1);
             tracing::warn!(space = space.id.0, %trigger, %cause, "program failed");
-            Err(DeviceError::ProgramFailed { space: space.id, program: program.key().id, trigger, cause })
+            let (program, cause) = (program.key().id, Box::new(cause));
+            Err(DeviceError::ProgramFailed { space: space.id, program, trigger, cause })
         }
     }
 }
@@ -57,7 +58,7 @@ pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, Dev
         }
         Err(cause) => {
             count(&inner.metrics.programs_failed, 1);
-            Err(DeviceError::GivenProgramFailed { space: space.id, cause })
+            Err(DeviceError::GivenProgramFailed { space: space.id, cause: Box::new(cause) })
         }
     }
 }
@@ -68,7 +69,7 @@ pub(super) fn check_given(space: &Space, program: &Program) -> Result<Duration, 
         let run = Run::new(space, program, last_operand(program), None)?;
         Ok(verify(program, &run, &run.inner.config.program_limits())?.estimate())
     };
-    judge().map_err(|cause| DeviceError::GivenProgramFailed { space: space.id, cause })
+    judge().map_err(|cause| DeviceError::GivenProgramFailed { space: space.id, cause: Box::new(cause) })
 }
 
 /// The register that takes the place of the triggering one where nothing triggers: of a program that passes the verifier
@@ -266,7 +267,8 @@ impl<'a> Run<'a> {
         match *instruction {
             Instruction::Return { n } => {
                 let mut result = Vec::new();
-                self.load(n)?.read_into(&mut result)?;
+                let value = self.load(n)?;
+                self.with_room(|| value.read_into(&mut result))?;
                 return Ok(Some(result));
             }
             Instruction::Move { dst, src } => {
@@ -302,7 +304,7 @@ impl<'a> Run<'a> {
             buffers.resize_with(values.len(), Vec::new);
         }
         for (value, buffer) in values.iter().zip(&mut buffers) {
-            value.read_into(buffer)?;
+            self.with_room(|| value.read_into(buffer))?;
         }
         let used = values.len();
         // Held on, the target would count as shared and could not be written in place.
@@ -319,12 +321,21 @@ impl<'a> Run<'a> {
 
     /// Puts new content into a register of the run.
     fn write(&mut self, id: VrId, bytes: &[u8]) -> Result<(), RunError> {
-        // A register that nobody shares is written in place; a failed write ends the run and drops it.
-        if let Some(Value::Paged(register)) = self.registers.get_mut(&id)
-            && let Some(register) = Arc::get_mut(register)
-            && register.size() == bytes.len()
-        {
-            return Ok(register.overwrite(bytes)?);
+        // A register that nobody shares is written in place; if that fails for want of room, its pages are given back.
+        match self.registers.remove(&id) {
+            Some(Value::Paged(mut register)) if register.size() == bytes.len() => {
+                if let Some(own) = Arc::get_mut(&mut register) {
+                    match own.overwrite(bytes) {
+                        Ok(()) => {
+                            self.registers.insert(id, Value::Paged(register));
+                            return Ok(());
+                        }
+                        Err(MemoryError::SwapFull { .. }) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+            _ => {}
         }
         let value = self.new_value(bytes)?;
         self.registers.insert(id, value);
@@ -332,15 +343,24 @@ impl<'a> Run<'a> {
     }
 
     fn new_value(&self, bytes: &[u8]) -> Result<Value, RunError> {
+        Ok(Value::Paged(Arc::new(self.new_register(bytes)?)))
+    }
+
+    fn new_register(&self, bytes: &[u8]) -> Result<Register, RunError> {
         self.inner.memory.check_working_set([bytes.len() as u64])?;
-        Ok(Value::Paged(Arc::new(match self.inner.memory.store(bytes) {
+        Ok(self.with_room(|| self.inner.memory.store(bytes))?)
+    }
+
+    /// Does `work`; when the swap area or the addresses are used up, gives back the registers of all stored objects that
+    /// nobody is using (their content is in the store as well), and tries once more.
+    fn with_room<T>(&self, mut work: impl FnMut() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
+        match work() {
             Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {
-                // What other objects have in memory is in the store as well.
                 self.inner.registers.release_unused();
-                self.inner.memory.store(bytes)?
+                work()
             }
-            outcome => outcome?,
-        })))
+            outcome => outcome,
+        }
     }
 
     /// The content of a register: the run's own, or that of the version it sees.
@@ -350,10 +370,11 @@ impl<'a> Run<'a> {
         }
         let object = Arc::clone(self.view.get(&id).ok_or(RunError::NoOperand { register: id })?);
         let residency = self.inner.registry.get(id.type_code).map(|known| known.descriptor.residency);
-        let value = match residency {
-            Some(Residency::Paged) => Value::Paged(self.paged(&object)?),
-            _ => Value::Resident(self.resident(&object)?),
-        };
+        if residency == Some(Residency::Paged) {
+            // Not kept by the run: held here, operands that are done with could not make room for others.
+            return Ok(Value::Paged(self.paged(&object)?));
+        }
+        let value = Value::Resident(self.resident(&object)?);
         self.registers.insert(id, value.clone());
         Ok(value)
     }
@@ -366,9 +387,7 @@ impl<'a> Run<'a> {
         }
         count(&self.inner.metrics.register_misses, 1);
         let bytes = self.inner.store.read(Arc::clone(object)).pull_all()?;
-        let Value::Paged(register) = self.new_value(&bytes)? else {
-            return Err(RunError::NoOperand { register: key.id });
-        };
+        let register = Arc::new(self.new_register(&bytes)?);
         if self.is_current(key, generation) {
             self.inner.registers.insert(key, generation, Arc::clone(&register));
         }

@@ -1,0 +1,206 @@
+//! A toy scheme, so that the device can be tested without a real one: a "ciphertext" is a vector of 64-bit words.
+
+use ciphermill_device::{
+    Device, DeviceConfig, HandlerError, ObjectHandler, Space, SpaceId, WriteOptions,
+    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+};
+use ciphermill_program::{DataId, Instruction, KeyId, Program, TypeCode, VrId};
+use std::{
+    any::Any,
+    io::Read,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+const TYPES: [TypeDescriptor; 4] = [
+    descriptor(1, "toy table", Residency::Persistent, Role::TestVector),
+    descriptor(2, "toy key", Residency::Persistent, Role::Key),
+    descriptor(3, "toy value, on read", Residency::Paged, Role::Value(Trigger::OnRead)),
+    descriptor(4, "toy value, on write", Residency::Paged, Role::Value(Trigger::OnWrite)),
+];
+
+const fn descriptor(code: u16, name: &'static str, residency: Residency, role: Role) -> TypeDescriptor {
+    TypeDescriptor { code: TypeCode(code), name, residency, role }
+}
+
+/// A key object is `b"TOY!"`, its part number, the dimension of the values (u32, words), and any filling.
+#[derive(Debug)]
+struct Shape {
+    dimension: u64,
+}
+
+struct Context;
+
+#[derive(Debug, Default)]
+pub(crate) struct Toy {
+    pub(crate) keys_opened: AtomicU64,
+    /// Milliseconds that an instruction claims to take.
+    pub(crate) claimed_ms: AtomicU64,
+    /// Milliseconds that a bootstrap really sleeps.
+    pub(crate) bootstrap_ms: AtomicU64,
+}
+
+fn downcast(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
+    (shape? as &dyn Any).downcast_ref()
+}
+
+impl Toy {
+    fn head(id: VrId, content: &mut dyn Read) -> Result<Shape, HandlerError> {
+        let mut head = [0; 12];
+        content.read_exact(&mut head).map_err(|error| HandlerError::read(id, error))?;
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        if &head[..4] != b"TOY!" || word(4) != id.data_id.0 {
+            return Err(HandlerError::Invalid { id, what: "not a toy key".to_owned() });
+        }
+        Ok(Shape { dimension: u64::from(word(8)) })
+    }
+}
+
+impl ObjectHandler for Toy {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn types(&self) -> &[TypeDescriptor] {
+        &TYPES
+    }
+
+    fn describe_key(&self, id: VrId, _: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
+        Ok(Arc::new(Self::head(id, head)?))
+    }
+
+    fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        let expected = match (id.type_code.0, downcast(shape)) {
+            (2, _) if size >= 12 => return Ok(()),
+            (3 | 4, Some(shape)) if size == shape.dimension * 8 => return Ok(()),
+            (3 | 4, Some(shape)) => (shape.dimension * 8).to_string(),
+            _ if size.is_multiple_of(8) => return Ok(()),
+            _ => "a multiple of 8".to_owned(),
+        };
+        Err(HandlerError::WrongSize { id, given: size, expected })
+    }
+
+    fn validate(
+        &self,
+        id: VrId,
+        size: u64,
+        content: &mut dyn Read,
+        shape: Option<&dyn KeyShape>,
+    ) -> Result<(), HandlerError> {
+        if id.type_code == TypeCode::KEY {
+            let own = Self::head(id, content)?;
+            if downcast(shape).is_some_and(|other| other.dimension != own.dimension) {
+                return Err(HandlerError::Invalid { id, what: "dimension differs from the other part".to_owned() });
+            }
+        }
+        let rest = if id.type_code == TypeCode::KEY { size - 12 } else { size };
+        match std::io::copy(content, &mut std::io::sink()) {
+            Ok(count) if count == rest => Ok(()),
+            Ok(_) => Err(HandlerError::Invalid { id, what: "another length than declared".to_owned() }),
+            Err(error) => Err(HandlerError::read(id, error)),
+        }
+    }
+
+    fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        self.keys_opened.fetch_add(1, Ordering::SeqCst);
+        for part in [1, 2] {
+            if !parts.iter().any(|present| present.id.data_id == DataId(part)) {
+                return Err(HandlerError::KeyIncomplete { key: key_id, missing: format!("part {part}") });
+            }
+        }
+        for mut part in parts {
+            Self::head(part.id, &mut part.content)?;
+        }
+        Ok(Arc::new(Context))
+    }
+
+    fn needs_key(&self, instruction: &Instruction) -> bool {
+        matches!(instruction, Instruction::Bootstrap { .. })
+    }
+
+    fn estimate(&self, _: &Instruction, _: Option<&dyn KeyShape>) -> Duration {
+        Duration::from_millis(self.claimed_ms.load(Ordering::SeqCst))
+    }
+
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        key: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        assert_eq!(key.is_some(), self.needs_key(instruction));
+        assert!(result.is_empty());
+        let words: Vec<Vec<u64>> = operands.iter().map(|bytes| to_words(bytes)).collect();
+        let zipped = |f: fn(u64, u64) -> u64| words[0].iter().zip(&words[1]).map(|(a, b)| f(*a, *b)).collect();
+        let out: Vec<u64> = match *instruction {
+            Instruction::HomAdd { .. } => zipped(u64::wrapping_add),
+            Instruction::HomSub { .. } => zipped(u64::wrapping_sub),
+            Instruction::HomIntMult { value, .. } => {
+                words[0].iter().map(|word| word.wrapping_mul(i64::from(value) as u64)).collect()
+            }
+            Instruction::Bootstrap { .. } => {
+                std::thread::sleep(Duration::from_millis(self.bootstrap_ms.load(Ordering::SeqCst)));
+                words[1].iter().map(|word| words[0][(word % words[0].len() as u64) as usize]).collect()
+            }
+            _ => return Err(HandlerError::Unsupported { handler: "toy", opcode: instruction.opcode() }),
+        };
+        result.extend_from_slice(&bytes(&out));
+        Ok(())
+    }
+}
+
+pub(crate) fn to_words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))).collect()
+}
+
+pub(crate) fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// `n` words that `seed` tells apart.
+pub(crate) fn value(seed: u64, n: u64) -> Vec<u8> {
+    let words: Vec<u64> = (0..n).map(|i| (seed * 1_000_003 + i).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    bytes(&words)
+}
+
+pub(crate) fn vr(type_code: u16, key: u32, data: u32) -> VrId {
+    VrId::new(TypeCode(type_code), KeyId(key), DataId(data))
+}
+
+pub(crate) fn toy_key(part: u32, dimension: u32, filling: usize) -> Vec<u8> {
+    let mut bytes = b"TOY!".to_vec();
+    bytes.extend_from_slice(&part.to_le_bytes());
+    bytes.extend_from_slice(&dimension.to_le_bytes());
+    bytes.resize(12 + filling, 0xA5);
+    bytes
+}
+
+pub(crate) fn program(instructions: Vec<Instruction>) -> Vec<u8> {
+    Program::new(instructions).expect("a program").encode()
+}
+
+pub(crate) fn open(config: DeviceConfig) -> (Device, Space) {
+    let device = Device::open(config, vec![Arc::new(Toy::default())]).expect("open");
+    let space = device.space(SpaceId::EMBEDDED).expect("space 0");
+    (device, space)
+}
+
+pub(crate) fn put(space: &Space, id: VrId, bytes: &[u8]) -> bool {
+    space.write_bytes(id, bytes, WriteOptions::default()).expect("write").computed
+}
+
+/// xorshift64*, for workloads that must be repeatable.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
+    }
+}
