@@ -211,7 +211,7 @@ pub(crate) fn read_elements<T: Torus, R: Read>(input: &mut R, elements: &mut [T]
     Ok(())
 }
 
-/// Reads a bootstrapping key to its end without keeping it: conformance and checksum.
+/// Reads a key to its end without keeping it: conformance and checksum.
 ///
 /// # Errors
 /// If anything is malformed, or the set is not admissible under `policy`.
@@ -228,6 +228,7 @@ pub struct ServerKey {
     parameters: ParameterSet,
     tag: KeyTag,
     backend: Backend,
+    isa: Isa,
     keyswitch: LweKeyswitchKey,
     rotation: Rotation,
 }
@@ -251,7 +252,21 @@ impl ServerKey {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
-        let isa = Isa::current();
+        Self::load_on(Isa::current(), bootstrap, keyswitch, backend, policy, progress)
+    }
+
+    /// [`load`](Self::load), to compute with the given instruction set.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and if the CPU lacks the instruction set.
+    pub fn load_on(
+        isa: Isa,
+        bootstrap: impl Read,
+        keyswitch: impl Read,
+        backend: Backend,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Self, TfheError> {
         let (mut input, header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
         let tag = header.tag;
         let keyswitch = read_keyswitch_key(&mut input, &header)?;
@@ -271,7 +286,7 @@ impl ServerKey {
             TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
         };
         input.finish()?;
-        Ok(Self { parameters, tag, backend, keyswitch, rotation })
+        Ok(Self { parameters, tag, backend, isa, keyswitch, rotation })
     }
 
     /// The parameter set.
@@ -314,8 +329,8 @@ impl ServerKey {
             return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
         }
         let small = match input.elements() {
-            LweElements::U32(c) => self.keyswitch.switch(c)?,
-            LweElements::U64(c) => self.keyswitch.switch(c)?,
+            LweElements::U32(c) => self.keyswitch.switch_on(self.isa, c)?,
+            LweElements::U64(c) => self.keyswitch.switch_on(self.isa, c)?,
         };
         Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Small, LweElements::U32(small)))
     }
@@ -335,10 +350,10 @@ impl ServerKey {
                 return Err(width_mismatch(TorusWidth::U64, TorusWidth::U32));
             }
             (EncryptionKeyChoice::Big, LweElements::U32(c)) => {
-                self.rotate_and_extract(&self.keyswitch.switch(c)?, test_vector)?
+                self.rotate_and_extract(&self.keyswitch.switch_on(self.isa, c)?, test_vector)?
             }
             (EncryptionKeyChoice::Big, LweElements::U64(c)) => {
-                self.rotate_and_extract(&self.keyswitch.switch(c)?, test_vector)?
+                self.rotate_and_extract(&self.keyswitch.switch_on(self.isa, c)?, test_vector)?
             }
         };
         let big = Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated);

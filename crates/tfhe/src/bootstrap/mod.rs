@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::GlweCiphertext;
-use crate::memory::huge_zeroed;
+use crate::memory::AlignedBuffer;
 use crate::noise::Backend;
 
 /// How GLWE coefficients are represented and multiplied during blind rotation.
@@ -87,14 +87,30 @@ pub(crate) trait Builder<T: Torus>: Send {
     fn finish(self: Box<Self>) -> Result<Box<dyn BlindRotation<T>>, TfheError>;
 }
 
-/// The sized types behind the generic torus that have both back ends.
-pub(crate) trait BackendTorus: Torus {
-    /// A builder for `count` GGSW ciphertexts of one shape.
-    fn builder(backend: Backend, isa: Isa, shape: GgswShape, count: usize)
-    -> Result<Box<dyn Builder<Self>>, TfheError>;
+/// The torus types that have both back ends; `u32` and `u64`.
+pub trait BackendTorus: Torus + private::Build {}
+
+impl BackendTorus for u32 {}
+impl BackendTorus for u64 {}
+
+mod private {
+    use super::{Backend, Builder, GgswShape, Isa, TfheError, Torus};
+
+    /// Makes [`BackendTorus`](super::BackendTorus) a closed set.
+    pub trait Build: Torus {
+        /// A builder for `count` GGSW ciphertexts of one shape.
+        #[allow(private_interfaces)]
+        fn builder(
+            backend: Backend,
+            isa: Isa,
+            shape: GgswShape,
+            count: usize,
+        ) -> Result<Box<dyn Builder<Self>>, TfheError>;
+    }
 }
 
-impl BackendTorus for u32 {
+impl private::Build for u32 {
+    #[allow(private_interfaces)]
     fn builder(
         backend: Backend,
         isa: Isa,
@@ -108,7 +124,8 @@ impl BackendTorus for u32 {
     }
 }
 
-impl BackendTorus for u64 {
+impl private::Build for u64 {
+    #[allow(private_interfaces)]
     fn builder(
         backend: Backend,
         isa: Isa,
@@ -128,7 +145,7 @@ struct BlindRotator<T: Torus, D: Domain<T>> {
     shape: GgswShape,
     count: usize,
     filled: usize,
-    spectra: Vec<D::Point>,
+    spectra: AlignedBuffer<D::Point>,
     torus: std::marker::PhantomData<T>,
 }
 
@@ -140,25 +157,25 @@ impl<T: Torus, D: Domain<T>> Debug for BlindRotator<T, D> {
 
 /// Working memory of one blind rotation.
 struct Scratch<T: Torus, D: Domain<T>> {
-    difference: Vec<D::Element>,
-    digits: Vec<D::Point>,
-    sum: Vec<D::Point>,
-    inverse: Vec<D::Inverse>,
+    difference: AlignedBuffer<D::Element>,
+    digits: AlignedBuffer<D::Point>,
+    sum: AlignedBuffer<D::Point>,
+    inverse: AlignedBuffer<D::Inverse>,
 }
 
 impl<T: Torus, D: Domain<T>> BlindRotator<T, D> {
     fn new(domain: D, shape: GgswShape, count: usize) -> Self {
-        let spectra = huge_zeroed(count * shape.len());
+        let spectra = AlignedBuffer::zeroed(count * shape.len());
         Self { domain, shape, count, filled: 0, spectra, torus: std::marker::PhantomData }
     }
 
     fn scratch(&self) -> Scratch<T, D> {
         let n = self.shape.polynomial_size.get();
         Scratch {
-            difference: vec![D::Element::default(); n],
-            digits: huge_zeroed(self.shape.row_count() * n),
-            sum: vec![D::Point::default(); n],
-            inverse: vec![D::Inverse::default(); n],
+            difference: AlignedBuffer::zeroed(n),
+            digits: AlignedBuffer::zeroed(self.shape.row_count() * n),
+            sum: AlignedBuffer::zeroed(n),
+            inverse: AlignedBuffer::zeroed(n),
         }
     }
 
@@ -234,9 +251,9 @@ impl<T: Torus, D: Domain<T>> BlindRotation<T> for BlindRotator<T, D> {
         self.check(accumulator)?;
         require_equal("exponents (mask and body)", exponents.len(), self.count + 1)?;
         let n = self.shape.polynomial_size.get();
-        let mut start = vec![D::Element::default(); accumulator.coefficients().len()];
+        let mut start = AlignedBuffer::zeroed(accumulator.coefficients().len());
         self.domain.enter(accumulator.coefficients(), &mut start);
-        let mut acc = vec![D::Element::default(); start.len()];
+        let mut acc = AlignedBuffer::zeroed(start.len());
         let body = exponents[self.count];
         for (from, to) in start.chunks_exact(n).zip(acc.chunks_exact_mut(n)) {
             self.domain.rotate(from, (2 * n - body) % (2 * n), to);
@@ -263,19 +280,19 @@ impl<T: Torus, D: Domain<T>> BlindRotation<T> for BlindRotator<T, D> {
             return Err(TfheError::Field { what: "index of the GGSW ciphertext", given: index as u64, min: 0, max });
         }
         let n = self.shape.polynomial_size.get();
-        let mut input = vec![D::Element::default(); glwe.coefficients().len()];
+        let mut input = AlignedBuffer::zeroed(glwe.coefficients().len());
         self.domain.enter(glwe.coefficients(), &mut input);
         let mut scratch = self.scratch();
         for (component, polynomial) in input.chunks_exact(n).enumerate() {
             self.transform_component(component, polynomial, &mut scratch.digits);
         }
-        let mut out = vec![D::Element::default(); input.len()];
+        let mut out = AlignedBuffer::zeroed(input.len());
         self.accumulate(index, &mut out, &mut scratch);
         self.leave(&out)
     }
 
     fn memory_bytes(&self) -> u64 {
-        std::mem::size_of_val(self.spectra.as_slice()) as u64
+        size_of_val(&*self.spectra) as u64
     }
 }
 
@@ -285,7 +302,6 @@ pub struct TransformedGgsw<T> {
     rotator: Arc<dyn BlindRotation<T>>,
 }
 
-#[allow(private_bounds)]
 impl<T: BackendTorus> TransformedGgsw<T> {
     /// Transforms a GGSW ciphertext.
     ///

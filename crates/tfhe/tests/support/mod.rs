@@ -12,6 +12,15 @@ pub fn seed(byte: u8) -> SecretSeed {
     SecretSeed::from_bytes([byte; 32])
 }
 
+/// A fresh seed, printed so that a failure can be repeated.
+pub fn fresh_seed() -> SecretSeed {
+    let mut bytes = [0; 32];
+    let word = ciphermill_lattice::PublicSeed::from_os().expect("randomness of the system").0;
+    bytes[..8].copy_from_slice(&word[..8]);
+    println!("fresh seed: {bytes:?}");
+    SecretSeed::from_bytes(bytes)
+}
+
 /// The keys of a named set from a fixed seed, with the server key in sealed form.
 pub struct Keys {
     pub client: ClientKey,
