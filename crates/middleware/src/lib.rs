@@ -1,1 +1,31 @@
-//! x
+//! Blobs over a secure-computing device: what an application calls.
+//!
+//! A blob is an object of the device, named by its [`BlobId`]. [`Middleware`] offers the calls of Table 7 of "An NVMe-based
+//! Secure Computing Platform with FPGA-based TFHE Accelerator" in two forms: with completion callbacks
+//! ([`Middleware::write_blob2`] and its siblings), and as futures that need no particular runtime
+//! ([`Middleware::write`] and its siblings, each an [`Operation`]). Both run on one pool of workers behind one bounded
+//! queue.
+//!
+//! Below stands a [`Transport`]. [`EmbeddedTransport`] reaches a device in the same process; a transport over NVMe/TCP fits
+//! the same trait.
+//!
+//! `docs/middleware.md` maps the paper's calls to these and explains the guarantees.
+
+mod blob;
+mod embedded;
+mod error;
+mod file;
+mod middleware;
+mod operation;
+mod queue;
+mod transport;
+mod work;
+
+pub use blob::{BlobId, BlobStat, Content, Metadata, ParseBlobIdError, ReadMode, Transferred, WriteMode, Written};
+pub use ciphermill_device::ObjectFlags;
+pub use ciphermill_program::VrId;
+pub use embedded::EmbeddedTransport;
+pub use error::MiddlewareError;
+pub use middleware::{Middleware, MiddlewareConfig};
+pub use operation::Operation;
+pub use transport::{Cause, Transport, TransportError};

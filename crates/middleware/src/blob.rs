@@ -1,0 +1,161 @@
+//! Blobs: their names, what is known of them, and how they are read and written.
+
+use ciphermill_device::ObjectFlags;
+use ciphermill_program::{DataId, KeyId, ParseVrIdError, TypeCode, VrId};
+use std::{fmt, str::FromStr};
+
+/// The name of a blob, valid for as long as the blob is stored: across processes, and over every transport.
+///
+/// The paper leaves its blob identifiers opaque. Here the name is that of the blob's virtual register, so that nothing but
+/// the objects themselves has to outlive a process. As a number it has 80 bits:
+/// `type << 64 | key << 32 | data`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(VrId);
+
+impl BlobId {
+    /// The blob in the register `register`.
+    #[must_use]
+    pub const fn new(register: VrId) -> Self {
+        Self(register)
+    }
+
+    /// The register it lives in.
+    #[must_use]
+    pub const fn register(self) -> VrId {
+        self.0
+    }
+
+    /// The name as a number below 2^80.
+    #[must_use]
+    pub const fn to_u128(self) -> u128 {
+        (self.0.type_code.0 as u128) << 64 | (self.0.key_id.0 as u128) << 32 | self.0.data_id.0 as u128
+    }
+
+    /// The blob of that number; `None` from 2^80 on.
+    #[must_use]
+    pub const fn from_u128(number: u128) -> Option<Self> {
+        if number >> 80 != 0 {
+            return None;
+        }
+        // Each cast keeps exactly the bits of its field.
+        let type_code = TypeCode((number >> 64) as u16);
+        Some(Self(VrId::new(type_code, KeyId((number >> 32) as u32), DataId(number as u32))))
+    }
+}
+
+impl From<VrId> for BlobId {
+    fn from(register: VrId) -> Self {
+        Self(register)
+    }
+}
+
+impl fmt::Display for BlobId {
+    /// As its register: `type:key:data`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Why a text names no blob: the name of a blob is written as that of its register.
+pub type ParseBlobIdError = ParseVrIdError;
+
+impl FromStr for BlobId {
+    type Err = ParseBlobIdError;
+
+    /// Reads `type:key:data`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// What a blob is made with: the paper's sc_metadata (section 4.1), less the size, which its content tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Type, key id and data id.
+    pub register: VrId,
+    /// Its flags; see [`ReadMode::Armed`].
+    pub flags: ObjectFlags,
+}
+
+impl Metadata {
+    /// Metadata without flags.
+    #[must_use]
+    pub const fn new(register: VrId) -> Self {
+        Self { register, flags: ObjectFlags::NONE }
+    }
+
+    /// The same with these flags.
+    #[must_use]
+    pub const fn with_flags(self, flags: ObjectFlags) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The name of the blob made with it.
+    #[must_use]
+    pub const fn id(&self) -> BlobId {
+        BlobId(self.register)
+    }
+}
+
+/// What is known of a stored blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlobStat {
+    /// Its name.
+    pub id: BlobId,
+    /// Its size in bytes, at least 1.
+    pub size: u64,
+    /// Its flags.
+    pub flags: ObjectFlags,
+}
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// What is stored now.
+    pub stat: BlobStat,
+    /// Whether it is the result of a program (compute-on-write) and not the bytes that were given.
+    pub computed: bool,
+}
+
+/// What a read transferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transferred {
+    /// Number of bytes.
+    pub size: u64,
+    /// Whether they are the result of a program (compute-on-read) and not what is stored.
+    pub computed: bool,
+}
+
+/// What a read into memory gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether they are the result of a program (compute-on-read) and not what is stored.
+    pub computed: bool,
+}
+
+/// What a write does with a blob whose type computes on writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteMode {
+    /// It runs the program of its key, if one is stored, and what is stored is the result. Blobs of all other types are
+    /// stored as they are.
+    #[default]
+    Compute,
+    /// Every blob is stored as it is (to restore a copy, say).
+    Stored,
+}
+
+/// What a read does with a blob whose type computes on reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Runs the program if and only if the type computes on reads and the blob has [`ObjectFlags::ARMED`]; any other
+    /// blob is read as stored. [`ObjectFlags::ONE_SHOT`] disarms it with the first result. This is what a plain read of
+    /// the device's blocks does.
+    #[default]
+    Armed,
+    /// Runs the program whatever the flags. An error for a type that computes nothing on reads.
+    Compute,
+    /// Gives what is stored.
+    Stored,
+}

@@ -1,0 +1,116 @@
+//! The way from the middleware to a device.
+
+use crate::blob::{BlobId, BlobStat, Metadata, ReadMode, Transferred, WriteMode, Written};
+use std::{
+    error::Error,
+    fmt,
+    io::{self, Read, Write},
+};
+
+/// Carries blobs to and from one space of a device.
+///
+/// Calls block, and come from many threads at once. A blob exists from its first complete write to its deletion; there is
+/// no call that makes an empty one.
+pub trait Transport: Send + Sync + fmt::Debug {
+    /// Writes a blob of exactly `size` bytes from `content`, in place of an earlier version if there is one. The new
+    /// version is visible only when it is complete, and durable with its flags when this returns; after an error the
+    /// earlier version is still there. Never holds more of a large blob in memory than a fixed number of chunks.
+    ///
+    /// # Errors
+    /// [`TransportError::Content`] when `content` fails, [`TransportError::Length`] when it ends early or goes on past
+    /// `size`; [`TransportError::Empty`], [`TransportError::TooLarge`], [`TransportError::NoSpace`],
+    /// [`TransportError::Refused`], [`TransportError::ProgramFailed`], [`TransportError::Busy`],
+    /// [`TransportError::Failed`].
+    fn write(
+        &self,
+        metadata: &Metadata,
+        size: u64,
+        content: &mut dyn Read,
+        mode: WriteMode,
+    ) -> Result<Written, TransportError>;
+
+    /// Reads a blob into `out`: one version of it, whole, whatever is written meanwhile. Never holds more of a large blob
+    /// in memory than a fixed number of chunks. After an error, `out` may have taken a part.
+    ///
+    /// # Errors
+    /// [`TransportError::NotFound`]; [`TransportError::Output`] when `out` fails; for a computed read
+    /// [`TransportError::Refused`], [`TransportError::ProgramFailed`] and [`TransportError::Busy`];
+    /// [`TransportError::Failed`], also for a damaged blob.
+    fn read(&self, id: BlobId, mode: ReadMode, out: &mut dyn Write) -> Result<Transferred, TransportError>;
+
+    /// Deletes a blob; durable when this returns.
+    ///
+    /// # Errors
+    /// [`TransportError::NotFound`], [`TransportError::Failed`].
+    fn delete(&self, id: BlobId) -> Result<(), TransportError>;
+
+    /// What is known of a blob.
+    ///
+    /// # Errors
+    /// [`TransportError::NotFound`], [`TransportError::Failed`].
+    fn stat(&self, id: BlobId) -> Result<BlobStat, TransportError>;
+
+    /// All blobs, ascending by name.
+    ///
+    /// # Errors
+    /// [`TransportError::Failed`].
+    fn list(&self) -> Result<Vec<BlobStat>, TransportError>;
+}
+
+/// What lies behind a [`TransportError`], in the words of the device or the network.
+pub type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why a transport did not do what it was asked. Everything is as it was before, but where [`Transport`] says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// No such blob.
+    #[error("blob {id} is not stored")]
+    NotFound {
+        /// The blob.
+        id: BlobId,
+    },
+    /// A blob without bytes.
+    #[error("a blob has at least one byte, this one has none")]
+    Empty,
+    /// Larger than the device takes.
+    #[error("{size} bytes are more than the device's limit of {limit}")]
+    TooLarge {
+        /// Declared size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The content has another length than was declared.
+    #[error("{declared} bytes were declared, but the content {}", match given {
+        Some(given) => format!("ended after {given}"),
+        None => "goes on".to_owned(),
+    })]
+    Length {
+        /// Declared size in bytes.
+        declared: u64,
+        /// Bytes given, `None` when there were more than declared.
+        given: Option<u64>,
+    },
+    /// The device, or the quota of the space, is full.
+    #[error("the device has no room: {0}")]
+    NoSpace(#[source] Cause),
+    /// The device knows no such type, the size or content does not fit it, or it does not compute.
+    #[error("the device refused: {0}")]
+    Refused(#[source] Cause),
+    /// The program that the read or write ran failed.
+    #[error("{0}")]
+    ProgramFailed(#[source] Cause),
+    /// The device has too many programs waiting.
+    #[error("the device is busy: {0}")]
+    Busy(#[source] Cause),
+    /// The content that was to be written could not be read.
+    #[error("the content could not be read: {0}")]
+    Content(#[source] io::Error),
+    /// What was read could not be put out.
+    #[error("the output failed: {0}")]
+    Output(#[source] io::Error),
+    /// The device or the way to it failed.
+    #[error("the device failed: {0}")]
+    Failed(#[source] Cause),
+}
