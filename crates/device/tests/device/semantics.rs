@@ -5,7 +5,7 @@ use ciphermill_device::{
     Device, DeviceConfig, DeviceError, HandlerError, ObjectFlags, ReadMode, RunError, SpaceId, StoreError, WriteMode,
     WriteOptions, store::ObjectKey,
 };
-use ciphermill_program::{Fault, Instruction, VerifyError};
+use ciphermill_program::{Fault, Instruction, Program, VerifyError};
 use std::{
     io::{Read, Write},
     sync::{Arc, atomic::Ordering},
@@ -261,4 +261,23 @@ fn a_reader_keeps_the_version_it_began() {
     assert!(space.read(id, ReadMode::Stored).is_err());
     let key = ObjectKey { space: SpaceId::EMBEDDED, id };
     assert!(space.delete(id).expect_err("gone").to_string().starts_with(&key.to_string()));
+}
+
+#[test]
+fn a_program_that_is_not_stored_runs_and_stores_nothing() {
+    let (device, space) = open(DeviceConfig::in_memory());
+    let (x, t) = (vr(3, 0, 1), vr(3, 0, 2));
+    put(&space, x, &bytes(&[5, 6]));
+    let double =
+        vec![Instruction::Move { dst: t, src: x }, Instruction::HomAdd { n1: t, n2: x }, Instruction::Return { n: t }];
+    let double = Program::new(double).expect("a program");
+    assert_eq!(space.check(&double).expect("accepted"), Duration::ZERO);
+    assert_eq!(to_words(&space.run(&double).expect("result")), [10, 12]);
+    assert_eq!(space.list().len(), 1, "nothing is stored");
+    space.delete(x).expect("delete");
+    for outcome in [space.check(&double).map(drop), space.run(&double).map(drop)] {
+        let Err(DeviceError::GivenProgramFailed { cause, .. }) = outcome else { panic!("{outcome:?}") };
+        assert!(matches!(*cause, RunError::Verify(_)), "{cause}");
+    }
+    assert_eq!((device.metrics().programs_run, device.metrics().programs_failed), (1, 1));
 }
