@@ -16,7 +16,7 @@ pub enum Fault {
     /// Writes that grow the files' total beyond this many bytes find no space.
     Capacity(u64),
     /// The operation with this index (counted over all files from 0, syncs and length changes included, reads not)
-    /// fails once with an I/O error.
+    /// fails once with an I/O error. A sync that fails so loses the changes it was to make durable.
     FailAt(u64),
     /// From the operation with this index on, everything fails, reads too: the power is gone.
     PowerLossAt(u64),
@@ -290,7 +290,16 @@ impl Storage for SimulatedStorage {
     fn sync(&self) -> Result<(), StorageError> {
         let mut state = self.lock();
         let total = state.total();
-        state.step("sync", total)?;
+        let power_fails = state.power_fails_now();
+        let outcome = state.step("sync", total);
+        if let Some(file) = state.files.get_mut(&self.name)
+            && outcome.is_err()
+            && !power_fails
+        {
+            // As systems do: what could not be written is dropped and not tried again, though reads still show it.
+            file.pending.clear();
+        }
+        outcome?;
         if let Some(file) = state.files.get_mut(&self.name) {
             for change in std::mem::take(&mut file.pending) {
                 change.apply(&mut file.durable);

@@ -2,7 +2,7 @@
 //!
 //! An object is written to free extents of the data file, synced, and only then named in the object table by one `redb`
 //! transaction; the extents of the version it replaces stay untouched until that transaction is durable and the last
-//! reader is gone. Concurrent commits share one sync and one transaction ([`commit`]).
+//! reader is gone. Concurrent commits share one sync and one transaction.
 
 mod allocator;
 mod commit;

@@ -2,8 +2,10 @@
 
 use crate::support::*;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ReadMode, Space, SpaceId, StorageError, StoreError, StoreFiles, WriteOptions,
+    Device, DeviceConfig, DeviceError, ObjectFlags, ReadMode, Space, SpaceId, StorageError, StoreError, StoreFiles,
+    WriteOptions,
     storage::{Fault, MemoryStorage, SimulatedDisk, Storage},
+    store::{ObjectKey, Store},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -107,7 +109,7 @@ fn an_io_error_at_any_operation_loses_nothing_acknowledged() {
                 assert!(now == states[0] || states.contains(&now), "fault at {at}: object {data}");
             }
         }
-        disk.clear_faults();
+        let files = StoreFiles::on_simulated_disk(&disk.crash(at));
         let (_device, space) = device_on(files).unwrap_or_else(|error| panic!("fault at {at}: {error}"));
         for (data, states) in &expected {
             let now = space.read_bytes(vr(1, 0, *data), ReadMode::Stored).ok();
@@ -115,6 +117,34 @@ fn an_io_error_at_any_operation_loses_nothing_acknowledged() {
         }
     }
     assert!(failures > 20 && stopped > 0, "failures {failures}, stopped {stopped}");
+}
+
+#[test]
+fn a_failed_sync_also_stops_writes_whose_bytes_it_may_have_dropped() {
+    let disk = SimulatedDisk::new();
+    let store = Store::open(StoreFiles::on_simulated_disk(&disk)).expect("open");
+    let key = |data| ObjectKey { space: SpaceId::EMBEDDED, id: vr(1, 0, data) };
+    let written = |data: u32| {
+        let bytes = value(u64::from(data), 1000);
+        let mut writer = store.write(key(data), bytes.len() as u64).expect("writer");
+        writer.push(&bytes).expect("push");
+        writer.finish(ObjectFlags::NONE).expect("complete")
+    };
+    let (before, unlucky, bystander) = (written(0), written(1), written(2));
+    before.commit().expect("the medium is sound");
+    disk.inject(Fault::FailAt(disk.operations()));
+    let bytes = value(9, 1000);
+    let mut late = store.write(key(9), bytes.len() as u64).expect("writer");
+    late.push(&bytes).expect_err("the fault strikes a write first");
+    disk.inject(Fault::FailAt(disk.operations()));
+    assert!(matches!(unlucky.commit(), Err(StoreError::Storage(StorageError::Sync { .. }))));
+    assert!(matches!(bystander.commit(), Err(StoreError::Failed)), "its bytes may be among those dropped");
+    assert!(matches!(store.write(key(3), 8), Err(StoreError::Failed)));
+    let object = store.get(key(0)).expect("reads go on");
+    assert!(store.read(object).pull_all().expect("read") == value(0, 1000));
+    drop(store);
+    let store = Store::open(StoreFiles::on_simulated_disk(&disk.crash(1))).expect("open");
+    assert_eq!(store.list(SpaceId::EMBEDDED).len(), 1);
 }
 
 fn image(storage: &dyn Storage) -> Vec<u8> {

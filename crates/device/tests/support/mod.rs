@@ -10,7 +10,7 @@ use std::{
     io::Read,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -41,6 +41,10 @@ pub(crate) struct Toy {
     pub(crate) claimed_ms: AtomicU64,
     /// Milliseconds that a bootstrap really sleeps.
     pub(crate) bootstrap_ms: AtomicU64,
+    /// Bootstraps begun.
+    pub(crate) bootstraps: AtomicU64,
+    /// While set, a bootstrap does not go on.
+    pub(crate) held: AtomicBool,
 }
 
 fn downcast(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
@@ -143,6 +147,10 @@ impl ObjectHandler for Toy {
                 words[0].iter().map(|word| word.wrapping_mul(i64::from(value) as u64)).collect()
             }
             Instruction::Bootstrap { .. } => {
+                self.bootstraps.fetch_add(1, Ordering::SeqCst);
+                while self.held.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 std::thread::sleep(Duration::from_millis(self.bootstrap_ms.load(Ordering::SeqCst)));
                 words[1].iter().map(|word| words[0][(word % words[0].len() as u64) as usize]).collect()
             }
