@@ -1,0 +1,215 @@
+//! What the demo shows.
+
+use ciphermill_math::Isa;
+use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
+use ciphermill_tfhe::quarter_square::QuarterSquare;
+use ciphermill_tfhe::{Backend, EncryptionKeyChoice, ParameterSet, ParameterSpec};
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::machine;
+use crate::output::{human_bytes, line, table};
+
+/// Seconds by phase. They add up to `total` but for what lies between; `bootstrap` is part of `compute`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Seconds {
+    pub(super) keygen: f64,
+    pub(super) store: f64,
+    pub(super) encrypt: f64,
+    /// The key is brought into the form for computing, once.
+    pub(super) load: f64,
+    /// Both operands written, the program run and its result stored.
+    pub(super) compute: f64,
+    pub(super) read: f64,
+    pub(super) decrypt: f64,
+    pub(super) total: f64,
+    /// Median of one bootstrap.
+    pub(super) bootstrap: f64,
+}
+
+/// Bytes of the objects.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Sizes {
+    pub(super) bootstrapping_key: u64,
+    pub(super) keyswitching_key: u64,
+    pub(super) test_vector: u64,
+    pub(super) program: u64,
+    pub(super) ciphertext: u64,
+    /// Both keys in the form for computing.
+    pub(super) loaded_key: u64,
+}
+
+/// One product.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Pair {
+    pub(super) x: i64,
+    pub(super) y: i64,
+    pub(super) decrypted: i64,
+}
+
+impl Pair {
+    fn correct(&self) -> bool {
+        self.decrypted == self.x * self.y
+    }
+}
+
+/// What a report is made of.
+pub(super) struct Facts<'a> {
+    pub(super) parameters: &'a ParameterSet,
+    pub(super) product: &'a QuarterSquare,
+    pub(super) choice: EncryptionKeyChoice,
+    pub(super) backend: Backend,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) seconds: Seconds,
+    pub(super) sizes: Sizes,
+    pub(super) bootstraps: usize,
+    pub(super) programs: u64,
+    pub(super) peak_rss_bytes: u64,
+}
+
+/// The JSON object.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    schema: &'static str,
+    correct: bool,
+    x: i64,
+    y: i64,
+    decrypted: i64,
+    x_range: [i64; 2],
+    y_range: [i64; 2],
+    params: String,
+    choice: String,
+    backend: String,
+    security_bits: f64,
+    security_source: &'static str,
+    log2_p_fail: f64,
+    seconds: Seconds,
+    peak_rss_bytes: u64,
+    sizes: Sizes,
+    pairs: Vec<Pair>,
+    wrong_pairs: usize,
+    bootstraps: usize,
+    programs: u64,
+    isa: &'static str,
+    threads: usize,
+    kind: &'static str,
+    machine: machine::Machine,
+    #[serde(skip)]
+    paper_dimensions: bool,
+}
+
+/// The paper's dimensions, whatever the torus and the noise.
+fn has_paper_dimensions(spec: &ParameterSpec) -> bool {
+    spec.lwe_dimension.0 == 800
+        && spec.glwe_dimension.0 == 1
+        && spec.polynomial_size.get() == 16384
+        && (spec.pbs.base_log.0, spec.pbs.level_count.0) == (9, 5)
+}
+
+/// Says before the long part what is about to run.
+pub(super) fn announce(parameters: &ParameterSet, seed: Option<u64>) -> Result<(), CliError> {
+    let bits = parameters.security().bits;
+    line(&format!(
+        "Table 5 of the NVMe TFHE platform, x*y on encrypted numbers, with parameter set {}.",
+        parameters.name
+    ))?;
+    if bits < REQUIRED_SECURITY_BITS {
+        line(&format!("This set has {bits:.1} bits of security, below 128; the demo opts in to it by itself."))?;
+    }
+    if seed.is_some() {
+        line("TEST USE ONLY: keys and noise come from --seed, so that anybody can decrypt.")?;
+    }
+    Ok(())
+}
+
+impl Report {
+    pub(super) fn new(facts: Facts<'_>) -> Self {
+        let first = facts.pairs.first().cloned().unwrap_or(Pair { x: 0, y: 0, decrypted: 0 });
+        let wrong_pairs = facts.pairs.iter().filter(|pair| !pair.correct()).count();
+        let range = [0, facts.product.max()];
+        Self {
+            schema: "ciphermill-demo-1",
+            correct: wrong_pairs == 0,
+            x: first.x,
+            y: first.y,
+            decrypted: first.decrypted,
+            x_range: range,
+            y_range: range,
+            params: facts.parameters.name.clone(),
+            choice: facts.choice.to_string(),
+            backend: facts.backend.to_string(),
+            security_bits: facts.parameters.security().bits,
+            security_source: facts.parameters.security().source,
+            log2_p_fail: facts.product.log2_p_fail(),
+            seconds: facts.seconds,
+            peak_rss_bytes: facts.peak_rss_bytes,
+            sizes: facts.sizes,
+            pairs: facts.pairs,
+            wrong_pairs,
+            bootstraps: facts.bootstraps,
+            programs: facts.programs,
+            isa: Isa::current().name(),
+            threads: rayon::current_num_threads(),
+            kind: "measured",
+            machine: machine::Machine::this(),
+            paper_dimensions: has_paper_dimensions(facts.parameters.spec()),
+        }
+    }
+
+    /// Products that were wrong.
+    pub(super) fn wrong(&self) -> usize {
+        self.wrong_pairs
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let seconds = |s: f64| format!("{s:.3} s");
+        let s = &self.seconds;
+        let mut phases = table(["phase", "here", "paper: FPGA", "Tesla T4", "Ryzen 9"]);
+        // The paper's Tables 8, 12 and 13 hold for its dimensions only.
+        let paper = |cells: [&'static str; 3]| if self.paper_dimensions { cells } else { [""; 3] };
+        let mut row = |what: &str, here: String, cells: [&'static str; 3]| {
+            let [fpga, gpu, cpu] = paper(cells);
+            phases.add_row([what, &here, fpga, gpu, cpu]);
+        };
+        row("key generation", seconds(s.keygen), [""; 3]);
+        row("keys, table and program stored", seconds(s.store), [""; 3]);
+        row("operands encrypted", seconds(s.encrypt), [""; 3]);
+        row("key brought into computing form", seconds(s.load), [""; 3]);
+        row("program x*y", seconds(s.compute), ["0.500 s", "", ""]);
+        row("  one bootstrap of it (median)", seconds(s.bootstrap), ["0.250 s", "0.617 s", "3.970 s"]);
+        row("result read", seconds(s.read), [""; 3]);
+        row("result decrypted", seconds(s.decrypt), [""; 3]);
+        row("total", seconds(s.total), [""; 3]);
+        let z = &self.sizes;
+        row("bootstrapping key, stored", human_bytes(z.bootstrapping_key), ["2.10 GB", "", ""]);
+        row("key-switching key, stored", human_bytes(z.keyswitching_key), ["367 MB", "", ""]);
+        row("both keys, loaded", human_bytes(z.loaded_key), [""; 3]);
+        row("ciphertext", human_bytes(z.ciphertext), ["3.2 kB", "", ""]);
+        row("peak memory", human_bytes(self.peak_rss_bytes), [""; 3]);
+        let verdict = if self.correct { "correct" } else { "WRONG" };
+        let more = match self.pairs.len() {
+            1 => String::new(),
+            n => format!("\n{n} products in all, {} wrong.", self.wrong_pairs),
+        };
+        format!(
+            "{phases}\n\
+             {} * {} = {} decrypted from the device: {verdict}.{more}\n\
+             Operands may be {} to {}: log2 of the failure probability of a product is {:.1}.\n\
+             Security {:.1} bits ({}).\n\
+             {} ciphertexts, {} back end, {} path, {} threads for keys, 1 for a bootstrap, {}.",
+            self.x,
+            self.y,
+            self.decrypted,
+            self.x_range[0],
+            self.x_range[1],
+            self.log2_p_fail,
+            self.security_bits,
+            self.security_source,
+            self.choice,
+            self.backend,
+            self.isa,
+            self.threads,
+            self.machine.cpu
+        )
+    }
+}

@@ -1,0 +1,71 @@
+//! Memory and disk: what there is and what a parameter set needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ciphermill_tfhe::ParameterSet;
+
+use crate::error::CliError;
+use crate::files;
+
+/// Where the demo works: the directory asked for, else `/var/tmp`, which, unlike `/tmp`, is a disk on every system, else the
+/// temporary directory.
+pub(super) fn work_directory(asked: Option<&Path>) -> PathBuf {
+    let var_tmp = Path::new("/var/tmp");
+    match asked {
+        Some(directory) => directory.to_owned(),
+        None if var_tmp.is_dir() => var_tmp.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}
+
+/// Bytes of memory and of disk that a set needs: 4 GB and 6 GB at the paper's dimensions. The loaded keys take most of the
+/// memory; on the disk the seeded key stands twice for a moment, and the rest is room for the store.
+fn needs(parameters: &ParameterSet) -> (u64, u64) {
+    let s = parameters.spec();
+    let rows = (s.lwe_dimension.0 * s.glwe_dimension.glwe_size() * s.pbs.level_count.0) as u64;
+    let size = s.polynomial_size.get() as u64;
+    let transformed = rows * s.glwe_dimension.glwe_size() as u64 * size * 8;
+    let seeded = rows * size * s.torus.bytes() as u64;
+    let keyswitch = (s.big_lwe_dimension().0 * s.ks.level_count.0 * s.lwe_dimension.lwe_size() * 4) as u64;
+    ((transformed + keyswitch) * 3 / 2 + (300 << 20), 5 * seeded + (700 << 20))
+}
+
+/// Refuses to start what would fail halfway.
+pub(super) fn check(parameters: &ParameterSet, directory: &Path) -> Result<(), CliError> {
+    let (memory, disk) = needs(parameters);
+    let smaller = "try a smaller set, such as --params MESSAGE_4_2M64 or --params TEST_SMALL_U64";
+    if let Some(free) = free_memory().filter(|&free| free < memory) {
+        let what = format!("{} needs {memory} bytes of memory and {free} are free; {smaller}", parameters.name);
+        return Err(CliError::Resources(what));
+    }
+    files::require_space(&[(&directory.join("store"), disk)]).map_err(|error| match error {
+        CliError::NoSpace { needed, free, .. } => CliError::Resources(format!(
+            "{} needs {needed} bytes of disk and {} has {free} free; choose another --dir, or {smaller}",
+            parameters.name,
+            directory.display()
+        )),
+        other => other,
+    })
+}
+
+/// What the kernel says is available, and what the control group leaves, in bytes; none where neither can be read.
+fn free_memory() -> Option<u64> {
+    let group =
+        |file: &str| fs::read_to_string(Path::new("/sys/fs/cgroup").join(file)).ok()?.trim().parse::<u64>().ok();
+    let left = group("memory.max").and_then(|max| Some(max.saturating_sub(group("memory.current")?)));
+    let available = kibibytes("/proc/meminfo", "MemAvailable:");
+    [left, available].into_iter().flatten().min()
+}
+
+/// The largest resident set of this process so far, in bytes; 0 where it cannot be read.
+pub(super) fn peak_rss_bytes() -> u64 {
+    kibibytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+}
+
+/// A line `name 123 kB` of a file of /proc, in bytes.
+fn kibibytes(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}

@@ -1,0 +1,126 @@
+//! A CPU engine that notes how long each bootstrap and each key loading takes.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use ciphermill_tfhe::client::Progress;
+use ciphermill_tfhe::{
+    BootstrapEngine, BootstrapJob, Ciphertext, CpuEngine, KeyTag, LoadedServerKey, ParameterSet, SecurityPolicy,
+    TfheError,
+};
+
+use crate::output;
+
+/// What was noted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    load_seconds: f64,
+    key_bytes: u64,
+    bootstraps: Vec<f64>,
+}
+
+impl Times {
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds of all key loadings.
+    pub(super) fn load_seconds(&self) -> f64 {
+        self.noted().load_seconds
+    }
+
+    /// Bytes of the key in the form for computing.
+    pub(super) fn key_bytes(&self) -> u64 {
+        self.noted().key_bytes
+    }
+
+    /// Number of bootstraps.
+    pub(super) fn bootstraps(&self) -> usize {
+        self.noted().bootstraps.len()
+    }
+
+    /// Median time of a bootstrap; of an even number, the mean of the middle two.
+    pub(super) fn median_bootstrap_seconds(&self) -> f64 {
+        let mut times = self.noted().bootstraps.clone();
+        times.sort_by(f64::total_cmp);
+        match times.len() {
+            0 => 0.0,
+            n if n % 2 == 1 => times[n / 2],
+            n => (times[n / 2 - 1] + times[n / 2]) / 2.0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct TimedEngine {
+    engine: CpuEngine,
+    times: Times,
+}
+
+impl TimedEngine {
+    pub(super) fn new(engine: CpuEngine) -> Self {
+        Self { engine, times: Times::default() }
+    }
+
+    pub(super) fn times(&self) -> Times {
+        self.times.clone()
+    }
+}
+
+impl BootstrapEngine for TimedEngine {
+    fn name(&self) -> String {
+        self.engine.name()
+    }
+
+    fn load(
+        &self,
+        bootstrap: &mut dyn Read,
+        keyswitch: &mut dyn Read,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Arc<dyn LoadedServerKey>, TfheError> {
+        let bar = output::Progress::bar("bringing the key into the form for computing");
+        let start = Instant::now();
+        let mut both = |done, all| {
+            bar.set(done, all);
+            progress(done, all);
+        };
+        let key = self.engine.load(bootstrap, keyswitch, policy, &mut both)?;
+        let mut noted = self.times.noted();
+        noted.load_seconds += start.elapsed().as_secs_f64();
+        noted.key_bytes = key.memory_bytes();
+        Ok(Arc::new(TimedKey { key, times: self.times.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct TimedKey {
+    key: Arc<dyn LoadedServerKey>,
+    times: Times,
+}
+
+impl LoadedServerKey for TimedKey {
+    fn parameters(&self) -> &ParameterSet {
+        self.key.parameters()
+    }
+
+    fn tag(&self) -> KeyTag {
+        self.key.tag()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.key.memory_bytes()
+    }
+
+    fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
+        let start = Instant::now();
+        let results = self.key.bootstrap_batch(jobs)?;
+        let each = start.elapsed().as_secs_f64() / jobs.len().max(1) as f64;
+        self.times.noted().bootstraps.extend(jobs.iter().map(|_| each));
+        Ok(results)
+    }
+}
