@@ -1,0 +1,229 @@
+//! `blob`: objects of a store, in and out. Every call goes through the middleware's embedded transport, as an application's
+//! would.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use ciphermill_middleware::{
+    BlobStat, EmbeddedTransport, Metadata, ObjectFlags, ReadMode, Transferred, Transport, TransportError, WriteMode,
+};
+use ciphermill_program::{TypeClass, VrId};
+use clap::Subcommand;
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::files::{self, PendingFile};
+use crate::inputs::RegisterArgs;
+use crate::output::{self, human_bytes};
+use crate::store::StoreArgs;
+
+/// Put blobs into a store, get, list and remove them
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Put(Put),
+    Get(Get),
+    Ls(Ls),
+    Rm(Rm),
+}
+
+/// Put a file into a register
+///
+/// A compute-on-write ciphertext (type 4) runs the program of its key, if one is stored, and the result is what is stored.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  $ ciphermill blob put --store s --insecure-params --id 2:0:1 server.key
+  $ ciphermill blob put --store s --insecure-params --type 4 --key 0 --data 3 y.ct")]
+struct Put {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    register: RegisterArgs,
+    /// Let a read through a block device run the program (for type 3)
+    #[arg(long)]
+    armed: bool,
+    /// Store the file as it is, whatever its type
+    #[arg(long)]
+    stored: bool,
+    /// The file
+    file: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Get the blob of a register
+///
+/// An armed compute-on-read ciphertext (type 3) is computed, anything else is given as stored.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill blob get --store s --insecure-params --id 4:0:3 --out xy.ct")]
+struct Get {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    register: RegisterArgs,
+    /// Run the program of the blob's key and give its result, armed or not (type 3 only)
+    #[arg(long, conflicts_with = "stored")]
+    compute: bool,
+    /// Give what is stored, armed or not
+    #[arg(long)]
+    stored: bool,
+    /// Where to write the blob [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print what was done as JSON (with --out)
+    #[arg(long, requires = "out")]
+    json: bool,
+}
+
+/// List the blobs of a store
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill blob ls --store s")]
+struct Ls {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Remove a blob
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill blob rm --store s --id 3:0:2")]
+struct Rm {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    register: RegisterArgs,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    id: String,
+    r#type: &'static str,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    armed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    computed: Option<bool>,
+}
+
+impl Report {
+    fn of(stat: &BlobStat) -> Self {
+        let register = stat.id.register();
+        let armed = Some(stat.flags.contains(ObjectFlags::ARMED));
+        Self { id: register.to_string(), r#type: type_name(register), bytes: stat.size, armed, computed: None }
+    }
+}
+
+fn type_name(register: VrId) -> &'static str {
+    match (register.class(), register.data_id.0) {
+        (TypeClass::Program, _) => "program",
+        (TypeClass::TestVector, _) => "test vector",
+        (TypeClass::Key, 1) => "bootstrapping key",
+        (TypeClass::Key, 2) => "key-switching key",
+        (TypeClass::Key, _) => "key",
+        (TypeClass::Tlwe, _) if register.type_code == ciphermill_program::TypeCode::TLWE_COR => "TLWE-CoR",
+        (TypeClass::Tlwe, _) => "TLWE-CoW",
+        _ => "other",
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    match &args.verb {
+        Verb::Put(args) => put(args),
+        Verb::Get(args) => get(args),
+        Verb::Ls(args) => ls(args),
+        Verb::Rm(args) => rm(args),
+    }
+}
+
+fn put(args: &Put) -> Result<(), CliError> {
+    let register = args.register.register()?;
+    let (mut file, len) = files::open(&args.file)?;
+    let transport = EmbeddedTransport::new(args.store.create()?);
+    let flags = if args.armed { ObjectFlags::ARMED } else { ObjectFlags::NONE };
+    let mode = if args.stored { WriteMode::Stored } else { WriteMode::Compute };
+    let metadata = Metadata::new(register).with_flags(flags);
+    let written = transport.write(&metadata, len, &mut file, mode).map_err(|error| match error {
+        TransportError::Content(source) => CliError::file("read", &args.file)(source),
+        error => error.into(),
+    })?;
+    let report = Report { computed: Some(written.computed), ..Report::of(&written.stat) };
+    let how = if written.computed { "computed, the result is stored" } else { "stored as it is" };
+    let text = format!("{register}: {}, {}, {how}", report.r#type, human_bytes(report.bytes));
+    output::result(args.json, &report, &text)
+}
+
+fn get(args: &Get) -> Result<(), CliError> {
+    let register = args.register.register()?;
+    if args.out.is_none() && std::io::stdout().is_terminal() {
+        let what = "a blob is bytes that a terminal cannot show; give --out FILE, or redirect standard output";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    let mode = match (args.compute, args.stored) {
+        (true, _) => ReadMode::Compute,
+        (_, true) => ReadMode::Stored,
+        _ => ReadMode::Armed,
+    };
+    let transport = EmbeddedTransport::new(args.store.open()?);
+    let Some(path) = &args.out else {
+        let mut out = std::io::stdout().lock();
+        transport.read(register.into(), mode, &mut out).map_err(|error| match error {
+            TransportError::Output(source) => CliError::Output(source),
+            error => error.into(),
+        })?;
+        return out.flush().map_err(CliError::Output);
+    };
+    let mut pending = PendingFile::create(path, files::PUBLIC, args.force)?;
+    let Transferred { size, computed } = pending.fill(|out| transport.read(register.into(), mode, out))?;
+    pending.commit()?;
+    let computed_report = Some(computed);
+    let report = Report {
+        id: register.to_string(),
+        r#type: type_name(register),
+        bytes: size,
+        armed: None,
+        computed: computed_report,
+    };
+    let how = if computed { "computed" } else { "as stored" };
+    output::result(args.json, &report, &format!("{}: {register}, {}, {how}", path.display(), human_bytes(size)))
+}
+
+fn ls(args: &Ls) -> Result<(), CliError> {
+    let blobs = EmbeddedTransport::new(args.store.open()?).list()?;
+    let reports: Vec<_> = blobs.iter().map(Report::of).collect();
+    let mut table = output::table(["id", "type", "size", "armed"]);
+    for report in &reports {
+        let armed = if report.armed == Some(true) { "yes" } else { "" };
+        table.add_row([&report.id, report.r#type, &human_bytes(report.bytes), armed]);
+    }
+    output::result(args.json, &reports, &table.to_string())
+}
+
+fn rm(args: &Rm) -> Result<(), CliError> {
+    let register = args.register.register()?;
+    let transport = EmbeddedTransport::new(args.store.open()?);
+    let stat = transport.stat(register.into())?;
+    transport.delete(register.into())?;
+    let report = Report::of(&stat);
+    output::result(args.json, &report, &format!("{register}: removed, {}", human_bytes(stat.size)))
+}

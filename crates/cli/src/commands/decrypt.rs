@@ -1,0 +1,44 @@
+//! `decrypt`: one ciphertext.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::inputs::{self, EncodingArgs, SecurityArgs};
+use crate::output;
+
+/// Decrypt a ciphertext with a secret key
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill decrypt --secret-key me.key --insecure-params --min 0 --max 16 xy.ct")]
+pub(crate) struct Args {
+    /// The secret keys
+    #[arg(long, value_name = "FILE")]
+    secret_key: PathBuf,
+    #[command(flatten)]
+    encoding: EncodingArgs,
+    /// The ciphertext
+    file: PathBuf,
+    #[command(flatten)]
+    security: SecurityArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    message: i64,
+    choice: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let encoding = args.encoding.encoding()?;
+    let client = inputs::secret_key(&args.secret_key, args.security.policy())?;
+    let ciphertext = inputs::ciphertext(&args.file)?;
+    client.parameters().check_ciphertext(&ciphertext).map_err(CliError::content(&args.file))?;
+    let message = client.decrypt(&encoding, &ciphertext).map_err(CliError::content(&args.file))?;
+    output::result(args.json, &Report { message, choice: ciphertext.choice().to_string() }, &message.to_string())
+}

@@ -1,0 +1,71 @@
+//! `encrypt`: one message.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::files;
+use crate::inputs::{self, ChoiceArg, EncodingArgs, SecurityArgs};
+use crate::output;
+
+/// Encrypt a message with a secret key
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill encrypt --secret-key me.key --insecure-params --message 3 --min -4 --max 8 --choice big --out x.ct")]
+pub(crate) struct Args {
+    /// The secret keys
+    #[arg(long, value_name = "FILE")]
+    secret_key: PathBuf,
+    /// The integer to encrypt
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    message: i64,
+    #[command(flatten)]
+    encoding: EncodingArgs,
+    /// Under which key
+    #[arg(long, value_enum, default_value = "big")]
+    choice: ChoiceArg,
+    /// Where to write the ciphertext
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    security: SecurityArgs,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    path: &'a PathBuf,
+    bytes: u64,
+    params: &'a str,
+    choice: String,
+    dimension: usize,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let encoding = args.encoding.encoding()?;
+    let client = inputs::secret_key(&args.secret_key, args.security.policy())?;
+    let ciphertext = client.encrypt(&encoding, args.message, args.choice.into(), &mut inputs::randomness()?)?;
+    let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
+    let report = Report {
+        path: &args.out,
+        bytes,
+        params: &client.parameters().name,
+        choice: ciphertext.choice().to_string(),
+        dimension: ciphertext.dimension().0,
+    };
+    let text = format!(
+        "{}: {bytes} bytes, under the {} key of {} (dimension {})",
+        args.out.display(),
+        report.choice,
+        report.params,
+        report.dimension
+    );
+    output::result(args.json, &report, &text)
+}

@@ -1,0 +1,232 @@
+//! `info`: this build, this machine, the parameter sets, and what a store holds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ciphermill_device::{Device, MetricsSnapshot};
+use ciphermill_tfhe::parameters::SET_NAMES;
+use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy};
+use comfy_table::Table;
+use serde::Serialize;
+
+use crate::commands::keygen::element_bytes;
+use crate::error::CliError;
+use crate::machine::{IsaReport, Machine};
+use crate::output::{self, human_bytes};
+use crate::store::{self, DeviceArgs};
+
+/// Show this build, this machine, the parameter sets, and what a store holds
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  $ ciphermill info
+  $ ciphermill info --store s --prometheus")]
+pub(crate) struct Args {
+    /// Show the objects and counters of this store; one process at a time may have it open
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    options: DeviceArgs,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the store's counters in Prometheus' text format
+    #[arg(long, requires = "store", conflicts_with = "json")]
+    prometheus: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    machine: Machine,
+    isa: IsaReport,
+    parameter_sets: Vec<SetReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<StoreReport>,
+}
+
+#[derive(Serialize)]
+struct SetReport {
+    name: &'static str,
+    torus_bits: u32,
+    lwe_dimension: usize,
+    glwe_dimension: usize,
+    polynomial_size: usize,
+    message_bits: u32,
+    security_bits: f64,
+    security_source: &'static str,
+    log2_p_fail: f64,
+    bootstrapping_key_bytes_seeded: u64,
+    bootstrapping_key_bytes_full: u64,
+    keyswitch_key_bytes_seeded: u64,
+    keyswitch_key_bytes_full: u64,
+    ciphertext_bytes_small: u64,
+    ciphertext_bytes_big: u64,
+    test_vector_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct StoreReport {
+    directory: PathBuf,
+    objects: BTreeMap<String, u64>,
+    object_bytes: u64,
+    data_file_bytes: u64,
+    data_file_free_bytes: u64,
+    memory_frames: u64,
+    memory_frames_used: u64,
+    page_ins: u64,
+    page_outs: u64,
+    commits: u64,
+    keys_loaded: u64,
+    programs_run: u64,
+    programs_failed: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let device = args.store.as_deref().map(|directory| store::open_existing(directory, &args.options)).transpose()?;
+    if let (true, Some(device)) = (args.prometheus, &device) {
+        return output::bytes(device.metrics().to_prometheus().as_bytes());
+    }
+    let store =
+        device.as_ref().zip(args.store.clone()).map(|(device, path)| StoreReport::of(device, path)).transpose()?;
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        machine: Machine::this(),
+        isa: IsaReport::this(),
+        parameter_sets: SET_NAMES.iter().map(|name| SetReport::of(name)).collect::<Result<_, _>>()?,
+        store,
+    };
+    let text = report.text();
+    output::result(args.json, &report, &text)
+}
+
+impl SetReport {
+    fn of(name: &'static str) -> Result<Self, CliError> {
+        // Listing a set is not using it.
+        let set = ParameterSet::named(name, SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly)?;
+        Ok(Self {
+            name,
+            torus_bits: set.torus.bits(),
+            lwe_dimension: set.lwe_dimension.0,
+            glwe_dimension: set.glwe_dimension.0,
+            polynomial_size: set.polynomial_size.get(),
+            message_bits: set.message_bits,
+            security_bits: set.security().bits,
+            security_source: set.security().source,
+            log2_p_fail: set.log2_p_fail(),
+            bootstrapping_key_bytes_seeded: element_bytes(&set, KeyForm::Seeded).0,
+            bootstrapping_key_bytes_full: element_bytes(&set, KeyForm::Full).0,
+            keyswitch_key_bytes_seeded: element_bytes(&set, KeyForm::Seeded).1,
+            keyswitch_key_bytes_full: element_bytes(&set, KeyForm::Full).1,
+            ciphertext_bytes_small: set.sealed_ciphertext_len(EncryptionKeyChoice::Small),
+            ciphertext_bytes_big: set.sealed_ciphertext_len(EncryptionKeyChoice::Big),
+            test_vector_bytes: set.sealed_test_vector_len(),
+        })
+    }
+}
+
+impl StoreReport {
+    fn of(device: &Device, directory: PathBuf) -> Result<Self, CliError> {
+        let mut objects: BTreeMap<String, u64> =
+            device.types().iter().map(|known| (format!("{} {}", known.code, known.name), 0)).collect();
+        for space in device.spaces() {
+            for stat in device.space(space)?.list() {
+                let name = device.types().iter().find(|known| known.code == stat.id.type_code).map(|known| known.name);
+                *objects.entry(format!("{} {}", stat.id.type_code, name.unwrap_or("unknown"))).or_default() += 1;
+            }
+        }
+        let MetricsSnapshot { store, memory, commits, keys_loaded, programs_run, programs_failed, .. } =
+            device.metrics();
+        Ok(Self {
+            directory,
+            objects,
+            object_bytes: store.object_bytes,
+            data_file_bytes: store.data_bytes,
+            data_file_free_bytes: store.free_bytes,
+            memory_frames: memory.frames,
+            memory_frames_used: memory.used_frames,
+            page_ins: memory.page_ins,
+            page_outs: memory.page_outs,
+            commits,
+            keys_loaded,
+            programs_run,
+            programs_failed,
+        })
+    }
+
+    fn table(&self) -> Table {
+        let mut table = output::table(["store", &self.directory.to_string_lossy()]);
+        for (kind, count) in &self.objects {
+            table.add_row([format!("objects of type {kind}"), count.to_string()]);
+        }
+        for (name, value) in [
+            ("bytes of objects", human_bytes(self.object_bytes)),
+            ("data file", human_bytes(self.data_file_bytes)),
+            ("free in the data file", human_bytes(self.data_file_free_bytes)),
+            ("frames of main memory, used", format!("{}, {}", self.memory_frames, self.memory_frames_used)),
+            ("pages in, out", format!("{}, {}", self.page_ins, self.page_outs)),
+            ("programs run, failed", format!("{}, {}", self.programs_run, self.programs_failed)),
+        ] {
+            table.add_row([name, &value]);
+        }
+        table
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let Machine { cpu, threads, memory_mib, kernel } = &self.machine;
+        let how = if self.isa.forced { "forced by CIPHERMILL_ISA" } else { "the best" };
+        let mut machine = output::table(["ciphermill", self.version]);
+        machine.add_row(["CPU", cpu]);
+        machine.add_row(["threads", &threads.to_string()]);
+        machine.add_row(["memory", &format!("{memory_mib} MiB")]);
+        machine.add_row(["kernel", kernel]);
+        machine
+            .add_row(["instruction set", &format!("{} ({how} of {})", self.isa.used, self.isa.available.join(", "))]);
+        let mut sets = output::table([
+            "parameter set",
+            "torus",
+            "n",
+            "k",
+            "N",
+            "bits",
+            "security",
+            "log2 p_fail",
+            "server key",
+            "small",
+            "big",
+        ]);
+        for set in &self.parameter_sets {
+            let server_key = set.bootstrapping_key_bytes_seeded + set.keyswitch_key_bytes_seeded;
+            sets.add_row([
+                set.name.to_owned(),
+                format!("u{}", set.torus_bits),
+                set.lwe_dimension.to_string(),
+                set.glwe_dimension.to_string(),
+                set.polynomial_size.to_string(),
+                set.message_bits.to_string(),
+                format!("{:.1}", set.security_bits),
+                format!("{:.1}", set.log2_p_fail),
+                human_bytes(server_key),
+                human_bytes(set.ciphertext_bytes_small),
+                human_bytes(set.ciphertext_bytes_big),
+            ]);
+        }
+        let mut text = format!("{machine}\n{sets}");
+        let mut sources: Vec<_> = self.parameter_sets.iter().map(|set| set.security_source).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        text += &format!(
+            "\nbits: of a message, with a padding bit on top\n\
+             security: in bits; sets below 128 need --insecure-params; the figures are: {}\n\
+             p_fail: of one bootstrap of such a message in the `big` order\n\
+             server key: both keys, seeded; small, big: a ciphertext under that key; --json has all sizes",
+            sources.join("; ")
+        );
+        if let Some(store) = &self.store {
+            text += &format!("\n{}", store.table());
+        }
+        text
+    }
+}

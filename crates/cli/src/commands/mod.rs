@@ -1,0 +1,85 @@
+//! The verbs, one per module.
+
+mod bench;
+mod blob;
+mod completions;
+mod decrypt;
+mod demo;
+mod encrypt;
+mod info;
+mod keygen;
+mod program;
+mod test_vector;
+
+use ciphermill_math::Isa;
+use clap::{Parser, Subcommand};
+
+use crate::error::CliError;
+
+/// Compute on data that stays encrypted.
+#[derive(Debug, Parser)]
+#[command(name = "ciphermill", version, max_term_width = 110)]
+#[command(after_help = "\
+Exit codes: 0 done, 1 failed, 2 the command line or the environment was not understood.
+CIPHERMILL_ISA=portable|avx2|avx512 forces an instruction set; without it the best of the CPU is used.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Keygen(keygen::Args),
+    Encrypt(encrypt::Args),
+    Decrypt(decrypt::Args),
+    TestVector(test_vector::Args),
+    Blob(blob::Args),
+    Program(program::Args),
+    Info(info::Args),
+    Bench(bench::Args),
+    Completions(completions::Args),
+}
+
+/// Does what the command line says.
+pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
+    // Later uses fall back to the best path, so this is the one place to refuse a bad value.
+    Isa::from_environment()?;
+    match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Encrypt(args) => encrypt::run(&args),
+        Command::Decrypt(args) => decrypt::run(&args),
+        Command::TestVector(args) => test_vector::run(&args),
+        Command::Blob(args) => blob::run(&args),
+        Command::Program(args) => program::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+
+    /// Every verb that does something shows an example of it.
+    #[test]
+    fn every_help_has_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            if command.has_subcommands() {
+                command.get_subcommands().filter(|sub| sub.get_name() != "help").for_each(|sub| check(sub, &path));
+            } else {
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(&format!("$ {}", path.trim())), "{path}: {help}");
+            }
+        }
+        check(&super::Cli::command(), "");
+    }
+}

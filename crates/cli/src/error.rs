@@ -1,0 +1,183 @@
+//! What a command can fail with, and how it is told.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ciphermill_device::DeviceError;
+use ciphermill_lattice::rng::RngError;
+use ciphermill_math::isa::IsaError;
+use ciphermill_middleware::MiddlewareError;
+use ciphermill_middleware::TransportError;
+use ciphermill_program::BindingError;
+use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    /// The arguments contradict each other in a way that only their values show.
+    #[error("{0}")]
+    Usage(String),
+    /// `CIPHERMILL_ISA` cannot be honoured.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
+    /// The operating system refused something about a file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried, as a verb with its object.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file exists that would be overwritten.
+    #[error("{} exists already; choose another name, or overwrite it with --force", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {what}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file system has no room.
+    #[error("{} needs {needed} bytes and its file system has {free} free; free some space or choose another", path.display())]
+    NoSpace {
+        /// The file to be written.
+        path: PathBuf,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// A directory holds no store, and the command would not make one.
+    #[error("{} holds no store; make one by putting a blob into it", path.display())]
+    NoStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The scheme refused.
+    #[error(transparent)]
+    Tfhe(#[from] TfheError),
+    /// The device refused.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The middleware's transport refused or failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The middleware refused.
+    #[error(transparent)]
+    Middleware(#[from] MiddlewareError),
+    /// A name was bound twice.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// There is not enough memory or disk for what was asked.
+    #[error("{0}")]
+    Resources(String),
+    /// A benchmark's results were wrong.
+    #[error("{wrong} result(s) did not decrypt to what they should; the times mean nothing")]
+    WrongResults {
+        /// How many.
+        wrong: usize,
+    },
+    /// The thread pool or the CPU affinity of a benchmark could not be had.
+    #[error("cannot set up the threads: {0}")]
+    Threads(String),
+    /// Standard output could not be written.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[source] io::Error),
+}
+
+impl From<ParameterError> for CliError {
+    fn from(error: ParameterError) -> Self {
+        Self::Tfhe(error.into())
+    }
+}
+
+impl From<EncodingError> for CliError {
+    fn from(error: EncodingError) -> Self {
+        Self::Tfhe(error.into())
+    }
+}
+
+impl From<RngError> for CliError {
+    fn from(error: RngError) -> Self {
+        Self::Tfhe(error.into())
+    }
+}
+
+impl CliError {
+    /// Names the file that an operating system error is about; for [`Result::map_err`].
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { action, path, source }
+    }
+
+    /// Names the file whose content is at fault; for [`Result::map_err`].
+    pub(crate) fn content<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Content { path, what: error.to_string() }
+    }
+
+    /// Writes the one line on stderr and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            // Whoever reads has seen enough, as `| head` does; that is no failure.
+            Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            _ => {}
+        }
+        eprintln!("ciphermill: error: {}", one_line(&self.to_string()));
+        match self {
+            Self::Usage(_) | Self::Isa(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// The libraries' words for an explicit opt-in, which know nothing of flags.
+const OPT_IN: &str = "opt in to insecure parameters explicitly";
+
+/// A message as one line that cannot drive the terminal: file names and operating systems may say anything. Where it asks
+/// for the opt-in to insecure parameters, the flag is named; the text is looked at because such a refusal may come wrapped
+/// in the device's own.
+fn one_line(message: &str) -> String {
+    let mut line = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c {
+            '\n' | '\t' => line.push(' '),
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    if line.contains("--insecure-params") {
+        line
+    } else {
+        line.replace(OPT_IN, &format!("{OPT_IN} (--insecure-params)"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_harmless_line() {
+        assert_eq!(one_line("a\nb\x1b[31mc"), "a b\\u{1b}[31mc");
+    }
+
+    #[test]
+    fn the_flag_for_insecure_sets_is_named_once() {
+        let refused = ciphermill_tfhe::ParameterSet::named(
+            ciphermill_tfhe::parameters::TEST_SMALL_U64,
+            ciphermill_tfhe::SecurityPolicy::Require128Bits,
+        );
+        let line = one_line(&refused.expect_err("a toy set").to_string());
+        assert_eq!(line.matches("--insecure-params").count(), 1, "{line}");
+        assert_eq!(one_line(&line), line);
+    }
+}
