@@ -4,7 +4,7 @@
 //! bit has mean 1/2, variance 1/4 and second moment 1/2. The formulas follow Chillotti, Ligier, Orfila, Tap,
 //! "Improved programmable bootstrapping with larger precision and efficient arithmetic circuits for TFHE" (2021), for
 //! digits in \[−B/2, B/2) whose second moment is (B²+2)/12. The term of the f64 transform is this crate's own; see
-//! [`fft_variance`].
+//! [`transform_variance`].
 
 use ciphermill_lattice::NoiseDistribution;
 
@@ -54,7 +54,7 @@ pub fn glwe_variance(spec: &ParameterSpec) -> f64 {
     noise_variance(spec.glwe_noise, spec.torus)
 }
 
-fn noise_variance(noise: NoiseDistribution, torus: TorusWidth) -> f64 {
+pub(crate) fn noise_variance(noise: NoiseDistribution, torus: TorusWidth) -> f64 {
     match torus {
         TorusWidth::U32 => noise.variance::<u32>(),
         TorusWidth::U64 => noise.variance::<u64>(),
@@ -74,10 +74,13 @@ pub fn fresh_variance(spec: &ParameterSpec, choice: EncryptionKeyChoice) -> f64 
 /// Every digit multiplies fresh noise; what the decomposition rounds away multiplies the message, for the mask through
 /// the key bits.
 pub fn external_product_variance(spec: &ParameterSpec) -> f64 {
-    let (k, n) = (spec.glwe_dimension.0 as f64, spec.polynomial_size.get() as f64);
-    let rows = spec.pbs.level_count.0 as f64 * (k + 1.0) * n;
-    rows * digit_moment(spec.pbs) * glwe_variance(spec)
-        + rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + k * n / 2.0)
+    row_variance(spec) + rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + KeyWeights::mean(spec).big)
+}
+
+/// Variance of (k+1)·l·N digits times fresh GLWE noise.
+fn row_variance(spec: &ParameterSpec) -> f64 {
+    let rows = spec.pbs.level_count.0 * spec.glwe_dimension.glwe_size() * spec.polynomial_size.get();
+    rows as f64 * digit_moment(spec.pbs) * glwe_variance(spec)
 }
 
 /// Variance that the transform's own errors add in one external product.
@@ -89,9 +92,13 @@ pub fn external_product_variance(spec: &ParameterSpec) -> f64 {
 ///
 /// NTT over Z_p: switching key, accumulator and gadget to Z_p rounds each to 1/p ≈ 2^−64; over Z it is exact.
 pub fn transform_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
+    transform_variance_of(spec, backend, &KeyWeights::mean(spec))
+}
+
+fn transform_variance_of(spec: &ParameterSpec, backend: Backend, weights: &KeyWeights) -> f64 {
     let (k, n) = (spec.glwe_dimension.0 as f64, spec.polynomial_size.get() as f64);
     let products = spec.pbs.level_count.0 as f64 * (k + 1.0) * n * digit_moment(spec.pbs);
-    let through_key = 1.0 + k * n / 2.0;
+    let through_key = 1.0 + weights.big;
     match (backend, spec.torus) {
         (Backend::Fft, _) => {
             let product =
@@ -119,28 +126,52 @@ pub const FFT_ERROR_FACTOR: f64 = 1.7;
 /// Variance of a ciphertext extracted after blind rotation of a noiseless test vector: n external products of which, on
 /// average, those with key bit 1 carry the decomposition's rounding.
 pub fn blind_rotation_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
+    blind_rotation_variance_of(spec, backend, &KeyWeights::mean(spec))
+}
+
+/// How many bits of each key are 1: what a variance depends on once a key is fixed.
+#[derive(Clone, Copy, Debug)]
+struct KeyWeights {
+    small: f64,
+    big: f64,
+}
+
+impl KeyWeights {
+    fn mean(spec: &ParameterSpec) -> Self {
+        Self { small: spec.lwe_dimension.0 as f64 / 2.0, big: spec.big_lwe_dimension().0 as f64 / 2.0 }
+    }
+}
+
+fn blind_rotation_variance_of(spec: &ParameterSpec, backend: Backend, weights: &KeyWeights) -> f64 {
     let n = spec.lwe_dimension.0 as f64;
-    let (k, size) = (spec.glwe_dimension.0 as f64, spec.polynomial_size.get() as f64);
-    let rows = spec.pbs.level_count.0 as f64 * (k + 1.0) * size;
-    let noise = rows * digit_moment(spec.pbs) * glwe_variance(spec);
-    let gadget = rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + k * size / 2.0) / 2.0;
-    n * (noise + gadget + transform_variance(spec, backend))
+    let rounding = rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + weights.big);
+    n * (row_variance(spec) + transform_variance_of(spec, backend, weights)) + weights.small * rounding
 }
 
 /// Variance that key switching from the big to the small key adds.
 pub fn keyswitch_variance(spec: &ParameterSpec) -> f64 {
-    let big = spec.big_lwe_dimension().0 as f64;
-    let levels = spec.ks.level_count.0 as f64;
-    big * levels * digit_moment(spec.ks) * noise_variance(spec.lwe_noise, TorusWidth::U32)
-        + big / 2.0 * rounding(bits(spec.ks), ulp2(spec.torus))
-        + rounding(32, ulp2(spec.torus))
+    keyswitch_variance_of(spec, &KeyWeights::mean(spec))
+}
+
+fn keyswitch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64 {
+    keyswitch_noise(spec) + weights.big * rounding(bits(spec.ks), ulp2(spec.torus)) + rounding(32, ulp2(spec.torus))
+}
+
+/// Variance of kN·t digits times the noise of the key-switching key.
+fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
+    let rows = spec.big_lwe_dimension().0 * spec.ks.level_count.0;
+    rows as f64 * digit_moment(spec.ks) * noise_variance(spec.lwe_noise, TorusWidth::U32)
 }
 
 /// Variance that switching a small ciphertext to the 2N exponents adds: (n/24 + 1/12)/(2N)², less what a 32-bit grid
 /// already rounded.
 pub fn modulus_switch_variance(spec: &ParameterSpec) -> f64 {
+    modulus_switch_variance_of(spec, &KeyWeights::mean(spec))
+}
+
+fn modulus_switch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64 {
     let log_order = spec.polynomial_size.get().trailing_zeros() as usize + 1;
-    (spec.lwe_dimension.0 as f64 / 2.0 + 1.0) * rounding(log_order, ulp2(TorusWidth::U32))
+    (weights.small + 1.0) * rounding(log_order, ulp2(TorusWidth::U32))
 }
 
 /// Variance of a bootstrapped ciphertext under the chosen key.
@@ -213,3 +244,6 @@ pub fn log2_erfc(x: f64) -> f64 {
     let x2 = x * x;
     (-x2 + (1.0 - 0.5 / x2).ln() - x.ln() - 0.5 * std::f64::consts::PI.ln()) * std::f64::consts::LOG2_E
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Parameter sets: validated once, immutable after, with their security and failure probability.
 
 pub mod cost;
+mod estimates;
 pub mod search;
 mod security;
 mod sets;

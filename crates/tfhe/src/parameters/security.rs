@@ -1,10 +1,9 @@
-//! Security estimates from published curves.
+//! Security estimates: the lattice-estimator's for the named sets, published curves for others.
 
 use ciphermill_lattice::NoiseDistribution;
 
 use crate::noise;
-use crate::noise::fresh_variance;
-use crate::parameters::{EncryptionKeyChoice, ParameterSpec, TorusWidth};
+use crate::parameters::{ParameterSpec, TorusWidth, estimates};
 
 /// A line log2(σ) = slope·n + bias: the smallest noise (relative to the modulus) of a security level for binary keys.
 struct Curve {
@@ -27,14 +26,16 @@ const MAX_STATED_BITS: f64 = 160.0;
 /// Estimated security of a parameter set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecurityEstimate {
-    /// log2 of the cost of the best attack considered; at most 160 is stated.
+    /// log2 of the cost of the best attack considered; the curves state at most 160.
     pub bits: f64,
     /// The estimator and the attack model behind the figure.
     pub source: &'static str,
 }
 
-const SOURCE: &str =
+const INTERPOLATED: &str =
     "interpolated in Zama's published 128- and 132-bit curves for binary keys (lattice-estimator, BDGL16)";
+
+const ESTIMATED: &str = "lattice-estimator, cost model MATZOV, cheapest of usvp, bdd and dual hybrid (docs/security/named-sets-estimates.csv)";
 
 /// Security in bits of LWE with a binary key of dimension `dimension` and noise of log2 standard deviation `log2_std`
 /// relative to the modulus: linear in the noise between the published curves, and beyond them up to 160 bits.
@@ -57,10 +58,21 @@ pub fn smallest_noise(dimension: usize, torus: TorusWidth) -> NoiseDistribution 
     NoiseDistribution::Gaussian { std_dev: log2_std.exp2().min(0.25) }
 }
 
-/// The weaker of the LWE and the GLWE problem of a set.
+/// The weaker of the LWE and the GLWE problem of a set: the lattice-estimator's figure for problems of the named sets, the
+/// curves' for others.
 pub(crate) fn estimate(spec: &ParameterSpec) -> SecurityEstimate {
-    let small = fresh_variance(spec, EncryptionKeyChoice::Small);
-    let bits = security_bits(spec.lwe_dimension.0, 0.5 * small.log2())
-        .min(security_bits(spec.big_lwe_dimension().0, 0.5 * noise::glwe_variance(spec).log2()));
-    SecurityEstimate { bits, source: SOURCE }
+    let small = problem(spec.lwe_dimension.0, TorusWidth::U32, spec.lwe_noise);
+    let big = problem(spec.big_lwe_dimension().0, spec.torus, spec.glwe_noise);
+    if small.bits <= big.bits { small } else { big }
+}
+
+fn problem(dimension: usize, torus: TorusWidth, noise: NoiseDistribution) -> SecurityEstimate {
+    let log2_std = match noise {
+        NoiseDistribution::Gaussian { std_dev } => std_dev.log2(),
+        NoiseDistribution::TUniform { .. } => 0.5 * noise::noise_variance(noise, torus).log2(),
+    };
+    match estimates::find(dimension, torus, log2_std) {
+        Some(bits) => SecurityEstimate { bits, source: ESTIMATED },
+        None => SecurityEstimate { bits: security_bits(dimension, log2_std), source: INTERPOLATED },
+    }
 }
