@@ -29,3 +29,8 @@ pub use error::MiddlewareError;
 pub use middleware::{Middleware, MiddlewareConfig};
 pub use operation::Operation;
 pub use transport::{Cause, Transport, TransportError};
+
+/// The example of the page is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/middleware.md")]
+struct Page;

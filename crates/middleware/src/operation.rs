@@ -7,7 +7,6 @@ use crate::{
 };
 use std::{
     fmt,
-    future::Future,
     pin::{Pin, pin},
     sync::{Arc, Mutex},
     task::{Context, Poll, Wake, Waker},
