@@ -1,0 +1,61 @@
+//! The full counts behind the TFHE device: `make evidence AREA=tfhe-device`.
+//!
+//! Runs the release binary as a user would and collects its JSON: products through the whole device path at the paper's
+//! dimensions and at a small set, and the benchmarks of bootstrap, key switch and key generation.
+
+use std::error::Error;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// Runs of the command; each must exit 0 and print one JSON value.
+const RUNS: &[&str] = &[
+    "demo --params NVME_TFHE_PAPER --pairs 5",
+    "demo --params NVME_TFHE_PAPER --pairs 5 --choice big",
+    "demo --params NVME_TFHE_PAPER --pairs 5 --backend ntt",
+    "demo --params NVME_TFHE_128 --pairs 5",
+    "demo --params TEST_SMALL_U64 --pairs 200",
+    "demo --params TEST_SMALL_U64 --pairs 200 --choice big",
+    "bench pbs --params NVME_TFHE_PAPER --threads 1 --backend fft --samples 20",
+    "bench pbs --params NVME_TFHE_PAPER --threads 1 --backend ntt --samples 10",
+    "bench ks --params NVME_TFHE_PAPER --threads 1 --samples 20",
+    "bench keygen --params NVME_TFHE_PAPER --threads 2 --samples 3",
+    "bench pbs --params MESSAGE_1_2M64 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_2_2M64 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_3_2M64 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_4_2M64 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_5_2M64 --threads 1 --backend fft --samples 50",
+    "bench pbs --params MESSAGE_6_2M64 --threads 1 --backend fft --samples 50",
+    "bench pbs --params MESSAGE_1_2M128 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_2_2M128 --threads 1 --backend fft --samples 100",
+    "bench pbs --params MESSAGE_3_2M128 --threads 1 --backend fft --samples 50",
+    "bench pbs --params MESSAGE_4_2M128 --threads 1 --backend fft --samples 50",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut results = Vec::new();
+    for run in RUNS {
+        eprintln!("ciphermill {run}");
+        let output = Command::new(&cargo)
+            .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--"])
+            .args(run.split(' '))
+            .arg("--json")
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("ciphermill {run}: {}", output.status).into());
+        }
+        let result: Value = serde_json::from_slice(&output.stdout)?;
+        if result["correct"] != json!(true) {
+            return Err(format!("ciphermill {run}: not correct").into());
+        }
+        results.push(json!({ "command": format!("ciphermill {run} --json"), "result": result }));
+    }
+    let text = serde_json::to_string(&results)?;
+    match std::env::var_os("CIPHERMILL_EVIDENCE") {
+        Some(path) => std::fs::write(path, text)?,
+        None => println!("{text}"),
+    }
+    Ok(())
+}

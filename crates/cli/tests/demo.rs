@@ -1,0 +1,93 @@
+//! The demo as a user runs it: at the paper's full dimensions once, at small sets in its variants.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn demo(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ciphermill")).arg("demo").args(arguments).output().expect("the binary runs")
+}
+
+/// Runs with `--json` and checks what every report must hold.
+fn report(arguments: &[&str]) -> Value {
+    let output = demo(&[arguments, &["--json"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(report["correct"], true, "{report}");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("not a number: {value} in {report}"));
+    for phase in ["keygen", "store", "encrypt", "compute", "read", "decrypt", "total", "bootstrap"] {
+        assert!(number(&report["seconds"][phase]) >= 0.0, "{phase}");
+    }
+    assert!(number(&report["seconds"]["bootstrap"]) > 0.0);
+    assert!(number(&report["log2_p_fail"]) <= -40.0);
+    assert!(number(&report["security_bits"]) >= 0.0);
+    assert!(number(&report["peak_rss_bytes"]) > 0.0);
+    for pair in report["pairs"].as_array().expect("a list") {
+        let field = |name: &str| pair[name].as_i64().expect("an integer");
+        assert_eq!(field("x") * field("y"), field("decrypted"));
+        assert!(field("x") <= report["x_range"][1].as_i64().expect("a bound"));
+        assert!(field("y") <= report["y_range"][1].as_i64().expect("a bound"));
+    }
+    report
+}
+
+/// The real size, with the peak of its memory.
+#[test]
+fn the_papers_dimensions() {
+    let report = report(&["--x", "3", "--y", "5"]);
+    assert_eq!((&report["decrypted"], &report["params"]), (&15.into(), &"NVME_TFHE_PAPER".into()));
+    assert!((121.0..123.0).contains(&report["security_bits"].as_f64().expect("a number")));
+    let peak = report["peak_rss_bytes"].as_u64().expect("bytes");
+    println!("seconds: {}, peak {peak} bytes", report["seconds"]);
+    assert!(peak <= 3_200_000_000, "{peak}");
+}
+
+#[test]
+fn both_key_choices_back_ends_and_torus_widths() {
+    for arguments in [
+        &["--params", "TEST_SMALL_U64", "--pairs", "10"][..],
+        &["--params", "TEST_SMALL_U64", "--pairs", "10", "--choice", "big", "--backend", "ntt"],
+        &["--params", "TEST_SMALL_U32", "--pairs", "10", "--backend", "ntt"],
+    ] {
+        let report = report(arguments);
+        assert_eq!(report["pairs"].as_array().expect("a list").len(), 10);
+        // Two bootstraps a product, one program each.
+        assert_eq!((&report["bootstraps"], &report["programs"]), (&20.into(), &10.into()));
+    }
+}
+
+/// A set of the required security needs no opt-in and says nothing of one.
+#[test]
+fn a_secure_set() {
+    let output = demo(&["--params", "MESSAGE_2_2M64", "--choice", "big"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("correct"), "{text}");
+    assert!(!text.contains("opts in"), "{text}");
+    let output = demo(&["--params", "TEST_SMALL_U64", "--seed", "7"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("below 128") && text.contains("TEST USE ONLY"), "{text}");
+}
+
+#[test]
+fn errors_are_one_line_and_leave_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let dir = directory.path().to_str().expect("a plain name");
+    for (arguments, code, part) in [
+        (&["--params", "TEST_SMALL_U64", "--x", "99"][..], 1, "message 99 is outside the encoding, which holds 0 to"),
+        (&["--params", "TEST_SMALL_U64", "--y", "-1"], 1, "message -1 is outside the encoding, which holds 0 to"),
+        (&["--params", "NO_SUCH_SET"], 1, "no parameter set is called \"NO_SUCH_SET\""),
+        (&["--params", "TEST_SMALL_U64", "--pairs", "0"], 2, "0 is not in 1..=100000"),
+        (&["--frobnicate"], 2, "unexpected argument"),
+    ] {
+        let output = demo(&[arguments, &["--dir", dir]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
+        assert!(errors.contains(part), "{arguments:?}: {errors}");
+        assert!(code == 2 || errors.lines().count() == 1, "{errors}");
+    }
+    let output = demo(&["--params", "TEST_SMALL_U64", "--dir", &format!("{dir}/missing")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(demo(&["--params", "TEST_SMALL_U64", "--dir", dir]).status.success());
+    assert_eq!(std::fs::read_dir(dir).expect("the directory").count(), 0, "the demo cleans up");
+}
