@@ -1,7 +1,7 @@
 //! Choosing parameters: the cheapest set that meets a goal, by exhaustive search.
 //!
 //! The noise of both keys is the smallest that the 132-bit line allows, so every candidate has the security; the failure
-//! probability is that of [`noise::log2_p_fail`]; the cost that of [`cost`](super::cost). The recommended sets
+//! probability is that of [`noise::log2_p_fail`]; the cost that of [`cost::bootstrap_cost`]. The recommended sets
 //! are results of this search, which the example `choose_parameters` prints and a test repeats.
 
 use ciphermill_lattice::NoiseDistribution;
