@@ -49,6 +49,10 @@ impl Ciphertext {
         &self.elements
     }
 
+    pub(crate) fn elements_mut(&mut self) -> &mut LweElements {
+        &mut self.elements
+    }
+
     /// n or k·N.
     pub fn dimension(&self) -> LweDimension {
         match &self.elements {

@@ -98,21 +98,25 @@ impl ClientKey {
         choice: EncryptionKeyChoice,
         rng: &mut Csprng,
     ) -> Result<Ciphertext, TfheError> {
+        Ok(self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng))
+    }
+
+    /// Encrypts a torus element, left-aligned in 64 bits and rounded to the width of the chosen key.
+    pub(crate) fn encrypt_phase(&self, phase: u64, choice: EncryptionKeyChoice, rng: &mut Csprng) -> Ciphertext {
         let p = &self.parameters;
         let elements = match (choice, p.torus) {
             (EncryptionKeyChoice::Small, _) => {
-                LweElements::U32(self.lwe.encrypt(encoding.encode(message)?, p.lwe_noise, rng))
+                LweElements::U32(self.lwe.encrypt(u32::from_u64_msb(phase), p.lwe_noise, rng))
             }
             (EncryptionKeyChoice::Big, TorusWidth::U32) => {
                 let key = self.glwe.to_lwe_secret_key();
-                LweElements::U32(key.encrypt(encoding.encode(message)?, p.glwe_noise, rng))
+                LweElements::U32(key.encrypt(u32::from_u64_msb(phase), p.glwe_noise, rng))
             }
             (EncryptionKeyChoice::Big, TorusWidth::U64) => {
-                let key = self.glwe.to_lwe_secret_key();
-                LweElements::U64(key.encrypt(encoding.encode(message)?, p.glwe_noise, rng))
+                LweElements::U64(self.glwe.to_lwe_secret_key().encrypt(phase, p.glwe_noise, rng))
             }
         };
-        Ok(Ciphertext::new(self.tag, choice, elements))
+        Ciphertext::new(self.tag, choice, elements)
     }
 
     /// Decrypts to the nearest message.

@@ -166,6 +166,39 @@ impl<T: Torus> GlweCiphertext<T> {
         &mut self.data
     }
 
+    /// Adds `rhs`: messages and noise variances add.
+    ///
+    /// # Errors
+    /// If k or N differ.
+    pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.zip_with(rhs, T::wrapping_add)
+    }
+
+    /// Subtracts `rhs`: messages subtract, noise variances add.
+    ///
+    /// # Errors
+    /// If k or N differ.
+    pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
+        self.zip_with(rhs, T::wrapping_sub)
+    }
+
+    /// Multiplies by an integer v; the noise variance grows by v².
+    pub fn scalar_mul_assign(&mut self, value: i32) {
+        for coefficient in &mut self.data {
+            *coefficient = coefficient.wrapping_mul_i64(i64::from(value));
+        }
+    }
+
+    fn zip_with(&mut self, rhs: &Self, op: impl Fn(T, T) -> T) -> Result<(), TfheError> {
+        let sizes = (rhs.polynomial_size.get(), self.polynomial_size.get());
+        require_equal("polynomial size of the second operand", sizes.0, sizes.1)?;
+        require_equal("GLWE dimension of the second operand", rhs.dimension().0, self.dimension().0)?;
+        for (l, &r) in self.data.iter_mut().zip(&rhs.data) {
+            *l = op(*l, r);
+        }
+        Ok(())
+    }
+
     /// Sample extraction: the LWE ciphertext, of dimension k·N, of the coefficient of X^`degree`.
     ///
     /// The phase's coefficient at X^h is b_h − Σ_c (Σ_{j≤h} a_{c,h−j} s_{c,j} − Σ_{j>h} a_{c,N+h−j} s_{c,j}), so the

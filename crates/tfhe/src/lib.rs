@@ -3,8 +3,36 @@
 //! A [`ClientKey`] encrypts and decrypts and generates the server's keys; a [`ServerKey`] (or any other
 //! [`BootstrapEngine`]) bootstraps. Ciphertexts travel as [`Ciphertext`], under the small or the big key
 //! ([`EncryptionKeyChoice`]). Messages are placed on the torus by an [`Encoding`]; functions of them are
-//! [test vectors](test_vector). [`noise`] predicts variances and failure probabilities; every [`ParameterSet`] carries its
+//! [test vectors](test_vector), Boolean ones also [`gates`]. [`noise`] predicts variances and failure probabilities; every [`ParameterSet`] carries its
 //! estimated security.
+//!
+//! ```
+//! use ciphermill_lattice::{Csprng, SecretSeed};
+//! use ciphermill_tfhe::{
+//!     Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy, ServerKey,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The client: keys for messages of two bits, and one encrypted message.
+//! let parameters = ParameterSet::named("MESSAGE_2_2M64", SecurityPolicy::Require128Bits)?;
+//! let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+//! let seed = SecretSeed::from_os()?;
+//! let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, &seed, Vec::new(), &mut |_, _| ())?;
+//! let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, &seed, Vec::new())?;
+//! let encoding = Encoding::unsigned(2, true)?;
+//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//! let input = client.encrypt(&encoding, 3, EncryptionKeyChoice::Big, &mut rng)?;
+//!
+//! // The server: evaluates m ↦ m² mod 4 without learning m.
+//! let policy = SecurityPolicy::Require128Bits;
+//! let server = ServerKey::load(&bootstrap[..], &keyswitch[..], Backend::Fft, policy, &mut |_, _| ())?;
+//! let square = parameters.test_vector(&encoding, &encoding, |m| m * m % 4)?;
+//! let output = server.bootstrap(&input, &square)?;
+//!
+//! assert_eq!(client.decrypt(&encoding, &output)?, 1);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`reference`] as the
 //! plain definition that all of it is checked against.
@@ -16,6 +44,7 @@ pub mod dimension;
 pub mod encoding;
 pub mod engine;
 pub mod error;
+pub mod gates;
 pub mod ggsw;
 pub mod glwe;
 pub mod keyswitch;

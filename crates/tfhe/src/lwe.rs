@@ -147,9 +147,8 @@ impl<T: Torus> LweCiphertext<T> {
 
     /// Multiplies by an integer v; the noise variance grows by v².
     pub fn scalar_mul_assign(&mut self, value: i32) {
-        let value = T::from_signed_i64(i64::from(value));
         for element in &mut self.data {
-            *element = element.wrapping_mul(value);
+            *element = element.wrapping_mul_i64(i64::from(value));
         }
     }
 

@@ -63,13 +63,9 @@ pub fn cmux<T: Torus>(
     if_one: &GlweCiphertext<T>,
 ) -> Result<GlweCiphertext<T>, TfheError> {
     let mut difference = if_one.clone();
-    for (d, &z) in difference.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
-        *d = d.wrapping_sub(z);
-    }
+    difference.sub_assign(if_zero)?;
     let mut out = external_product(selector, &difference)?;
-    for (o, &z) in out.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
-        *o = o.wrapping_add(z);
-    }
+    out.add_assign(if_zero)?;
     Ok(out)
 }
 

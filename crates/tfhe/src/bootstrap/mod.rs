@@ -330,15 +330,10 @@ impl<T: BackendTorus> TransformedGgsw<T> {
         if_zero: &GlweCiphertext<T>,
         if_one: &GlweCiphertext<T>,
     ) -> Result<GlweCiphertext<T>, TfheError> {
-        require_equal("size of the second ciphertext", if_one.coefficients().len(), if_zero.coefficients().len())?;
         let mut difference = if_one.clone();
-        for (d, &z) in difference.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
-            *d = d.wrapping_sub(z);
-        }
+        difference.sub_assign(if_zero)?;
         let mut out = self.external_product(&difference)?;
-        for (o, &z) in out.coefficients_mut().iter_mut().zip(if_zero.coefficients()) {
-            *o = o.wrapping_add(z);
-        }
+        out.add_assign(if_zero)?;
         Ok(out)
     }
 }

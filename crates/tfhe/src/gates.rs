@@ -1,0 +1,142 @@
+//! Boolean gates: gate bootstrapping in its original use.
+//!
+//! A bit is placed at ±1/8 of the torus. A gate adds and subtracts its operands and a constant so that the sign of the
+//! phase is its value, and bootstraps with the test vector of the sign, which also refreshes the noise (Chillotti, Gama,
+//! Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus", 2020).
+
+use ciphermill_lattice::{Csprng, Torus};
+
+use crate::ciphertext::{Ciphertext, LweElements, TestVector};
+use crate::client::ClientKey;
+use crate::engine::{BootstrapJob, LoadedServerKey};
+use crate::error::TfheError;
+use crate::noise::{self, Backend};
+use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
+use crate::test_vector::sign_test_vector;
+
+/// 1/8 of the torus, left-aligned in 64 bits.
+const EIGHTH: u64 = 1 << 61;
+
+/// A two-input gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// Both.
+    And,
+    /// Not both.
+    Nand,
+    /// At least one.
+    Or,
+    /// None.
+    Nor,
+    /// Exactly one.
+    Xor,
+    /// Both or none.
+    Xnor,
+}
+
+impl Gate {
+    /// Every gate.
+    pub const ALL: [Gate; 6] = [Gate::And, Gate::Nand, Gate::Or, Gate::Nor, Gate::Xor, Gate::Xnor];
+
+    /// The gate in the clear.
+    pub fn evaluate(self, lhs: bool, rhs: bool) -> bool {
+        match self {
+            Gate::And => lhs && rhs,
+            Gate::Nand => !(lhs && rhs),
+            Gate::Or => lhs || rhs,
+            Gate::Nor => !(lhs || rhs),
+            Gate::Xor => lhs != rhs,
+            Gate::Xnor => lhs == rhs,
+        }
+    }
+
+    /// The phase is `factor`·(lhs + rhs) + `constant`, the constant in eighths: positive exactly where the gate is true.
+    fn combination(self) -> (i32, i64) {
+        match self {
+            Gate::And => (1, -1),
+            Gate::Nand => (-1, 1),
+            Gate::Or => (1, 1),
+            Gate::Nor => (-1, -1),
+            Gate::Xor => (2, 2),
+            Gate::Xnor => (-2, -2),
+        }
+    }
+}
+
+impl ClientKey {
+    /// Encrypts a bit for gates.
+    pub fn encrypt_bit(&self, bit: bool, choice: EncryptionKeyChoice, rng: &mut Csprng) -> Ciphertext {
+        // +1/8 or −1/8, chosen without a branch on the bit.
+        let message = EIGHTH.wrapping_mul((2 * u64::from(bit)).wrapping_sub(1));
+        self.encrypt_phase(message, choice, rng)
+    }
+
+    /// Decrypts a bit: whether the phase is positive.
+    ///
+    /// # Errors
+    /// If the ciphertext belongs to another key set.
+    pub fn decrypt_bit(&self, ciphertext: &Ciphertext) -> Result<bool, TfheError> {
+        Ok(self.decrypt_phase(ciphertext)? >> 63 == 0)
+    }
+}
+
+impl Ciphertext {
+    /// The negated bit, exactly and without a bootstrap.
+    #[must_use]
+    pub fn not(mut self) -> Self {
+        self.scalar_mul_assign(-1);
+        self
+    }
+}
+
+/// Evaluates a gate on two encrypted bits of one key choice; one bootstrap.
+///
+/// # Errors
+/// If the operands do not belong to the key, or to one key choice.
+pub fn evaluate(
+    key: &dyn LoadedServerKey,
+    gate: Gate,
+    lhs: &Ciphertext,
+    rhs: &Ciphertext,
+) -> Result<Ciphertext, TfheError> {
+    let parameters = key.parameters();
+    let (factor, eighths) = gate.combination();
+    let mut input = lhs.clone();
+    input.add_assign(rhs)?;
+    input.scalar_mul_assign(factor);
+    input.add_constant(EIGHTH.wrapping_mul(eighths as u64));
+    let (k, n) = (parameters.glwe_dimension, parameters.polynomial_size);
+    let test_vector = match parameters.torus {
+        TorusWidth::U32 => TestVector::U32(sign_test_vector(k, n, u32::from_u64_msb(EIGHTH))?),
+        TorusWidth::U64 => TestVector::U64(sign_test_vector(k, n, EIGHTH)?),
+    };
+    let results = key.bootstrap_batch(&[BootstrapJob { input: &input, test_vector: &test_vector }])?;
+    results.into_iter().next().ok_or_else(|| TfheError::Transform("the engine gave no result".to_owned()))
+}
+
+impl ParameterSet {
+    /// log2 of the probability that a gate on bootstrapped bits is wrong: XOR and XNOR double their operands and keep a
+    /// distance of 1/4 to the sign change, the others 1/8.
+    pub fn gate_log2_p_fail(&self, gate: Gate, choice: EncryptionKeyChoice) -> f64 {
+        let factor = f64::from(gate.combination().0.abs());
+        let operand = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
+        let variance = noise::phase_index_variance(self, choice, 2.0 * factor * factor * operand);
+        noise::log2_erfc(factor / 8.0 / (2.0 * variance).sqrt())
+    }
+}
+
+impl Ciphertext {
+    /// Adds a constant, left-aligned in 64 bits, to the phase.
+    fn add_constant(&mut self, constant: u64) {
+        match self.elements_mut() {
+            LweElements::U32(c) => add_to_body(c.elements_mut(), constant),
+            LweElements::U64(c) => add_to_body(c.elements_mut(), constant),
+        }
+    }
+}
+
+fn add_to_body<T: Torus>(elements: &mut [T], constant: u64) {
+    if let Some(body) = elements.last_mut() {
+        *body = body.wrapping_add(T::from_u64_msb(constant));
+    }
+}
