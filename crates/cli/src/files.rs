@@ -2,9 +2,11 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
@@ -42,18 +44,90 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64), CliError> {
     Ok((file, metadata.len()))
 }
 
-/// A file that is being written under a temporary name beside its own. Dropped before it is put in place, it is gone.
+/// A file that is being written and has not its name yet. Dropped before it is put in place, it is gone.
 #[derive(Debug)]
 pub(crate) struct PendingFile {
     path: PathBuf,
     overwrite: bool,
-    file: NamedTempFile,
+    draft: Draft,
+}
+
+/// Where the bytes are meanwhile.
+#[derive(Debug)]
+enum Draft {
+    /// In a file without any name: even a kill leaves nothing behind, least of all a secret.
+    Nameless(File),
+    /// In a file beside the one to be written, where the file system has no nameless ones; a kill leaves it behind.
+    Named(NamedTempFile),
+}
+
+/// How temporary names begin.
+const TEMPORARY: &str = ".ciphermill-";
+
+impl Draft {
+    fn nameless(directory: &Path, mode: u32) -> io::Result<Self> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(directory, flags, Mode::from_raw_mode(mode))?;
+        // It gets its name through this path, so without /proc there would be none to give.
+        if !Path::new(&proc_path(&file)).exists() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(Self::Nameless(file.into()))
+    }
+
+    fn named(directory: &Path, mode: u32) -> io::Result<Self> {
+        let permissions = Permissions::from_mode(mode);
+        Ok(Self::Named(tempfile::Builder::new().prefix(TEMPORARY).permissions(permissions).tempfile_in(directory)?))
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Self::Nameless(file) => file,
+            Self::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Gives the file its name, atomically.
+    fn place(self, path: &Path, overwrite: bool) -> io::Result<()> {
+        match self {
+            Self::Nameless(file) => {
+                let link = |name: &Path| {
+                    let flags = AtFlags::SYMLINK_FOLLOW;
+                    Ok(rustix::fs::linkat(CWD, proc_path(&file), CWD, name, flags)?)
+                };
+                if !overwrite {
+                    return link(path);
+                }
+                // A link cannot replace a file, a rename can.
+                let named = tempfile::Builder::new().prefix(TEMPORARY).make_in(directory(path), link)?;
+                named.persist(path).map_err(|error| error.error)?;
+            }
+            Self::Named(file) if overwrite => drop(file.persist(path).map_err(|error| error.error)?),
+            Self::Named(file) => drop(file.persist_noclobber(path).map_err(|error| error.error)?),
+        }
+        Ok(())
+    }
+}
+
+/// The path by which this process reaches an open file.
+fn proc_path(file: &impl AsRawFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 impl PendingFile {
     /// Begins to write the file `path`. Unless `overwrite` is set, it must not exist, neither now nor when it is put in
     /// place.
     pub(crate) fn create(path: &Path, mode: u32, overwrite: bool) -> Result<Self, CliError> {
+        Self::create_by(path, overwrite, |directory| {
+            Draft::nameless(directory, mode).or_else(|_| Draft::named(directory, mode))
+        })
+    }
+
+    fn create_by(
+        path: &Path,
+        overwrite: bool,
+        draft: impl FnOnce(&Path) -> io::Result<Draft>,
+    ) -> Result<Self, CliError> {
         // Said before the work is done and not only after; putting in place checks again, atomically.
         if !overwrite && fs::symlink_metadata(path).is_ok() {
             return Err(CliError::Exists { path: path.to_owned() });
@@ -61,12 +135,8 @@ impl PendingFile {
         if path.is_dir() || path.file_name().is_none() {
             return Err(CliError::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
-        let file = tempfile::Builder::new()
-            .prefix(".ciphermill-")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(directory(path))
-            .map_err(CliError::file("create", path))?;
-        Ok(Self { path: path.to_owned(), overwrite, file })
+        let draft = draft(directory(path)).map_err(CliError::file("create", path))?;
+        Ok(Self { path: path.to_owned(), overwrite, draft })
     }
 
     /// Lets `write` fill the file through a buffer. What it may return besides the result is handed on.
@@ -74,7 +144,7 @@ impl PendingFile {
         &mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, E>,
     ) -> Result<T, CliError> {
-        let mut out = BufWriter::with_capacity(1 << 20, self.file.as_file());
+        let mut out = BufWriter::with_capacity(1 << 20, self.draft.file());
         let value = write(&mut out).map_err(CliError::content(&self.path))?;
         out.flush().map_err(CliError::file("write", &self.path))?;
         Ok(value)
@@ -87,27 +157,26 @@ impl PendingFile {
 
     /// Bytes written so far.
     pub(crate) fn len(&self) -> Result<u64, CliError> {
-        Ok(self.file.as_file().metadata().map_err(CliError::file("read", &self.path))?.len())
+        Ok(self.draft.file().metadata().map_err(CliError::file("read", &self.path))?.len())
     }
 }
 
 /// Puts several files in place. When one cannot be, those before it are removed again, so that no half of a key set is
-/// left; a file that `overwrite` replaced is then lost. Gives their lengths in bytes.
+/// left; a file that `overwrite` replaced is then lost.
 pub(crate) fn commit_all<const N: usize>(files: [PendingFile; N]) -> Result<(), CliError> {
     for pending in &files {
-        pending.file.as_file().sync_all().map_err(CliError::file("write", &pending.path))?;
+        pending.draft.file().sync_all().map_err(CliError::file("write", &pending.path))?;
     }
     let mut placed: Vec<PathBuf> = Vec::with_capacity(N);
-    for PendingFile { path, overwrite, file } in files {
-        let outcome = if overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
-        if let Err(error) = outcome {
+    for PendingFile { path, overwrite, draft } in files {
+        if let Err(source) = draft.place(&path, overwrite) {
             for earlier in &placed {
                 // The first error is the one to tell.
                 let _ = fs::remove_file(earlier);
             }
-            return Err(match error.error.kind() {
+            return Err(match source.kind() {
                 io::ErrorKind::AlreadyExists => CliError::Exists { path },
-                _ => CliError::File { action: "write", path, source: error.error },
+                _ => CliError::File { action: "write", path, source },
             });
         }
         placed.push(path);
@@ -170,30 +239,61 @@ mod tests {
         names
     }
 
-    #[test]
-    fn a_dropped_file_leaves_nothing_and_a_committed_one_only_itself() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("a");
-        let mut pending = PendingFile::create(&path, SECRET, false).expect("a new file");
-        pending.fill(|out| out.write_all(b"half")).expect("room");
-        drop(pending);
-        assert_eq!(names(directory.path()), Vec::<String>::new());
-        assert_eq!(write(&path, b"whole", SECRET, false).expect("a new file"), 5);
-        assert_eq!(names(directory.path()), ["a"]);
-        assert_eq!(fs::metadata(&path).expect("it").permissions().mode() & 0o777, SECRET);
+    /// A way to hold the bytes of a pending file.
+    type MakeDraft = fn(&Path, u32) -> io::Result<Draft>;
+
+    /// Every draft that the file system of the temporary directory has: an old overlay has no nameless files.
+    fn drafts() -> Vec<MakeDraft> {
+        match Draft::nameless(&std::env::temp_dir(), SECRET) {
+            Ok(_) => vec![Draft::nameless, Draft::named],
+            Err(_) => vec![Draft::named],
+        }
+    }
+
+    fn pending(path: &Path, overwrite: bool, draft: MakeDraft) -> PendingFile {
+        let mut pending =
+            PendingFile::create_by(path, overwrite, |directory| draft(directory, SECRET)).expect("it may be written");
+        pending.fill(|out| out.write_all(b"whole")).expect("room");
+        pending
     }
 
     #[test]
-    fn a_file_that_appears_meanwhile_is_not_overwritten() {
+    fn a_dropped_file_leaves_nothing_and_a_committed_one_only_itself() {
+        for draft in drafts() {
+            let directory = tempfile::tempdir().expect("a directory");
+            let path = directory.path().join("a");
+            drop(pending(&path, false, draft));
+            assert_eq!(names(directory.path()), Vec::<String>::new());
+            pending(&path, false, draft).commit().expect("a new file");
+            assert_eq!(names(directory.path()), ["a"]);
+            assert_eq!(fs::read(&path).expect("it"), b"whole");
+            assert_eq!(fs::metadata(&path).expect("it").permissions().mode() & 0o777, SECRET);
+        }
+    }
+
+    /// What has no name cannot be left behind, not even by a kill.
+    #[test]
+    fn a_nameless_draft_cannot_be_seen() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (first, second) = (directory.path().join("1"), directory.path().join("2"));
-        let pending = [&first, &second].map(|path| PendingFile::create(path, PUBLIC, false).expect("a new file"));
-        fs::write(&second, "mine").expect("room");
-        assert!(matches!(commit_all(pending), Err(CliError::Exists { path }) if path == second));
-        assert_eq!(names(directory.path()), ["2"], "the first file must be taken back");
-        assert_eq!(fs::read(&second).expect("it"), b"mine");
-        write(&second, b"yours", PUBLIC, true).expect("overwriting was asked for");
-        assert_eq!(fs::read(&second).expect("it"), b"yours");
+        let held = pending(&directory.path().join("a"), false, drafts()[0]);
+        assert_eq!(held.len().expect("it"), 5);
+        let named = matches!(held.draft, Draft::Named(_));
+        assert_eq!(names(directory.path()).len(), usize::from(named));
+    }
+
+    #[test]
+    fn a_file_that_appears_meanwhile_is_not_overwritten_unless_asked_for() {
+        for draft in drafts() {
+            let directory = tempfile::tempdir().expect("a directory");
+            let (first, second) = (directory.path().join("1"), directory.path().join("2"));
+            let both = [&first, &second].map(|path| pending(path, false, draft));
+            fs::write(&second, "mine").expect("room");
+            assert!(matches!(commit_all(both), Err(CliError::Exists { path }) if path == second));
+            assert_eq!(names(directory.path()), ["2"], "the first file must be taken back");
+            assert_eq!(fs::read(&second).expect("it"), b"mine");
+            pending(&second, true, draft).commit().expect("overwriting was asked for");
+            assert_eq!((fs::read(&second).expect("it"), names(directory.path())), (b"whole".into(), vec!["2".into()]));
+        }
     }
 
     #[test]
