@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         results.push(json!({ "command": format!("ciphermill {run} --json"), "result": result }));
     }
-    let text = serde_json::to_string(&results)?;
+    let text = serde_json::to_string(&json!({ "runs": results }))?;
     match std::env::var_os("CIPHERMILL_EVIDENCE") {
         Some(path) => std::fs::write(path, text)?,
         None => println!("{text}"),

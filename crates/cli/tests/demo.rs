@@ -60,7 +60,7 @@ fn both_key_choices_back_ends_and_torus_widths() {
 /// A set of the required security needs no opt-in and says nothing of one.
 #[test]
 fn a_secure_set() {
-    let output = demo(&["--params", "MESSAGE_2_2M64", "--choice", "big"]);
+    let output = demo(&["--params", "MESSAGE_4_2M64"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && text.contains("correct"), "{text}");
     assert!(!text.contains("opts in"), "{text}");

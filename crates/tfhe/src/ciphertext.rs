@@ -108,6 +108,12 @@ impl Ciphertext {
             let (given, expected) = (rhs.key_tag.0, self.key_tag.0);
             return Err(TfheError::Mismatch { what: "key tag of the second operand", given, expected });
         }
+        // Where k·N = n the sizes do not tell the keys apart.
+        if self.choice != rhs.choice {
+            let what = "key choice of the second operand (0 big, 1 small)";
+            let (given, expected) = (rhs.choice.code().into(), self.choice.code().into());
+            return Err(TfheError::Mismatch { what, given, expected });
+        }
         require_equal("LWE dimension of the second operand", rhs.dimension().0, self.dimension().0)
     }
 }

@@ -45,7 +45,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// The secret keys of one key set: the small LWE key and the GLWE key, which is also the big LWE key.
 ///
-/// Zeroised on drop, never printed; [`write_secret_key`](ClientKey::write_secret_key) is the only way out.
+/// Zeroised on drop, never printed; [`to_secret_key_bytes`](ClientKey::to_secret_key_bytes) is the only way out.
 #[derive(Clone, Debug)]
 pub struct ClientKey {
     pub(crate) parameters: ParameterSet,

@@ -46,6 +46,14 @@ pub enum TfheError {
         /// Largest admissible value.
         max: u64,
     },
+    /// The machine has no room for an object.
+    #[error("{what} needs {needed} bytes of memory, which this machine does not give; use a smaller parameter set")]
+    Memory {
+        /// The object.
+        what: &'static str,
+        /// Bytes that it needs.
+        needed: u64,
+    },
     /// A transform does not exist for this size or CPU.
     #[error("no transform: {0}")]
     Transform(String),

@@ -80,10 +80,11 @@ impl ClientKey {
     }
 }
 
-impl Ciphertext {
-    /// The negated bit, exactly and without a bootstrap.
-    #[must_use]
-    pub fn not(mut self) -> Self {
+/// The negated bit, exactly and without a bootstrap: the negated phase.
+impl std::ops::Not for Ciphertext {
+    type Output = Self;
+
+    fn not(mut self) -> Self {
         self.scalar_mul_assign(-1);
         self
     }

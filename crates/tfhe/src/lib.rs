@@ -34,7 +34,7 @@
 //! # }
 //! ```
 //!
-//! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`reference`] as the
+//! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`mod@reference`] as the
 //! plain definition that all of it is checked against.
 
 pub mod bootstrap;

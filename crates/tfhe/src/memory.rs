@@ -1,6 +1,17 @@
-//! Large buffers for spectra.
+//! Large buffers for spectra, and sizes that the machine cannot hold.
 
 use std::ops::{Deref, DerefMut};
+
+use crate::error::TfheError;
+
+/// `len` elements' room, or the error that says how much `what` needs: an allocation whose size came from outside must not
+/// abort the process.
+pub(crate) fn try_reserve<P>(what: &'static str, len: usize) -> Result<Vec<P>, TfheError> {
+    let mut storage = Vec::new();
+    let needed = (len as u64).saturating_mul(size_of::<P>() as u64);
+    storage.try_reserve_exact(len).map_err(|_| TfheError::Memory { what, needed })?;
+    Ok(storage)
+}
 
 /// A zeroed buffer that starts on a cache line and asks for huge pages.
 ///
@@ -17,13 +28,39 @@ const ALIGNMENT: usize = 64;
 impl<P: Copy + Default> AlignedBuffer<P> {
     /// `len` elements, all of the default value.
     pub(crate) fn zeroed(len: usize) -> Self {
-        let slack = ALIGNMENT / size_of::<P>().clamp(1, ALIGNMENT);
-        let mut storage: Vec<P> = Vec::with_capacity(len + slack);
+        let mut buffer = Self::over(Vec::with_capacity(len + Self::SLACK));
+        buffer.grow(len);
+        buffer
+    }
+
+    /// No element yet, and room for `capacity` of them. The kernel gives the memory as [`grow`](Self::grow) touches it.
+    ///
+    /// # Errors
+    /// [`TfheError::Memory`].
+    pub(crate) fn try_with_capacity(what: &'static str, capacity: usize) -> Result<Self, TfheError> {
+        Ok(Self::over(try_reserve(what, capacity.saturating_add(Self::SLACK))?))
+    }
+
+    /// Elements that may lie before the first cache line's start.
+    const SLACK: usize = ALIGNMENT / if size_of::<P>() < ALIGNMENT { size_of::<P>() } else { ALIGNMENT };
+
+    fn over(mut storage: Vec<P>) -> Self {
         // A fresh allocation of this size is untouched memory of the kernel's, so the advice comes in time.
         advise_huge_pages(storage.spare_capacity_mut());
-        storage.resize(len + slack, P::default());
-        let start = storage.as_ptr().align_offset(ALIGNMENT).min(slack);
-        Self { storage, start, len }
+        let start = storage.as_ptr().align_offset(ALIGNMENT).min(Self::SLACK);
+        storage.resize(start, P::default());
+        Self { storage, start, len: 0 }
+    }
+
+    /// Makes it `len` elements long; new ones have the default value.
+    ///
+    /// # Panics
+    /// Beyond the capacity: the buffer would move, and lose its alignment.
+    pub(crate) fn grow(&mut self, len: usize) {
+        let end = self.start + len;
+        assert!(end <= self.storage.capacity(), "{len} elements are beyond the buffer's capacity");
+        self.storage.resize(end, P::default());
+        self.len = len;
     }
 }
 
@@ -42,7 +79,7 @@ impl<P> DerefMut for AlignedBuffer<P> {
 }
 
 #[cfg(target_os = "linux")]
-fn advise_huge_pages<P>(memory: &mut [std::mem::MaybeUninit<P>]) {
+fn advise_huge_pages<P>(memory: &mut [P]) {
     const PAGE: usize = 4096;
     let bytes = size_of_val(memory);
     let start = memory.as_mut_ptr().cast::<u8>();
@@ -57,7 +94,7 @@ fn advise_huge_pages<P>(memory: &mut [std::mem::MaybeUninit<P>]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages<P>(_memory: &mut [std::mem::MaybeUninit<P>]) {}
+fn advise_huge_pages<P>(_memory: &mut [P]) {}
 
 #[cfg(test)]
 mod tests {

@@ -113,10 +113,7 @@ impl Ciphertext {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(64);
         out.u64(self.key_tag().0);
-        out.u8(match self.choice() {
-            EncryptionKeyChoice::Big => 0,
-            EncryptionKeyChoice::Small => 1,
-        });
+        out.u8(self.choice().code());
         out.u8(self.torus().bits() as u8).u16(0).u32(self.dimension().0 as u32);
         match self.elements() {
             LweElements::U32(c) => put_elements(&mut out, c.elements()),

@@ -18,6 +18,7 @@ use crate::ggsw::{GgswShape, expand_masks};
 use crate::glwe::GlweCiphertext;
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
 use crate::lwe::LweCiphertext;
+use crate::memory::try_reserve;
 use crate::modulus_switch::modulus_switch;
 use crate::noise::Backend;
 use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
@@ -211,6 +212,18 @@ pub(crate) fn read_elements<T: Torus, R: Read>(input: &mut R, elements: &mut [T]
     Ok(())
 }
 
+/// Reads `count` elements into memory that is touched as they come, so that an input which ends early costs no more than
+/// it holds.
+fn read_new_elements<T: Torus>(input: &mut impl Read, what: &'static str, count: usize) -> Result<Vec<T>, TfheError> {
+    let mut elements = try_reserve(what, count)?;
+    while elements.len() < count {
+        let read = elements.len();
+        elements.resize(count.min(read + BLOCK), T::ZERO);
+        read_elements(input, &mut elements[read..])?;
+    }
+    Ok(elements)
+}
+
 /// Reads a key to its end without keeping it: conformance and checksum.
 ///
 /// # Errors
@@ -397,17 +410,15 @@ fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKe
         output_dimension: spec.lwe_dimension,
         decomposition: spec.ks,
     };
+    let what = "the key-switching key";
     match header.form {
         KeyForm::Seeded => {
-            let mut bodies = vec![0u32; shape.row_count()];
-            read_elements(input, &mut bodies)?;
+            let bodies = read_new_elements(input, what, shape.row_count())?;
+            // Expanding multiplies the size by n + 1, and cannot fail: so ask before.
+            drop(try_reserve::<u32>(what, shape.len())?);
             Ok(SeededLweKeyswitchKey { shape, seed: header.seed, bodies }.expand())
         }
-        KeyForm::Full => {
-            let mut elements = vec![0u32; shape.len()];
-            read_elements(input, &mut elements)?;
-            LweKeyswitchKey::from_elements(elements, shape)
-        }
+        KeyForm::Full => LweKeyswitchKey::from_elements(read_new_elements(input, what, shape.len())?, shape),
     }
 }
 
@@ -427,6 +438,7 @@ fn read_bootstrap_key<T: BackendTorus>(
     let count = spec.lwe_dimension.0;
     let mut builder = T::builder(backend, isa, shape, count)?;
     let batch = (2 * rayon::current_num_threads()).min(count);
+    drop(try_reserve::<T>("a batch of the bootstrapping key", 2 * batch * shape.len())?);
     let mut rows = vec![T::ZERO; batch * shape.len()];
     let mut bodies = vec![T::ZERO; if header.form == KeyForm::Seeded { batch * shape.bodies_len() } else { 0 }];
     for first in (0..count).step_by(batch) {

@@ -1,7 +1,7 @@
 //! Blind rotation over a transformed bootstrapping key.
 //!
-//! [`BlindRotator`] is written once; a [`Domain`] says how polynomials are transformed: by the f64 FFT ([`fft`]), by the
-//! exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones ([`ntt`]).
+//! `BlindRotator` is written once; a `Domain` says how polynomials are transformed: by the f64 FFT (`fft`), by the
+//! exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones (`ntt`).
 //!
 //! One CMux costs (k+1)·l forward and k+1 inverse transforms. The digits of ACC·(X^a − 1) are computed while the
 //! transform loads; the key is stored column by column, so that the (k+1)·l products of a column stream through one
@@ -118,8 +118,8 @@ impl private::Build for u32 {
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         Ok(match backend {
-            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u32>::new(shape, isa)?, shape, count)),
-            Backend::Ntt => Box::new(BlindRotator::new(ntt::IntegerDomain::new(shape, isa)?, shape, count)),
+            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u32>::new(shape, isa)?, shape, count)?),
+            Backend::Ntt => Box::new(BlindRotator::new(ntt::IntegerDomain::new(shape, isa)?, shape, count)?),
         })
     }
 }
@@ -133,8 +133,8 @@ impl private::Build for u64 {
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         Ok(match backend {
-            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u64>::new(shape, isa)?, shape, count)),
-            Backend::Ntt => Box::new(BlindRotator::new(ntt::ModularDomain::new(shape, isa)?, shape, count)),
+            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u64>::new(shape, isa)?, shape, count)?),
+            Backend::Ntt => Box::new(BlindRotator::new(ntt::ModularDomain::new(shape, isa)?, shape, count)?),
         })
     }
 }
@@ -164,9 +164,10 @@ struct Scratch<T: Torus, D: Domain<T>> {
 }
 
 impl<T: Torus, D: Domain<T>> BlindRotator<T, D> {
-    fn new(domain: D, shape: GgswShape, count: usize) -> Self {
-        let spectra = AlignedBuffer::zeroed(count * shape.len());
-        Self { domain, shape, count, filled: 0, spectra, torus: std::marker::PhantomData }
+    fn new(domain: D, shape: GgswShape, count: usize) -> Result<Self, TfheError> {
+        // It grows with what is pushed: a key that only claims to be large costs no memory.
+        let spectra = AlignedBuffer::try_with_capacity("the transformed bootstrapping key", count * shape.len())?;
+        Ok(Self { domain, shape, count, filled: 0, spectra, torus: std::marker::PhantomData })
     }
 
     fn scratch(&self) -> Scratch<T, D> {
@@ -223,7 +224,8 @@ impl<T: Torus, D: Domain<T> + 'static> Builder<T> for BlindRotator<T, D> {
         if pushed > room {
             return Err(TfheError::Mismatch { what: "GGSW ciphertexts", given: pushed as u64, expected: room as u64 });
         }
-        let target = &mut self.spectra[self.filled * shape.len()..][..rows.len()];
+        self.spectra.grow(self.filled * shape.len() + rows.len());
+        let target = &mut self.spectra[self.filled * shape.len()..];
         let domain = &self.domain;
         // Row-major coefficients to column-major spectra.
         target.par_chunks_exact_mut(n).enumerate().for_each(|(i, spectrum)| {

@@ -64,6 +64,16 @@ pub enum EncryptionKeyChoice {
     Small,
 }
 
+impl EncryptionKeyChoice {
+    /// Its number in the byte formats.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            EncryptionKeyChoice::Big => 0,
+            EncryptionKeyChoice::Small => 1,
+        }
+    }
+}
+
 impl fmt::Display for EncryptionKeyChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -299,7 +309,14 @@ impl ParameterSpec {
             let value = input.f64()?;
             match tag {
                 0 => Ok(NoiseDistribution::Gaussian { std_dev: value }),
-                1 if (0.0..=62.0).contains(&value) => Ok(NoiseDistribution::TUniform { bound_log2: value as u32 }),
+                // An integer, so that a noise has one form.
+                1 if (0.0..=62.0).contains(&value) && value.fract() == 0.0 && value.is_sign_positive() => {
+                    Ok(NoiseDistribution::TUniform { bound_log2: value as u32 })
+                }
+                1 => {
+                    let what = "log2 of the TUniform bound (an integer)";
+                    Err(ParameterError::Range { what, given: value, min: 0.0, max: 62.0 }.into())
+                }
                 _ => Err(TfheError::Field { what: "noise distribution", given: u64::from(tag), min: 0, max: 1 }),
             }
         };

@@ -15,7 +15,7 @@ use ciphermill_device::{Device, DeviceConfig, ObjectHandler};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_middleware::{BlobId, Metadata, Middleware, ReadMode, WriteMode};
 use ciphermill_program::{Bindings, DataId, KeyId, TypeCode, VrId, assemble};
-use ciphermill_tfhe::parameters::NVME_TFHE_PAPER;
+use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER};
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
@@ -40,7 +40,7 @@ const TABLE: VrId = VrId::new(TypeCode::TV, KEY, DataId(0));
 #[command(after_help = "\
 Example:
   $ ciphermill demo
-  $ ciphermill demo --params MESSAGE_4_2M64 --choice big --x 3 --y 4 --json
+  $ ciphermill demo --params MESSAGE_4_2M64 --x 3 --y 4 --json
 
 The default set has the paper's dimensions: about a minute, 4 GB of memory, 6 GB of disk. It is below 128 bits of security,
 and so are the TEST sets: the demo opts in to them by itself and says so.")]
@@ -57,9 +57,9 @@ pub(crate) struct Args {
     /// Products in all; those after the first have random operands
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
-    /// Key of the ciphertexts: small is the paper's order
-    #[arg(long, value_enum, default_value = "small")]
-    choice: ChoiceArg,
+    /// Key of the ciphertexts [default: small, the paper's order; big for the MESSAGE sets, which are made for it]
+    #[arg(long, value_enum)]
+    choice: Option<ChoiceArg>,
     /// Transform
     #[arg(long, value_enum, default_value = "fft")]
     backend: BackendArg,
@@ -102,7 +102,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     // The demo opts in by itself: the paper's own set is below 128 bits, and the report says so.
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let parameters = ParameterSet::named(&args.params, policy)?;
-    let choice: EncryptionKeyChoice = args.choice.into();
+    let choice = match args.choice {
+        Some(choice) => choice.into(),
+        None if DEFAULT_SET_NAMES.contains(&args.params.as_str()) => EncryptionKeyChoice::Big,
+        None => EncryptionKeyChoice::Small,
+    };
     let backend: Backend = args.backend.into();
     let product = QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL)?;
     let operands = (args.x.unwrap_or(product.max()), args.y.unwrap_or((product.max() - 1).max(0)));
