@@ -22,7 +22,7 @@ use crate::output::{self, Progress};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill bench pbs --params NVME_TFHE_PAPER --threads 1 --backend fft --samples 10 --json
+  $ ciphermill bench pbs --params MESSAGE_4_2M64 --threads 1 --samples 20
 
 Every sample is decrypted and compared. Sets below 128 bits are accepted here, as benchmarks hold no data that matters.
 With one thread, it is pinned to a CPU.")]

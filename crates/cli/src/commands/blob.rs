@@ -38,8 +38,8 @@ enum Verb {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill blob put --store s --insecure-params --id 2:0:1 server.key
-  $ ciphermill blob put --store s --insecure-params --type 4 --key 0 --data 3 y.ct")]
+  $ ciphermill blob put --store s --id 2:0:1 server.key
+  $ ciphermill blob put --store s --type 4 --key 0 --data 3 y.ct")]
 struct Put {
     #[command(flatten)]
     store: StoreArgs,
@@ -64,7 +64,7 @@ struct Put {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill blob get --store s --insecure-params --id 4:0:3 --out xy.ct")]
+  $ ciphermill blob get --store s --id 4:0:3 --out xy.ct")]
 struct Get {
     #[command(flatten)]
     store: StoreArgs,

@@ -12,7 +12,7 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill decrypt --secret-key me.key --insecure-params --min 0 --max 16 xy.ct")]
+  $ ciphermill decrypt --secret-key me.key --min 0 --max 36 --no-padding xy.ct")]
 pub(crate) struct Args {
     /// The secret keys
     #[arg(long, value_name = "FILE")]

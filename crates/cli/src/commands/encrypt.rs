@@ -13,7 +13,7 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill encrypt --secret-key me.key --insecure-params --message 3 --min -4 --max 8 --choice big --out x.ct")]
+  $ ciphermill encrypt --secret-key me.key --message 2 --min -6 --max 12 --choice big --out x.ct")]
 pub(crate) struct Args {
     /// The secret keys
     #[arg(long, value_name = "FILE")]

@@ -16,7 +16,7 @@ use crate::output::{self, Progress, human_bytes};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill keygen --params TEST_SMALL_U64 --insecure-params --secret-key me.key --server-key server.key
+  $ ciphermill keygen --params MESSAGE_4_2M64 --secret-key me.key --server-key server.key
 
 The secret-key file has mode 0600: who reads it decrypts everything. The server key is two files, the bootstrapping key
 (--server-key, blob 2:K:1) and the key-switching key (that name with .ksk appended, blob 2:K:2); both are public.")]

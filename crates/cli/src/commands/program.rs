@@ -67,7 +67,7 @@ struct Disasm {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill program check --store s --insecure-params xy.prg")]
+  $ ciphermill program check --store s xy.prg")]
 struct Check {
     #[command(flatten)]
     store: StoreArgs,
@@ -82,7 +82,7 @@ struct Check {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill program run --store s --insecure-params xy.prg --out xy.ct")]
+  $ ciphermill program run --store s xy.prg --out xy.ct")]
 struct Run {
     #[command(flatten)]
     store: StoreArgs,

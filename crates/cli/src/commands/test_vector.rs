@@ -16,7 +16,7 @@ use crate::output::{self, human_bytes};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill test-vector --params TEST_SMALL_U64 --insecure-params --function square-quarter --choice big --out sq.tv
+  $ ciphermill test-vector --params MESSAGE_4_2M64 --function square-quarter --choice big --out sq.tv
   $ ciphermill test-vector --secret-key me.key --function table --table f.txt --bits 3 --out f.tv
 
 identity and table need an encoding (--bits, or --min and --max), which is that of input and output alike. square-quarter
