@@ -1,0 +1,311 @@
+//! The byte formats that docs/tfhe.md draws: known answers, round trips, sizes, versions, and secrets that do not print.
+//! What is damaged or hostile is in `hostile_objects.rs` and `hostile_keys.rs`.
+
+mod support;
+
+use std::collections::HashSet;
+
+use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, PublicSeed};
+use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::dimension::{Decomposition, GlweDimension};
+use ciphermill_tfhe::ggsw::{GgswCiphertext, GgswEncryptor, GgswShape};
+use ciphermill_tfhe::glwe::GlweCiphertext;
+use ciphermill_tfhe::lwe::LweCiphertext;
+use ciphermill_tfhe::parameters::{SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64};
+use ciphermill_tfhe::serial;
+use ciphermill_tfhe::server_key::{KeyHeader, validate_key};
+use ciphermill_tfhe::{
+    Backend, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeyKind, KeyTag, ParameterSet, TestVector,
+    TfheError,
+};
+use ciphermill_wire::{Decoder, HEADER_LEN, WireError, open, seal};
+use support::{INSECURE, keys, seed};
+
+const BOTH: [EncryptionKeyChoice; 2] = [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big];
+const SETS: [&str; 2] = [TEST_SMALL_U64, TEST_SMALL_U32];
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn set(name: &str) -> ParameterSet {
+    ParameterSet::named(name, INSECURE).expect("a named set")
+}
+
+/// The body of a sealed object, behind its header and before its checksum.
+fn body(sealed: &[u8]) -> &[u8] {
+    &sealed[HEADER_LEN..sealed.len() - 4]
+}
+
+// The known answers were made from the table of docs/tfhe.md by a script that shares no code with this crate.
+
+#[test]
+fn layout_of_a_ciphertext() {
+    let elements = LweCiphertext::from_elements(vec![1, 0x8000_0000, 0xdead_beef]);
+    let small = Ciphertext::new(KeyTag(0x0123_4567_89ab_cdef), EncryptionKeyChoice::Small, LweElements::U32(elements));
+    let known = "434d494c01000202010000001c00000000000000653b3a38\
+                 efcdab8967452301012000000200000001000000\
+                 00000080efbeadde8d4ecb28";
+    assert_eq!(hex(&small.to_bytes()), known);
+    let elements = LweCiphertext::from_elements(vec![0x1122_3344_5566_7788, 0x8000_0000_0000_0001]);
+    let big = Ciphertext::new(KeyTag(0xfedc_ba98_7654_3210), EncryptionKeyChoice::Big, LweElements::U64(elements));
+    let known = "434d494c01000202010000002000000000000000ffd16ad2\
+                 1032547698badcfe0040000001000000\
+                 8877665544332211010000000000008020a08701";
+    assert_eq!(hex(&big.to_bytes()), known);
+    for ciphertext in [small, big] {
+        assert_eq!(Ciphertext::from_bytes(&ciphertext.to_bytes()).expect("own bytes"), ciphertext);
+    }
+}
+
+#[test]
+fn layout_of_a_glwe_ciphertext() {
+    let size = PolynomialSize::new(16).expect("a power of two");
+    let glwe = GlweCiphertext::<u32>::from_coefficients((0..32).collect(), size).expect("two polynomials");
+    let bytes = glwe.to_bytes();
+    let (head, words) = bytes.split_at(32);
+    assert_eq!(hex(head), "434d494c010003020100000088000000000000009e7357fd2001040000000000");
+    assert_eq!(words[..128], (0..32u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    assert_eq!(hex(&words[128..]), "0fdeadeb");
+    assert_eq!(GlweCiphertext::<u32>::from_bytes(&bytes).expect("own bytes"), glwe);
+    // A test vector is the same object.
+    assert_eq!(TestVector::from_bytes(&bytes).expect("own bytes"), TestVector::U32(glwe));
+}
+
+#[test]
+fn layout_of_a_ggsw_ciphertext() {
+    let shape = GgswShape {
+        glwe_dimension: GlweDimension(1),
+        polynomial_size: PolynomialSize::new(16).expect("a power of two"),
+        decomposition: Decomposition::new(9, 5),
+    };
+    let ggsw = GgswCiphertext::<u64>::from_coefficients((0..320).collect(), shape).expect("ten rows");
+    let bytes = ggsw.to_bytes();
+    let (head, words) = bytes.split_at(32);
+    assert_eq!(hex(head), "434d494c0100040201000000080a0000000000001a9d85fe4001040009050000");
+    assert_eq!(words[..2560], (0..320u64).flat_map(u64::to_le_bytes).collect::<Vec<_>>());
+    assert_eq!(hex(&words[2560..]), "56ffa444");
+    assert_eq!(GgswCiphertext::<u64>::from_bytes(&bytes).expect("own bytes"), ggsw);
+}
+
+#[test]
+fn layout_of_a_parameter_set() {
+    let known = "434d494c01000102010000003b0000000000000032a46a33\
+                 0e544553545f534d414c4c5f553634\
+                 40600000000100000000040000\
+                 00000000000000703e00000000000000d03c\
+                 09050307040000000000000040295b8472";
+    assert_eq!(hex(&set(TEST_SMALL_U64).to_bytes()), known);
+}
+
+#[test]
+fn parameter_sets_come_back() {
+    for name in SET_NAMES {
+        let parameters = set(name);
+        let again = ParameterSet::from_bytes(&parameters.to_bytes(), INSECURE).expect("own bytes");
+        assert_eq!(again, parameters);
+    }
+    let mut spec = set(TEST_SMALL_U64).spec().clone();
+    spec.name = "X".repeat(64);
+    spec.lwe_noise = NoiseDistribution::TUniform { bound_log2: 8 };
+    spec.glwe_noise = NoiseDistribution::TUniform { bound_log2: 14 };
+    let parameters = ParameterSet::new(spec, INSECURE).expect("admissible");
+    let again = ParameterSet::from_bytes(&parameters.to_bytes(), INSECURE).expect("own bytes");
+    assert_eq!(again.spec(), parameters.spec());
+}
+
+#[test]
+fn ciphertexts_and_tables_come_back() {
+    for name in SETS {
+        let client = ClientKey::generate(&set(name), &seed(1));
+        let encoding = Encoding::unsigned(3, true).expect("few bits");
+        let mut rng = Csprng::from_secret(&seed(2), 0);
+        for choice in BOTH {
+            let ciphertext = client.encrypt(&encoding, 5, choice, &mut rng).expect("in range");
+            let bytes = ciphertext.to_bytes();
+            assert_eq!(bytes.len() as u64, client.parameters().sealed_ciphertext_len(choice), "{name} {choice}");
+            let again = Ciphertext::from_bytes(&bytes).expect("own bytes");
+            assert_eq!((&again, again.to_bytes() == bytes), (&ciphertext, true));
+            assert_eq!(client.decrypt(&encoding, &again).expect("ours"), 5);
+        }
+        let table = client.parameters().test_vector(&encoding, &encoding, |m| 7 - m).expect("a table");
+        let bytes = table.to_bytes();
+        assert_eq!(bytes.len() as u64, client.parameters().sealed_test_vector_len(), "{name}");
+        assert_eq!(TestVector::from_bytes(&bytes).expect("own bytes"), table);
+    }
+}
+
+#[test]
+fn ggsw_ciphertexts_come_back() {
+    let client = ClientKey::generate(&set(TEST_SMALL_U32), &seed(3));
+    let mut rng = Csprng::from_secret(&seed(4), 0);
+    let noise = client.parameters().glwe_noise;
+    let encryptor =
+        GgswEncryptor::new(client.glwe_secret_key(), Decomposition::new(7, 3), noise).expect("a transform of N = 512");
+    let narrow: GgswCiphertext<u32> = encryptor.encrypt(1, &PublicSeed([5; 32]), 0, &mut rng);
+    assert_eq!(GgswCiphertext::<u32>::from_bytes(&narrow.to_bytes()).expect("own bytes"), narrow);
+    let wide: GgswCiphertext<u64> = encryptor.encrypt(0, &PublicSeed([6; 32]), 0, &mut rng);
+    assert_eq!(GgswCiphertext::<u64>::from_bytes(&wide.to_bytes()).expect("own bytes"), wide);
+    let other_width = GgswCiphertext::<u64>::from_bytes(&narrow.to_bytes());
+    assert!(matches!(other_width, Err(TfheError::Mismatch { given: 32, expected: 64, .. })), "{other_width:?}");
+}
+
+/// The header of a server key field by field, and the sizes that docs/tfhe.md gives.
+#[test]
+fn layout_and_size_of_server_keys() {
+    for name in SETS {
+        for form in [KeyForm::Seeded, KeyForm::Full] {
+            let keys = keys(name, form, 10);
+            let p = keys.client.parameters();
+            let (n, k, size) = (p.lwe_dimension.0, p.glwe_dimension.0, p.polynomial_size.get());
+            let (l, t, width) = (p.pbs.level_count.0, p.ks.level_count.0, p.torus.bytes());
+            let full = form == KeyForm::Full;
+            let rows = n * (k + 1) * l * size * width * if full { k + 1 } else { 1 };
+            let switches = k * size * t * 4 * if full { n + 1 } else { 1 };
+            for (kind, bytes, elements) in
+                [(KeyKind::Bootstrap, &keys.bootstrap, rows), (KeyKind::Keyswitch, &keys.keyswitch, switches)]
+            {
+                let (_, mut fields) = open(bytes, kind.wire_kind(), 1..=1, u64::MAX).expect("sealed");
+                let header_len = fields.u32().expect("length") as usize;
+                let mut header = Decoder::new(fields.bytes(header_len).expect("header"));
+                let spec = body(&p.to_bytes()).to_vec();
+                assert_eq!(header.bytes(spec.len()).expect("parameter set"), spec);
+                assert_eq!(header.u64().expect("tag"), keys.client.tag().0);
+                assert_eq!(header.u8().expect("form"), u8::from(full));
+                assert_ne!(header.array::<32>().expect("seed"), [0; 32]);
+                header.finish().expect("nothing more");
+                assert_eq!(fields.remaining(), elements, "{name} {kind:?} {form:?}");
+
+                let header = validate_key(kind, &bytes[..], INSECURE).expect("own bytes");
+                assert_eq!(header.sealed_len(), bytes.len() as u64);
+                assert_eq!((header.tag(), header.form(), header.spec()), (keys.client.tag(), form, p.spec()));
+                let (_, opened, parameters) = KeyHeader::open(kind, &bytes[..], INSECURE).expect("own bytes");
+                assert_eq!((&opened, &parameters), (&header, p));
+            }
+        }
+    }
+}
+
+/// A seed stands for exactly the masks that the full form holds, so both load to the same key.
+#[test]
+fn seeded_and_full_keys_compute_the_same() {
+    for (name, backend) in [(TEST_SMALL_U64, Backend::Fft), (TEST_SMALL_U32, Backend::Ntt)] {
+        let [seeded, full] = [KeyForm::Seeded, KeyForm::Full].map(|form| keys(name, form, 20));
+        let [by_seed, by_rows] = [&seeded, &full].map(|keys| keys.load(backend));
+        assert!(by_seed.keyswitch_key() == by_rows.keyswitch_key());
+        assert_eq!(by_seed.memory_bytes(), by_rows.memory_bytes());
+        let client = &seeded.client;
+        let encoding = Encoding::unsigned(2, true).expect("few bits");
+        let table = client.parameters().test_vector(&encoding, &encoding, |m| 3 - m).expect("a table");
+        let mut rng = Csprng::from_secret(&seed(21), 0);
+        for choice in BOTH {
+            let input = client.encrypt(&encoding, 1, choice, &mut rng).expect("in range");
+            let [lhs, rhs] = [&by_seed, &by_rows].map(|key| key.bootstrap(&input, &table).expect("ours"));
+            assert_eq!(lhs, rhs, "{name} {choice}");
+            assert_eq!(client.decrypt(&encoding, &lhs).expect("ours"), 2);
+        }
+    }
+}
+
+/// Decrypts by nothing but the documented bytes of the secret keys and of a ciphertext.
+#[test]
+fn layout_of_secret_keys() {
+    for name in SETS {
+        let client = ClientKey::generate(&set(name), &seed(30));
+        let bytes = client.to_secret_key_bytes();
+        let (_, mut fields) = open(&bytes, serial::SECRET_KEY, 1..=1, 1 << 20).expect("sealed");
+        let spec = body(&client.parameters().to_bytes()).to_vec();
+        assert_eq!(fields.bytes(spec.len()).expect("parameter set"), spec);
+        assert_eq!(fields.u64().expect("tag"), client.tag().0);
+        let p = client.parameters();
+        let mut bits = |count: usize| {
+            let packed = fields.bytes(count.div_ceil(8)).expect("bits");
+            (0..count).map(|i| u64::from(packed[i / 8] >> (i % 8) & 1)).collect::<Vec<_>>()
+        };
+        let (small, big) = (bits(p.lwe_dimension.0), bits(p.big_lwe_dimension().0));
+        fields.finish().expect("nothing more");
+        let encoding = Encoding::unsigned(3, true).expect("few bits");
+        let mut rng = Csprng::from_secret(&seed(31), 0);
+        for (choice, key) in [(EncryptionKeyChoice::Small, &small), (EncryptionKeyChoice::Big, &big)] {
+            let ciphertext = client.encrypt(&encoding, 6, choice, &mut rng).expect("in range");
+            let words: Vec<u64> = match ciphertext.elements() {
+                LweElements::U32(c) => c.elements().iter().map(|&x| u64::from(x) << 32).collect(),
+                LweElements::U64(c) => c.elements().to_vec(),
+            };
+            assert_eq!(words.len(), key.len() + 1);
+            let (mask, b) = words.split_at(key.len());
+            let phase = mask.iter().zip(key).fold(b[0], |phase, (a, s)| phase.wrapping_sub(a.wrapping_mul(*s)));
+            assert_eq!(phase, client.decrypt_phase(&ciphertext).expect("ours"), "{name} {choice}");
+        }
+        let again = ClientKey::from_secret_key_bytes(&bytes, INSECURE).expect("own bytes");
+        assert_eq!((again.tag(), again.parameters()), (client.tag(), client.parameters()));
+        assert_eq!(*again.to_secret_key_bytes(), *bytes);
+        let ciphertext = client.encrypt(&encoding, 2, EncryptionKeyChoice::Big, &mut rng).expect("in range");
+        assert_eq!(again.decrypt(&encoding, &ciphertext).expect("ours"), 2);
+    }
+}
+
+/// Keys whose every bit differs print the same text: so no bit of them is in it.
+#[test]
+fn secrets_do_not_print() {
+    for name in SETS {
+        let clients = (40..44).map(|byte| ClientKey::generate(&set(name), &seed(byte)));
+        let texts: HashSet<_> = clients
+            .map(|client| {
+                let tag = format!("{:?}", client.tag());
+                let whole = format!("{client:?}");
+                assert!(whole.contains(&tag) && !format!("{:#?}", client.lwe_secret_key()).contains('['));
+                let (lwe, glwe) = (client.lwe_secret_key(), client.glwe_secret_key());
+                [whole.replace(&tag, ""), format!("{lwe:?}"), format!("{glwe:?}")].join("\n")
+            })
+            .collect();
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        let text = texts.into_iter().next().unwrap_or_default();
+        assert!(text.contains("LweSecretKey(dimension 96)") && text.contains("GlweSecretKey(k "), "{text}");
+    }
+}
+
+/// A later version of any body, and of the envelope, is refused by name.
+#[test]
+fn other_versions_are_refused() {
+    type Reader = fn(&[u8]) -> Result<(), TfheError>;
+    let keys = keys(TEST_SMALL_U32, KeyForm::Seeded, 50);
+    let (client, p) = (&keys.client, keys.client.parameters());
+    let encoding = Encoding::unsigned(1, true).expect("few bits");
+    let ciphertext = p.trivial(&encoding, 1, EncryptionKeyChoice::Small, client.tag()).expect("in range");
+    let table = p.test_vector(&encoding, &encoding, |m| m).expect("a table");
+    let shape = GgswShape {
+        glwe_dimension: GlweDimension(1),
+        polynomial_size: PolynomialSize::new(16).expect("a power of two"),
+        decomposition: Decomposition::new(8, 1),
+    };
+    let ggsw = GgswCiphertext::<u32>::from_coefficients(vec![0; 64], shape).expect("two rows");
+    let objects: [(Vec<u8>, Reader); 7] = [
+        (p.to_bytes(), |b| ParameterSet::from_bytes(b, INSECURE).map(drop)),
+        (ciphertext.to_bytes(), |b| Ciphertext::from_bytes(b).map(drop)),
+        (table.to_bytes(), |b| TestVector::from_bytes(b).map(drop)),
+        (ggsw.to_bytes(), |b| GgswCiphertext::<u32>::from_bytes(b).map(drop)),
+        (keys.bootstrap.clone(), |b| validate_key(KeyKind::Bootstrap, b, INSECURE).map(drop)),
+        (keys.keyswitch.clone(), |b| validate_key(KeyKind::Keyswitch, b, INSECURE).map(drop)),
+        (client.to_secret_key_bytes().to_vec(), |b| ClientKey::from_secret_key_bytes(b, INSECURE).map(drop)),
+    ];
+    for (bytes, read) in objects {
+        read(&bytes).expect("own bytes");
+        let kind = ciphermill_wire::Header::decode(&bytes).expect("sealed").kind;
+        for version in [0, 2, u16::MAX] {
+            let error = read(&seal(kind, version, body(&bytes))).expect_err("another version");
+            let TfheError::Wire(WireError::UnsupportedVersion { given, min: 1, max: 1 }) = error else {
+                panic!("{kind}: {error}")
+            };
+            assert_eq!(given, version);
+            assert!(error.to_string().contains(&format!("version {version} is unsupported, versions 1 to 1")));
+        }
+        let mut envelope = bytes.clone();
+        envelope[4] = 2;
+        let error = read(&envelope).expect_err("another envelope");
+        assert!(
+            matches!(error, TfheError::Wire(WireError::UnknownEnvelopeVersion { given: 2, supported: 1 })),
+            "{error}"
+        );
+    }
+}
