@@ -178,10 +178,13 @@ pub(crate) fn ciphertext(path: &Path) -> Result<Ciphertext, CliError> {
 
 /// Reads a text.
 pub(crate) fn text(path: &Path) -> Result<String, CliError> {
-    let bytes = files::read(path, MAX_OBJECT_BYTES)?;
-    String::from_utf8(bytes.to_vec()).map_err(|error| CliError::Content {
+    Ok(utf8(path, &files::read(path, MAX_OBJECT_BYTES)?)?.to_owned())
+}
+
+fn utf8<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, CliError> {
+    std::str::from_utf8(bytes).map_err(|error| CliError::Content {
         path: path.to_owned(),
-        what: format!("byte {} is not UTF-8; pass a text file", error.utf8_error().valid_up_to()),
+        what: format!("byte {} is not UTF-8; pass a text file", error.valid_up_to()),
     })
 }
 
@@ -249,7 +252,7 @@ impl ProgramArgs {
             return Ok(LoadedProgram { program, lines: None, names: Vec::new() });
         }
         let bindings = Bindings::collect(self.bindings.iter().cloned())?;
-        let assembly = assemble(&text(path)?, &bindings).map_err(CliError::content(path))?;
+        let assembly = assemble(utf8(path, &bytes)?, &bindings).map_err(CliError::content(path))?;
         Ok(LoadedProgram { program: assembly.program, lines: Some(assembly.lines), names: assembly.names })
     }
 }

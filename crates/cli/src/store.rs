@@ -39,6 +39,9 @@ pub(crate) struct DeviceArgs {
     security: SecurityArgs,
 }
 
+/// The name of a store's object table; docs/device.md draws the directory.
+const OBJECT_TABLE: &str = "objects.redb";
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let value: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
@@ -56,9 +59,10 @@ impl StoreArgs {
     }
 }
 
-/// Opens the device over a store that must exist: a mistyped name shall not make a directory.
+/// Opens the device over a store that must exist: a mistyped name shall not make one, least of all among other files.
 pub(crate) fn open_existing(directory: &Path, options: &DeviceArgs) -> Result<Device, CliError> {
-    if !directory.is_dir() || std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none()) {
+    // Every store has its object table; the device judges whether it is one.
+    if !directory.join(OBJECT_TABLE).exists() {
         return Err(CliError::NoStore { path: directory.to_owned() });
     }
     open(directory, options)

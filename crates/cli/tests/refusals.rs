@@ -15,6 +15,8 @@ fn files_that_are_missing_or_in_the_way() {
     assert!(!bench.path("s").exists(), "a put that cannot be makes no store");
     bench.store(["blob", "ls"], &[]).failed(&["s holds no store", "make one by putting"]);
     assert!(!bench.path("s").exists(), "looking for a store makes none");
+    bench.run(["blob", "ls", "--store", "."]).failed(&[". holds no store"]);
+    assert_eq!(bench.names(), ["me.key", "server.key", "server.key.ksk"], "and no file among others");
     bench.decrypt(".", "x.ct").failed(&["cannot read ."]);
     let before = bench.read("me.key");
     bench.keygen("me.key", "other.key").failed(&["me.key exists", "--force"]);
@@ -165,6 +167,14 @@ fn programs() {
     check(&("push 3:0:1\npop 3:0:1\n".repeat(32768) + "return 3:0:1\n")).failed(&["more than 65536 instructions"]);
     bench.write("p.cms", [0xc3, 0x28]);
     bench.store(["program", "check"], &["p.cms"]).failed(&["p.cms", "byte 0 is not UTF-8"]);
+
+    // Text may come through a pipe, which can be read once only.
+    let text = std::io::pipe().and_then(|(reader, mut writer)| {
+        std::io::Write::write_all(&mut writer, b"return 3:0:1\n")?;
+        Ok(reader)
+    });
+    let mut piped = bench.command(["program", "check", "--store", "s", "/dev/stdin"]);
+    assert_eq!(piped.stdin(text.expect("a pipe")).status().expect("it starts").code(), Some(0));
 
     // The binary form has indices and no lines; running refuses what checking does.
     bench.write("p.cms", "mov 3:0:5, 3:0:1\npop 3:0:5\nreturn 3:0:5\n");
