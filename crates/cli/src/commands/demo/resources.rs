@@ -69,3 +69,29 @@ fn kibibytes(file: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ciphermill_tfhe::SecurityPolicy;
+
+    fn needs_of(name: &str) -> (u64, u64) {
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        needs(&ParameterSet::named(name, policy).expect("a named set"))
+    }
+
+    #[test]
+    fn the_papers_dimensions_need_4_and_6_gigabytes() {
+        let (memory, disk) = needs_of("NVME_TFHE_PAPER");
+        assert!((3_900_000_000..4_100_000_000).contains(&memory), "{memory}");
+        assert!((5_900_000_000..6_100_000_000).contains(&disk), "{disk}");
+        let (memory, disk) = needs_of("MESSAGE_4_2M64");
+        assert!(memory < 500_000_000 && disk < 1_000_000_000, "{memory} {disk}");
+    }
+
+    #[test]
+    fn the_system_tells_what_is_free() {
+        assert!(peak_rss_bytes() > 1 << 20);
+        assert!(free_memory().expect("a /proc") > 1 << 20);
+    }
+}
