@@ -222,7 +222,14 @@ impl ClientKey {
         let mut out = header.seal(writer)?;
         match form {
             KeyForm::Seeded => write_elements(&mut out, &key.bodies)?,
-            KeyForm::Full => write_elements(&mut out, key.expand().elements())?,
+            KeyForm::Full => {
+                // Block by block: the whole key is hundreds of megabytes.
+                let mut rows = vec![0u32; key.shape().block_len()];
+                for index in 0..key.shape().input_dimension.0 {
+                    key.expand_block(index, &mut rows);
+                    write_elements(&mut out, &rows)?;
+                }
+            }
         }
         Ok(out.finish()?)
     }

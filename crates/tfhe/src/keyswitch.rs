@@ -15,7 +15,7 @@ use crate::error::{TfheError, require_equal};
 use crate::ggsw::gadget_element;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 
-/// Rows that one random stream serves: a seeded key is expanded in parallel, one stream per source-key bit.
+/// The sizes of a key-switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyswitchShape {
     /// kN, the dimension of the input.
@@ -42,7 +42,8 @@ impl KeyswitchShape {
         self.len() == 0
     }
 
-    fn block_len(&self) -> usize {
+    /// t·(n+1), the elements of one source-key bit.
+    pub(crate) fn block_len(&self) -> usize {
         self.decomposition.level_count.0 * self.output_dimension.lwe_size()
     }
 }
@@ -56,7 +57,7 @@ pub struct SeededLweKeyswitchKey {
 }
 
 impl SeededLweKeyswitchKey {
-    /// Encrypts the bits of `input_key` under `output_key`. Streams `first_noise_stream + i` of `secret` give the noise.
+    /// Encrypts the bits of `input_key` under `output_key`; `noise_rng(i)` gives the noise of source-key bit i.
     pub fn generate(
         input_key: &LweSecretKey,
         output_key: &LweSecretKey,
@@ -99,20 +100,20 @@ impl SeededLweKeyswitchKey {
 
     /// Rebuilds the masks.
     pub fn expand(&self) -> LweKeyswitchKey {
+        let mut data = vec![0u32; self.shape.len()];
+        data.par_chunks_exact_mut(self.shape.block_len()).enumerate().for_each(|(i, rows)| self.expand_block(i, rows));
+        LweKeyswitchKey { shape: self.shape, data }
+    }
+
+    /// The t rows of source-key bit `index`, t·(n+1) elements: one block of the expanded key.
+    pub(crate) fn expand_block(&self, index: usize, rows: &mut [u32]) {
         let size = self.shape.output_dimension.lwe_size();
         let levels = self.shape.decomposition.level_count.0;
-        let mut data = vec![0u32; self.shape.len()];
-        data.par_chunks_exact_mut(self.shape.block_len())
-            .zip(self.bodies.par_chunks_exact(levels))
-            .enumerate()
-            .for_each(|(i, (rows, bodies))| {
-                let mut masks = Csprng::from_public(&self.seed, i as u64);
-                for (row, &body) in rows.chunks_exact_mut(size).zip(bodies) {
-                    u32::fill_random(&mut masks, &mut row[..size - 1]);
-                    row[size - 1] = body;
-                }
-            });
-        LweKeyswitchKey { shape: self.shape, data }
+        let mut masks = Csprng::from_public(&self.seed, index as u64);
+        for (row, &body) in rows.chunks_exact_mut(size).zip(&self.bodies[index * levels..][..levels]) {
+            u32::fill_random(&mut masks, &mut row[..size - 1]);
+            row[size - 1] = body;
+        }
     }
 }
 
