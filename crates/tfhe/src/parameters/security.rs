@@ -38,12 +38,13 @@ const INTERPOLATED: &str =
 const ESTIMATED: &str = "lattice-estimator, cost model MATZOV, cheapest of usvp, bdd and dual hybrid (docs/security/named-sets-estimates.csv)";
 
 /// Security in bits of LWE with a binary key of dimension `dimension` and noise of log2 standard deviation `log2_std`
-/// relative to the modulus: linear in the noise between the published curves, and beyond them up to 160 bits.
+/// relative to the modulus: linear in the noise between the published curves, and beyond them up to 160 bits and to n.
 pub fn security_bits(dimension: usize, log2_std: f64) -> f64 {
     let [low, high] = &CURVES;
     let at = |curve: &Curve| curve.slope * dimension as f64 + curve.bias;
     let per_bit = (at(high) - at(low)) / (high.bits - low.bits);
-    (low.bits + (log2_std - at(low)) / per_bit).clamp(0.0, MAX_STATED_BITS)
+    // All binary keys can be tried in 2^n. It also bounds what the lines say where they cross, at n = 23.
+    (low.bits + (log2_std - at(low)) / per_bit).clamp(0.0, MAX_STATED_BITS.min(dimension as f64))
 }
 
 /// The smallest Gaussian noise that the 132-bit curve allows an LWE or GLWE problem of dimension `dimension` (n, or k·N)

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+pub mod hostile;
+
 use ciphermill_lattice::SecretSeed;
 use ciphermill_tfhe::{Backend, ClientKey, KeyForm, ParameterSet, SecurityPolicy, ServerKey};
 
