@@ -43,7 +43,7 @@ def attack_costs(dimension, log2_std, log2_q, model, attacks):
         "bdd_hybrid": lambda: LWE.primal_hybrid(instance, mitm=False, babai=False, red_cost_model=cost_model),
         "bdd_mitm_hybrid": lambda: LWE.primal_hybrid(instance, mitm=True, babai=True, red_cost_model=cost_model),
     }
-    found = {}
+    found: dict[str, object] = {}
     run["dual_hybrid_fine"] = lambda: refined_dual(found["dual_hybrid"], instance, cost_model)
     for attack in attacks:
         start = time.time()
@@ -102,9 +102,11 @@ def estimate_row(job):
     for attack, cost, line, seconds in attack_costs(dimension, log2_std, log2_q, model, attacks):
         found[attack] = cost
         lines.append(f"  {attack:16s} {cost:8.2f}  ({seconds:.0f} s)  {line}")
-    best = min(found, key=found.get)
+    best = min(found, key=lambda attack: found[attack])
     # The estimator considers block sizes up to 1754 only, about 2^512 operations in its cheapest cost model.
-    lines.append(f"  => {found[best]:.2f} bits ({best})" if found[best] < math.inf else "  => beyond the estimator's range")
+    lines.append(
+        f"  => {found[best]:.2f} bits ({best})" if found[best] < math.inf else "  => beyond the estimator's range"
+    )
     return "\n".join(lines)
 
 
