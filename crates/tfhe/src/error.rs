@@ -23,7 +23,7 @@ pub enum TfheError {
     Randomness(#[from] RngError),
     /// Reading or writing an object failed.
     #[error("input/output failed: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[source] std::io::Error),
     /// Two operands, or an operand and a key, do not belong together.
     #[error("{what} is {given} where {expected} is needed; use objects of one key set")]
     Mismatch {
@@ -57,6 +57,17 @@ pub enum TfheError {
     /// A transform does not exist for this size or CPU.
     #[error("no transform: {0}")]
     Transform(String),
+}
+
+impl From<std::io::Error> for TfheError {
+    /// Takes back a [`WireError`] that travelled through [`std::io::Read`] inside an I/O error: a truncated key is malformed,
+    /// its medium is not at fault.
+    fn from(error: std::io::Error) -> Self {
+        match WireError::from(error) {
+            WireError::Io(source) => Self::Io(source),
+            malformed => Self::Wire(malformed),
+        }
+    }
 }
 
 /// Checks that two quantities are equal.

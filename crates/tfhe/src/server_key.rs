@@ -7,13 +7,13 @@ use std::io::{Read, Write};
 
 use ciphermill_lattice::{PublicSeed, Torus};
 use ciphermill_math::Isa;
-use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, sealed_len};
+use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError, sealed_len};
 use rayon::prelude::*;
 
 use crate::bootstrap::{BackendTorus, BlindRotation};
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, width_mismatch};
 use crate::client::Progress;
-use crate::error::{TfheError, require_range};
+use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswShape, expand_masks};
 use crate::glwe::GlweCiphertext;
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
@@ -231,8 +231,38 @@ fn read_new_elements<T: Torus>(input: &mut impl Read, what: &'static str, count:
 pub fn validate_key<R: Read>(kind: KeyKind, reader: R, policy: SecurityPolicy) -> Result<KeyHeader, TfheError> {
     let (mut input, header, _) = KeyHeader::open(kind, reader, policy)?;
     std::io::copy(&mut input, &mut std::io::sink())?;
-    input.finish()?;
+    finish(input)?;
     Ok(header)
+}
+
+/// Checks the key's checksum, and that nothing follows it.
+fn finish<R: Read>(input: OpenReader<R>) -> Result<(), TfheError> {
+    // Enough to say how many bytes there are, without following a stream that never ends.
+    let given = std::io::copy(&mut input.finish()?.take(1 << 20), &mut std::io::sink())?;
+    if given == 0 { Ok(()) } else { Err(WireError::TrailingBytes { given }.into()) }
+}
+
+/// Checks that two keys are of one parameter set.
+fn require_same_set(bootstrap: &ParameterSpec, keyswitch: &ParameterSpec) -> Result<(), TfheError> {
+    let numbers = |s: &ParameterSpec| {
+        [
+            ("torus width of the bootstrapping key (the key-switching key has another)", s.torus.bits() as usize),
+            ("LWE dimension n of the bootstrapping key (the key-switching key has another)", s.lwe_dimension.0),
+            ("GLWE dimension k of the bootstrapping key (the key-switching key has another)", s.glwe_dimension.0),
+            ("polynomial size N of the bootstrapping key (the key-switching key has another)", s.polynomial_size.get()),
+        ]
+    };
+    for ((what, given), (_, expected)) in numbers(bootstrap).into_iter().zip(numbers(keyswitch)) {
+        require_equal(what, given, expected)?;
+    }
+    let what = "number of gadgets, noises and names that differ between the bootstrapping and the key-switching key";
+    let differ = [
+        bootstrap.pbs != keyswitch.pbs || bootstrap.ks != keyswitch.ks,
+        bootstrap.lwe_noise != keyswitch.lwe_noise || bootstrap.glwe_noise != keyswitch.glwe_noise,
+        bootstrap.name != keyswitch.name,
+        bootstrap.message_bits != keyswitch.message_bits || bootstrap.max_norm2 != keyswitch.max_norm2,
+    ];
+    require_equal(what, differ.into_iter().filter(|&differs| differs).count(), 0)
 }
 
 /// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
@@ -283,22 +313,18 @@ impl ServerKey {
         let (mut input, header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
         let tag = header.tag;
         let keyswitch = read_keyswitch_key(&mut input, &header)?;
-        input.finish()?;
+        finish(input)?;
         let (mut input, header, bootstrap_parameters) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
         if header.tag != tag {
             let what = "key tag of the bootstrapping key (the key-switching key has another)";
             return Err(TfheError::Mismatch { what, given: header.tag.0, expected: tag.0 });
         }
-        if bootstrap_parameters != parameters {
-            let what = "parameter set of the bootstrapping key; its LWE dimension";
-            let (given, expected) = (bootstrap_parameters.lwe_dimension.0, parameters.lwe_dimension.0);
-            return Err(TfheError::Mismatch { what, given: given as u64, expected: expected as u64 });
-        }
+        require_same_set(bootstrap_parameters.spec(), parameters.spec())?;
         let rotation = match parameters.torus {
             TorusWidth::U32 => Rotation::U32(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
             TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
         };
-        input.finish()?;
+        finish(input)?;
         Ok(Self { parameters, tag, backend, isa, keyswitch, rotation })
     }
 
