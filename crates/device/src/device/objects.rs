@@ -54,10 +54,13 @@ impl ObjectSink {
             return Err(DeviceError::NotAProgramRegister { id });
         }
         if let Some(handler) = &known.handler {
-            let shape = inner.shape(space.id, known, id.key_id)?;
-            // A key may bring another parameter set than the one it replaces; validation looks at its other parts.
-            let shape = shape.as_deref().filter(|_| known.descriptor.role != Role::Key);
-            handler.check_size(id, size, shape)?;
+            // A key may bring another parameter set than the one it replaces, whose head may be damaged; validation looks at
+            // its other parts.
+            let shape = match known.descriptor.role {
+                Role::Key => None,
+                _ => inner.shape(space.id, known, id.key_id)?,
+            };
+            handler.check_size(id, size, shape.as_deref())?;
         }
         let body = match size {
             ..=SPOOL_ABOVE => Body::Memory(Vec::new()),
