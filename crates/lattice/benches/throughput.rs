@@ -7,7 +7,7 @@ use std::time::Instant;
 use ciphermill_lattice::gadget::{ModularDecomposer, SignedDecomposer};
 use ciphermill_lattice::rotate::RotatedDifference;
 use ciphermill_lattice::{
-    Csprng, DecompositionBaseLog, DecompositionLevelCount, NoiseDistribution, PublicSeed, sampler,
+    Csprng, DecompositionBaseLog, DecompositionLevelCount, NoiseDistribution, SecretSeed, sampler,
 };
 use ciphermill_math::{CoefficientSource, Isa};
 
@@ -33,7 +33,7 @@ fn report(case: &str, mut job: impl FnMut()) {
 
 fn main() {
     let isa = Isa::current();
-    let mut rng = Csprng::from_public(&PublicSeed([1; 32]), 0);
+    let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([1; 32]), 0);
     let mut wide = vec![0u64; N];
     let mut narrow = vec![0u32; N];
     let mut digits = vec![0i64; N];

@@ -15,6 +15,6 @@ pub mod sampler;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
-pub use rng::{Csprng, PublicSeed, SecretSeed};
+pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
 pub use torus::Torus;

@@ -19,7 +19,7 @@ pub const SEED_LEN: usize = 32;
 
 /// The seed of values that everyone may know, such as the masks of ciphertexts. It is stored and sent instead of them.
 ///
-/// It must be drawn independently of every secret: never derive it from a [`SecretSeed`].
+/// It must be drawn independently of every secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PublicSeed(pub [u8; SEED_LEN]);
 
@@ -65,7 +65,48 @@ impl std::fmt::Debug for SecretSeed {
 /// Bytes moved at a time from the keystream to integers: within the first-level cache, and many blocks.
 const CHUNK: usize = 4096;
 
-/// A cryptographically secure generator: one stream of one seed.
+/// A source of uniform values, secret or public.
+///
+/// Noise and keys are drawn from [`Csprng`] alone, so that nobody can sample a secret from a public stream by mistake.
+pub trait Keystream {
+    /// The next `4 · out.len()` bytes, as integers.
+    fn fill_u32(&mut self, out: &mut [u32]);
+    /// The next `8 · out.len()` bytes, as integers.
+    fn fill_u64(&mut self, out: &mut [u64]);
+}
+
+impl Keystream for Csprng {
+    fn fill_u32(&mut self, out: &mut [u32]) {
+        Csprng::fill_u32(self, out);
+    }
+
+    fn fill_u64(&mut self, out: &mut [u64]) {
+        Csprng::fill_u64(self, out);
+    }
+}
+
+/// One stream of a [`PublicSeed`]: the masks of seeded keys. Streams are independent of each other, as those of
+/// [`Csprng`]; the generator is the same.
+pub struct MaskStream(Csprng);
+
+impl MaskStream {
+    /// Stream `stream` of a public seed.
+    pub fn new(seed: &PublicSeed, stream: u64) -> Self {
+        Self(Csprng::new(&seed.0, stream))
+    }
+}
+
+impl Keystream for MaskStream {
+    fn fill_u32(&mut self, out: &mut [u32]) {
+        self.0.fill_u32(out);
+    }
+
+    fn fill_u64(&mut self, out: &mut [u64]) {
+        self.0.fill_u64(out);
+    }
+}
+
+/// A cryptographically secure generator: one stream of one secret seed.
 ///
 /// Streams of one seed are independent of each other, so that the parts of a key can be made, and expanded again, in any
 /// order and on any thread. The state advances by whole 32-bit words: a request that ends within a word discards its rest.
@@ -79,11 +120,6 @@ pub struct Csprng {
 impl Csprng {
     /// Stream `stream` of a secret seed.
     pub fn from_secret(seed: &SecretSeed, stream: u64) -> Self {
-        Csprng::new(&seed.0, stream)
-    }
-
-    /// Stream `stream` of a public seed.
-    pub fn from_public(seed: &PublicSeed, stream: u64) -> Self {
         Csprng::new(&seed.0, stream)
     }
 

@@ -8,7 +8,7 @@ mod gaussian;
 
 use zeroize::Zeroize;
 
-use crate::rng::Csprng;
+use crate::rng::{Csprng, Keystream};
 use crate::torus::Torus;
 
 pub use gaussian::Gaussian;
@@ -40,7 +40,7 @@ pub enum NoiseError {
 }
 
 /// Uniform torus elements, `BITS / 8` keystream bytes each.
-pub fn uniform<T: Torus>(rng: &mut Csprng, out: &mut [T]) {
+pub fn uniform<T: Torus>(rng: &mut impl Keystream, out: &mut [T]) {
     T::fill_random(rng, out);
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ciphermill_math::Isa;
 use zeroize::Zeroize;
 
-use crate::rng::Csprng;
+use crate::rng::Keystream;
 
 pub(crate) mod sealed {
     use super::Isa;
@@ -71,7 +71,7 @@ pub trait Torus: sealed::Kernels + Copy + Send + Sync + Zeroize + Debug + Eq + O
     fn to_u64_msb(self) -> u64;
 
     /// Fills `out` with uniform elements: the next `BITS / 8` keystream bytes each, little-endian.
-    fn fill_random(rng: &mut Csprng, out: &mut [Self]);
+    fn fill_random(rng: &mut impl Keystream, out: &mut [Self]);
 }
 
 /// x − ⌊x⌉ times 2^bits, which lies in [−2^(bits−1), 2^(bits−1)]; exact up to the last rounding.
@@ -142,7 +142,7 @@ macro_rules! torus {
                 u64::from(self) << (64 - <$ty>::BITS)
             }
 
-            fn fill_random(rng: &mut Csprng, out: &mut [Self]) {
+            fn fill_random(rng: &mut impl Keystream, out: &mut [Self]) {
                 rng.$fill(out);
             }
         }

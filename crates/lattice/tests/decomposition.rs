@@ -2,7 +2,7 @@
 
 use ciphermill_lattice::gadget::{DecompositionError, ModularDecomposer, SignedDecomposer};
 use ciphermill_lattice::{
-    Csprng, DecompositionBaseLog as Base, DecompositionLevelCount as Levels, PublicSeed, Torus, sampler,
+    Csprng, DecompositionBaseLog as Base, DecompositionLevelCount as Levels, SecretSeed, Torus, sampler,
 };
 use ciphermill_math::Isa;
 use ciphermill_math::goldilocks::MODULUS as P;
@@ -126,7 +126,7 @@ fn corners() {
 /// At full size, on every path, and at a length that no vector width divides.
 #[test]
 fn filled_digits_equal_single_ones() {
-    let mut rng = Csprng::from_public(&PublicSeed([3; 32]), 0);
+    let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([3; 32]), 0);
     let mut wide = vec![0u64; 16384 + 13];
     let mut narrow = vec![0u32; wide.len()];
     sampler::uniform(&mut rng, &mut wide);
@@ -157,7 +157,7 @@ fn filled_digits_equal_single_ones() {
 /// 2^20 digits of uniform elements: mean and second moment within 5 standard errors of the documented figures.
 #[test]
 fn digit_moments() {
-    let mut rng = Csprng::from_public(&PublicSeed([4; 32]), 0);
+    let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([4; 32]), 0);
     let mut xs = vec![0u64; 1 << 20];
     sampler::uniform(&mut rng, &mut xs);
     let decomposer = SignedDecomposer::<u64>::new(Base(9), Levels(5)).unwrap();

@@ -1,6 +1,6 @@
 //! The keystream is part of the stored formats: it may never change.
 
-use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed};
+use ciphermill_lattice::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(|c| !c.is_ascii_whitespace()).collect();
@@ -11,7 +11,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 #[test]
 fn rfc_8439_first_block() {
     let mut out = [0; 64];
-    Csprng::from_public(&PublicSeed([0; 32]), 0).fill_bytes(&mut out);
+    Csprng::from_secret(&SecretSeed::from_bytes([0; 32]), 0).fill_bytes(&mut out);
     let expected = bytes(
         "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7
          da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586",
@@ -37,7 +37,7 @@ fn rfc_8439_stream() {
 #[test]
 fn integers_are_the_little_endian_bytes() {
     const WORDS: usize = 6000;
-    let generator = || Csprng::from_public(&PublicSeed([7; 32]), 9);
+    let generator = || Csprng::from_secret(&SecretSeed::from_bytes([7; 32]), 9);
     let mut stream = vec![0; 4 * WORDS];
     generator().fill_bytes(&mut stream);
     let words: Vec<u32> = stream.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
@@ -75,7 +75,7 @@ fn integers_are_the_little_endian_bytes() {
 
 #[test]
 fn seeds_and_streams_differ() {
-    let first = |seed, stream| Csprng::from_public(&PublicSeed([seed; 32]), stream).next_u64();
+    let first = |seed, stream| Csprng::from_secret(&SecretSeed::from_bytes([seed; 32]), stream).next_u64();
     assert!(first(1, 0) != first(1, 1) && first(1, 0) != first(2, 0));
     assert_ne!(PublicSeed::from_os().unwrap(), PublicSeed::from_os().unwrap());
     let fresh = || Csprng::from_secret(&SecretSeed::from_os().unwrap(), 0).next_u64();
@@ -86,4 +86,17 @@ fn seeds_and_streams_differ() {
 fn secrets_are_not_shown() {
     let seed = SecretSeed::from_bytes([0xab; 32]);
     assert_eq!(format!("{seed:?} {:?}", Csprng::from_secret(&seed, 1)), "SecretSeed(..) Csprng(..)");
+}
+
+/// Masks are the same keystream, under a type that noise cannot be drawn from.
+#[test]
+fn mask_streams_are_the_keystream_of_their_seed() {
+    let (mut masks, mut words) = ([0u64; 1000], [0u64; 1000]);
+    MaskStream::new(&PublicSeed([6; 32]), 17).fill_u64(&mut masks);
+    Csprng::from_secret(&SecretSeed::from_bytes([6; 32]), 17).fill_u64(&mut words);
+    assert_eq!(masks, words);
+    let (mut masks, mut words) = ([0u32; 1001], [0u32; 1001]);
+    MaskStream::new(&PublicSeed([6; 32]), 18).fill_u32(&mut masks);
+    Csprng::from_secret(&SecretSeed::from_bytes([6; 32]), 18).fill_u32(&mut words);
+    assert_eq!(masks, words);
 }

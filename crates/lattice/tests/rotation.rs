@@ -1,14 +1,14 @@
 //! Rotation and torus conversions against their definitions.
 
 use ciphermill_lattice::rotate::{ModularRotatedDifference, RotatedDifference, reference, rotate_into};
-use ciphermill_lattice::{Csprng, PolynomialSize, PublicSeed, Torus, sampler};
+use ciphermill_lattice::{Csprng, PolynomialSize, SecretSeed, Torus, sampler};
 use ciphermill_math::goldilocks::MODULUS as P;
 use ciphermill_math::{CoefficientSource, Isa};
 use proptest::prelude::*;
 
 fn polynomial<T: Torus>(n: usize, stream: u64) -> Vec<T> {
     let mut out = vec![T::ZERO; n];
-    sampler::uniform(&mut Csprng::from_public(&PublicSeed([5; 32]), stream), &mut out);
+    sampler::uniform(&mut Csprng::from_secret(&SecretSeed::from_bytes([5; 32]), stream), &mut out);
     out
 }
 

@@ -4,13 +4,13 @@
 //! seed less than once in ten million runs.
 
 use ciphermill_lattice::sampler::{self, Gaussian, NoiseError, TUniform};
-use ciphermill_lattice::{Csprng, NoiseDistribution, PublicSeed, Torus};
+use ciphermill_lattice::{Csprng, NoiseDistribution, PublicSeed, SecretSeed, Torus};
 
 const SAMPLES: usize = 1 << 20;
 
 fn with_seeds(test: impl Fn(&mut Csprng, &PublicSeed)) {
     for seed in [PublicSeed([11; 32]), PublicSeed::from_os().unwrap()] {
-        test(&mut Csprng::from_public(&seed, 0), &seed);
+        test(&mut Csprng::from_secret(&SecretSeed::from_bytes(seed.0), 0), &seed);
     }
 }
 
@@ -195,9 +195,9 @@ fn secrets_are_uniform() {
 fn binary_takes_the_bits_lowest_first() {
     let seed = PublicSeed([12; 32]);
     let mut bits = vec![0u32; 100];
-    sampler::binary(&mut Csprng::from_public(&seed, 0), &mut bits);
+    sampler::binary(&mut Csprng::from_secret(&SecretSeed::from_bytes(seed.0), 0), &mut bits);
     let mut words = [0u64; 2];
-    Csprng::from_public(&seed, 0).fill_u64(&mut words);
+    Csprng::from_secret(&SecretSeed::from_bytes(seed.0), 0).fill_u64(&mut words);
     assert!((0..100).all(|i| u64::from(bits[i]) == words[i / 64] >> (i % 64) & 1));
 }
 
@@ -207,9 +207,9 @@ fn adding_adds_the_same_samples() {
     for noise in [NoiseDistribution::Gaussian { std_dev: 1e-6 }, NoiseDistribution::TUniform { bound_log2: 20 }] {
         for n in [1, 2, 255, 256, 257, 1001] {
             let mut sampled = vec![0u64; n];
-            noise.sample_into(&mut Csprng::from_public(&seed, 0), &mut sampled);
+            noise.sample_into(&mut Csprng::from_secret(&SecretSeed::from_bytes(seed.0), 0), &mut sampled);
             let mut added: Vec<u64> = (0..n as u64).map(|i| u64::MAX - i).collect();
-            noise.add_to(&mut Csprng::from_public(&seed, 0), &mut added);
+            noise.add_to(&mut Csprng::from_secret(&SecretSeed::from_bytes(seed.0), 0), &mut added);
             assert!((0..n).all(|i| added[i] == sampled[i].wrapping_sub(1 + i as u64)), "{noise:?} {n}");
         }
     }
@@ -219,7 +219,7 @@ fn adding_adds_the_same_samples() {
 fn no_noise_is_zero() {
     let mut out = [1u64; 300];
     let none = NoiseDistribution::Gaussian { std_dev: 0.0 };
-    none.sample_into(&mut Csprng::from_public(&PublicSeed([1; 32]), 0), &mut out);
+    none.sample_into(&mut Csprng::from_secret(&SecretSeed::from_bytes([1; 32]), 0), &mut out);
     assert_eq!((out, none.variance::<u64>()), ([0; 300], 0.0));
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_tfhe::{
-    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy, ServerKey,
+    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,11 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
 
     let start = Instant::now();
-    let seed = SecretSeed::from_os()?;
-    let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, &seed, Vec::new(), &mut |_, _| ())?;
+    let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
     println!("bootstrapping key: {:.2} s, {} bytes", start.elapsed().as_secs_f64(), bootstrap.len());
     let start = Instant::now();
-    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, &seed, Vec::new())?;
+    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
     println!("key-switching key: {:.2} s, {} bytes", start.elapsed().as_secs_f64(), keyswitch.len());
     let start = Instant::now();
     let server = ServerKey::load(&bootstrap[..], &keyswitch[..], backend, policy, &mut |_, _| ())?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ciphermill_lattice::rng::Csprng;
+use ciphermill_lattice::rng::{Csprng, RngError};
 use ciphermill_lattice::{PublicSeed, SecretSeed, Torus};
 use rayon::prelude::*;
 
@@ -17,27 +17,46 @@ use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
 use crate::server_key::{KeyForm, KeyHeader, KeyKind, write_elements};
 use crate::test_vector::test_vector;
 
-/// What a random stream of a secret seed is for; the index within a purpose takes the low 48 bits.
+/// What a random stream of a client's secret seed is for.
 #[derive(Clone, Copy)]
 enum Purpose {
     LweKey = 1,
     GlweKey = 2,
     KeyTag = 3,
-    BootstrapNoise = 4,
-    KeyswitchNoise = 5,
-    BootstrapMaskSeed = 6,
-    KeyswitchMaskSeed = 7,
 }
 
-fn stream(seed: &SecretSeed, purpose: Purpose, index: u64) -> Csprng {
-    debug_assert!(index < 1 << 48);
-    Csprng::from_secret(seed, ((purpose as u64) << 48) | index)
+fn stream(seed: &SecretSeed, purpose: Purpose) -> Csprng {
+    Csprng::from_secret(seed, purpose as u64)
 }
 
-fn mask_seed(seed: &SecretSeed, purpose: Purpose) -> PublicSeed {
-    let mut bytes = [0; 32];
-    stream(seed, purpose, 0).fill_bytes(&mut bytes);
-    PublicSeed(bytes)
+/// Randomness of one server key: a public seed for its masks and, drawn independently, a secret one for its noise.
+///
+/// It is given away to the key that is made with it, because two keys with the same masks and noise would betray the secret
+/// key.
+#[derive(Debug)]
+pub struct KeySeeds {
+    masks: PublicSeed,
+    noise: SecretSeed,
+}
+
+impl KeySeeds {
+    /// Fresh seeds.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn from_os() -> Result<Self, RngError> {
+        Ok(Self { masks: PublicSeed::from_os()?, noise: SecretSeed::from_os()? })
+    }
+
+    /// Seeds of known content, for reproducible tests only: anybody who knows the bytes can decrypt.
+    pub fn from_bytes(masks: [u8; 32], noise: [u8; 32]) -> Self {
+        Self { masks: PublicSeed(masks), noise: SecretSeed::from_bytes(noise) }
+    }
+
+    /// The noise of part `index` of the key.
+    fn noise(&self, index: u64) -> Csprng {
+        Csprng::from_secret(&self.noise, index)
+    }
 }
 
 /// Called with (work done, all work) while something long runs.
@@ -57,13 +76,13 @@ pub struct ClientKey {
 impl ClientKey {
     /// Generates secret keys from a seed, which should come from the operating system.
     pub fn generate(parameters: &ParameterSet, seed: &SecretSeed) -> Self {
-        let lwe = LweSecretKey::generate(parameters.lwe_dimension, &mut stream(seed, Purpose::LweKey, 0));
+        let lwe = LweSecretKey::generate(parameters.lwe_dimension, &mut stream(seed, Purpose::LweKey));
         let glwe = GlweSecretKey::generate(
             parameters.glwe_dimension,
             parameters.polynomial_size,
-            &mut stream(seed, Purpose::GlweKey, 0),
+            &mut stream(seed, Purpose::GlweKey),
         );
-        let tag = KeyTag(stream(seed, Purpose::KeyTag, 0).next_u64());
+        let tag = KeyTag(stream(seed, Purpose::KeyTag).next_u64());
         Self { parameters: parameters.clone(), lwe, glwe, tag }
     }
 
@@ -98,25 +117,30 @@ impl ClientKey {
         choice: EncryptionKeyChoice,
         rng: &mut Csprng,
     ) -> Result<Ciphertext, TfheError> {
-        Ok(self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng))
+        self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng)
     }
 
     /// Encrypts a torus element, left-aligned in 64 bits and rounded to the width of the chosen key.
-    pub(crate) fn encrypt_phase(&self, phase: u64, choice: EncryptionKeyChoice, rng: &mut Csprng) -> Ciphertext {
+    pub(crate) fn encrypt_phase(
+        &self,
+        phase: u64,
+        choice: EncryptionKeyChoice,
+        rng: &mut Csprng,
+    ) -> Result<Ciphertext, TfheError> {
         let p = &self.parameters;
         let elements = match (choice, p.torus) {
             (EncryptionKeyChoice::Small, _) => {
-                LweElements::U32(self.lwe.encrypt(u32::from_u64_msb(phase), p.lwe_noise, rng))
+                LweElements::U32(self.lwe.encrypt(u32::from_u64_msb(phase), p.lwe_noise, rng)?)
             }
             (EncryptionKeyChoice::Big, TorusWidth::U32) => {
                 let key = self.glwe.to_lwe_secret_key();
-                LweElements::U32(key.encrypt(u32::from_u64_msb(phase), p.glwe_noise, rng))
+                LweElements::U32(key.encrypt(u32::from_u64_msb(phase), p.glwe_noise, rng)?)
             }
             (EncryptionKeyChoice::Big, TorusWidth::U64) => {
-                LweElements::U64(self.glwe.to_lwe_secret_key().encrypt(phase, p.glwe_noise, rng))
+                LweElements::U64(self.glwe.to_lwe_secret_key().encrypt(phase, p.glwe_noise, rng)?)
             }
         };
-        Ciphertext::new(self.tag, choice, elements)
+        Ok(Ciphertext::new(self.tag, choice, elements))
     }
 
     /// Decrypts to the nearest message.
@@ -152,33 +176,33 @@ impl ClientKey {
     }
 
     /// Generates the bootstrapping key: GGSW encryptions of the n small-key bits under the GLWE key. It is written as it
-    /// is made, in parallel batches, and never held in memory. `seed` must be fresh, from the operating system.
+    /// is made, in parallel batches, and never held in memory.
     ///
     /// # Errors
     /// If writing fails, or there is no transform for N.
     pub fn write_bootstrap_key<W: Write>(
         &self,
         form: KeyForm,
-        seed: &SecretSeed,
+        seeds: KeySeeds,
         writer: W,
         progress: Progress<'_>,
     ) -> Result<W, TfheError> {
         match self.parameters.torus {
-            TorusWidth::U32 => self.write_bootstrap_key_as::<u32, W>(form, seed, writer, progress),
-            TorusWidth::U64 => self.write_bootstrap_key_as::<u64, W>(form, seed, writer, progress),
+            TorusWidth::U32 => self.write_bootstrap_key_as::<u32, W>(form, &seeds, writer, progress),
+            TorusWidth::U64 => self.write_bootstrap_key_as::<u64, W>(form, &seeds, writer, progress),
         }
     }
 
     fn write_bootstrap_key_as<T: Torus, W: Write>(
         &self,
         form: KeyForm,
-        seed: &SecretSeed,
+        seeds: &KeySeeds,
         writer: W,
         progress: Progress<'_>,
     ) -> Result<W, TfheError> {
-        let masks = mask_seed(seed, Purpose::BootstrapMaskSeed);
+        let masks = seeds.masks;
         let header = KeyHeader::new(KeyKind::Bootstrap, self.parameters.spec().clone(), self.tag, form, masks);
-        let encryptor = GgswEncryptor::new(&self.glwe, self.parameters.pbs, self.parameters.glwe_noise)?;
+        let encryptor = GgswEncryptor::<T>::new(&self.glwe, self.parameters.pbs, self.parameters.glwe_noise)?;
         let shape = encryptor.shape();
         let bits = self.lwe.bits();
         let mut out = header.seal(writer)?;
@@ -192,7 +216,7 @@ impl ClientKey {
                 || encryptor.scratch(),
                 |scratch, (j, (bodies, &bit))| {
                     let index = (first + j) as u64;
-                    let mut noise = stream(seed, Purpose::BootstrapNoise, index);
+                    let mut noise = seeds.noise(index);
                     let first_row = index * shape.row_count() as u64;
                     encryptor.encrypt_bodies(bit, &masks, first_row, &mut noise, bodies, scratch);
                 },
@@ -215,8 +239,8 @@ impl ClientKey {
     ///
     /// # Errors
     /// If writing fails.
-    pub fn write_keyswitch_key<W: Write>(&self, form: KeyForm, seed: &SecretSeed, writer: W) -> Result<W, TfheError> {
-        let key = self.generate_keyswitch_key(seed);
+    pub fn write_keyswitch_key<W: Write>(&self, form: KeyForm, seeds: KeySeeds, writer: W) -> Result<W, TfheError> {
+        let key = self.generate_keyswitch_key(seeds)?;
         let spec = self.parameters.spec().clone();
         let header = KeyHeader::new(KeyKind::Keyswitch, spec, self.tag, form, key.seed);
         let mut out = header.seal(writer)?;
@@ -235,14 +259,17 @@ impl ClientKey {
     }
 
     /// Generates the key-switching key, compressed.
-    pub fn generate_keyswitch_key(&self, seed: &SecretSeed) -> SeededLweKeyswitchKey {
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn generate_keyswitch_key(&self, seeds: KeySeeds) -> Result<SeededLweKeyswitchKey, TfheError> {
         SeededLweKeyswitchKey::generate(
             &self.glwe.to_lwe_secret_key(),
             &self.lwe,
             self.parameters.ks,
             self.parameters.lwe_noise,
-            mask_seed(seed, Purpose::KeyswitchMaskSeed),
-            |index| stream(seed, Purpose::KeyswitchNoise, index),
+            seeds.masks,
+            |index| seeds.noise(index),
         )
     }
 }

@@ -65,7 +65,15 @@ impl Gate {
 
 impl ClientKey {
     /// Encrypts a bit for gates.
-    pub fn encrypt_bit(&self, bit: bool, choice: EncryptionKeyChoice, rng: &mut Csprng) -> Ciphertext {
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn encrypt_bit(
+        &self,
+        bit: bool,
+        choice: EncryptionKeyChoice,
+        rng: &mut Csprng,
+    ) -> Result<Ciphertext, TfheError> {
         // +1/8 or −1/8, chosen without a branch on the bit.
         let message = EIGHTH.wrapping_mul((2 * u64::from(bit)).wrapping_sub(1));
         self.encrypt_phase(message, choice, rng)
@@ -81,13 +89,11 @@ impl ClientKey {
 }
 
 /// The negated bit, exactly and without a bootstrap: the negated phase.
-impl std::ops::Not for Ciphertext {
-    type Output = Self;
-
-    fn not(mut self) -> Self {
-        self.scalar_mul_assign(-1);
-        self
-    }
+#[must_use]
+pub fn not(bit: &Ciphertext) -> Ciphertext {
+    let mut negated = bit.clone();
+    negated.scalar_mul_assign(-1);
+    negated
 }
 
 /// Evaluates a gate on two encrypted bits of one key choice; one bootstrap.

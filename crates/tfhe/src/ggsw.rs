@@ -5,12 +5,16 @@
 //! form (zero encryption plus μ·g_j on component c), but the mask stays uniform, so that a seed can stand for it.
 //! Rows are stored in the order (c, j), c outermost.
 
+use std::marker::PhantomData;
+
+use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rng::Csprng;
-use ciphermill_lattice::{NoiseDistribution, PublicSeed, Torus};
+use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal};
 use crate::glwe::GlweSecretKey;
+use crate::parameters::ParameterError;
 use crate::product::{BinaryMultiplier, Scratch};
 
 /// The sizes of one GGSW ciphertext.
@@ -85,11 +89,12 @@ impl<T: Torus> GgswCiphertext<T> {
 }
 
 /// Encrypts GGSW ciphertexts under one GLWE key: the secret side of a bootstrapping key.
-pub struct GgswEncryptor<'a> {
+pub struct GgswEncryptor<'a, T> {
     key: &'a GlweSecretKey,
     multiplier: BinaryMultiplier,
     shape: GgswShape,
     noise: NoiseDistribution,
+    torus: PhantomData<T>,
 }
 
 /// Working memory of one thread.
@@ -98,19 +103,21 @@ pub struct GgswScratch<T> {
     product: Scratch,
 }
 
-impl<'a> GgswEncryptor<'a> {
+impl<'a, T: Torus> GgswEncryptor<'a, T> {
     /// Prepares the key.
     ///
     /// # Errors
-    /// If no transform exists for the key's N.
+    /// If no transform exists for the key's N, or the gadget or the noise does not fit the torus.
     pub fn new(
         key: &'a GlweSecretKey,
         decomposition: Decomposition,
         noise: NoiseDistribution,
     ) -> Result<Self, TfheError> {
+        check_gadget::<T>(decomposition)?;
+        check_noise::<T>(noise, "GLWE")?;
         let shape =
             GgswShape { glwe_dimension: key.dimension(), polynomial_size: key.polynomial_size(), decomposition };
-        Ok(Self { key, multiplier: BinaryMultiplier::new(key)?, shape, noise })
+        Ok(Self { key, multiplier: BinaryMultiplier::new(key)?, shape, noise, torus: PhantomData })
     }
 
     /// Sizes of the ciphertexts it makes.
@@ -119,13 +126,13 @@ impl<'a> GgswEncryptor<'a> {
     }
 
     /// Working memory for [`encrypt_bodies`](Self::encrypt_bodies).
-    pub fn scratch<T: Torus>(&self) -> GgswScratch<T> {
+    pub fn scratch(&self) -> GgswScratch<T> {
         GgswScratch { mask: vec![T::ZERO; self.shape.mask_len()], product: self.multiplier.scratch() }
     }
 
     /// Writes the bodies of the encryption of `message` (0 or 1) whose masks come from `masks`, streams
     /// `first_stream + row`; see [`expand_masks`]. `bodies` has (k+1)·l·N coefficients.
-    pub fn encrypt_bodies<T: Torus>(
+    pub fn encrypt_bodies(
         &self,
         message: u8,
         masks: &PublicSeed,
@@ -158,7 +165,7 @@ impl<'a> GgswEncryptor<'a> {
     }
 
     /// One whole GGSW ciphertext of `message` (0 or 1).
-    pub fn encrypt<T: Torus>(
+    pub fn encrypt(
         &self,
         message: u8,
         masks: &PublicSeed,
@@ -173,14 +180,26 @@ impl<'a> GgswEncryptor<'a> {
     }
 }
 
-/// g_j = q/B^j.
+/// Checks that a gadget fits a torus.
+pub(crate) fn check_gadget<T: Torus>(decomposition: Decomposition) -> Result<(), TfheError> {
+    SignedDecomposer::<T>::new(decomposition.base_log, decomposition.level_count)
+        .map(drop)
+        .map_err(|e| TfheError::Transform(e.to_string()))
+}
+
+/// Checks that a noise can be sampled on a torus.
+pub(crate) fn check_noise<T: Torus>(noise: NoiseDistribution, key: &'static str) -> Result<(), TfheError> {
+    noise.check::<T>().map_err(|source| ParameterError::Noise { key, source }.into())
+}
+
+/// g_j = q/B^j, for a gadget that [`check_gadget`] accepts.
 pub(crate) fn gadget_element<T: Torus>(decomposition: Decomposition, level: usize) -> T {
     T::from_u64_msb(1 << (64 - decomposition.base_log.0 * level))
 }
 
 /// The uniform mask (k·N coefficients) of the row with this stream number.
 fn fill_mask<T: Torus>(masks: &PublicSeed, stream: u64, mask: &mut [T]) {
-    T::fill_random(&mut Csprng::from_public(masks, stream), mask);
+    T::fill_random(&mut MaskStream::new(masks, stream), mask);
 }
 
 /// Rebuilds all rows of a seeded GGSW ciphertext from its bodies: row r takes its mask from stream `first_stream + r`.

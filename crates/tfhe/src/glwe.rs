@@ -2,10 +2,11 @@
 
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{NoiseDistribution, Torus};
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::dimension::{GlweDimension, LweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal};
+use crate::ggsw::check_noise;
 use crate::lwe::{LweCiphertext, LweSecretKey, random_bits};
 use crate::product::BinaryMultiplier;
 
@@ -57,7 +58,7 @@ impl GlweSecretKey {
     /// Encrypts a polynomial of N encoded messages with fresh noise.
     ///
     /// # Errors
-    /// If `message` does not have N coefficients, or no transform exists for N.
+    /// If `message` does not have N coefficients, no transform exists for N, or the noise cannot be sampled on the torus.
     pub fn encrypt<T: Torus>(
         &self,
         message: &[T],
@@ -66,6 +67,7 @@ impl GlweSecretKey {
     ) -> Result<GlweCiphertext<T>, TfheError> {
         let n = self.polynomial_size.get();
         require_equal("coefficients of the message", message.len(), n)?;
+        check_noise::<T>(noise, "GLWE")?;
         let multiplier = BinaryMultiplier::new(self)?;
         let mut data = vec![T::ZERO; self.bits.len() + n];
         let (mask, body) = data.split_at_mut(self.bits.len());
@@ -88,9 +90,10 @@ impl GlweSecretKey {
             self.polynomial_size.get(),
         )?;
         let multiplier = BinaryMultiplier::new(self)?;
-        let mut products = vec![T::ZERO; self.polynomial_size.get()];
+        // Mask times key: with the public mask it would give the key.
+        let mut products = Zeroizing::new(vec![T::ZERO; self.polynomial_size.get()]);
         multiplier.add_mask_products(ciphertext.mask(), &mut products, &mut multiplier.scratch());
-        Ok(ciphertext.body().iter().zip(&products).map(|(&b, &p)| b.wrapping_sub(p)).collect())
+        Ok(ciphertext.body().iter().zip(products.iter()).map(|(&b, &p)| b.wrapping_sub(p)).collect())
     }
 }
 

@@ -6,13 +6,13 @@
 
 use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rng::Csprng;
-use ciphermill_lattice::{NoiseDistribution, PublicSeed, Torus};
+use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 use ciphermill_math::{Isa, multiversion};
 use rayon::prelude::*;
 
 use crate::dimension::{Decomposition, LweDimension};
 use crate::error::{TfheError, require_equal};
-use crate::ggsw::gadget_element;
+use crate::ggsw::{check_gadget, check_noise, gadget_element};
 use crate::lwe::{LweCiphertext, LweSecretKey};
 
 /// The sizes of a key-switching key.
@@ -58,6 +58,9 @@ pub struct SeededLweKeyswitchKey {
 
 impl SeededLweKeyswitchKey {
     /// Encrypts the bits of `input_key` under `output_key`; `noise_rng(i)` gives the noise of source-key bit i.
+    ///
+    /// # Errors
+    /// If the gadget or the noise does not fit 32 bits.
     pub fn generate(
         input_key: &LweSecretKey,
         output_key: &LweSecretKey,
@@ -65,7 +68,9 @@ impl SeededLweKeyswitchKey {
         noise: NoiseDistribution,
         seed: PublicSeed,
         noise_rng: impl Fn(u64) -> Csprng + Sync,
-    ) -> Self {
+    ) -> Result<Self, TfheError> {
+        check_gadget::<u32>(decomposition)?;
+        check_noise::<u32>(noise, "small")?;
         let shape = KeyswitchShape {
             input_dimension: input_key.dimension(),
             output_dimension: output_key.dimension(),
@@ -76,7 +81,7 @@ impl SeededLweKeyswitchKey {
         bodies.par_chunks_exact_mut(levels).enumerate().for_each_init(
             || vec![0u32; shape.output_dimension.0],
             |mask, (i, bodies)| {
-                let mut masks = Csprng::from_public(&seed, i as u64);
+                let mut masks = MaskStream::new(&seed, i as u64);
                 noise.add_to(&mut noise_rng(i as u64), bodies);
                 for (j, body) in bodies.iter_mut().enumerate() {
                     u32::fill_random(&mut masks, mask);
@@ -90,7 +95,7 @@ impl SeededLweKeyswitchKey {
                 }
             },
         );
-        Self { shape, seed, bodies }
+        Ok(Self { shape, seed, bodies })
     }
 
     /// Sizes.
@@ -109,7 +114,7 @@ impl SeededLweKeyswitchKey {
     pub(crate) fn expand_block(&self, index: usize, rows: &mut [u32]) {
         let size = self.shape.output_dimension.lwe_size();
         let levels = self.shape.decomposition.level_count.0;
-        let mut masks = Csprng::from_public(&self.seed, index as u64);
+        let mut masks = MaskStream::new(&self.seed, index as u64);
         for (row, &body) in rows.chunks_exact_mut(size).zip(&self.bodies[index * levels..][..levels]) {
             u32::fill_random(&mut masks, &mut row[..size - 1]);
             row[size - 1] = body;

@@ -9,16 +9,15 @@
 //! ```
 //! use ciphermill_lattice::{Csprng, SecretSeed};
 //! use ciphermill_tfhe::{
-//!     Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy, ServerKey,
+//!     Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // The client: keys for messages of two bits, and one encrypted message.
 //! let parameters = ParameterSet::named("MESSAGE_2_2M64", SecurityPolicy::Require128Bits)?;
 //! let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
-//! let seed = SecretSeed::from_os()?;
-//! let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, &seed, Vec::new(), &mut |_, _| ())?;
-//! let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, &seed, Vec::new())?;
+//! let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
+//! let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
 //! let encoding = Encoding::unsigned(2, true)?;
 //! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
 //! let input = client.encrypt(&encoding, 3, EncryptionKeyChoice::Big, &mut rng)?;
@@ -61,7 +60,7 @@ pub mod server_key;
 pub mod test_vector;
 
 pub use ciphertext::{Ciphertext, KeyTag, TestVector};
-pub use client::ClientKey;
+pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapEngine, BootstrapJob, CpuEngine, LoadedServerKey};
 pub use error::TfheError;

@@ -9,6 +9,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::dimension::LweDimension;
 use crate::error::{TfheError, require_equal};
+use crate::ggsw::check_noise;
 
 /// A binary LWE secret key, one byte (0 or 1) per bit. Zeroised on drop; it has no `Debug` of its content.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -39,13 +40,22 @@ impl LweSecretKey {
     }
 
     /// Encrypts an encoded message with fresh noise.
-    pub fn encrypt<T: Torus>(&self, message: T, noise: NoiseDistribution, rng: &mut Csprng) -> LweCiphertext<T> {
+    ///
+    /// # Errors
+    /// If the noise cannot be sampled on the torus.
+    pub fn encrypt<T: Torus>(
+        &self,
+        message: T,
+        noise: NoiseDistribution,
+        rng: &mut Csprng,
+    ) -> Result<LweCiphertext<T>, TfheError> {
+        check_noise::<T>(noise, "LWE")?;
         let mut data = vec![T::ZERO; self.bits.len() + 1];
         let (mask, body) = data.split_at_mut(self.bits.len());
         T::fill_random(rng, mask);
         noise.add_to(rng, body);
         body[0] = body[0].wrapping_add(message).wrapping_add(inner_product(mask, &self.bits));
-        LweCiphertext { data }
+        Ok(LweCiphertext { data })
     }
 
     /// Phase b − ⟨a, s⟩: the encoded message plus noise.

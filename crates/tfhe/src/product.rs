@@ -14,18 +14,18 @@ use crate::glwe::GlweSecretKey;
 /// Multiplies polynomials by the k polynomials of a binary key, exactly modulo 2^32 or 2^64.
 ///
 /// A coefficient is cut into 32-bit limbs. A limb polynomial times a binary polynomial has coefficients of magnitude
-/// below N·2^32 ≤ 2^49, far under p/2 for the Goldilocks prime p, so its NTT product is the integer product.
+/// below kN·2^32 ≤ 2^49 summed over the key's k polynomials, far under p/2 for the Goldilocks prime p, so its NTT product is the integer product.
 pub(crate) struct BinaryMultiplier {
     engine: Arc<dyn NttEngine>,
     /// The spectra of the key polynomials, one after another.
     spectra: Zeroizing<Vec<u64>>,
 }
 
-/// Working memory of one thread.
+/// Working memory of one thread. It holds mask times key in the clear, which with the public mask gives the key.
 pub(crate) struct Scratch {
-    limb: Vec<u64>,
+    limb: Zeroizing<Vec<u64>>,
     spectrum: Vec<u64>,
-    sum: Vec<u64>,
+    sum: Zeroizing<Vec<u64>>,
 }
 
 impl BinaryMultiplier {
@@ -44,7 +44,7 @@ impl BinaryMultiplier {
     /// Working memory for [`add_mask_products`](Self::add_mask_products).
     pub(crate) fn scratch(&self) -> Scratch {
         let n = self.engine.polynomial_size();
-        Scratch { limb: vec![0; n], spectrum: vec![0; n], sum: vec![0; n] }
+        Scratch { limb: Zeroizing::new(vec![0; n]), spectrum: vec![0; n], sum: Zeroizing::new(vec![0; n]) }
     }
 
     /// Adds Σ_i a_i·s_i to `body`; `mask` holds k polynomials.
@@ -58,13 +58,14 @@ impl BinaryMultiplier {
                 for (limb, &x) in scratch.limb.iter_mut().zip(a) {
                     *limb = (x.to_u64_msb() >> (64 - T::BITS + weight)) & 0xffff_ffff;
                 }
-                self.engine.forward(&scratch.limb, &mut scratch.spectrum);
+                self.engine.forward(&*scratch.limb, &mut scratch.spectrum);
                 self.engine.multiply_accumulate(&mut scratch.sum, &scratch.spectrum, s);
             }
             self.engine.inverse(&mut scratch.sum, &mut scratch.limb);
-            for (b, &product) in body.iter_mut().zip(&scratch.limb) {
-                // Residues above p/2 stand for negative integers.
-                let signed = if product > MODULUS / 2 { product.wrapping_sub(MODULUS) } else { product };
+            for (b, &product) in body.iter_mut().zip(scratch.limb.iter()) {
+                // Residues above p/2 stand for negative integers; a mask instead of a branch on the secret product.
+                let negative = (MODULUS / 2).wrapping_sub(product) >> 63;
+                let signed = product.wrapping_sub(MODULUS & negative.wrapping_neg());
                 *b = b.wrapping_add(T::from_signed_i64(signed as i64).wrapping_mul_i64(1 << weight));
             }
         }

@@ -12,7 +12,7 @@ use ciphermill_tfhe::{
 };
 use ciphermill_wire::{Header, WireError};
 use support::hostile::{assert_names, body, resealed};
-use support::{INSECURE, Keys, keys, seed};
+use support::{INSECURE, Keys, keys, seed, server_seeds};
 
 const KINDS: [KeyKind; 2] = [KeyKind::Bootstrap, KeyKind::Keyswitch];
 
@@ -242,7 +242,7 @@ fn peak() -> u64 {
 fn claims_of_gigabytes_cost_nothing() {
     let spec = gigantic();
     let client = ClientKey::generate(&ParameterSet::new(spec.clone(), INSECURE).expect("admissible"), &seed(70));
-    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, &seed(71), Vec::new()).expect("in memory");
+    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, server_seeds(71), Vec::new()).expect("in memory");
     let before = peak();
     let truncated = |error: TfheError| {
         // A machine without address space for the key says that instead.
@@ -304,7 +304,7 @@ fn parts_of_two_parameter_sets() {
         // The tag follows from the seed.
         let client = ClientKey::generate(&parameters, &seed(80));
         assert_eq!(client.tag(), base.client.tag());
-        client.write_keyswitch_key(KeyForm::Seeded, &seed(82), Vec::new()).expect("in memory")
+        client.write_keyswitch_key(KeyForm::Seeded, server_seeds(82), Vec::new()).expect("in memory")
     };
     let cases: [(Vec<u8>, u64, u64, &str); 5] = [
         (with(&|s| s.lwe_dimension = LweDimension(100)), 96, 100, "LWE dimension n"),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
-    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy, ServerKey, TfheError,
+    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
+    TfheError,
 };
 use clap::ValueEnum;
 use rayon::ThreadPool;
@@ -267,9 +268,8 @@ fn keyswitch(args: &Args, client: &ClientKey, backend: Backend, pool: &ThreadPoo
 /// Times the generation of both keys. The timed keys go nowhere; one more, made the same way, must bootstrap every message.
 fn keygen(args: &Args, client: &ClientKey, backend: Backend, pool: &ThreadPool) -> Result<Samples, CliError> {
     let generate = |_| -> Result<(), CliError> {
-        let seed = SecretSeed::from_os()?;
-        client.write_bootstrap_key(KeyForm::Seeded, &seed, io::sink(), &mut |_, _| ())?;
-        client.write_keyswitch_key(KeyForm::Seeded, &seed, io::sink())?;
+        client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, io::sink(), &mut |_, _| ())?;
+        client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, io::sink())?;
         Ok(())
     };
     let mut samples = Samples::take(args.samples, pool, generate, |_, ()| Ok(true))?;
@@ -289,14 +289,14 @@ fn keygen(args: &Args, client: &ClientKey, backend: Backend, pool: &ThreadPool) 
 /// stored form. All threads of the machine take part, whatever the benchmark is limited to.
 fn server_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliError> {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
-    let seed = SecretSeed::from_os()?;
-    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, &seed, Vec::new())?;
+    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
     let progress = Progress::bar("server key");
     let (reader, writer) = io::pipe().map_err(TfheError::Io)?;
     let (generated, loaded) = std::thread::scope(|scope| {
         // The writer goes with the closure, so that the reader meets the end.
         let generator = scope.spawn(move || -> Result<(), TfheError> {
-            let mut writer = client.write_bootstrap_key(KeyForm::Seeded, &seed, writer, &mut |_, _| ())?;
+            let mut writer =
+                client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, writer, &mut |_, _| ())?;
             Ok(writer.flush()?)
         });
         let mut show = |done, all| progress.set(done, all);

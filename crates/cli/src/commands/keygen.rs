@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ciphermill_lattice::SecretSeed;
-use ciphermill_tfhe::{ClientKey, KeyForm, ParameterSet, ParameterSpec, TfheError};
+use ciphermill_tfhe::{ClientKey, KeyForm, KeySeeds, ParameterSet, ParameterSpec, TfheError};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -104,16 +104,16 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
     secret.fill(|out| out.write_all(&client.to_secret_key_bytes()))?;
     let progress = Progress::bar("bootstrapping key");
-    let seed = SecretSeed::from_os()?;
+    let seeds = KeySeeds::from_os()?;
     bootstrap.fill(|out| -> Result<(), TfheError> {
-        client.write_bootstrap_key(form, &seed, out, &mut |done, all| progress.set(done, all))?;
+        client.write_bootstrap_key(form, seeds, out, &mut |done, all| progress.set(done, all))?;
         Ok(())
     })?;
     drop(progress);
     let progress = Progress::spinner("key-switching key");
-    let seed = SecretSeed::from_os()?;
+    let seeds = KeySeeds::from_os()?;
     keyswitch.fill(|out| -> Result<(), TfheError> {
-        client.write_keyswitch_key(form, &seed, out)?;
+        client.write_keyswitch_key(form, seeds, out)?;
         Ok(())
     })?;
     drop(progress);

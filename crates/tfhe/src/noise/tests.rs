@@ -17,7 +17,7 @@ use ciphermill_math::Isa;
 
 use super::*;
 use crate::bootstrap::{BackendTorus, TransformedGgsw};
-use crate::client::ClientKey;
+use crate::client::{ClientKey, KeySeeds};
 use crate::ggsw::{GgswEncryptor, GgswShape};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::{LweCiphertext, LweSecretKey};
@@ -141,7 +141,8 @@ fn linear<T: Torus>(name: &str, seed: [u8; 32]) {
     let (mut fresh, mut sums, mut differences, mut multiples) =
         (Errors::default(), Errors::default(), Errors::default(), Errors::default());
     for _ in 0..3000 {
-        let [mut a, mut b, mut c, d] = std::array::from_fn(|_| key.encrypt(0u32, lab.spec.lwe_noise, &mut lab.rng));
+        let [mut a, mut b, mut c, d] =
+            std::array::from_fn(|_| key.encrypt(0u32, lab.spec.lwe_noise, &mut lab.rng).expect("a valid noise"));
         fresh.push(key.decrypt_phase(&d).expect("its key"), 0);
         a.add_assign(&d).expect("one dimension");
         sums.push(key.decrypt_phase(&a).expect("its key"), 0);
@@ -225,7 +226,8 @@ fn rotations<T: BackendTorus>(name: &str, seed: [u8; 32], backend: Backend, coun
 fn switches<T: Torus>(name: &str, seed: [u8; 32], count: usize) {
     let mut lab = Lab::new(name, seed);
     let (small, big) = (lab.client.lwe_secret_key().clone(), lab.client.glwe_secret_key().to_lwe_secret_key());
-    let key = lab.client.generate_keyswitch_key(&SecretSeed::from_bytes(seed)).expand();
+    let key =
+        lab.client.generate_keyswitch_key(KeySeeds::from_bytes(seed, seed.map(|b| !b))).expect("a valid set").expand();
     let log_order = lab.spec.polynomial_size.get().trailing_zeros() + 1;
     let (mut keyswitch, mut modulus) = (Errors::default(), Errors::default());
     for _ in 0..count {

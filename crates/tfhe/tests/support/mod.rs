@@ -5,13 +5,18 @@
 pub mod hostile;
 
 use ciphermill_lattice::SecretSeed;
-use ciphermill_tfhe::{Backend, ClientKey, KeyForm, ParameterSet, SecurityPolicy, ServerKey};
+use ciphermill_tfhe::{Backend, ClientKey, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey};
 
 pub const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
 /// A seed made of one repeated byte.
 pub fn seed(byte: u8) -> SecretSeed {
     SecretSeed::from_bytes([byte; 32])
+}
+
+/// Fixed seeds of a server key.
+pub fn server_seeds(byte: u8) -> KeySeeds {
+    KeySeeds::from_bytes([byte; 32], [!byte; 32])
 }
 
 /// A fresh seed, printed so that a failure can be repeated.
@@ -34,9 +39,9 @@ pub fn keys(name: &str, form: KeyForm, byte: u8) -> Keys {
     let parameters = ParameterSet::named(name, INSECURE).expect("a named set");
     let client = ClientKey::generate(&parameters, &seed(byte));
     let bootstrap = client
-        .write_bootstrap_key(form, &seed(byte.wrapping_add(1)), Vec::new(), &mut |_, _| ())
+        .write_bootstrap_key(form, server_seeds(byte.wrapping_add(1)), Vec::new(), &mut |_, _| ())
         .expect("writing to memory");
-    let keyswitch = client.write_keyswitch_key(form, &seed(byte.wrapping_add(2)), Vec::new()).expect("as above");
+    let keyswitch = client.write_keyswitch_key(form, server_seeds(byte.wrapping_add(2)), Vec::new()).expect("as above");
     Keys { client, bootstrap, keyswitch }
 }
 

@@ -18,7 +18,7 @@ use ciphermill_program::{Bindings, DataId, KeyId, TypeCode, VrId, assemble};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER};
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
 };
 
 use crate::error::CliError;
@@ -81,13 +81,27 @@ struct Randomness {
 }
 
 impl Randomness {
-    fn next(&mut self) -> Result<SecretSeed, CliError> {
-        self.used += 1;
-        let Some(seed) = self.seed else { return Ok(SecretSeed::from_os()?) };
+    /// The next 32 bytes of a test's randomness; none where the operating system gives it.
+    fn test_bytes(&mut self) -> Option<[u8; 32]> {
         let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        bytes[..8].copy_from_slice(&self.seed?.to_le_bytes());
+        self.used += 1;
         bytes[8] = self.used;
-        Ok(SecretSeed::from_bytes(bytes))
+        Some(bytes)
+    }
+
+    fn secret(&mut self) -> Result<SecretSeed, CliError> {
+        Ok(match self.test_bytes() {
+            Some(bytes) => SecretSeed::from_bytes(bytes),
+            None => SecretSeed::from_os()?,
+        })
+    }
+
+    fn server_key(&mut self) -> Result<KeySeeds, CliError> {
+        Ok(match (self.test_bytes(), self.test_bytes()) {
+            (Some(masks), Some(noise)) => KeySeeds::from_bytes(masks, noise),
+            _ => KeySeeds::from_os()?,
+        })
     }
 }
 
@@ -138,7 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let sizes = store_keys_and_program(&middleware, &parameters, &product, &key_files)?;
     seconds.store = lap(&mut lap_start);
 
-    let mut rng = Csprng::from_secret(&randomness.next()?, 0);
+    let mut rng = Csprng::from_secret(&randomness.secret()?, 0);
     let mut pairs = Vec::new();
     let mut ciphertext_bytes = 0;
     for number in 0..args.pairs {
@@ -178,6 +192,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         bootstraps: times.bootstraps(),
         programs: metrics.programs_run,
         peak_rss_bytes: resources::peak_rss_bytes(),
+        test_seed: args.seed,
     });
     output::result(args.json, &report, &report.to_text())?;
     match report.wrong() {
@@ -202,17 +217,21 @@ fn generate_keys(
     directory: &Path,
 ) -> Result<(ClientKey, KeyFiles), CliError> {
     let progress = Progress::bar("bootstrapping key");
-    let client = ClientKey::generate(parameters, &randomness.next()?);
-    let seed = randomness.next()?;
+    let client = ClientKey::generate(parameters, &randomness.secret()?);
     let files = KeyFiles { bootstrap: directory.join("bootstrapping.key"), keyswitch: directory.join("keyswitch.key") };
     let create = |path: &Path| -> Result<_, CliError> {
         Ok(std::io::BufWriter::new(fs::File::create_new(path).map_err(CliError::file("create", path))?))
     };
-    let out = client.write_bootstrap_key(KeyForm::Seeded, &seed, create(&files.bootstrap)?, &mut |done, all| {
-        progress.set(done, all);
-    })?;
+    let out = client.write_bootstrap_key(
+        KeyForm::Seeded,
+        randomness.server_key()?,
+        create(&files.bootstrap)?,
+        &mut |done, all| {
+            progress.set(done, all);
+        },
+    )?;
     out.into_inner().map_err(|e| CliError::file("write", &files.bootstrap)(e.into_error()))?;
-    let out = client.write_keyswitch_key(KeyForm::Seeded, &seed, create(&files.keyswitch)?)?;
+    let out = client.write_keyswitch_key(KeyForm::Seeded, randomness.server_key()?, create(&files.keyswitch)?)?;
     out.into_inner().map_err(|e| CliError::file("write", &files.keyswitch)(e.into_error()))?;
     Ok((client, files))
 }

@@ -65,6 +65,8 @@ pub(super) struct Facts<'a> {
     pub(super) bootstraps: usize,
     pub(super) programs: u64,
     pub(super) peak_rss_bytes: u64,
+    /// Where all randomness came from, if it was `--seed`.
+    pub(super) test_seed: Option<u64>,
 }
 
 /// The JSON object.
@@ -90,6 +92,8 @@ pub(super) struct Report {
     wrong_pairs: usize,
     bootstraps: usize,
     programs: u64,
+    /// Given for runs that anybody can decrypt.
+    test_seed: Option<u64>,
     isa: &'static str,
     threads: usize,
     kind: &'static str,
@@ -148,6 +152,7 @@ impl Report {
             wrong_pairs,
             bootstraps: facts.bootstraps,
             programs: facts.programs,
+            test_seed: facts.test_seed,
             isa: Isa::current().name(),
             threads: rayon::current_num_threads(),
             kind: "measured",
@@ -191,12 +196,16 @@ impl Report {
             1 => String::new(),
             n => format!("\n{n} products in all, {} wrong.", self.wrong_pairs),
         };
+        let seeded = match self.test_seed {
+            Some(_) => "\nTEST USE ONLY: keys and noise came from --seed, so that anybody can decrypt.",
+            None => "",
+        };
         format!(
             "{phases}\n\
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
              Operands may be {} to {}: log2 of the failure probability of a product is {:.1}.\n\
              Security {:.1} bits ({}).\n\
-             {} ciphertexts, {} back end, {} path, {} threads for keys, 1 for a bootstrap, {}.",
+             {} ciphertexts, {} back end, {} path, {} threads for keys, 1 for a bootstrap, {}.{seeded}",
             self.x,
             self.y,
             self.decrypted,
