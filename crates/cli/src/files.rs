@@ -139,6 +139,12 @@ impl PendingFile {
         Ok(Self { path: path.to_owned(), overwrite, draft })
     }
 
+    /// Writes a secret straight to the file: a buffer would keep a copy that nobody wipes.
+    pub(crate) fn write_secret(&mut self, secret: &[u8]) -> Result<(), CliError> {
+        let mut file = self.draft.file();
+        file.write_all(secret).map_err(CliError::file("write", &self.path))
+    }
+
     /// Lets `write` fill the file through a buffer. What it may return besides the result is handed on.
     pub(crate) fn fill<T, E: std::fmt::Display>(
         &mut self,

@@ -72,7 +72,7 @@ fn open(directory: &Path, options: &DeviceArgs) -> Result<Device, CliError> {
     let mut config = DeviceConfig::in_directory(directory);
     config.main_memory_bytes = options.memory.unwrap_or(config.main_memory_bytes);
     config.max_program_duration = options.max_program_seconds.unwrap_or(config.max_program_duration);
-    let engine = Arc::new(CpuEngine { backend: options.backend.into() });
+    let engine = Arc::new(CpuEngine::new(options.backend.into()));
     let progress = Progress::bar("loading the server key");
     let handler = TfheHandler::new(engine, options.security.policy())
         .with_progress(Arc::new(move |done, all| progress.set(done, all)));

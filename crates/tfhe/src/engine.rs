@@ -4,12 +4,15 @@ use std::fmt::Debug;
 use std::io::Read;
 use std::sync::Arc;
 
+use ciphermill_math::Isa;
+use rayon::prelude::*;
+
 use crate::ciphertext::{Ciphertext, KeyTag, TestVector};
 use crate::client::Progress;
 use crate::error::TfheError;
 use crate::noise::Backend;
 use crate::parameters::{ParameterSet, SecurityPolicy};
-use crate::server_key::ServerKey;
+use crate::server_key::{MAX_LOADED_KEY_BYTES, ServerKey};
 
 /// One bootstrap of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +64,15 @@ pub trait LoadedServerKey: Send + Sync + Debug {
 pub struct CpuEngine {
     /// Which transform it uses.
     pub backend: Backend,
+    /// Memory that one loaded server key may take.
+    pub max_key_bytes: u64,
+}
+
+impl CpuEngine {
+    /// An engine whose keys may take up to [`MAX_LOADED_KEY_BYTES`].
+    pub fn new(backend: Backend) -> Self {
+        Self { backend, max_key_bytes: MAX_LOADED_KEY_BYTES }
+    }
 }
 
 impl BootstrapEngine for CpuEngine {
@@ -75,7 +87,8 @@ impl BootstrapEngine for CpuEngine {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Arc<dyn LoadedServerKey>, TfheError> {
-        Ok(Arc::new(ServerKey::load(bootstrap, keyswitch, self.backend, policy, progress)?))
+        let (isa, limit) = (Isa::current(), self.max_key_bytes);
+        Ok(Arc::new(ServerKey::load_on(isa, limit, bootstrap, keyswitch, self.backend, policy, progress)?))
     }
 }
 
@@ -93,6 +106,6 @@ impl LoadedServerKey for ServerKey {
     }
 
     fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
-        jobs.iter().map(|job| self.bootstrap(job.input, job.test_vector)).collect()
+        jobs.par_iter().map(|job| self.bootstrap(job.input, job.test_vector)).collect()
     }
 }

@@ -54,6 +54,16 @@ pub enum TfheError {
         /// Bytes that it needs.
         needed: u64,
     },
+    /// Loaded keys would take more memory than the caller allows.
+    #[error(
+        "the keys would take {needed} bytes of memory, at most {limit} are allowed; use a smaller parameter set or allow more"
+    )]
+    KeyTooLarge {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// A transform does not exist for this size or CPU.
     #[error("no transform: {0}")]
     Transform(String),

@@ -61,10 +61,17 @@ impl GgswShape {
 }
 
 /// A GGSW ciphertext in coefficient form: (k+1)·l rows of (k+1)·N coefficients.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct GgswCiphertext<T> {
     data: Vec<T>,
     shape: GgswShape,
+}
+
+/// The sizes alone: the coefficients may be megabytes.
+impl<T> std::fmt::Debug for GgswCiphertext<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GgswCiphertext({:?})", self.shape)
+    }
 }
 
 impl<T: Torus> GgswCiphertext<T> {

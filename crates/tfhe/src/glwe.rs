@@ -5,7 +5,7 @@ use ciphermill_lattice::{NoiseDistribution, Torus};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::dimension::{GlweDimension, LweDimension, PolynomialSize};
-use crate::error::{TfheError, require_equal};
+use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::check_noise;
 use crate::lwe::{LweCiphertext, LweSecretKey, random_bits};
 use crate::product::BinaryMultiplier;
@@ -129,13 +129,12 @@ impl<T: Torus> GlweCiphertext<T> {
     /// From (k+1)·N coefficients, mask first.
     ///
     /// # Errors
-    /// If their number is not a positive multiple of N.
+    /// If their number is not that of 2 to 9 polynomials.
     pub fn from_coefficients(data: Vec<T>, polynomial_size: PolynomialSize) -> Result<Self, TfheError> {
         let n = polynomial_size.get();
         require_equal("remainder of the coefficients by the polynomial size", data.len() % n, 0)?;
-        if data.is_empty() {
-            return Err(TfheError::Mismatch { what: "number of coefficients", given: 0, expected: n as u64 });
-        }
+        // k + 1 polynomials: those that parameter sets admit, and that the byte form can say.
+        require_range("number of polynomials (k + 1)", (data.len() / n) as u64, 2, 9)?;
         Ok(Self { data, polynomial_size })
     }
 

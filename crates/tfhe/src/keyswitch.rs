@@ -49,7 +49,7 @@ impl KeyswitchShape {
 }
 
 /// A key-switching key compressed by a seed: the bodies, t per source-key bit; masks come from stream i for bit i.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SeededLweKeyswitchKey {
     pub(crate) shape: KeyswitchShape,
     pub(crate) seed: PublicSeed,
@@ -123,10 +123,23 @@ impl SeededLweKeyswitchKey {
 }
 
 /// A key-switching key: kN blocks of t rows of n + 1 elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct LweKeyswitchKey {
     shape: KeyswitchShape,
     data: Vec<u32>,
+}
+
+impl std::fmt::Debug for SeededLweKeyswitchKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SeededLweKeyswitchKey({:?})", self.shape)
+    }
+}
+
+/// The sizes alone: the elements are hundreds of megabytes.
+impl std::fmt::Debug for LweKeyswitchKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LweKeyswitchKey({:?})", self.shape)
+    }
 }
 
 impl LweKeyswitchKey {

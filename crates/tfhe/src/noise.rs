@@ -196,7 +196,7 @@ pub fn phase_index_variance(spec: &ParameterSpec, choice: EncryptionKeyChoice, i
 
 /// log2 of the probability that Gaussian noise of this variance exceeds half of Δ = 1/`encoding.places()`.
 pub fn log2_p_wrong(encoding: &Encoding, variance: f64) -> f64 {
-    log2_erfc(encoding.delta() / 2.0 / (2.0 * variance).sqrt())
+    log2_tails(encoding.delta() / 2.0, variance)
 }
 
 /// log2 of the failure probability of one bootstrap of a linear combination, of 2-norm `norm2`, of bootstrapped
@@ -214,10 +214,31 @@ pub fn log2_p_fail(spec: &ParameterSpec, choice: EncryptionKeyChoice, message_bi
 /// message's place than the other: the probability is the mean of two tails.
 pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
     let half_delta = (-f64::from(message_bits) - 2.0).exp2();
-    let half_index = 0.25 / polynomial_size.get() as f64;
-    let tail = |distance: f64| log2_erfc(distance / (2.0 * variance).sqrt());
-    let (near, far) = (tail(half_delta - half_index), tail(half_delta + half_index));
-    near - 1.0 + (1.0 + (far - near).exp2()).log2()
+    let half_index = half_index(polynomial_size);
+    let (near, far) = (log2_tails(half_delta - half_index, variance), log2_tails(half_delta + half_index, variance));
+    log2_sum(near, far) - 1.0
+}
+
+/// log2 of the probability that a phase of this variance is looked up as another message of `encoding`, in a table of N
+/// entries. A message's indices may begin half an index nearer to its place than Δ/2, so that both tails are counted from
+/// there: a bound from above.
+pub fn log2_p_table(encoding: &Encoding, polynomial_size: PolynomialSize, variance: f64) -> f64 {
+    log2_tails(encoding.delta() / 2.0 - half_index(polynomial_size), variance)
+}
+
+/// Half of one of the 2N phase indices, as a fraction of the torus.
+pub(crate) fn half_index(polynomial_size: PolynomialSize) -> f64 {
+    0.25 / polynomial_size.get() as f64
+}
+
+/// log2 of the probability that Gaussian noise of this variance exceeds `distance` in magnitude.
+pub(crate) fn log2_tails(distance: f64, variance: f64) -> f64 {
+    log2_erfc(distance / (2.0 * variance).sqrt())
+}
+
+/// log2(2^a + 2^b), for probabilities too small for an f64.
+pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
+    a.max(b) + (1.0 + (a.min(b) - a.max(b)).exp2()).log2()
 }
 
 /// The largest variance of a phase index with which [`log2_p_index`] is at most `log2_p` (below 0).
@@ -240,7 +261,7 @@ pub fn log2_erfc(x: f64) -> f64 {
     if x < 20.0 {
         return libm::erfc(x).log2();
     }
-    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + …); the terms left out are below 2^−18 here.
+    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + …); the terms left out are below 2^−17 here.
     let x2 = x * x;
     (-x2 + (1.0 - 0.5 / x2).ln() - x.ln() - 0.5 * std::f64::consts::PI.ln()) * std::f64::consts::LOG2_E
 }

@@ -14,7 +14,7 @@ use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec};
 /// The failure probability for which the range is computed unless another is asked for: 2^−40 per product.
 pub const DEFAULT_LOG2_P_FAIL: f64 = -40.0;
 
-/// Encodings and range for products under one parameter set and key choice.
+/// Encodings and range for products of fresh encryptions under one parameter set and key choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuarterSquare {
     input: Encoding,
@@ -48,10 +48,11 @@ impl QuarterSquare {
             return None;
         }
         let sum = 2.0 * noise::fresh_variance(spec, choice);
-        let table = noise::log2_p_wrong(&input, noise::phase_index_variance(spec, choice, sum));
+        let phase = noise::phase_index_variance(spec, choice, sum);
+        let table = noise::log2_p_table(&input, spec.polynomial_size, phase);
         let result = noise::log2_p_wrong(&output, 2.0 * noise::bootstrap_variance(spec, choice, Backend::Fft));
         // Two look-ups and one decryption; at least one must go wrong.
-        let log2_p_fail = (2.0 * table.exp2() + result.exp2()).log2();
+        let log2_p_fail = noise::log2_sum(1.0 + table, result);
         Some(Self { input, output, max, log2_p_fail })
     }
 
@@ -70,7 +71,7 @@ impl QuarterSquare {
         &self.output
     }
 
-    /// log2 of the probability that a product is wrong.
+    /// log2 of the probability that a product of two fresh encryptions is wrong.
     pub fn log2_p_fail(&self) -> f64 {
         self.log2_p_fail
     }

@@ -29,6 +29,10 @@ pub const KEY_VERSION: u16 = 1;
 /// Most bytes of a key of any admissible parameter set that this crate loads.
 pub const MAX_KEY_LEN: u64 = 1 << 36;
 
+/// Memory that loaded keys may take unless the caller says otherwise: three times what the largest named set needs. A seeded
+/// key of a few megabytes can ask for a hundred gigabytes.
+pub const MAX_LOADED_KEY_BYTES: u64 = 8 << 30;
+
 const MAX_HEADER_LEN: u64 = 512;
 
 /// How masks are stored.
@@ -287,7 +291,8 @@ impl ServerKey {
     /// form is never in memory as a whole.
     ///
     /// # Errors
-    /// If a key is malformed, not admissible under `policy`, or the two do not belong together.
+    /// If a key is malformed, not admissible under `policy`, the two do not belong together, or they would take more than
+    /// [`MAX_LOADED_KEY_BYTES`].
     pub fn load(
         bootstrap: impl Read,
         keyswitch: impl Read,
@@ -295,31 +300,38 @@ impl ServerKey {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
-        Self::load_on(Isa::current(), bootstrap, keyswitch, backend, policy, progress)
+        Self::load_on(Isa::current(), MAX_LOADED_KEY_BYTES, bootstrap, keyswitch, backend, policy, progress)
     }
 
-    /// [`load`](Self::load), to compute with the given instruction set.
+    /// [`load`](Self::load), to compute with the given instruction set, if the loaded keys take at most `max_bytes`.
     ///
     /// # Errors
     /// As [`load`](Self::load), and if the CPU lacks the instruction set.
     pub fn load_on(
         isa: Isa,
+        max_bytes: u64,
         bootstrap: impl Read,
         keyswitch: impl Read,
         backend: Backend,
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
-        let (mut input, header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
-        let tag = header.tag;
-        let keyswitch = read_keyswitch_key(&mut input, &header)?;
-        finish(input)?;
+        // Both headers are judged before either key takes memory.
+        let (mut keyswitch, keyswitch_header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
         let (mut input, header, bootstrap_parameters) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
+        let tag = keyswitch_header.tag;
         if header.tag != tag {
             let what = "key tag of the bootstrapping key (the key-switching key has another)";
             return Err(TfheError::Mismatch { what, given: header.tag.0, expected: tag.0 });
         }
         require_same_set(bootstrap_parameters.spec(), parameters.spec())?;
+        let needed = parameters.loaded_key_bytes();
+        if needed > max_bytes {
+            return Err(TfheError::KeyTooLarge { needed, limit: max_bytes });
+        }
+        let keyswitch_key = read_keyswitch_key(&mut keyswitch, &keyswitch_header)?;
+        finish(keyswitch)?;
+        let keyswitch = keyswitch_key;
         let rotation = match parameters.torus {
             TorusWidth::U32 => Rotation::U32(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
             TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),

@@ -140,10 +140,11 @@ fn ggsw_ciphertexts_come_back() {
     let client = ClientKey::generate(&set(TEST_SMALL_U32), &seed(3));
     let mut rng = Csprng::from_secret(&seed(4), 0);
     let noise = client.parameters().glwe_noise;
-    let encryptor =
-        GgswEncryptor::new(client.glwe_secret_key(), Decomposition::new(7, 3), noise).expect("a transform of N = 512");
+    let (key, gadget) = (client.glwe_secret_key(), Decomposition::new(7, 3));
+    let encryptor = GgswEncryptor::<u32>::new(key, gadget, noise).expect("a transform of N = 512");
     let narrow: GgswCiphertext<u32> = encryptor.encrypt(1, &PublicSeed([5; 32]), 0, &mut rng);
     assert_eq!(GgswCiphertext::<u32>::from_bytes(&narrow.to_bytes()).expect("own bytes"), narrow);
+    let encryptor = GgswEncryptor::<u64>::new(key, gadget, noise).expect("a transform of N = 512");
     let wide: GgswCiphertext<u64> = encryptor.encrypt(0, &PublicSeed([6; 32]), 0, &mut rng);
     assert_eq!(GgswCiphertext::<u64>::from_bytes(&wide.to_bytes()).expect("own bytes"), wide);
     let other_width = GgswCiphertext::<u64>::from_bytes(&narrow.to_bytes());

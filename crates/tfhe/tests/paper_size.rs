@@ -8,6 +8,7 @@ use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::parameters::NVME_TFHE_PAPER;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
+use ciphermill_tfhe::server_key::MAX_LOADED_KEY_BYTES;
 use ciphermill_tfhe::{Backend, EncryptionKeyChoice, KeyForm, ServerKey};
 use support::{INSECURE, keys, seed};
 
@@ -27,8 +28,16 @@ fn products_at_the_papers_dimensions() {
         for backend in [Backend::Fft, Backend::Ntt] {
             let start = Instant::now();
             let key_readers = (&keys.bootstrap[..], &keys.keyswitch[..]);
-            let server = ServerKey::load_on(isa, key_readers.0, key_readers.1, backend, INSECURE, &mut |_, _| ())
-                .expect("well-formed keys");
+            let server = ServerKey::load_on(
+                isa,
+                MAX_LOADED_KEY_BYTES,
+                key_readers.0,
+                key_readers.1,
+                backend,
+                INSECURE,
+                &mut |_, _| (),
+            )
+            .expect("well-formed keys");
             let loaded = start.elapsed().as_secs_f64();
             let choice = match backend {
                 Backend::Fft => EncryptionKeyChoice::Small,

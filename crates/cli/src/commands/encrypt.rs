@@ -51,6 +51,14 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let encoding = args.encoding.encoding()?;
     let client = inputs::secret_key(&args.secret_key, args.security.policy())?;
+    let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.choice.into());
+    if log2_p_fail > -40.0 {
+        eprintln!(
+            "ciphermill: note: {} tells these messages apart with a failure probability of 2^{log2_p_fail:.0} a bootstrap; \
+             fewer messages, --choice big or another set would do better",
+            client.parameters().name
+        );
+    }
     let ciphertext = client.encrypt(&encoding, args.message, args.choice.into(), &mut inputs::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
     let report = Report {

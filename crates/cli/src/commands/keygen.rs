@@ -1,6 +1,5 @@
 //! `keygen`: the secret keys of a client and the keys of its server.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use ciphermill_lattice::SecretSeed;
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     ])?;
 
     let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
-    secret.fill(|out| out.write_all(&client.to_secret_key_bytes()))?;
+    secret.write_secret(&client.to_secret_key_bytes())?;
     let progress = Progress::bar("bootstrapping key");
     let seeds = KeySeeds::from_os()?;
     bootstrap.fill(|out| -> Result<(), TfheError> {

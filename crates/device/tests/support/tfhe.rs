@@ -7,7 +7,7 @@ use ciphermill_device::{
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_program::{Bindings, DataId, KeyId, Program, TypeCode, VrId, assemble};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
     parameters::TEST_SMALL_U64,
     quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare},
 };
@@ -60,9 +60,10 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(seed: u8, form: KeyForm, choice: EncryptionKeyChoice) -> Self {
-        let seed = |purpose: u8| SecretSeed::from_bytes([seed.wrapping_add(purpose); 32]);
+        let bytes = |purpose: u8| [seed.wrapping_add(purpose); 32];
+        let seeds = |purpose| KeySeeds::from_bytes(bytes(purpose), bytes(!purpose));
         let parameters = ParameterSet::named(TEST_SMALL_U64, INSECURE).expect("a named set");
-        let client = ClientKey::generate(&parameters, &seed(0));
+        let client = ClientKey::generate(&parameters, &SecretSeed::from_bytes(bytes(0)));
         let bootstrap = client.write_bootstrap_key(form, seeds(1), Vec::new(), &mut |_, _| ()).expect("in memory");
         let keyswitch = client.write_keyswitch_key(form, seeds(2), Vec::new()).expect("in memory");
         let product = QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL).expect("some range");
@@ -109,7 +110,7 @@ impl Keys {
 }
 
 pub(crate) fn handler() -> Arc<dyn ObjectHandler> {
-    Arc::new(TfheHandler::new(Arc::new(CpuEngine { backend: Backend::Fft }), INSECURE))
+    Arc::new(TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), INSECURE))
 }
 
 pub(crate) fn open(config: DeviceConfig) -> (Device, Space) {

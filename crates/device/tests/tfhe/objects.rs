@@ -8,7 +8,7 @@ use ciphermill_device::{
 use ciphermill_program::{KeyId, VrId};
 use ciphermill_tfhe::server_key::MAX_KEY_LEN;
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
     parameters::TEST_SMALL_U32,
 };
 use ciphermill_wire::{HEADER_LEN, Header, seal};
@@ -173,7 +173,9 @@ fn objects_of_another_key_set() {
     let narrow = ParameterSet::named(TEST_SMALL_U32, INSECURE).expect("a named set");
     let client = ClientKey::generate(&narrow, &ciphermill_lattice::SecretSeed::from_bytes([1; 32]));
     assert_eq!(client.tag(), f.keys.client.tag());
-    let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, ciphermill_tfhe::KeySeeds::from_bytes([3; 32], [4; 32]), Vec::new()).expect("in memory");
+    let keyswitch = client
+        .write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_bytes([3; 32], [4; 32]), Vec::new())
+        .expect("in memory");
     let sets = [TEST_SMALL_U32, &f.keys.client.parameters().name];
     let error = f.refuses(&sets, write(VrId::key_switching_key(KEY), &keyswitch));
     assert!(is_invalid(&error), "{error}");
@@ -216,7 +218,7 @@ fn registers_that_keys_do_not_have() {
 
 #[test]
 fn insecure_keys_need_the_opt_in() {
-    let engine = Arc::new(CpuEngine { backend: Backend::Fft });
+    let engine = Arc::new(CpuEngine::new(Backend::Fft));
     let strict = Arc::new(TfheHandler::new(engine, SecurityPolicy::Require128Bits));
     let device = Device::open(DeviceConfig::in_memory(), vec![strict]).expect("open");
     let space = device.space(SpaceId::EMBEDDED).expect("space 0");

@@ -16,8 +16,9 @@ use ciphermill_wire::{Decoder, Encoder};
 use crate::dimension::{
     Decomposition, DecompositionBaseLog, DecompositionLevelCount, GlweDimension, LweDimension, PolynomialSize,
 };
+use crate::encoding::Encoding;
 use crate::error::{TfheError, require_range};
-use crate::noise;
+use crate::noise::{self, Backend};
 pub use security::{SecurityEstimate, security_bits, smallest_noise};
 pub use sets::{
     DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_3_2M64,
@@ -211,6 +212,13 @@ impl ParameterSet {
         self.security
     }
 
+    /// log2 of the probability that a bootstrap of one bootstrapped or fresh ciphertext of this encoding looks up another
+    /// message than its own.
+    pub fn log2_p_fail_of(&self, encoding: &Encoding, choice: EncryptionKeyChoice) -> f64 {
+        let input = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
+        noise::log2_p_table(encoding, self.polynomial_size, noise::phase_index_variance(self, choice, input))
+    }
+
     /// log2 of the probability that one bootstrap (`Big` order) of a linear combination of 2-norm
     /// [`max_norm2`](ParameterSpec::max_norm2) yields a wrong message, by [`noise`].
     pub fn log2_p_fail(&self) -> f64 {
@@ -230,6 +238,16 @@ impl ParameterSpec {
             EncryptionKeyChoice::Big => self.big_lwe_dimension(),
             EncryptionKeyChoice::Small => self.lwe_dimension,
         }
+    }
+
+    /// Bytes that both server keys take when they are loaded: n·(k+1)²·l·N words of 64 bits, and the expanded
+    /// key-switching key of kN·t·(n+1) words of 32.
+    pub fn loaded_key_bytes(&self) -> u64 {
+        let product = |factors: &[usize]| factors.iter().fold(1u64, |p, &f| p.saturating_mul(f as u64));
+        let (n, columns, size) = (self.lwe_dimension.0, self.glwe_dimension.glwe_size(), self.polynomial_size.get());
+        let bootstrap = product(&[n, columns, columns, self.pbs.level_count.0, size, 8]);
+        let keyswitch = product(&[self.glwe_dimension.0, size, self.ks.level_count.0, n + 1, 4]);
+        bootstrap.saturating_add(keyswitch)
     }
 
     fn validate(&self) -> Result<(), ParameterError> {

@@ -35,6 +35,12 @@ pub struct SecurityEstimate {
 const INTERPOLATED: &str =
     "interpolated in Zama's published 128- and 132-bit curves for binary keys (lattice-estimator, BDGL16)";
 
+const OUTSIDE: &str =
+    "none: outside the published curves, which hold from dimension 450 and noise of 4 units of the torus on";
+
+/// Where the published curves begin.
+const MIN_DIMENSION: usize = 450;
+
 const ESTIMATED: &str = "lattice-estimator, cost model MATZOV, cheapest of usvp, bdd and dual hybrid (docs/security/named-sets-estimates.csv)";
 
 /// Security in bits of LWE with a binary key of dimension `dimension` and noise of log2 standard deviation `log2_std`
@@ -72,8 +78,11 @@ fn problem(dimension: usize, torus: TorusWidth, noise: NoiseDistribution) -> Sec
         NoiseDistribution::Gaussian { std_dev } => std_dev.log2(),
         NoiseDistribution::TUniform { .. } => 0.5 * noise::noise_variance(noise, torus).log2(),
     };
+    // The floor of 4 units, with room for the rounding of its logarithm.
+    let on_the_curves = dimension >= MIN_DIMENSION && log2_std >= 2.0 - f64::from(torus.bits()) - 1e-9;
     match estimates::find(dimension, torus, log2_std) {
         Some(bits) => SecurityEstimate { bits, source: ESTIMATED },
+        None if !on_the_curves => SecurityEstimate { bits: 0.0, source: OUTSIDE },
         None => SecurityEstimate { bits: security_bits(dimension, log2_std), source: INTERPOLATED },
     }
 }

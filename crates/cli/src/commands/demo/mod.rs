@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (client, key_files) = generate_keys(&parameters, &mut randomness, directory.path())?;
     seconds.keygen = lap(&mut lap_start);
 
-    let engine = TimedEngine::new(CpuEngine { backend });
+    let engine = TimedEngine::new(CpuEngine::new(backend));
     let times = engine.times();
     let handler = TfheHandler::new(Arc::new(engine), policy);
     let (middleware, device) = open_device(handler, &directory.path().join("store"))?;

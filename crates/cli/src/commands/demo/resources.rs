@@ -25,10 +25,8 @@ fn needs(parameters: &ParameterSet) -> (u64, u64) {
     let s = parameters.spec();
     let rows = (s.lwe_dimension.0 * s.glwe_dimension.glwe_size() * s.pbs.level_count.0) as u64;
     let size = s.polynomial_size.get() as u64;
-    let transformed = rows * s.glwe_dimension.glwe_size() as u64 * size * 8;
     let seeded = rows * size * s.torus.bytes() as u64;
-    let keyswitch = (s.big_lwe_dimension().0 * s.ks.level_count.0 * s.lwe_dimension.lwe_size() * 4) as u64;
-    ((transformed + keyswitch) * 3 / 2 + (300 << 20), 5 * seeded + (700 << 20))
+    (s.loaded_key_bytes() * 3 / 2 + (300 << 20), 5 * seeded + (700 << 20))
 }
 
 /// Refuses to start what would fail halfway.
