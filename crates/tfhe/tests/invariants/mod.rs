@@ -22,8 +22,11 @@ fn outcome(read: Result<Vec<u8>, TfheError>) -> Option<Vec<u8>> {
     }
 }
 
+/// Reads an object and writes it again.
+type Reader = fn(&[u8]) -> Result<Vec<u8>, TfheError>;
+
 /// An accepted object has exactly the bytes it was read from.
-fn reads(kind: Kind, body: &[u8], whole: &[u8], read: fn(&[u8]) -> Result<Vec<u8>, TfheError>) -> bool {
+fn reads(kind: Kind, body: &[u8], whole: &[u8], read: Reader) -> bool {
     // A checksum stops nearly every mutation at the envelope, so the bytes are tried as a body too.
     let sealed = seal(kind, serial::BODY_VERSION, body);
     [whole, &sealed].into_iter().fold(false, |any, bytes| match outcome(read(bytes)) {
@@ -37,7 +40,7 @@ fn reads(kind: Kind, body: &[u8], whole: &[u8], read: fn(&[u8]) -> Result<Vec<u8
 
 /// Bytes as every small object; returns whether they are one.
 pub fn tfhe_objects(data: &[u8]) -> bool {
-    let readers: [(Kind, fn(&[u8]) -> Result<Vec<u8>, TfheError>); 7] = [
+    let readers: [(Kind, Reader); 7] = [
         (serial::PARAMETER_SET, |b| ParameterSet::from_bytes(b, INSECURE).map(|p| p.to_bytes())),
         (serial::CIPHERTEXT, |b| Ciphertext::from_bytes(b).map(|c| c.to_bytes())),
         (serial::GLWE, |b| TestVector::from_bytes(b).map(|v| v.to_bytes())),
@@ -63,7 +66,7 @@ const MAX_EXPANDED: u64 = 64 << 20;
 /// Two keys, the first as long as the first two bytes say, as bodies of a bootstrapping and a key-switching key; or all as
 /// one sealed key. Returns whether there is a key.
 pub fn tfhe_server_key(data: &[u8]) -> bool {
-    let whole = [KeyKind::Bootstrap, KeyKind::Keyswitch].into_iter().fold(false, |any, kind| judged(kind, data) || any);
+    let whole = [KeyKind::Bootstrap, KeyKind::Keyswitch].map(|kind| judged(kind, data)).contains(&true);
     let Some((len, bodies)) = data.split_first_chunk() else { return whole };
     let (bootstrap, keyswitch) = bodies.split_at(bodies.len().min(usize::from(u16::from_le_bytes(*len))));
     let bootstrap = seal(serial::BOOTSTRAP_KEY, 1, bootstrap);
