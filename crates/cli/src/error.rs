@@ -37,6 +37,12 @@ pub(crate) enum CliError {
         /// The file.
         path: PathBuf,
     },
+    /// What would be overwritten is no file.
+    #[error("{} is not a regular file, and only such are overwritten; choose another name", path.display())]
+    NotAFile {
+        /// The device, pipe or link.
+        path: PathBuf,
+    },
     /// A file is not what it should be.
     #[error("{}: {what}", path.display())]
     Content {

@@ -132,6 +132,10 @@ impl PendingFile {
         if !overwrite && fs::symlink_metadata(path).is_ok() {
             return Err(CliError::Exists { path: path.to_owned() });
         }
+        // Replacing a device or a pipe would take it away from everybody else.
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(CliError::NotAFile { path: path.to_owned() });
+        }
         if path.is_dir() || path.file_name().is_none() {
             return Err(CliError::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
@@ -285,6 +289,20 @@ mod tests {
         assert_eq!(held.len().expect("it"), 5);
         let named = matches!(held.draft, Draft::Named(_));
         assert_eq!(names(directory.path()).len(), usize::from(named));
+    }
+
+    #[test]
+    fn devices_pipes_and_links_are_not_replaced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (link, target) = (directory.path().join("link"), directory.path().join("target"));
+        fs::write(&target, b"kept").expect("a file");
+        std::os::unix::fs::symlink(&target, &link).expect("a link");
+        for path in [Path::new("/dev/full"), Path::new("/dev/null"), &link] {
+            let refused = write(path, b"new", PUBLIC, true);
+            assert!(matches!(refused, Err(CliError::NotAFile { .. })), "{refused:?}");
+        }
+        assert_eq!(fs::read(&target).expect("the file"), b"kept");
+        assert!(!fs::symlink_metadata("/dev/full").expect("a device").is_file());
     }
 
     #[test]

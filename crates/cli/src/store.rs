@@ -55,7 +55,12 @@ impl StoreArgs {
 
     /// Opens the device over a store that must exist.
     pub(crate) fn open(&self) -> Result<Space, CliError> {
-        Ok(open_existing(&self.store, &self.options)?.space(SpaceId::EMBEDDED)?)
+        Ok(self.open_device()?.space(SpaceId::EMBEDDED)?)
+    }
+
+    /// As [`open`](Self::open), for those who want the device's counters too.
+    pub(crate) fn open_device(&self) -> Result<Device, CliError> {
+        open_existing(&self.store, &self.options)
     }
 }
 

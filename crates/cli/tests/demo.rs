@@ -38,6 +38,7 @@ fn the_papers_dimensions() {
     let report = report(&["--x", "3", "--y", "5"]);
     assert_eq!((&report["decrypted"], &report["params"]), (&15.into(), &"NVME_TFHE_PAPER".into()));
     assert!((121.0..123.0).contains(&report["security_bits"].as_f64().expect("a number")));
+    assert_eq!((&report["test_seed"], &report["paper"]["bootstrap_fpga_s"]), (&Value::Null, &0.24996.into()));
     let peak = report["peak_rss_bytes"].as_u64().expect("bytes");
     println!("seconds: {}, peak {peak} bytes", report["seconds"]);
     assert!(peak <= 3_200_000_000, "{peak}");
@@ -64,6 +65,11 @@ fn a_secure_set() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && text.contains("correct"), "{text}");
     assert!(!text.contains("opts in"), "{text}");
+    // One bit leaves a range in one order only; the demo finds it.
+    assert!(demo(&["--params", "MESSAGE_1_2M64"]).status.success());
+    let seeded = report(&["--params", "TEST_SMALL_U64", "--seed", "7"]);
+    assert_eq!((&seeded["test_seed"], &seeded["insecure_opt_in"]), (&7.into(), &true.into()));
+    assert!(seeded["paper"].is_null());
     let output = demo(&["--params", "TEST_SMALL_U64", "--seed", "7"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("below 128") && text.contains("TEST USE ONLY"), "{text}");

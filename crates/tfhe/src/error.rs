@@ -54,6 +54,17 @@ pub enum TfheError {
         /// Bytes that it needs.
         needed: u64,
     },
+    /// Noise leaves no range of operands for products.
+    #[error(
+        "products of 0 and 1 alone would fail with a probability of 2^{log2_p_fail:.1}, at most 2^{wanted} is allowed; use \
+         another parameter set or key choice"
+    )]
+    NoRange {
+        /// log2 of the failure probability for the smallest range.
+        log2_p_fail: f64,
+        /// The greatest that was allowed.
+        wanted: f64,
+    },
     /// Loaded keys would take more memory than the caller allows.
     #[error(
         "the keys would take {needed} bytes of memory, at most {limit} are allowed; use a smaller parameter set or allow more"

@@ -33,10 +33,9 @@ impl QuarterSquare {
         (1..)
             .map_while(|max| Self::with_max(spec, choice, max).filter(|q| q.log2_p_fail <= log2_p_fail))
             .last()
-            .ok_or_else(|| TfheError::Mismatch {
-                what: "failure probability of products of 0 and 1, as -log2; use another parameter set or key choice; it",
-                given: Self::with_max(spec, choice, 1).map_or(0, |q| -q.log2_p_fail as u64),
-                expected: -log2_p_fail as u64,
+            .ok_or_else(|| TfheError::NoRange {
+                log2_p_fail: Self::with_max(spec, choice, 1).map_or(0.0, |q| q.log2_p_fail),
+                wanted: log2_p_fail,
             })
     }
 

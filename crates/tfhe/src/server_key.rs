@@ -182,6 +182,13 @@ impl KeyHeader {
     }
 }
 
+impl ParameterSpec {
+    /// Bytes of a sealed server key of this set, as [`ClientKey`](crate::ClientKey) writes it.
+    pub fn sealed_key_len(&self, kind: KeyKind, form: KeyForm) -> u64 {
+        KeyHeader::new(kind, self.clone(), KeyTag(0), form, PublicSeed([0; 32])).sealed_len()
+    }
+}
+
 /// Elements per block of conversion between bytes and integers.
 const BLOCK: usize = 1 << 15;
 

@@ -90,7 +90,7 @@ pub enum WireError {
         computed: u32,
     },
     /// Bytes are left after the last field, or after the object.
-    #[error("{given} bytes follow the end, 0 expected; pass exactly one object")]
+    #[error("at least {given} bytes follow the end, 0 expected; pass exactly one object")]
     TrailingBytes {
         /// Bytes that are left.
         given: u64,

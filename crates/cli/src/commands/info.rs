@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use ciphermill_device::{Device, MetricsSnapshot};
 use ciphermill_tfhe::parameters::SET_NAMES;
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy};
+use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm, KeyKind, ParameterSet, SecurityPolicy};
 use comfy_table::Table;
 use serde::Serialize;
 
-use crate::commands::keygen::element_bytes;
 use crate::error::CliError;
 use crate::machine::{IsaReport, Machine};
 use crate::output::{self, human_bytes};
@@ -114,10 +113,10 @@ impl SetReport {
             security_bits: set.security().bits,
             security_source: set.security().source,
             log2_p_fail: set.log2_p_fail(),
-            bootstrapping_key_bytes_seeded: element_bytes(&set, KeyForm::Seeded).0,
-            bootstrapping_key_bytes_full: element_bytes(&set, KeyForm::Full).0,
-            keyswitch_key_bytes_seeded: element_bytes(&set, KeyForm::Seeded).1,
-            keyswitch_key_bytes_full: element_bytes(&set, KeyForm::Full).1,
+            bootstrapping_key_bytes_seeded: set.sealed_key_len(KeyKind::Bootstrap, KeyForm::Seeded),
+            bootstrapping_key_bytes_full: set.sealed_key_len(KeyKind::Bootstrap, KeyForm::Full),
+            keyswitch_key_bytes_seeded: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Seeded),
+            keyswitch_key_bytes_full: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Full),
             ciphertext_bytes_small: set.sealed_ciphertext_len(EncryptionKeyChoice::Small),
             ciphertext_bytes_big: set.sealed_ciphertext_len(EncryptionKeyChoice::Big),
             test_vector_bytes: set.sealed_test_vector_len(),

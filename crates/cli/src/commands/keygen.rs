@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ciphermill_lattice::SecretSeed;
-use ciphermill_tfhe::{ClientKey, KeyForm, KeySeeds, ParameterSet, ParameterSpec, TfheError};
+use ciphermill_tfhe::{ClientKey, KeyKind, KeySeeds, ParameterSet, TfheError};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -60,19 +60,8 @@ struct FileReport<'a> {
     bytes: u64,
 }
 
-/// Most bytes that envelope, header and checksum add to the elements of a key.
+/// Most bytes that envelope, header and checksum add to the bits of a secret key.
 const OVERHEAD: u64 = 1024;
-
-/// Bytes of the elements of the bootstrapping key and of the key-switching key.
-pub(crate) fn element_bytes(spec: &ParameterSpec, form: KeyForm) -> (u64, u64) {
-    let (n, k, size) = (spec.lwe_dimension.0 as u64, spec.glwe_dimension.0 as u64, spec.polynomial_size.get() as u64);
-    let (pbs_rows, ks_rows) = (n * (k + 1) * spec.pbs.level_count.0 as u64, k * size * spec.ks.level_count.0 as u64);
-    let (polynomials, elements) = match form {
-        KeyForm::Seeded => (1, 1),
-        KeyForm::Full => (k + 1, n + 1),
-    };
-    (pbs_rows * polynomials * size * spec.torus.bytes() as u64, ks_rows * elements * 4)
-}
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let keyswitch_path = args.keyswitch_key.clone().unwrap_or_else(|| {
@@ -92,10 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         PendingFile::create(paths[1], files::PUBLIC, args.force)?,
         PendingFile::create(paths[2], files::PUBLIC, args.force)?,
     ];
-    let (bootstrap_bytes, keyswitch_bytes) = element_bytes(&parameters, form);
+    let key_bytes = |kind| parameters.sealed_key_len(kind, form);
     files::require_space(&[
-        (paths[1], bootstrap_bytes + OVERHEAD),
-        (paths[2], keyswitch_bytes + OVERHEAD),
+        (paths[1], key_bytes(KeyKind::Bootstrap)),
+        (paths[2], key_bytes(KeyKind::Keyswitch)),
         // A byte per key bit is eight times what they take.
         (paths[0], parameters.big_lwe_dimension().0 as u64 + OVERHEAD),
     ])?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ciphermill_device::{DeviceError, RunError};
+use ciphermill_device::{DeviceError, RunError, SpaceId};
 use ciphermill_program::{disassemble, disassemble_named};
 use clap::Subcommand;
 use serde::Serialize;
@@ -168,13 +168,17 @@ fn run_program(args: &Run) -> Result<(), CliError> {
     struct Report<'a> {
         bytes: usize,
         seconds: f64,
+        /// Pages of ciphertexts that came to and went from main memory during the run.
+        page_ins: u64,
+        page_outs: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<&'a PathBuf>,
     }
     let loaded = args.program.load()?;
     let pending =
         args.out.as_ref().map(|path| files::PendingFile::create(path, files::PUBLIC, args.force)).transpose()?;
-    let space = args.store.open()?;
+    let device = args.store.open_device()?;
+    let space = device.space(SpaceId::EMBEDDED)?;
     let begun = std::time::Instant::now();
     let result = space.run(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
     let took = begun.elapsed();
@@ -182,7 +186,14 @@ fn run_program(args: &Run) -> Result<(), CliError> {
         pending.fill(|out| std::io::Write::write_all(out, &result))?;
         pending.commit()?;
     }
-    let report = Report { bytes: result.len(), seconds: took.as_secs_f64(), path: args.out.as_ref() };
+    let memory = device.metrics().memory;
+    let report = Report {
+        bytes: result.len(),
+        seconds: took.as_secs_f64(),
+        page_ins: memory.page_ins,
+        page_outs: memory.page_outs,
+        path: args.out.as_ref(),
+    };
     let place = args.out.as_ref().map_or("the result".to_owned(), |path| path.display().to_string());
     let text =
         format!("{place}: {}, computed in {took:.1?} with the loading of keys", human_bytes(report.bytes as u64));

@@ -26,7 +26,7 @@ fn needs(parameters: &ParameterSet) -> (u64, u64) {
     let rows = (s.lwe_dimension.0 * s.glwe_dimension.glwe_size() * s.pbs.level_count.0) as u64;
     let size = s.polynomial_size.get() as u64;
     let seeded = rows * size * s.torus.bytes() as u64;
-    (s.loaded_key_bytes() * 3 / 2 + (300 << 20), 5 * seeded + (700 << 20))
+    (s.loaded_key_bytes() * 8 / 5 + (64 << 20), 57 * seeded / 10 + (16 << 20))
 }
 
 /// Refuses to start what would fail halfway.
