@@ -186,6 +186,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         sizes: Sizes { ciphertext: ciphertext_bytes, loaded_key: times.key_bytes(), ..sizes },
         bootstraps: times.bootstraps(),
         programs: metrics.programs_run,
+        instructions: &metrics.instructions,
         peak_rss_bytes: resources::peak_rss_bytes(),
         test_seed: args.seed,
     });

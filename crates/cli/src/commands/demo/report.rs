@@ -1,5 +1,8 @@
 //! What the demo shows.
 
+use std::collections::BTreeMap;
+
+use ciphermill_device::InstructionMetrics;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
 use ciphermill_tfhe::quarter_square::QuarterSquare;
@@ -64,6 +67,7 @@ pub(super) struct Facts<'a> {
     pub(super) sizes: Sizes,
     pub(super) bootstraps: usize,
     pub(super) programs: u64,
+    pub(super) instructions: &'a BTreeMap<&'static str, InstructionMetrics>,
     pub(super) peak_rss_bytes: u64,
     /// Where all randomness came from, if it was `--seed`.
     pub(super) test_seed: Option<u64>,
@@ -92,6 +96,8 @@ pub(super) struct Report {
     wrong_pairs: usize,
     bootstraps: usize,
     programs: u64,
+    /// By mnemonic, over all programs.
+    instructions: BTreeMap<&'static str, Instruction>,
     /// Given for runs that anybody can decrypt.
     test_seed: Option<u64>,
     isa: &'static str,
@@ -104,12 +110,26 @@ pub(super) struct Report {
     paper: Option<Paper>,
 }
 
+/// How often an instruction was done, and how long one took.
+#[derive(Debug, Serialize)]
+struct Instruction {
+    count: u64,
+    mean_seconds: f64,
+}
+
+impl From<&InstructionMetrics> for Instruction {
+    fn from(done: &InstructionMetrics) -> Self {
+        Self { count: done.count, mean_seconds: done.time.as_secs_f64() / done.count.max(1) as f64 }
+    }
+}
+
 /// The paper's figures: Tables 8, 11, 12 and 13.
 #[derive(Debug, Serialize)]
 struct Paper {
     bootstrap_fpga_s: f64,
     bootstrap_tesla_t4_s: f64,
     bootstrap_ryzen_5950x_s: f64,
+    homadd_fpga_s: f64,
     program_fpga_s: f64,
     bootstrapping_key_bytes: u64,
     keyswitching_key_bytes: u64,
@@ -120,6 +140,7 @@ const PAPER: Paper = Paper {
     bootstrap_fpga_s: 0.24996,
     bootstrap_tesla_t4_s: 0.617,
     bootstrap_ryzen_5950x_s: 3.97,
+    homadd_fpga_s: 124e-6,
     program_fpga_s: 0.50039,
     bootstrapping_key_bytes: 2_100_000_000,
     keyswitching_key_bytes: 367_000_000,
@@ -176,6 +197,7 @@ impl Report {
             wrong_pairs,
             bootstraps: facts.bootstraps,
             programs: facts.programs,
+            instructions: facts.instructions.iter().map(|(&name, done)| (name, Instruction::from(done))).collect(),
             test_seed: facts.test_seed,
             isa: Isa::current().name(),
             threads: rayon::current_num_threads(),
@@ -213,6 +235,10 @@ impl Report {
         row("key brought into computing form", seconds(s.load), none());
         row("program x*y", seconds(s.compute), fpga(|p| format!("{:.3} s", p.program_fpga_s)));
         row("  one bootstrap of it (median)", seconds(s.bootstrap), bootstraps);
+        if let Some(homadd) = self.instructions.get("homadd") {
+            let here = format!("{:.1} µs", homadd.mean_seconds * 1e6);
+            row("  one homomorphic addition", here, fpga(|p| format!("{:.0} µs", p.homadd_fpga_s * 1e6)));
+        }
         row("result read", seconds(s.read), none());
         row("result decrypted", seconds(s.decrypt), none());
         row("total", seconds(s.total), none());
