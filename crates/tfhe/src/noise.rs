@@ -5,6 +5,9 @@
 //! "Improved programmable bootstrapping with larger precision and efficient arithmetic circuits for TFHE" (2021), for
 //! digits in \[−B/2, B/2) whose second moment is (B²+2)/12. The term of the f64 transform is this crate's own; see
 //! [`transform_variance`].
+//!
+//! Left out: what a decomposition rounds away has a mean of half an ulp, which counts only where q/B^l is a few ulp. Of the
+//! named sets that is `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
 
 use ciphermill_lattice::NoiseDistribution;
 
