@@ -42,6 +42,10 @@ impl FileStorage {
     }
 }
 
+/// Bytes that no object may take of a disk, so that the object table can still commit when the disk is full of objects:
+/// else not even a deletion could be made.
+const HEADROOM: u64 = 4 << 20;
+
 impl Storage for FileStorage {
     fn len(&self) -> Result<u64, StorageError> {
         Ok(self.file.metadata().map_err(|error| StorageError::io("length query", error))?.len())
@@ -79,6 +83,6 @@ impl Storage for FileStorage {
                 Ok(answer) => break answer,
             }
         };
-        Ok(Some(answer.f_bavail.saturating_mul(answer.f_frsize)))
+        Ok(Some(answer.f_bavail.saturating_mul(answer.f_frsize).saturating_sub(HEADROOM)))
     }
 }
