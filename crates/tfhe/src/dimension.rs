@@ -1,6 +1,10 @@
 //! Newtypes of the dimensions, under the names that the field uses.
 
+use ciphermill_lattice::Torus;
+use ciphermill_lattice::gadget::SignedDecomposer;
 pub use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
+
+use crate::error::TfheError;
 
 /// n, the number of mask elements of an LWE ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,5 +46,10 @@ impl Decomposition {
     /// Shorthand from plain numbers; validity is checked by the parameter set that contains it.
     pub const fn new(base_log: usize, level_count: usize) -> Self {
         Self { base_log: DecompositionBaseLog(base_log), level_count: DecompositionLevelCount(level_count) }
+    }
+
+    /// What decomposes torus elements; an error where the gadget does not fit the torus.
+    pub(crate) fn decomposer<T: Torus>(self) -> Result<SignedDecomposer<T>, TfheError> {
+        SignedDecomposer::new(self.base_log, self.level_count).map_err(TfheError::transform)
     }
 }

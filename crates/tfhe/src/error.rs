@@ -91,6 +91,13 @@ impl From<std::io::Error> for TfheError {
     }
 }
 
+impl TfheError {
+    /// Hands on why a transform or a decomposition does not exist; for [`Result::map_err`].
+    pub(crate) fn transform(error: impl std::fmt::Display) -> Self {
+        Self::Transform(error.to_string())
+    }
+}
+
 /// Checks that two quantities are equal.
 pub(crate) fn require_equal(what: &'static str, given: usize, expected: usize) -> Result<(), TfheError> {
     if given == expected {

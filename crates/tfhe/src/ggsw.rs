@@ -7,7 +7,6 @@
 
 use std::marker::PhantomData;
 
-use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 
@@ -120,7 +119,7 @@ impl<'a, T: Torus> GgswEncryptor<'a, T> {
         decomposition: Decomposition,
         noise: NoiseDistribution,
     ) -> Result<Self, TfheError> {
-        check_gadget::<T>(decomposition)?;
+        decomposition.decomposer::<T>()?;
         check_noise::<T>(noise, "GLWE")?;
         let shape =
             GgswShape { glwe_dimension: key.dimension(), polynomial_size: key.polynomial_size(), decomposition };
@@ -187,19 +186,12 @@ impl<'a, T: Torus> GgswEncryptor<'a, T> {
     }
 }
 
-/// Checks that a gadget fits a torus.
-pub(crate) fn check_gadget<T: Torus>(decomposition: Decomposition) -> Result<(), TfheError> {
-    SignedDecomposer::<T>::new(decomposition.base_log, decomposition.level_count)
-        .map(drop)
-        .map_err(|e| TfheError::Transform(e.to_string()))
-}
-
 /// Checks that a noise can be sampled on a torus.
 pub(crate) fn check_noise<T: Torus>(noise: NoiseDistribution, key: &'static str) -> Result<(), TfheError> {
     noise.check::<T>().map_err(|source| ParameterError::Noise { key, source }.into())
 }
 
-/// g_j = q/B^j, for a gadget that [`check_gadget`] accepts.
+/// g_j = q/B^j, for a gadget that fits the torus.
 pub(crate) fn gadget_element<T: Torus>(decomposition: Decomposition, level: usize) -> T {
     T::from_u64_msb(1 << (64 - decomposition.base_log.0 * level))
 }

@@ -4,7 +4,6 @@
 //! S_i·2^32/B^j under the target key. A digit multiplies the row, and so its noise; that keeps the key at
 //! (kN)·t·(n+1)·4 bytes.
 
-use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 use ciphermill_math::{Isa, multiversion};
@@ -12,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::dimension::{Decomposition, LweDimension};
 use crate::error::{TfheError, require_equal};
-use crate::ggsw::{check_gadget, check_noise, gadget_element};
+use crate::ggsw::{check_noise, gadget_element};
 use crate::lwe::{LweCiphertext, LweSecretKey};
 
 /// The sizes of a key-switching key.
@@ -69,7 +68,7 @@ impl SeededLweKeyswitchKey {
         seed: PublicSeed,
         noise_rng: impl Fn(u64) -> Csprng + Sync,
     ) -> Result<Self, TfheError> {
-        check_gadget::<u32>(decomposition)?;
+        decomposition.decomposer::<u32>()?;
         check_noise::<u32>(noise, "small")?;
         let shape = KeyswitchShape {
             input_dimension: input_key.dimension(),
@@ -176,13 +175,11 @@ impl LweKeyswitchKey {
     /// As [`switch`](Self::switch).
     pub fn switch_on<T: Torus>(&self, isa: Isa, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
         require_equal("LWE dimension of the ciphertext", input.dimension().0, self.shape.input_dimension.0)?;
-        let Decomposition { base_log, level_count } = self.shape.decomposition;
-        let decomposer =
-            SignedDecomposer::<T>::new(base_log, level_count).map_err(|e| TfheError::Transform(e.to_string()))?;
+        let decomposer = self.shape.decomposition.decomposer::<T>()?;
         let size = self.shape.output_dimension.lwe_size();
         let mut out = vec![0u32; size];
         out[size - 1] = u32::from_u64_msb(input.body().to_u64_msb());
-        let mut digits = vec![0u32; level_count.0];
+        let mut digits = vec![0u32; self.shape.decomposition.level_count.0];
         for (&a, rows) in input.mask().iter().zip(self.data.chunks_exact(self.shape.block_len())) {
             for (j, digit) in digits.iter_mut().enumerate() {
                 *digit = decomposer.digit(a, j + 1) as u32;

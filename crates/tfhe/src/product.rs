@@ -32,7 +32,7 @@ impl BinaryMultiplier {
     /// Transforms the key once.
     pub(crate) fn new(key: &GlweSecretKey) -> Result<Self, TfheError> {
         let n = key.polynomial_size().get();
-        let engine = goldilocks_engine(n, Isa::current()).map_err(|e| TfheError::Transform(e.to_string()))?;
+        let engine = goldilocks_engine(n, Isa::current()).map_err(TfheError::transform)?;
         let mut spectra = Zeroizing::new(vec![0; key.bits().len()]);
         for (bits, spectrum) in key.polynomials().zip(spectra.chunks_exact_mut(n)) {
             let coefficients: Zeroizing<Vec<u64>> = Zeroizing::new(bits.iter().map(|&b| u64::from(b)).collect());
@@ -63,11 +63,16 @@ impl BinaryMultiplier {
             }
             self.engine.inverse(&mut scratch.sum, &mut scratch.limb);
             for (b, &product) in body.iter_mut().zip(scratch.limb.iter()) {
-                // Residues above p/2 stand for negative integers; a mask instead of a branch on the secret product.
-                let negative = (MODULUS / 2).wrapping_sub(product) >> 63;
-                let signed = product.wrapping_sub(MODULUS & negative.wrapping_neg());
-                *b = b.wrapping_add(T::from_signed_i64(signed as i64).wrapping_mul_i64(1 << weight));
+                *b = b.wrapping_add(T::from_signed_i64(signed_residue(product)).wrapping_mul_i64(1 << weight));
             }
         }
     }
+}
+
+/// The integer of magnitude below p/2 that a residue in [0, p) stands for: those above p/2 are negative. By a mask, because the
+/// residue may be secret.
+#[inline(always)]
+pub(crate) fn signed_residue(residue: u64) -> i64 {
+    let negative = (MODULUS / 2).wrapping_sub(residue) >> 63;
+    residue.wrapping_sub(MODULUS & negative.wrapping_neg()) as i64
 }

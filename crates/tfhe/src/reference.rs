@@ -3,7 +3,6 @@
 //! Every fast path of this crate is compared with these functions. They cost O(N²) per product, so tests use them at
 //! small N.
 
-use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::{Torus, rotate};
 
 use crate::error::TfheError;
@@ -39,8 +38,7 @@ pub fn external_product<T: Torus>(
     let shape = ggsw.shape();
     let n = shape.polynomial_size.get();
     let levels = shape.decomposition.level_count.0;
-    let decomposer = SignedDecomposer::<T>::new(shape.decomposition.base_log, shape.decomposition.level_count)
-        .map_err(|e| TfheError::Transform(e.to_string()))?;
+    let decomposer = shape.decomposition.decomposer::<T>()?;
     let mut out = vec![T::ZERO; shape.row_len()];
     for (r, row) in ggsw.coefficients().chunks_exact(shape.row_len()).enumerate() {
         let (component, level) = (r / levels, r % levels + 1);

@@ -41,17 +41,9 @@ const MAX_GGSW_LEN: u64 = 1 << 30;
 const CIPHERTEXT_HEADER: u64 = 16;
 const GLWE_HEADER: u64 = 8;
 
-fn torus_width(given: u8) -> Result<TorusWidth, TfheError> {
-    match given {
-        32 => Ok(TorusWidth::U32),
-        64 => Ok(TorusWidth::U64),
-        _ => Err(TfheError::Field { what: "torus width", given: u64::from(given), min: 32, max: 64 }),
-    }
-}
-
 fn polynomial_size(log2: u8) -> Result<PolynomialSize, TfheError> {
     require_range("log2 of the polynomial size", u64::from(log2), 4, 17)?;
-    PolynomialSize::try_from(1usize << log2).map_err(|e| TfheError::Transform(e.to_string()))
+    PolynomialSize::try_from(1usize << log2).map_err(TfheError::transform)
 }
 
 /// The rest of the input as exactly `count` elements.
@@ -137,7 +129,7 @@ impl Ciphertext {
                 return Err(TfheError::Field { what: "key choice", given: u64::from(given), min: 0, max: 1 });
             }
         };
-        let width = torus_width(input.u8()?)?;
+        let width = TorusWidth::from_bits(input.u8()?)?;
         require_range("reserved field", u64::from(input.u16()?), 0, 0)?;
         let dimension = input.u32()?;
         require_range("LWE dimension", u64::from(dimension), 1, 131_072)?;
@@ -167,7 +159,7 @@ impl TestVector {
     /// If it is malformed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
-        let width = torus_width(input.u8()?)?;
+        let width = TorusWidth::from_bits(input.u8()?)?;
         Ok(match width {
             TorusWidth::U32 => TestVector::U32(GlweCiphertext::decode(input)?),
             TorusWidth::U64 => TestVector::U64(GlweCiphertext::decode(input)?),
@@ -191,7 +183,7 @@ impl<T: Torus> GlweCiphertext<T> {
     /// If it is malformed or of another torus width.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
-        require_equal("torus width", torus_width(input.u8()?)?.bits() as usize, T::BITS as usize)?;
+        require_equal("torus width", TorusWidth::from_bits(input.u8()?)?.bits() as usize, T::BITS as usize)?;
         Self::decode(input)
     }
 
@@ -224,7 +216,7 @@ impl<T: Torus> GgswCiphertext<T> {
     /// If it is malformed or of another torus width.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GGSW, BODY_VERSION..=BODY_VERSION, MAX_GGSW_LEN)?;
-        require_equal("torus width", torus_width(input.u8()?)?.bits() as usize, T::BITS as usize)?;
+        require_equal("torus width", TorusWidth::from_bits(input.u8()?)?.bits() as usize, T::BITS as usize)?;
         let k = input.u8()?;
         require_range("GLWE dimension", u64::from(k), 1, 8)?;
         let polynomial_size = polynomial_size(input.u8()?)?;

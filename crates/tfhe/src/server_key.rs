@@ -324,7 +324,8 @@ impl ServerKey {
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
         // Both headers are judged before either key takes memory.
-        let (mut keyswitch, keyswitch_header, parameters) = KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
+        let (mut keyswitch_input, keyswitch_header, parameters) =
+            KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
         let (mut input, header, bootstrap_parameters) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
         let tag = keyswitch_header.tag;
         if header.tag != tag {
@@ -336,9 +337,8 @@ impl ServerKey {
         if needed > max_bytes {
             return Err(TfheError::KeyTooLarge { needed, limit: max_bytes });
         }
-        let keyswitch_key = read_keyswitch_key(&mut keyswitch, &keyswitch_header)?;
-        finish(keyswitch)?;
-        let keyswitch = keyswitch_key;
+        let keyswitch = read_keyswitch_key(&mut keyswitch_input, &keyswitch_header)?;
+        finish(keyswitch_input)?;
         let rotation = match parameters.torus {
             TorusWidth::U32 => Rotation::U32(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
             TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),

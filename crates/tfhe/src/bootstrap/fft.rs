@@ -21,11 +21,9 @@ pub(super) struct FftDomain<T: Torus> {
 
 impl<T: Torus> FftDomain<T> {
     pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
-        let transform = |e: &dyn std::fmt::Display| TfheError::Transform(e.to_string());
         Ok(Self {
-            engine: engine(shape.polynomial_size.get(), isa).map_err(|e| transform(&e))?,
-            decomposer: SignedDecomposer::new(shape.decomposition.base_log, shape.decomposition.level_count)
-                .map_err(|e| transform(&e))?,
+            engine: engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
+            decomposer: shape.decomposition.decomposer()?,
             isa,
         })
     }

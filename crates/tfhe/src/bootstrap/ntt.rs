@@ -18,10 +18,7 @@ use ciphermill_math::{CoefficientSource, Isa};
 use super::Domain;
 use crate::error::TfheError;
 use crate::ggsw::GgswShape;
-
-fn transform(error: impl std::fmt::Display) -> TfheError {
-    TfheError::Transform(error.to_string())
-}
+use crate::product::signed_residue;
 
 /// The residue of a signed integer of magnitude below p.
 #[inline(always)]
@@ -48,10 +45,9 @@ impl IntegerDomain {
                  FFT or a smaller base"
             )));
         }
-        let gadget = shape.decomposition;
         Ok(Self {
-            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(transform)?,
-            decomposer: SignedDecomposer::new(gadget.base_log, gadget.level_count).map_err(transform)?,
+            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
+            decomposer: shape.decomposition.decomposer()?,
             isa,
         })
     }
@@ -134,9 +130,8 @@ impl Domain<u32> for IntegerDomain {
     fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32], scratch: &mut [u64]) {
         self.engine.inverse(spectrum, scratch);
         for (x, &product) in polynomial.iter_mut().zip(&*scratch) {
-            // Residues above p/2 stand for negative integers; 2^32 divides 2^64, so the low word is what counts.
-            let signed = if product > MODULUS / 2 { product.wrapping_sub(MODULUS) } else { product };
-            *x = x.wrapping_add(signed as u32);
+            // Modulo 2^32, the low word is what counts.
+            *x = x.wrapping_add(signed_residue(product) as u32);
         }
     }
 }
@@ -153,8 +148,8 @@ impl ModularDomain {
     pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
         let gadget = shape.decomposition;
         Ok(Self {
-            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(transform)?,
-            decomposer: ModularDecomposer::new(gadget.base_log, gadget.level_count).map_err(transform)?,
+            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
+            decomposer: ModularDecomposer::new(gadget.base_log, gadget.level_count).map_err(TfheError::transform)?,
             isa,
         })
     }

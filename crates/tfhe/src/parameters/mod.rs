@@ -50,6 +50,15 @@ impl TorusWidth {
         }
     }
 
+    /// The width that a stored object states.
+    pub(crate) fn from_bits(given: u8) -> Result<Self, TfheError> {
+        match given {
+            32 => Ok(TorusWidth::U32),
+            64 => Ok(TorusWidth::U64),
+            _ => Err(TfheError::Field { what: "torus width", given: u64::from(given), min: 32, max: 64 }),
+        }
+    }
+
     /// Bytes of one torus element.
     pub fn bytes(self) -> usize {
         self.bits() as usize / 8
@@ -306,13 +315,7 @@ impl ParameterSpec {
         let len = usize::from(input.u8()?);
         require_range("length of the parameter set's name", len as u64, 1, MAX_NAME_LEN as u64)?;
         let name = String::from_utf8_lossy(input.bytes(len)?).into_owned();
-        let torus = match input.u8()? {
-            32 => TorusWidth::U32,
-            64 => TorusWidth::U64,
-            given => {
-                return Err(TfheError::Field { what: "torus width", given: u64::from(given), min: 32, max: 64 });
-            }
-        };
+        let torus = TorusWidth::from_bits(input.u8()?)?;
         let lwe_dimension = LweDimension(input.u32()? as usize);
         let glwe_dimension = GlweDimension(input.u32()? as usize);
         let size = input.u32()? as usize;
