@@ -8,11 +8,10 @@
 
 use std::marker::PhantomData;
 
-use ciphermill_math::Isa;
 use ciphermill_math::goldilocks::MODULUS as P;
+use ciphermill_math::{BalancedDigit, Isa, SourceView};
 
 use crate::torus::Torus;
-use crate::torus::sealed::DigitFields;
 use crate::{DecompositionBaseLog, DecompositionLevelCount};
 
 /// The largest base is 2^32: a digit and its residue always fit 33 signed bits.
@@ -104,10 +103,14 @@ impl<T: Torus> SignedDecomposer<T> {
         DecompositionLevelCount(self.levels as usize)
     }
 
+    /// Where the digit of `level` stands in a torus element taken as 64 bits.
+    ///
+    /// # Panics
+    /// If `level` is not within 1…l.
     #[inline(always)]
-    fn fields(&self, level: usize) -> DigitFields {
+    pub fn field(&self, level: usize) -> BalancedDigit {
         assert!((1..=self.levels as usize).contains(&level), "level {level} is not within 1..={}", self.levels);
-        DigitFields {
+        BalancedDigit {
             offset: self.offset,
             shift: 64 - self.base_log * level as u32,
             mask: (1 << self.base_log) - 1,
@@ -121,7 +124,7 @@ impl<T: Torus> SignedDecomposer<T> {
     /// If `level` is not within 1…l.
     #[inline(always)]
     pub fn digit(&self, x: T, level: usize) -> i64 {
-        self.fields(level).extract(x.to_u64_msb())
+        self.field(level).extract(x.to_u64_msb())
     }
 
     /// All digits, level 1 (the most significant) first.
@@ -158,7 +161,15 @@ impl<T: Torus> SignedDecomposer<T> {
     #[inline]
     pub fn fill_digits(&self, isa: Isa, src: &[T], level: usize, out: &mut [i64]) {
         assert_eq!(src.len(), out.len(), "as many digits as coefficients");
-        T::digits(isa, src, self.fields(level), out);
+        T::digits(isa, src, self.field(level), out);
+    }
+
+    /// What [`fill_digits`](Self::fill_digits) computes, described, so that a transform can compute it as it loads.
+    ///
+    /// # Panics
+    /// If `level` is not within 1…l.
+    pub fn digits_view<'a>(&self, src: &'a [T], level: usize) -> SourceView<'a, i64> {
+        T::digits_view(src, self.field(level))
     }
 }
 
@@ -208,7 +219,7 @@ impl ModularDecomposer {
     /// # Panics
     /// If `level` is not within 1…l.
     pub fn gadget(&self, level: usize) -> u64 {
-        let shift = 64 - self.torus.fields(level).shift;
+        let shift = 64 - self.torus.field(level).shift;
         ((u128::from(P) + (1 << (shift - 1))) >> shift) as u64
     }
 
@@ -228,7 +239,7 @@ impl ModularDecomposer {
     #[inline]
     pub fn fill_digits(&self, isa: Isa, src: &[u64], level: usize, out: &mut [u64]) {
         assert_eq!(src.len(), out.len(), "as many digits as coefficients");
-        residue_digits(isa, src, self.torus.fields(level), out);
+        residue_digits(isa, src, self.torus.field(level), out);
     }
 }
 
@@ -239,9 +250,9 @@ fn switch_to_torus(x: u64) -> u64 {
 }
 
 ciphermill_math::multiversion! {
-    fn residue_digits(isa, src: &[u64], fields: DigitFields, out: &mut [u64]) {
+    fn residue_digits(isa, src: &[u64], digit: BalancedDigit, out: &mut [u64]) {
         for (o, x) in out.iter_mut().zip(src) {
-            let digit = fields.extract(switch_to_torus(*x));
+            let digit = digit.extract(switch_to_torus(*x));
             // p − |d| for the negative: adds p under the mask of the sign.
             *o = (digit as u64).wrapping_add((digit >> 63) as u64 & P);
         }

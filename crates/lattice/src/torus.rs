@@ -2,38 +2,24 @@
 
 use std::fmt::Debug;
 
-use ciphermill_math::Isa;
+use ciphermill_math::{BalancedDigit, Isa, SourceView};
 use zeroize::Zeroize;
 
 use crate::rng::Keystream;
 
 pub(crate) mod sealed {
-    use super::Isa;
+    use super::{BalancedDigit, Isa, SourceView};
 
     /// The vectorised loops of each width; [`multiversion!`](ciphermill_math::multiversion) compiles no generic functions.
     pub trait Kernels: Sized {
         /// `out[i] = (((src[i]·2^(64 − BITS) + offset) >> shift) & mask) − half`
-        fn digits(isa: Isa, src: &[Self], fields: DigitFields, out: &mut [i64]);
+        fn digits(isa: Isa, src: &[Self], digit: BalancedDigit, out: &mut [i64]);
+        /// The same, described instead of computed.
+        fn digits_view(src: &[Self], digit: BalancedDigit) -> SourceView<'_, i64>;
         /// `out = rotated − plain`, or `−rotated − plain`
         fn rotated_difference(isa: Isa, negate: bool, rotated: &[Self], plain: &[Self], out: &mut [Self]);
         /// `out = −src`
         fn negate(isa: Isa, src: &[Self], out: &mut [Self]);
-    }
-
-    /// Where one level's digit stands in a 64-bit torus element.
-    #[derive(Clone, Copy)]
-    pub struct DigitFields {
-        pub offset: u64,
-        pub shift: u32,
-        pub mask: u64,
-        pub half: i64,
-    }
-
-    impl DigitFields {
-        #[inline(always)]
-        pub fn extract(self, x: u64) -> i64 {
-            ((x.wrapping_add(self.offset) >> self.shift) & self.mask) as i64 - self.half
-        }
     }
 }
 
@@ -80,7 +66,7 @@ fn fraction_scaled(x: f64, bits: i32) -> f64 {
 }
 
 macro_rules! torus {
-    ($ty:ty, $signed:ty, $module:ident, $fill:ident, $from_msb:expr) => {
+    ($ty:ty, $signed:ty, $module:ident, $view:ident, $fill:ident, $from_msb:expr) => {
         impl Torus for $ty {
             const BITS: u32 = <$ty>::BITS;
             const ZERO: Self = 0;
@@ -148,13 +134,12 @@ macro_rules! torus {
         }
 
         mod $module {
-            use super::Torus;
-            use super::sealed::DigitFields;
+            use super::{BalancedDigit, Torus};
 
             ciphermill_math::multiversion! {
-                pub(super) fn digits(isa, src: &[$ty], fields: DigitFields, out: &mut [i64]) {
+                pub(super) fn digits(isa, src: &[$ty], digit: BalancedDigit, out: &mut [i64]) {
                     for (o, x) in out.iter_mut().zip(src) {
-                        *o = fields.extract(x.to_u64_msb());
+                        *o = digit.extract(x.to_u64_msb());
                     }
                 }
             }
@@ -183,8 +168,13 @@ macro_rules! torus {
 
         impl sealed::Kernels for $ty {
             #[inline]
-            fn digits(isa: Isa, src: &[Self], fields: sealed::DigitFields, out: &mut [i64]) {
-                $module::digits(isa, src, fields, out);
+            fn digits(isa: Isa, src: &[Self], digit: BalancedDigit, out: &mut [i64]) {
+                $module::digits(isa, src, digit, out);
+            }
+
+            #[inline]
+            fn digits_view(src: &[Self], digit: BalancedDigit) -> SourceView<'_, i64> {
+                SourceView::$view(src, digit)
             }
 
             #[inline]
@@ -204,5 +194,5 @@ macro_rules! torus {
     };
 }
 
-torus!(u32, i32, kernels32, fill_u32, |x: u64| (x.wrapping_add(1 << 31) >> 32) as u32);
-torus!(u64, i64, kernels64, fill_u64, |x: u64| x);
+torus!(u32, i32, kernels32, Digits32, fill_u32, |x: u64| (x.wrapping_add(1 << 31) >> 32) as u32);
+torus!(u64, i64, kernels64, Digits, fill_u64, |x: u64| x);

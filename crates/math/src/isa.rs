@@ -53,6 +53,15 @@ impl Isa {
         }
     }
 
+    /// Whether the path may use the 52-bit multiply-add of AVX-512 IFMA: part of [`Isa::Avx512`] where the CPU has it, a
+    /// path of its own nowhere, as every CPU with it has the rest.
+    pub fn has_ifma(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self == Isa::Avx512 && self.is_available() && is_x86_feature_detected!("avx512ifma");
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
+    }
+
     /// The paths that this CPU can run, slowest first.
     pub fn available() -> impl Iterator<Item = Isa> {
         Isa::ALL.into_iter().filter(|isa| isa.is_available())

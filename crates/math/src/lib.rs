@@ -15,4 +15,4 @@ pub mod ntt;
 mod source;
 
 pub use isa::Isa;
-pub use source::CoefficientSource;
+pub use source::{BalancedDigit, CoefficientSource, SourceView};

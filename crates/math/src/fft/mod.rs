@@ -118,6 +118,13 @@ pub trait FftEngine: Send + Sync + Debug {
     /// to the nearest f64, so |a_j| < 2^53 is exact and a torus coefficient (as i64) keeps its 53 leading bits.
     fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]);
 
+    /// [`forward`](FftEngine::forward), while the memory of `upcoming`, which the caller will read next, is brought near:
+    /// blind rotation streams gigabytes of key and would otherwise wait for them between transforms.
+    fn forward_prefetching(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64], upcoming: &[u8]) {
+        let _ = upcoming;
+        self.forward(source, spectrum);
+    }
+
     /// Transforms one polynomial per source; spectra are consecutive in `spectra`.
     fn forward_batch(&self, sources: &[&dyn CoefficientSource<i64>], spectra: &mut [f64]) {
         assert_eq!(spectra.len(), sources.len() * self.polynomial_size());

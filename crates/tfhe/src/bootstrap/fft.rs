@@ -6,7 +6,7 @@ use ciphermill_lattice::Torus;
 use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rotate::{RotatedDifference, rotate_into};
 use ciphermill_math::fft::{FftEngine, engine};
-use ciphermill_math::{CoefficientSource, Isa};
+use ciphermill_math::{CoefficientSource, Isa, SourceView};
 
 use super::Domain;
 use crate::error::TfheError;
@@ -59,6 +59,10 @@ impl<T: Torus> CoefficientSource<i64> for Digits<'_, T> {
 
     fn read(&self, start: usize, out: &mut [i64]) {
         self.decomposer.fill_digits(self.isa, &self.polynomial[start..start + out.len()], self.level, out);
+    }
+
+    fn view(&self) -> SourceView<'_, i64> {
+        self.decomposer.digits_view(self.polynomial, self.level)
     }
 }
 

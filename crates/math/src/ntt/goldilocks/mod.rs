@@ -1,6 +1,6 @@
 //! The negacyclic transform over the Goldilocks prime on the CPU.
 
-use super::{NttEngine, NttError};
+use super::{NttEngine, NttError, reference};
 use crate::goldilocks::MODULUS;
 use crate::{CoefficientSource, Isa};
 
@@ -135,14 +135,6 @@ impl GoldilocksNtt {
         };
         Ok(GoldilocksNtt { isa, width, tables: Tables::new(polynomial_size, width.lanes()) })
     }
-
-    /// The place in the spectrum of entry `index` of [`reference::forward`](super::reference::forward).
-    #[cfg(test)]
-    fn spectrum_index(&self, index: usize) -> usize {
-        let lanes = self.width.lanes();
-        let (tile, row, column) = (index / (lanes * lanes), index / lanes % lanes, index % lanes);
-        (tile * lanes + column) * lanes + row
-    }
 }
 
 impl NttEngine for GoldilocksNtt {
@@ -156,6 +148,37 @@ impl NttEngine for GoldilocksNtt {
 
     fn isa(&self) -> Isa {
         self.isa
+    }
+
+    fn strategy(&self) -> &'static str {
+        "goldilocks"
+    }
+
+    fn exponent(&self, position: usize) -> usize {
+        let n = self.polynomial_size();
+        assert!(position < n, "place {position} of {n}");
+        let lanes = self.width.lanes();
+        let (tile, row, column) = (position / (lanes * lanes), position / lanes % lanes, position % lanes);
+        let index = (tile * lanes + column) * lanes + row;
+        2 * reference::bit_reverse(index, n.trailing_zeros()) + 1
+    }
+
+    fn forward_in_place(&self, values: &mut [u64]) {
+        let source = values.to_vec();
+        self.forward(&source, values);
+    }
+
+    fn multiply(&self, lhs: &mut [u64], rhs: &[u64]) {
+        assert_eq!(lhs.len(), self.polynomial_size(), "length of the left factor");
+        assert_eq!(rhs.len(), self.polynomial_size(), "length of the right factor");
+        for (l, &r) in lhs.iter_mut().zip(rhs) {
+            *l = crate::goldilocks::mul(*l, r);
+        }
+    }
+
+    fn inverse_in_place(&self, values: &mut [u64]) {
+        let mut spectrum = values.to_vec();
+        self.inverse(&mut spectrum, values);
     }
 
     fn forward(&self, source: &dyn CoefficientSource<u64>, spectrum: &mut [u64]) {
