@@ -25,15 +25,26 @@ impl Machine {
                 text.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == name)?;
             Some(value.trim().to_owned())
         };
-        let kibibytes = |text: String| text.strip_suffix("kB")?.trim().parse::<u64>().ok();
         let kernel = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
         Self {
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned()),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_mib: field("/proc/meminfo", "MemTotal").and_then(kibibytes).unwrap_or(0) / 1024,
+            memory_mib: kibibytes("/proc/meminfo", "MemTotal:").unwrap_or(0) >> 20,
             kernel: format!("{} {}", kernel("ostype").trim(), kernel("osrelease").trim()),
         }
     }
+}
+
+/// The largest resident set of this process so far, in bytes; 0 where it cannot be read.
+pub(crate) fn peak_rss_bytes() -> u64 {
+    kibibytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+}
+
+/// A line `name 123 kB` of a file of /proc, in bytes.
+pub(crate) fn kibibytes(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// The instruction sets of this CPU and the one in use.
@@ -54,5 +65,16 @@ impl IsaReport {
             forced: std::env::var_os("CIPHERMILL_ISA").is_some_and(|value| !value.is_empty()),
             available: Isa::available().map(Isa::name).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_tells_the_peak() {
+        assert!(peak_rss_bytes() > 1 << 20);
+        assert!(Machine::this().memory_mib > 0);
     }
 }

@@ -16,6 +16,7 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
     bench.run(["keygen"]).usage(&["--params", "--secret-key", "--server-key"]);
     bench.run(["blob", "put", "x.ct"]).usage(&["--store"]);
     bench.run(["bench", "pbs", "--params", SET, "--samples", "0"]).usage(&["--samples"]);
+    bench.run(["bench", "ks", "--params", SET, "--batch", "2"]).usage(&["--batch"]);
     bench.run(["info", "--prometheus"]).usage(&["--store"]);
     let same = ["--secret-key", "a", "--server-key", "a"];
     bench
@@ -78,6 +79,7 @@ fn every_bench_gives_a_complete_record_of_correct_results() {
     for (options, case) in [
         (&["pbs", "--backend", "fft", "--choice", "small"][..], format!("pbs/{SET}/small/fft")),
         (&["pbs", "--backend", "ntt"], format!("pbs/{SET}/big/ntt")),
+        (&["pbs", "--batch", "3"], format!("pbs/{SET}/big/fft/batch3")),
         (&["ks"], format!("ks/{SET}")),
         (&["keygen"], format!("keygen/{SET}")),
     ] {
@@ -92,6 +94,7 @@ fn every_bench_gives_a_complete_record_of_correct_results() {
         assert_eq!((&record["correct"], &record["kind"]), (&true.into(), &"measured".into()), "{case}");
         let (min, median) = (record["min_ns"].as_u64().expect("a time"), record["median_ns"].as_u64().expect("a time"));
         assert!(1000 < min && min <= median, "{case}: {min} {median}");
+        assert!(record["peak_rss_bytes"].as_u64().expect("a size") > 1 << 20, "{record}");
         assert!(record["isa"].is_string() && record["machine"]["cpu"].is_string(), "{record}");
     }
     let table = bench.run(["bench", "ks", "--params", SET, "--samples", "1"]).done();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
-    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
-    TfheError,
+    Backend, BootstrapJob, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, LoadedServerKey, ParameterSet,
+    SecurityPolicy, ServerKey, TfheError,
 };
 use clap::ValueEnum;
 use rayon::ThreadPool;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::inputs::{self, BackendArg, ChoiceArg};
-use crate::machine::Machine;
+use crate::machine::{Machine, peak_rss_bytes};
 use crate::output::{self, Progress};
 
 /// Time an operation and check its results
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Under which key the ciphertexts are; the order of key switch and blind rotation follows (pbs only)
     #[arg(long, value_enum, default_value = "big")]
     choice: ChoiceArg,
+    /// Ciphertexts that go through one pass over the key; times are per ciphertext (pbs only)
+    #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    batch: u16,
     /// Timed runs; one more warms up
     #[arg(long, value_name = "K", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
@@ -84,9 +87,11 @@ struct Record<'a> {
     params: Params<'a>,
     isa: &'static str,
     threads: usize,
+    batch: u16,
     samples: usize,
     min_ns: u64,
     median_ns: u64,
+    peak_rss_bytes: u64,
     correct: bool,
     kind: &'static str,
     machine: Machine,
@@ -135,6 +140,9 @@ impl Samples {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    if args.batch > 1 && args.operation != Operation::Pbs {
+        return Err(CliError::Usage("--batch is for `bench pbs`; leave it out".to_owned()));
+    }
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let parameters = ParameterSet::named(&args.params, policy)?;
     if ParameterSet::named(&args.params, SecurityPolicy::Require128Bits).is_err() {
@@ -148,7 +156,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (case, samples) = match args.operation {
         Operation::Pbs => {
             let choice = args.choice.into();
-            (format!("pbs/{}/{choice}/{backend}", parameters.name), pbs(args, &client, backend, choice, &pool)?)
+            let batch = if args.batch == 1 { String::new() } else { format!("/batch{}", args.batch) };
+            let case = format!("pbs/{}/{choice}/{backend}{batch}", parameters.name);
+            (case, pbs(args, &client, backend, choice, &pool)?)
         }
         Operation::Ks => (format!("ks/{}", parameters.name), keyswitch(args, &client, backend, &pool)?),
         Operation::Keygen => (format!("keygen/{}", parameters.name), keygen(args, &client, backend, &pool)?),
@@ -171,9 +181,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         },
         isa: Isa::current().name(),
         threads,
+        batch: args.batch,
         samples: samples.times.len(),
         min_ns,
         median_ns,
+        peak_rss_bytes: peak_rss_bytes(),
         correct: samples.wrong == 0,
         kind: "measured",
         machine: Machine::this(),
@@ -188,7 +200,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 fn table(record: &Record<'_>) -> comfy_table::Table {
     let milliseconds = |ns: u64| format!("{:.3} ms", ns as f64 / 1e6);
-    let mut table = output::table(["case", "isa", "threads", "samples", "min", "median", "correct"]);
+    let mut table = output::table(["case", "isa", "threads", "samples", "min", "median", "peak memory", "correct"]);
     table.add_row([
         record.case.clone(),
         record.isa.to_owned(),
@@ -196,6 +208,7 @@ fn table(record: &Record<'_>) -> comfy_table::Table {
         record.samples.to_string(),
         milliseconds(record.min_ns),
         milliseconds(record.median_ns),
+        format!("{:.2} GB", record.peak_rss_bytes as f64 / 1e9),
         if record.correct { "yes" } else { "NO" }.to_owned(),
     ]);
     table
@@ -237,16 +250,30 @@ fn pbs(
     let table = parameters.test_vector(&encoding, &encoding, f)?;
     let server = server_key(client, backend)?;
     let mut rng = inputs::randomness()?;
-    let message = |sample: u32| i64::from(sample) % levels;
-    let ciphertexts = (0..=args.samples)
-        .map(|sample| client.encrypt(&encoding, message(sample), choice, &mut rng))
+    let batch = usize::from(args.batch);
+    let message = |index: usize| index as i64 % levels;
+    let ciphertexts = (0..batch + args.samples as usize)
+        .map(|index| client.encrypt(&encoding, message(index), choice, &mut rng))
         .collect::<Result<Vec<_>, _>>()?;
-    Samples::take(
+    // Sample s bootstraps the ciphertexts s, …, s + batch − 1.
+    let mut samples = Samples::take(
         args.samples,
         pool,
-        |sample| Ok(server.bootstrap(&ciphertexts[sample as usize], &table)?),
-        |sample, output| Ok(client.decrypt(&encoding, &output).is_ok_and(|m| m == f(message(sample)))),
-    )
+        |sample| {
+            let inputs = &ciphertexts[sample as usize..][..batch];
+            let jobs: Vec<_> = inputs.iter().map(|input| BootstrapJob { input, test_vector: &table }).collect();
+            Ok(server.bootstrap_batch(&jobs)?)
+        },
+        |sample, outputs| {
+            let right =
+                |(i, output)| client.decrypt(&encoding, output).is_ok_and(|m| m == f(message(sample as usize + i)));
+            Ok(outputs.len() == batch && outputs.iter().enumerate().all(right))
+        },
+    )?;
+    for time in &mut samples.times {
+        *time /= u32::from(args.batch);
+    }
+    Ok(samples)
 }
 
 fn keyswitch(args: &Args, client: &ClientKey, backend: Backend, pool: &ThreadPool) -> Result<Samples, CliError> {

@@ -23,6 +23,7 @@ use ciphermill_tfhe::{
 
 use crate::error::CliError;
 use crate::inputs::{BackendArg, ChoiceArg};
+use crate::machine;
 use crate::output::{self, Progress};
 use report::{Pair, Report, Seconds, Sizes};
 use timed::TimedEngine;
@@ -187,7 +188,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         bootstraps: times.bootstraps(),
         programs: metrics.programs_run,
         instructions: &metrics.instructions,
-        peak_rss_bytes: resources::peak_rss_bytes(),
+        peak_rss_bytes: machine::peak_rss_bytes(),
         test_seed: args.seed,
     });
     output::result(args.json, &report, &report.to_text())?;

@@ -7,6 +7,7 @@ use ciphermill_tfhe::ParameterSet;
 
 use crate::error::CliError;
 use crate::files;
+use crate::machine;
 
 /// Where the demo works: the directory asked for, else `/var/tmp`, which, unlike `/tmp`, is a disk on every system, else the
 /// temporary directory.
@@ -52,20 +53,8 @@ fn free_memory() -> Option<u64> {
     let group =
         |file: &str| fs::read_to_string(Path::new("/sys/fs/cgroup").join(file)).ok()?.trim().parse::<u64>().ok();
     let left = group("memory.max").and_then(|max| Some(max.saturating_sub(group("memory.current")?)));
-    let available = kibibytes("/proc/meminfo", "MemAvailable:");
+    let available = machine::kibibytes("/proc/meminfo", "MemAvailable:");
     [left, available].into_iter().flatten().min()
-}
-
-/// The largest resident set of this process so far, in bytes; 0 where it cannot be read.
-pub(super) fn peak_rss_bytes() -> u64 {
-    kibibytes("/proc/self/status", "VmHWM:").unwrap_or(0)
-}
-
-/// A line `name 123 kB` of a file of /proc, in bytes.
-fn kibibytes(file: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -89,7 +78,6 @@ mod tests {
 
     #[test]
     fn the_system_tells_what_is_free() {
-        assert!(peak_rss_bytes() > 1 << 20);
         assert!(free_memory().expect("a /proc") > 1 << 20);
     }
 }
