@@ -11,8 +11,10 @@
 pub mod fft;
 pub mod goldilocks;
 pub mod isa;
+pub mod modulus;
 pub mod ntt;
 mod source;
 
 pub use isa::Isa;
+pub use modulus::Modulus;
 pub use source::{BalancedDigit, CoefficientSource, SourceView};

@@ -1,0 +1,237 @@
+//! Prime moduli below 2^62 and their plain arithmetic: what sizes the tables of the fast transforms and what their
+//! references are written in.
+//!
+//! Two spare bits in a 64-bit word let a lazy transform keep values below 4p.
+
+use std::fmt;
+
+/// An odd prime p with 3 ≤ p < 2^62.
+///
+/// Unless said otherwise every argument and result of its operations is *canonical*, i.e. in `[0, p)`; arguments that are
+/// not give a wrong result or, where debug assertions are on, a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Modulus(u64);
+
+/// A number cannot be a [`Modulus`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModulusError {
+    /// Outside the range of the arithmetic.
+    #[error(
+        "modulus {given} is outside the range of this arithmetic; use an odd prime from 3 to 2^{} - 1",
+        Modulus::MAX_BITS
+    )]
+    Range {
+        /// What was asked for.
+        given: u64,
+    },
+    /// Composite.
+    #[error("modulus {given} is not an odd prime; `ntt_primes` lists those that have roots of unity")]
+    NotPrime {
+        /// What was asked for.
+        given: u64,
+    },
+}
+
+impl Modulus {
+    /// The greatest length of p in bits.
+    pub const MAX_BITS: u32 = 62;
+
+    /// Checks that `value` is an odd prime in range.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub const fn new(value: u64) -> Result<Modulus, ModulusError> {
+        if value < 3 || value >> Self::MAX_BITS != 0 {
+            return Err(ModulusError::Range { given: value });
+        }
+        if is_prime(value) { Ok(Modulus(value)) } else { Err(ModulusError::NotPrime { given: value }) }
+    }
+
+    /// p.
+    #[inline(always)]
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+
+    /// The length of p in bits.
+    pub const fn bits(self) -> u32 {
+        u64::BITS - self.0.leading_zeros()
+    }
+
+    /// The largest e such that 2^e divides p − 1: polynomials of up to 2^(e−1) coefficients have a negacyclic transform.
+    pub const fn two_adicity(self) -> u32 {
+        (self.0 - 1).trailing_zeros()
+    }
+
+    /// x mod p for any word.
+    #[inline(always)]
+    pub const fn reduce(self, x: u64) -> u64 {
+        x % self.0
+    }
+
+    /// x mod p for any integer.
+    pub const fn reduce_signed(self, x: i64) -> u64 {
+        (x as i128).rem_euclid(self.0 as i128) as u64
+    }
+
+    /// x mod p for any double word.
+    #[inline(always)]
+    pub const fn reduce_u128(self, x: u128) -> u64 {
+        (x % self.0 as u128) as u64
+    }
+
+    /// a + b mod p.
+    #[inline(always)]
+    pub const fn add(self, a: u64, b: u64) -> u64 {
+        debug_assert!(a < self.0 && b < self.0);
+        let sum = a + b;
+        if sum >= self.0 { sum - self.0 } else { sum }
+    }
+
+    /// a − b mod p.
+    #[inline(always)]
+    pub const fn sub(self, a: u64, b: u64) -> u64 {
+        debug_assert!(a < self.0 && b < self.0);
+        if a >= b { a - b } else { a + self.0 - b }
+    }
+
+    /// −a mod p.
+    #[inline(always)]
+    pub const fn neg(self, a: u64) -> u64 {
+        debug_assert!(a < self.0);
+        if a == 0 { 0 } else { self.0 - a }
+    }
+
+    /// a·b mod p; `a` and `b` may be any words.
+    #[inline(always)]
+    pub const fn mul(self, a: u64, b: u64) -> u64 {
+        self.reduce_u128(a as u128 * b as u128)
+    }
+
+    /// base^exponent mod p, with 0^0 = 1.
+    pub const fn pow(self, base: u64, exponent: u64) -> u64 {
+        pow_mod(base, exponent, self.0)
+    }
+
+    /// a^-1 mod p, or `None` for 0.
+    pub const fn inverse(self, a: u64) -> Option<u64> {
+        debug_assert!(a < self.0);
+        if a == 0 { None } else { Some(self.pow(a, self.0 - 2)) }
+    }
+
+    /// ⌊w·2^64/p⌋ for w < p, with which w·x mod p takes one high and two low products (V. Shoup's method; D. Harvey,
+    /// "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014, §2): for any word x,
+    /// w·x − ⌊quotient·x/2^64⌋·p is in `[0, 2p)`.
+    pub const fn shoup_quotient(self, w: u64) -> u64 {
+        debug_assert!(w < self.0);
+        (((w as u128) << 64) / self.0 as u128) as u64
+    }
+
+    /// The same for 32-bit words, ⌊w·2^32/p⌋: x is any 32-bit word, and p is below 2^31 if the result is to fit one.
+    pub const fn shoup_quotient_32(self, w: u64) -> u32 {
+        debug_assert!(w < self.0 && self.0 >> 32 == 0);
+        ((w << 32) / self.0) as u32
+    }
+
+    /// The root of unity of order 2^`log_order` of one family: each is the square of the next. It is the power of the
+    /// smallest quadratic non-residue, of which Euler's criterion says that its ((p−1)/2^e)-th power has order 2^e; the
+    /// smallest generator would do the same but takes the factors of p − 1. `None` if 2^`log_order` does not divide p − 1.
+    pub const fn root_of_unity(self, log_order: u32) -> Option<u64> {
+        if log_order > self.two_adicity() {
+            return None;
+        }
+        let mut non_residue = 2;
+        while self.pow(non_residue, (self.0 - 1) / 2) == 1 {
+            non_residue += 1;
+        }
+        Some(self.pow(non_residue, (self.0 - 1) >> log_order))
+    }
+
+    /// ψ, the primitive 2N-th root of unity for polynomials modulo X^N + 1; ψ for N/2 is its square.
+    ///
+    /// `None` unless `polynomial_size` is a power of two and 2N divides p − 1.
+    pub const fn primitive_root_2n(self, polynomial_size: usize) -> Option<u64> {
+        if !polynomial_size.is_power_of_two() {
+            return None;
+        }
+        self.root_of_unity(polynomial_size.trailing_zeros() + 1)
+    }
+}
+
+impl fmt::Display for Modulus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl TryFrom<u64> for Modulus {
+    type Error = ModulusError;
+
+    fn try_from(value: u64) -> Result<Modulus, ModulusError> {
+        Modulus::new(value)
+    }
+}
+
+/// base^exponent mod `modulus` > 1, any base.
+const fn pow_mod(base: u64, mut exponent: u64, modulus: u64) -> u64 {
+    let m = modulus as u128;
+    let mut square = base as u128 % m;
+    let mut result = 1;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * square % m;
+        }
+        square = square * square % m;
+        exponent >>= 1;
+    }
+    result as u64
+}
+
+/// Whether `n` is prime, without error: Miller and Rabin's test to the first twelve primes as bases decides every
+/// n < 3.1·10^23 (J. Sorenson and J. Webster, "Strong pseudoprimes to twelve prime bases", Math. Comp. 86, 2017).
+pub const fn is_prime(n: u64) -> bool {
+    const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    if n < 2 {
+        return false;
+    }
+    let mut i = 0;
+    while i < BASES.len() {
+        if n.is_multiple_of(BASES[i]) {
+            return n == BASES[i];
+        }
+        i += 1;
+    }
+    let twos = (n - 1).trailing_zeros();
+    i = 0;
+    while i < BASES.len() {
+        let mut power = pow_mod(BASES[i], (n - 1) >> twos, n);
+        let mut squarings = 1;
+        // A witness unless the powers end in 1 by way of −1 or start with 1.
+        if power != 1 {
+            while power != n - 1 {
+                if squarings == twos {
+                    return false;
+                }
+                power = (power as u128 * power as u128 % n as u128) as u64;
+                squarings += 1;
+            }
+        }
+        i += 1;
+    }
+    true
+}
+
+/// The primes of exactly `bits` bits with p ≡ 1 modulo 2N, largest first: those over which polynomials of N =
+/// `polynomial_size` coefficients have a negacyclic transform.
+///
+/// Empty if `bits` is not in 2 ..= [`Modulus::MAX_BITS`] or if `polynomial_size` is not a power of two.
+pub fn ntt_primes(bits: u32, polynomial_size: usize) -> impl Iterator<Item = Modulus> {
+    let offered = (2..=Modulus::MAX_BITS).contains(&bits) && polynomial_size.is_power_of_two();
+    let step = if offered { (polynomial_size as u64).checked_mul(2) } else { None };
+    // k·2N + 1 for all k that stay below 2^bits and at or above 2^(bits−1).
+    let (least, past, step) = match step {
+        Some(step) => ((1u64 << (bits - 1)).saturating_sub(1).div_ceil(step), ((1u64 << bits) - 2) / step + 1, step),
+        None => (1, 1, 1),
+    };
+    (least.max(1)..past).rev().map(move |k| k * step + 1).filter(|&p| p > 2 && is_prime(p)).map(Modulus)
+}
