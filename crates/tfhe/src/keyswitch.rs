@@ -4,6 +4,8 @@
 //! S_i·2^32/B^j under the target key. A digit multiplies the row, and so its noise; that keeps the key at
 //! (kN)·t·(n+1)·4 bytes.
 
+use std::ops::Range;
+
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 use ciphermill_math::{Isa, multiversion};
@@ -13,6 +15,7 @@ use crate::dimension::{Decomposition, LweDimension};
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::{check_noise, gadget_element};
 use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::memory::AlignedBuffer;
 
 /// The sizes of a key-switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,7 @@ impl SeededLweKeyswitchKey {
 
     /// Rebuilds the masks.
     pub fn expand(&self) -> LweKeyswitchKey {
-        let mut data = vec![0u32; self.shape.len()];
+        let mut data = AlignedBuffer::zeroed(self.shape.len());
         data.par_chunks_exact_mut(self.shape.block_len()).enumerate().for_each(|(i, rows)| self.expand_block(i, rows));
         LweKeyswitchKey { shape: self.shape, data }
     }
@@ -122,10 +125,9 @@ impl SeededLweKeyswitchKey {
 }
 
 /// A key-switching key: kN blocks of t rows of n + 1 elements.
-#[derive(Clone, PartialEq, Eq)]
 pub struct LweKeyswitchKey {
     shape: KeyswitchShape,
-    data: Vec<u32>,
+    data: AlignedBuffer<u32>,
 }
 
 impl std::fmt::Debug for SeededLweKeyswitchKey {
@@ -146,7 +148,14 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// If their number is not that of the shape.
-    pub fn from_elements(data: Vec<u32>, shape: KeyswitchShape) -> Result<Self, TfheError> {
+    pub fn from_elements(elements: &[u32], shape: KeyswitchShape) -> Result<Self, TfheError> {
+        let mut data = AlignedBuffer::zeroed(elements.len());
+        data.copy_from_slice(elements);
+        Self::from_buffer(data, shape)
+    }
+
+    /// [`from_elements`](Self::from_elements) without a copy.
+    pub(crate) fn from_buffer(data: AlignedBuffer<u32>, shape: KeyswitchShape) -> Result<Self, TfheError> {
         require_equal("elements of the key-switching key", data.len(), shape.len())?;
         Ok(Self { shape, data })
     }
@@ -169,35 +178,155 @@ impl LweKeyswitchKey {
         self.switch_on(Isa::current(), input)
     }
 
-    /// [`switch`](Self::switch) on a given path.
+    /// [`switch`](Self::switch) on a given path, on this thread.
     ///
     /// # Errors
     /// As [`switch`](Self::switch).
     pub fn switch_on<T: Torus>(&self, isa: Isa, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
-        require_equal("LWE dimension of the ciphertext", input.dimension().0, self.shape.input_dimension.0)?;
-        let decomposer = self.shape.decomposition.decomposer::<T>()?;
+        let mut outputs = self.trivial_outputs(&[input])?;
+        self.subtract_blocks(isa, &[input], 0..self.shape.input_dimension.0, &mut outputs)?;
+        Ok(LweCiphertext::from_elements(outputs))
+    }
+
+    /// Switches several ciphertexts in one pass over the key, on this thread. Each result is that of
+    /// [`switch`](Self::switch), bit for bit.
+    ///
+    /// # Errors
+    /// As [`switch`](Self::switch), for any of them.
+    pub fn switch_batch_on<T: Torus>(
+        &self,
+        isa: Isa,
+        inputs: &[&LweCiphertext<T>],
+    ) -> Result<Vec<LweCiphertext<u32>>, TfheError> {
+        let mut outputs = self.trivial_outputs(inputs)?;
+        self.subtract_blocks(isa, inputs, 0..self.shape.input_dimension.0, &mut outputs)?;
+        Ok(self.split_outputs(&outputs))
+    }
+
+    /// [`switch_batch_on`](Self::switch_batch_on) on those threads of the current Rayon pool that have nothing else to do:
+    /// each sums the rows of a part of the mask. Sums modulo 2^32 have no order, so the results are the same.
+    ///
+    /// # Errors
+    /// As [`switch`](Self::switch), for any of the ciphertexts.
+    pub fn switch_batch_parallel_on<T: Torus>(
+        &self,
+        isa: Isa,
+        inputs: &[&LweCiphertext<T>],
+    ) -> Result<Vec<LweCiphertext<u32>>, TfheError> {
+        let mut outputs = self.trivial_outputs(inputs)?;
+        let dimension = self.shape.input_dimension.0;
+        // More parts than threads: a thread that comes late takes fewer.
+        let part = dimension.div_ceil(PARTS_PER_THREAD * rayon::current_num_threads()).next_multiple_of(ELEMENTS);
+        let zeros = || vec![0u32; outputs.len()];
+        let sum = (0..dimension.div_ceil(part))
+            .into_par_iter()
+            .try_fold(zeros, |mut sum, i| {
+                let range = i * part..dimension.min((i + 1) * part);
+                self.subtract_blocks(isa, inputs, range, &mut sum).map(|()| sum)
+            })
+            .try_reduce(zeros, |mut a, b| {
+                add_assign(&mut a, &b);
+                Ok(a)
+            })?;
+        add_assign(&mut outputs, &sum);
+        Ok(self.split_outputs(&outputs))
+    }
+
+    /// (0, …, 0, b) for each input, one after another.
+    fn trivial_outputs<T: Torus>(&self, inputs: &[&LweCiphertext<T>]) -> Result<Vec<u32>, TfheError> {
         let size = self.shape.output_dimension.lwe_size();
-        let mut out = vec![0u32; size];
-        out[size - 1] = u32::from_u64_msb(input.body().to_u64_msb());
-        let mut digits = vec![0u32; self.shape.decomposition.level_count.0];
-        for (&a, rows) in input.mask().iter().zip(self.data.chunks_exact(self.shape.block_len())) {
-            for (j, digit) in digits.iter_mut().enumerate() {
-                *digit = decomposer.digit(a, j + 1) as u32;
-            }
-            subtract_products(isa, &mut out, &digits, rows);
+        let mut outputs = vec![0u32; inputs.len() * size];
+        for (input, output) in inputs.iter().zip(outputs.chunks_exact_mut(size)) {
+            require_equal("LWE dimension of the ciphertext", input.dimension().0, self.shape.input_dimension.0)?;
+            output[size - 1] = u32::from_u64_msb(input.body().to_u64_msb());
         }
-        Ok(LweCiphertext::from_elements(out))
+        Ok(outputs)
+    }
+
+    fn split_outputs(&self, outputs: &[u32]) -> Vec<LweCiphertext<u32>> {
+        let size = self.shape.output_dimension.lwe_size();
+        outputs.chunks_exact(size).map(|output| LweCiphertext::from_elements(output.to_vec())).collect()
+    }
+
+    /// outputs −= Σ_i Σ_j digit_j(a_i)·row_(i,j) over the mask elements i in `range`, for each input.
+    fn subtract_blocks<T: Torus>(
+        &self,
+        isa: Isa,
+        inputs: &[&LweCiphertext<T>],
+        range: Range<usize>,
+        outputs: &mut [u32],
+    ) -> Result<(), TfheError> {
+        let decomposer = self.shape.decomposition.decomposer::<T>()?;
+        let (levels, block) = (self.shape.decomposition.level_count.0, self.shape.block_len());
+        let size = self.shape.output_dimension.lwe_size();
+        let mut digits = Vec::with_capacity(ELEMENTS * inputs.len() * levels);
+        for first in range.clone().step_by(ELEMENTS) {
+            let elements = first..range.end.min(first + ELEMENTS);
+            digits.clear();
+            for i in elements.clone() {
+                for input in inputs {
+                    let a = input.mask()[i];
+                    digits.extend((1..=levels).map(|j| decomposer.digit(a, j) as u32));
+                }
+            }
+            let rows = &self.data[elements.start * block..elements.end * block];
+            subtract_products(isa, outputs, &digits, rows, size, levels);
+        }
+        Ok(())
+    }
+}
+
+/// Mask elements whose digits are computed at a time.
+const ELEMENTS: usize = 64;
+
+/// Parts of a parallel switch.
+const PARTS_PER_THREAD: usize = 4;
+
+fn add_assign(lhs: &mut [u32], rhs: &[u32]) {
+    for (l, &r) in lhs.iter_mut().zip(rhs) {
+        *l = l.wrapping_add(r);
     }
 }
 
 multiversion! {
-    /// out −= Σ_j digit_j · row_j, modulo 2^32; `rows` holds one row of `out.len()` elements per digit.
-    fn subtract_products(isa, out: &mut [u32], digits: &[u32], rows: &[u32]) {
-        let size = out.len();
-        for (&digit, row) in digits.iter().zip(rows.chunks_exact(size)) {
-            for (o, &r) in out.iter_mut().zip(row) {
-                *o = o.wrapping_sub(digit.wrapping_mul(r));
+    /// out_b −= Σ_i Σ_j digit_(i,b,j)·row_(i,j), modulo 2^32, for mask elements i, ciphertexts b and levels j; each array is
+    /// in the order of its indices, and a row and an out_b have `size` elements.
+    fn subtract_products(isa, outputs: &mut [u32], digits: &[u32], rows: &[u32], size: usize, levels: usize) {
+        let digits_per_block = outputs.len() / size * levels;
+        for (digits, rows) in digits.chunks_exact(digits_per_block).zip(rows.chunks_exact(levels * size)) {
+            for (out, digits) in outputs.chunks_exact_mut(size).zip(digits.chunks_exact(levels)) {
+                // As many rows at a time as a usual gadget has levels, so that `out` is loaded and stored once.
+                let (mut digits, mut rows) = (digits, rows);
+                while !digits.is_empty() {
+                    let taken = match digits.len() {
+                        1 => subtract_rows::<1>(out, digits, rows),
+                        2 => subtract_rows::<2>(out, digits, rows),
+                        3 => subtract_rows::<3>(out, digits, rows),
+                        4 => subtract_rows::<4>(out, digits, rows),
+                        5 => subtract_rows::<5>(out, digits, rows),
+                        6 => subtract_rows::<6>(out, digits, rows),
+                        7 => subtract_rows::<7>(out, digits, rows),
+                        _ => subtract_rows::<8>(out, digits, rows),
+                    };
+                    (digits, rows) = (&digits[taken..], &rows[taken * size..]);
+                }
             }
         }
     }
+}
+
+/// out −= Σ_j digit_j·row_j over the first ROWS digits and rows; returns ROWS.
+#[inline(always)]
+fn subtract_rows<const ROWS: usize>(out: &mut [u32], digits: &[u32], rows: &[u32]) -> usize {
+    let size = out.len();
+    let digits: [u32; ROWS] = std::array::from_fn(|j| digits[j]);
+    let rows: [&[u32]; ROWS] = std::array::from_fn(|j| &rows[j * size..][..size]);
+    for (c, o) in out.iter_mut().enumerate() {
+        let mut sum = *o;
+        for j in 0..ROWS {
+            sum = sum.wrapping_sub(digits[j].wrapping_mul(rows[j][c]));
+        }
+        *o = sum;
+    }
+    ROWS
 }

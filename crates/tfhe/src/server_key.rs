@@ -18,7 +18,7 @@ use crate::ggsw::{GgswShape, expand_masks};
 use crate::glwe::GlweCiphertext;
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
 use crate::lwe::LweCiphertext;
-use crate::memory::try_reserve;
+use crate::memory::{AlignedBuffer, try_reserve};
 use crate::modulus_switch::modulus_switch;
 use crate::noise::Backend;
 use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
@@ -463,7 +463,16 @@ fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKe
             drop(try_reserve::<u32>(what, shape.len())?);
             Ok(SeededLweKeyswitchKey { shape, seed: header.seed, bodies }.expand())
         }
-        KeyForm::Full => LweKeyswitchKey::from_elements(read_new_elements(input, what, shape.len())?, shape),
+        KeyForm::Full => {
+            // Touched as it is read, as in `read_new_elements`.
+            let mut elements = AlignedBuffer::try_with_capacity(what, shape.len())?;
+            while elements.len() < shape.len() {
+                let read = elements.len();
+                elements.grow(shape.len().min(read + BLOCK));
+                read_elements(input, &mut elements[read..])?;
+            }
+            LweKeyswitchKey::from_buffer(elements, shape)
+        }
     }
 }
 
