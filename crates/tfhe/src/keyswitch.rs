@@ -130,6 +130,14 @@ pub struct LweKeyswitchKey {
     data: AlignedBuffer<u32>,
 }
 
+impl PartialEq for LweKeyswitchKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && *self.data == *other.data
+    }
+}
+
+impl Eq for LweKeyswitchKey {}
+
 impl std::fmt::Debug for SeededLweKeyswitchKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SeededLweKeyswitchKey({:?})", self.shape)
