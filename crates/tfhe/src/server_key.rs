@@ -421,6 +421,29 @@ impl ServerKey {
         }
     }
 
+    /// [`bootstrap`](Self::bootstrap) without its key switch: a ciphertext under the small key becomes one under the big key.
+    ///
+    /// # Errors
+    /// As [`bootstrap`](Self::bootstrap), and if the input is not under the small key.
+    pub fn bootstrap_without_keyswitch(
+        &self,
+        input: &Ciphertext,
+        test_vector: &TestVector,
+    ) -> Result<Ciphertext, TfheError> {
+        self.check(input)?;
+        self.parameters.check_test_vector(test_vector)?;
+        match (input.choice(), input.elements()) {
+            (EncryptionKeyChoice::Small, LweElements::U32(small)) => {
+                let rotated = self.rotate_and_extract(small, test_vector)?;
+                Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated))
+            }
+            _ => {
+                let (given, expected) = (input.dimension().0 as u64, self.parameters.lwe_dimension.0 as u64);
+                Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected })
+            }
+        }
+    }
+
     /// Modulus switch, blind rotation and sample extraction, without a key switch: from the small to the big key.
     fn rotate_and_extract(&self, input: &LweCiphertext<u32>, vector: &TestVector) -> Result<LweElements, TfheError> {
         let exponents = modulus_switch(input, self.parameters.polynomial_size);
