@@ -8,6 +8,7 @@
 //! input from a [`CoefficientSource`], so that a scheme can decompose or rotate while the transform loads; a spectrum is
 //! opaque, its order is private to the strategy that made it, and it is never serialised.
 
+mod combination;
 pub mod fft;
 pub mod goldilocks;
 pub mod isa;
@@ -15,6 +16,7 @@ pub mod modulus;
 pub mod ntt;
 mod source;
 
+pub use combination::subtract_combinations;
 pub use isa::Isa;
 pub use modulus::Modulus;
 pub use source::{BalancedDigit, CoefficientSource, SourceView};

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .collect();
     let expected = key.switch_on(Isa::Portable, &inputs[0])?;
-    for isa in Isa::available() {
+    for isa in [Isa::current()] {
         for batch in [1, 2, 4, 8] {
             let inputs: Vec<_> = inputs[..batch].iter().collect();
             for parallel in [false, true] {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
-use ciphermill_math::{Isa, multiversion};
+use ciphermill_math::{Isa, subtract_combinations};
 use rayon::prelude::*;
 
 use crate::dimension::{Decomposition, LweDimension};
@@ -277,8 +277,10 @@ impl LweKeyswitchKey {
                     digits.extend((1..=levels).map(|j| decomposer.digit(a, j) as u32));
                 }
             }
-            let rows = &self.data[elements.start * block..elements.end * block];
-            subtract_products(isa, outputs, &digits, rows, size, levels);
+            let rows = self.data[elements.start * block..elements.end * block].chunks_exact(block);
+            for (rows, digits) in rows.zip(digits.chunks_exact(inputs.len() * levels)) {
+                subtract_combinations(isa, size, outputs, digits, rows);
+            }
         }
         Ok(())
     }
@@ -294,47 +296,4 @@ fn add_assign(lhs: &mut [u32], rhs: &[u32]) {
     for (l, &r) in lhs.iter_mut().zip(rhs) {
         *l = l.wrapping_add(r);
     }
-}
-
-multiversion! {
-    /// out_b −= Σ_i Σ_j digit_(i,b,j)·row_(i,j), modulo 2^32, for mask elements i, ciphertexts b and levels j; each array is
-    /// in the order of its indices, and a row and an out_b have `size` elements.
-    fn subtract_products(isa, outputs: &mut [u32], digits: &[u32], rows: &[u32], size: usize, levels: usize) {
-        let digits_per_block = outputs.len() / size * levels;
-        for (digits, rows) in digits.chunks_exact(digits_per_block).zip(rows.chunks_exact(levels * size)) {
-            for (out, digits) in outputs.chunks_exact_mut(size).zip(digits.chunks_exact(levels)) {
-                // As many rows at a time as a usual gadget has levels, so that `out` is loaded and stored once.
-                let (mut digits, mut rows) = (digits, rows);
-                while !digits.is_empty() {
-                    let taken = match digits.len() {
-                        1 => subtract_rows::<1>(out, digits, rows),
-                        2 => subtract_rows::<2>(out, digits, rows),
-                        3 => subtract_rows::<3>(out, digits, rows),
-                        4 => subtract_rows::<4>(out, digits, rows),
-                        5 => subtract_rows::<5>(out, digits, rows),
-                        6 => subtract_rows::<6>(out, digits, rows),
-                        7 => subtract_rows::<7>(out, digits, rows),
-                        _ => subtract_rows::<8>(out, digits, rows),
-                    };
-                    (digits, rows) = (&digits[taken..], &rows[taken * size..]);
-                }
-            }
-        }
-    }
-}
-
-/// out −= Σ_j digit_j·row_j over the first ROWS digits and rows; returns ROWS.
-#[inline(always)]
-fn subtract_rows<const ROWS: usize>(out: &mut [u32], digits: &[u32], rows: &[u32]) -> usize {
-    let size = out.len();
-    let digits: [u32; ROWS] = std::array::from_fn(|j| digits[j]);
-    let rows: [&[u32]; ROWS] = std::array::from_fn(|j| &rows[j * size..][..size]);
-    for (c, o) in out.iter_mut().enumerate() {
-        let mut sum = *o;
-        for j in 0..ROWS {
-            sum = sum.wrapping_sub(digits[j].wrapping_mul(rows[j][c]));
-        }
-        *o = sum;
-    }
-    ROWS
 }
