@@ -1,7 +1,7 @@
 //! Every instruction set's transform against the plain definition, at every size.
 
 use ciphermill_math::fft::{FftEngine, FftError, SpectrumBuffer, TorusFft, engine, reference};
-use ciphermill_math::{CoefficientSource, Isa};
+use ciphermill_math::{BalancedDigit, CoefficientSource, Isa, SourceView};
 
 #[path = "fft_support/mod.rs"]
 mod support;
@@ -118,6 +118,88 @@ fn every_coefficient_is_read_once() {
     }
 }
 
+/// Coefficients by way of `read`, and the description that must agree with it.
+struct Described<'a> {
+    values: Vec<i64>,
+    view: SourceView<'a, i64>,
+}
+
+impl CoefficientSource<i64> for Described<'_> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [i64]) {
+        self.values.as_slice().read(start, out);
+    }
+
+    fn view(&self) -> SourceView<'_, i64> {
+        self.view
+    }
+}
+
+/// Digit `level` of a decomposition in base 2^`base_log`, of words whose lowest `lowest` bits are zero.
+fn digit(base_log: u32, level: u32, lowest: u32) -> BalancedDigit {
+    let shift = 64 - base_log * level;
+    // Half a base at every lower digit's place; at least half a unit of the lowest one for rounding.
+    let offset =
+        (0..64 - lowest).filter(|bit| *bit == 63 || (63 - bit) % base_log == 0).fold(0u64, |sum, bit| sum | 1 << bit);
+    BalancedDigit { offset, shift, mask: u64::MAX >> (64 - base_log), half: 1 << (base_log - 1) }
+}
+
+#[test]
+fn coefficients_are_the_same_by_description_and_by_reading() {
+    let mut random = Random::fixed_and_fresh();
+    for isa in paths() {
+        for n in sizes() {
+            let fft = TorusFft::new(n, isa).unwrap();
+            let mut words: Vec<u64> = (0..n).map(|_| random.word()).collect();
+            words[..4].copy_from_slice(&[0, u64::MAX, 1 << 63, (1 << 63) - 1]);
+            let halves: Vec<u32> = words.iter().map(|word| (word >> 32) as u32).collect();
+            let mut spectra = SpectrumBuffer::zeroed(2 * n);
+            let (described, opaque) = spectra.split_at_mut(n);
+            let mut check = |values: Vec<i64>, view: SourceView<'_, i64>| {
+                let source = Described { values, view };
+                fft.forward(&source, described);
+                fft.forward(&Described { values: source.values, view: SourceView::Opaque }, opaque);
+                let same = described.iter().zip(&*opaque).all(|(a, b)| a.to_bits() == b.to_bits());
+                assert!(same, "{isa} N = {n}: {:.120}", format!("{view:?}"));
+            };
+            let integers: Vec<i64> = words.iter().map(|word| *word as i64).collect();
+            check(integers.clone(), SourceView::Slice(&integers));
+            for (base_log, level) in
+                [(9, 1), (9, 2), (9, 5), (1, 64), (23, 1), (8, 8), (32, 2), (52, 1), (53, 1), (63, 1)]
+            {
+                let digit = digit(base_log, level, 0);
+                check(words.iter().map(|word| digit.extract(*word)).collect(), SourceView::Digits(&words, digit));
+            }
+            for (base_log, level) in [(9, 1), (9, 3), (32, 1), (8, 4), (1, 32), (20, 2)] {
+                let digit = digit(base_log, level, 32);
+                let wide = |half: &u32| digit.extract(u64::from(*half) << 32);
+                check(halves.iter().map(wide).collect(), SourceView::Digits32(&halves, digit));
+            }
+        }
+    }
+}
+
+#[test]
+fn asking_for_memory_changes_nothing() {
+    let mut random = Random::fixed();
+    for isa in paths() {
+        for n in sizes() {
+            let fft = TorusFft::new(n, isa).unwrap();
+            let a = random.digits(n, 20);
+            let (mut plain, mut prefetching) = (vec![0.0; n], vec![0.0; n]);
+            fft.forward(&a, &mut plain);
+            for len in [0, 1, 63, 64, 1000, 40 * n] {
+                prefetching.fill(0.0);
+                fft.forward_prefetching(&a, &mut prefetching, &vec![0; len]);
+                assert_eq!(plain, prefetching, "{isa} N = {n}, {len} bytes");
+            }
+        }
+    }
+}
+
 #[test]
 fn spectra_may_start_anywhere() {
     // Only alignment to 8 bytes is asked of the caller.
@@ -143,10 +225,10 @@ fn spectra_may_start_anywhere() {
 
 #[test]
 fn bad_sizes_are_refused_with_the_bound() {
-    for n in [0, 1, 8, 48, (1 << 16) + 1, 1 << 17] {
+    for n in [0, 1, 8, 48, (1 << 17) + 1, 1 << 18] {
         let error = TorusFft::new(n, Isa::Portable).unwrap_err();
-        assert_eq!(error, FftError::PolynomialSize { given: n, min: 16, max: 65536 });
-        assert!(error.to_string().contains("16 to 65536"), "{error}");
+        assert_eq!(error, FftError::PolynomialSize { given: n, min: 16, max: 131072 });
+        assert!(error.to_string().contains("16 to 131072"), "{error}");
         assert_eq!(engine(n, Isa::Portable).unwrap_err(), error);
     }
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {

@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::coefficients::DigitField;
 use super::lanes::F64Lanes;
 
 /// Four f64.
@@ -13,6 +14,23 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 const TWO_32: f64 = 4_294_967_296.0;
 
 impl Ymm {
+    #[inline(always)]
+    fn bits(self) -> __m256i {
+        // SAFETY: a value of this type exists, so the CPU has its instruction set.
+        unsafe { _mm256_castpd_si256(self.0) }
+    }
+
+    /// The digit of each word.
+    #[inline(always)]
+    fn digits(words: __m256i, field: &DigitField<Ymm>) -> Ymm {
+        // SAFETY: a value of this type exists, so the CPU has its instruction set.
+        unsafe {
+            let shifted = _mm256_srlv_epi64(_mm256_add_epi64(words, field.offset.bits()), field.shift.bits());
+            let number = _mm256_or_si256(_mm256_and_si256(shifted, field.mask.bits()), field.exponent.bits());
+            Ymm(_mm256_sub_pd(_mm256_castsi256_pd(number), field.bias.0))
+        }
+    }
+
     /// round(2^64 · self) modulo 2^64. AVX2 cannot convert f64 to i64, so the fraction is cut at 2^-32 into two exact
     /// parts of which the lower is rounded.
     #[inline(always)]
@@ -61,6 +79,24 @@ unsafe impl F64Lanes for Ymm {
             let offset = _mm256_castsi256_pd(_mm256_set1_epi64x(0x4530_0000_8010_0000));
             Ymm(_mm256_add_pd(_mm256_sub_pd(_mm256_castsi256_pd(high), offset), _mm256_castsi256_pd(low)))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_bits(bits: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { Ymm(_mm256_castsi256_pd(_mm256_set1_epi64x(bits as i64))) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits(from: *const u64, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for the CPU and for four words.
+        unsafe { Ymm::digits(_mm256_loadu_si256(from.cast()), field) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits_32(from: *const u32, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for the CPU and for four words.
+        unsafe { Ymm::digits(_mm256_cvtepu32_epi64(_mm_loadu_si128(from.cast())), field) }
     }
 
     #[inline(always)]

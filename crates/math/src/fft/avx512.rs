@@ -2,13 +2,34 @@
 
 use std::arch::x86_64::*;
 
+use super::coefficients::DigitField;
 use super::lanes::F64Lanes;
+
+/// The bits of `a` where `b` has ones, with those of `c` added: the truth table of (a & b) | c.
+const AND_OR: i32 = 0xea;
 
 /// Eight f64.
 #[derive(Clone, Copy)]
 pub(super) struct Zmm(__m512d);
 
 impl Zmm {
+    #[inline(always)]
+    fn bits(self) -> __m512i {
+        // SAFETY: a value of this type exists, so the CPU has its instruction set.
+        unsafe { _mm512_castpd_si512(self.0) }
+    }
+
+    /// The digit of each word.
+    #[inline(always)]
+    fn digits(words: __m512i, field: &DigitField<Zmm>) -> Zmm {
+        // SAFETY: a value of this type exists, so the CPU has its instruction set.
+        unsafe {
+            let shifted = _mm512_srlv_epi64(_mm512_add_epi64(words, field.offset.bits()), field.shift.bits());
+            let number = _mm512_ternarylogic_epi64::<AND_OR>(shifted, field.mask.bits(), field.exponent.bits());
+            Zmm(_mm512_sub_pd(_mm512_castsi512_pd(number), field.bias.0))
+        }
+    }
+
     /// round(2^64 · self) modulo 2^64.
     #[inline(always)]
     fn torus(self) -> __m512i {
@@ -42,6 +63,24 @@ unsafe impl F64Lanes for Zmm {
     unsafe fn load_i64(from: *const i64) -> Self {
         // SAFETY: the caller vouches for the CPU and for eight words.
         unsafe { Zmm(_mm512_cvtepi64_pd(_mm512_loadu_si512(from.cast()))) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_bits(bits: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { Zmm(_mm512_castsi512_pd(_mm512_set1_epi64(bits as i64))) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits(from: *const u64, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for the CPU and for eight words.
+        unsafe { Zmm::digits(_mm512_loadu_si512(from.cast()), field) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits_32(from: *const u32, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for the CPU and for eight words.
+        unsafe { Zmm::digits(_mm512_cvtepu32_epi64(_mm256_loadu_si256(from.cast())), field) }
     }
 
     #[inline(always)]

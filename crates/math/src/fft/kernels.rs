@@ -3,14 +3,16 @@
 //! A spectrum of M points is M/L groups of L real parts followed by L imaginary parts, so that a pass reads one stream
 //! per operand.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::coefficients::{Coefficients, DigitField, Digits, Digits32, Feed, Integers};
 use super::lanes::{
     Complex, F64Lanes, butterfly, butterfly_1, butterfly_1_minus_i, butterfly_i, butterfly_minus_i, load_parts,
     store_parts, transpose,
 };
 use super::plan::{Pass, Plan, twiddle_count};
-use crate::CoefficientSource;
+use crate::{CoefficientSource, SourceView};
 
 /// The kernels of one instruction set.
 ///
@@ -21,6 +23,7 @@ pub(super) struct Kernels {
     pub(super) lanes: usize,
     pub(super) levels_per_pass: u32,
     pub(super) forward: unsafe fn(&Plan, &dyn CoefficientSource<i64>, *mut f64),
+    pub(super) forward_prefetching: unsafe fn(&Plan, &dyn CoefficientSource<i64>, *mut f64, &[u8]),
     pub(super) multiply_accumulate: unsafe fn(&mut [f64], &[f64], &[f64]),
     pub(super) inverse_u64: unsafe fn(&Plan, *mut f64, *mut u64),
     pub(super) inverse_u32: unsafe fn(&Plan, *mut f64, *mut u32),
@@ -39,6 +42,7 @@ macro_rules! entry_points {
                 lanes: <$lanes as F64Lanes>::LANES,
                 levels_per_pass: <$lanes as F64Lanes>::LEVELS_PER_PASS,
                 forward,
+                forward_prefetching,
                 multiply_accumulate,
                 inverse_u64,
                 inverse_u32,
@@ -48,7 +52,19 @@ macro_rules! entry_points {
             $(#[target_feature(enable = $features)])?
             unsafe fn forward(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
                 // SAFETY: handed on from the caller.
-                unsafe { kernels::forward::<$lanes>(plan, source, spectrum) }
+                unsafe { kernels::forward::<$lanes, false>(plan, source, spectrum, &[]) }
+            }
+
+            #[doc = concat!("# Safety\n", $needs, " `spectrum` is valid for N words.")]
+            $(#[target_feature(enable = $features)])?
+            unsafe fn forward_prefetching(
+                plan: &Plan,
+                source: &dyn CoefficientSource<i64>,
+                spectrum: *mut f64,
+                upcoming: &[u8],
+            ) {
+                // SAFETY: handed on from the caller.
+                unsafe { kernels::forward::<$lanes, true>(plan, source, spectrum, upcoming) }
             }
 
             #[doc = concat!("# Safety\n", $needs)]
@@ -218,39 +234,138 @@ unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex
     }
 }
 
-/// Coefficients that are read and converted at a time: 8 KiB.
+/// Coefficients that are read at a time from a source that does not describe itself: 8 KiB.
 const SOURCE_WORDS: usize = 1024;
 
-/// The pass that loads: folds z_j = a_j + i·a_(j+M) and splits X^M − i into R parts.
+/// Where the first pass finds its coefficients: part p's are real from p · `part_step` on, imaginary `imaginary` further.
+#[derive(Clone, Copy)]
+struct Layout {
+    part_step: usize,
+    imaginary: usize,
+}
+
+/// Loads `range` of every part, folds z_j = a_j + i·a_(j+M), splits into R parts of `stride` points.
+///
+/// # Safety
+/// As [`forward`]; `coefficients` holds what `layout` says, `w` the twiddles of the first levels.
+#[inline(always)]
+unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED: bool>(
+    coefficients: C,
+    layout: Layout,
+    w: [Complex<L>; 4],
+    spectrum: *mut f64,
+    stride: usize,
+    count: usize,
+    feed: &mut Feed,
+) {
+    // SAFETY: handed on from the caller.
+    unsafe {
+        let two = L::splat(2.0);
+        for j in (0..count).step_by(L::LANES) {
+            let mut x = [Complex { re: two, im: two }; R];
+            for (part, x) in x.iter_mut().enumerate() {
+                let at = part * layout.part_step + j;
+                *x = Complex { re: coefficients.load(at), im: coefficients.load(at + layout.imaginary) };
+            }
+            split(&mut x, w, two);
+            store_parts(x, spectrum.add(2 * j), 2 * stride);
+            feed.advance::<FEED>();
+        }
+    }
+}
+
+/// The pass that loads, on coefficients in memory.
+///
+/// # Safety
+/// As [`forward`]; `coefficients` holds 2M.
+#[inline(always)]
+unsafe fn load_pass<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED: bool>(
+    plan: &Plan,
+    coefficients: C,
+    spectrum: *mut f64,
+    feed: &mut Feed,
+) {
+    let stride = plan.points / R;
+    let layout = Layout { part_step: stride, imaginary: plan.points };
+    // SAFETY: the table holds the twiddles of these levels, padded to a cache line; the spectrum holds R parts of
+    // `stride` points, two words each.
+    unsafe {
+        let w = block_twiddles::<L, R>(plan.forward.as_ptr());
+        load_range::<L, C, R, FEED>(coefficients, layout, w, spectrum, stride, stride, feed);
+    }
+}
+
+/// The pass that loads, by way of a buffer.
 ///
 /// # Safety
 /// As [`forward`].
 #[inline(always)]
-unsafe fn load_pass<L: F64Lanes, const R: usize>(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
+unsafe fn read_pass<L: F64Lanes, const R: usize, const FEED: bool>(
+    plan: &Plan,
+    source: &dyn CoefficientSource<i64>,
+    spectrum: *mut f64,
+    feed: &mut Feed,
+) {
     let stride = plan.points / R;
     let chunk = stride.min(SOURCE_WORDS / (2 * R));
-    let mut words = [0i64; SOURCE_WORDS];
-    // SAFETY: the table holds the twiddles of these levels, padded to a cache line; `words` holds 2R chunks; the
-    // spectrum holds R parts of `stride` points, two words each.
+    let mut buffer = [const { MaybeUninit::<i64>::uninit() }; SOURCE_WORDS];
+    // A small transform would notice zeros in the whole buffer.
+    let used = &mut buffer[..2 * R * chunk];
+    for word in used.iter_mut() {
+        word.write(0);
+    }
+    // SAFETY: the words are written; the table holds the twiddles of these levels, padded to a cache line; `words` holds
+    // 2R chunks; the spectrum holds R parts of `stride` points, two words each.
     unsafe {
-        let two = L::splat(2.0);
+        let words = &mut *(std::ptr::from_mut(used) as *mut [i64]);
         let w = block_twiddles::<L, R>(plan.forward.as_ptr());
+        let layout = Layout { part_step: 2 * chunk, imaginary: chunk };
         for start in (0..stride).step_by(chunk) {
-            for part in 0..R {
-                let (re, im) = words[2 * part * chunk..][..2 * chunk].split_at_mut(chunk);
+            for (part, words) in words.chunks_exact_mut(2 * chunk).enumerate() {
+                let (re, im) = words.split_at_mut(chunk);
                 source.read(part * stride + start, re);
                 source.read(plan.points + part * stride + start, im);
             }
-            for j in (0..chunk).step_by(L::LANES) {
-                let mut x = [Complex { re: two, im: two }; R];
-                for (part, x) in x.iter_mut().enumerate() {
-                    let at = words.as_ptr().add(2 * part * chunk + j);
-                    *x = Complex { re: L::load_i64(at), im: L::load_i64(at.add(chunk)) };
-                }
-                split(&mut x, w, two);
-                store_parts(x, spectrum.add(2 * (start + j)), 2 * stride);
-            }
+            let coefficients = Integers(words.as_ptr());
+            let spectrum = spectrum.add(2 * start);
+            load_range::<L, _, R, FEED>(coefficients, layout, w, spectrum, stride, chunk, feed);
         }
+    }
+}
+
+/// The first pass on coefficients of any kind.
+///
+/// # Safety
+/// As [`forward`].
+#[inline(always)]
+unsafe fn first_pass<L: F64Lanes, const R: usize, const FEED: bool>(
+    plan: &Plan,
+    source: &dyn CoefficientSource<i64>,
+    spectrum: *mut f64,
+    feed: &mut Feed,
+) {
+    let size = 2 * plan.points;
+    // SAFETY: the caller vouches for the CPU; a view that is used holds 2M coefficients.
+    unsafe {
+        match source.view() {
+            SourceView::Slice(words) if words.len() == size => {
+                return load_pass::<L, _, R, FEED>(plan, Integers(words.as_ptr()), spectrum, feed);
+            }
+            SourceView::Digits(words, digit) if words.len() == size => {
+                if let Some(field) = DigitField::of_words(digit) {
+                    let coefficients = Digits { words: words.as_ptr(), field };
+                    return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
+                }
+            }
+            SourceView::Digits32(words, digit) if words.len() == size => {
+                if let Some(field) = DigitField::of_half_words(digit) {
+                    let coefficients = Digits32 { words: words.as_ptr(), field };
+                    return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
+                }
+            }
+            _ => {}
+        }
+        read_pass::<L, R, FEED>(plan, source, spectrum, feed);
     }
 }
 
@@ -259,7 +374,12 @@ unsafe fn load_pass<L: F64Lanes, const R: usize>(plan: &Plan, source: &dyn Coeff
 /// # Safety
 /// The CPU offers the instruction set of `L`; `block` holds R · `stride` points, `w` the node's twiddles.
 #[inline(always)]
-unsafe fn split_pass<L: F64Lanes, const R: usize>(block: *mut f64, stride: usize, w: *const f64) {
+unsafe fn split_pass<L: F64Lanes, const R: usize, const FEED: bool>(
+    block: *mut f64,
+    stride: usize,
+    w: *const f64,
+    feed: &mut Feed,
+) {
     // SAFETY: every access lies within the block.
     unsafe {
         let two = L::splat(2.0);
@@ -269,6 +389,7 @@ unsafe fn split_pass<L: F64Lanes, const R: usize>(block: *mut f64, stride: usize
             let mut x = load_parts::<L, R>(at, 2 * stride);
             split(&mut x, w, two);
             store_parts(x, at, 2 * stride);
+            feed.advance::<FEED>();
         }
     }
 }
@@ -297,7 +418,13 @@ unsafe fn split_leaf<L: F64Lanes, const R: usize>(leaf: *mut f64, w: *const f64)
 /// # Safety
 /// As [`forward`]; the range consists of whole blocks of the pass.
 #[inline(always)]
-unsafe fn split_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64, range: Range<usize>) {
+unsafe fn split_range<L: F64Lanes, const FEED: bool>(
+    plan: &Plan,
+    pass: &Pass,
+    spectrum: *mut f64,
+    range: Range<usize>,
+    feed: &mut Feed,
+) {
     let block_points = pass.stride << pass.levels;
     let step = 2 * twiddle_count(pass.levels);
     for block in range.step_by(block_points) {
@@ -306,9 +433,9 @@ unsafe fn split_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64,
             let w = plan.forward.as_ptr().add(pass.forward_at + block / block_points * step);
             let block = spectrum.add(2 * block);
             match pass.levels {
-                1 => split_pass::<L, 2>(block, pass.stride, w),
-                2 => split_pass::<L, 4>(block, pass.stride, w),
-                _ => split_pass::<L, 8>(block, pass.stride, w),
+                1 => split_pass::<L, 2, FEED>(block, pass.stride, w, feed),
+                2 => split_pass::<L, 4, FEED>(block, pass.stride, w, feed),
+                _ => split_pass::<L, 8, FEED>(block, pass.stride, w, feed),
             }
         }
     }
@@ -318,26 +445,33 @@ unsafe fn split_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64,
 ///
 /// # Safety
 /// The CPU offers the instruction set of `L`, `plan` is made for its number of lanes, `spectrum` is writable for 2M
-/// words and `source` has as many.
+/// words and `source` has as many coefficients. `upcoming` is ignored unless `FEED`.
 #[inline(always)]
-pub(super) unsafe fn forward<L: F64Lanes>(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
+pub(super) unsafe fn forward<L: F64Lanes, const FEED: bool>(
+    plan: &Plan,
+    source: &dyn CoefficientSource<i64>,
+    spectrum: *mut f64,
+    upcoming: &[u8],
+) {
+    let mut feed = Feed::new(upcoming, plan.groups);
+    let feed = &mut feed;
     // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
     unsafe {
         match plan.outer_levels {
-            0 => load_pass::<L, 1>(plan, source, spectrum),
-            1 => load_pass::<L, 2>(plan, source, spectrum),
-            2 => load_pass::<L, 4>(plan, source, spectrum),
-            _ => load_pass::<L, 8>(plan, source, spectrum),
+            0 => first_pass::<L, 1, FEED>(plan, source, spectrum, feed),
+            1 => first_pass::<L, 2, FEED>(plan, source, spectrum, feed),
+            2 => first_pass::<L, 4, FEED>(plan, source, spectrum, feed),
+            _ => first_pass::<L, 8, FEED>(plan, source, spectrum, feed),
         }
         let table = plan.forward.as_ptr();
         for pass in &plan.passes[..plan.uncached] {
-            split_range::<L>(plan, pass, spectrum, 0..plan.points);
+            split_range::<L, FEED>(plan, pass, spectrum, 0..plan.points, feed);
         }
         let leaf_points = L::LANES * L::LANES;
         let leaf_words = 2 * twiddle_count(L::LANES.trailing_zeros()) * (1 + L::LANES);
         for start in (0..plan.points).step_by(plan.cached_points) {
             for pass in &plan.passes[plan.uncached..] {
-                split_range::<L>(plan, pass, spectrum, start..start + plan.cached_points);
+                split_range::<L, FEED>(plan, pass, spectrum, start..start + plan.cached_points, feed);
             }
             if L::LANES == 1 {
                 continue;
@@ -348,6 +482,7 @@ pub(super) unsafe fn forward<L: F64Lanes>(plan: &Plan, source: &dyn CoefficientS
                     4 => split_leaf::<L, 4>(spectrum.add(2 * leaf), w),
                     _ => split_leaf::<L, 8>(spectrum.add(2 * leaf), w),
                 }
+                feed.advance::<FEED>();
             }
         }
     }

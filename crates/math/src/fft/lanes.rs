@@ -1,5 +1,7 @@
 //! The vector of f64 over which every kernel is written once, and complex numbers made of it.
 
+use super::coefficients::DigitField;
+
 /// A vector of `LANES` f64.
 ///
 /// # Safety
@@ -29,6 +31,24 @@ pub(super) unsafe trait F64Lanes: Copy {
     /// # Safety
     /// As [`splat`](F64Lanes::splat), and `from` is readable for `LANES` words.
     unsafe fn load_i64(from: *const i64) -> Self;
+
+    /// All lanes of the bit pattern `bits`.
+    ///
+    /// # Safety
+    /// As [`splat`](F64Lanes::splat).
+    unsafe fn splat_bits(bits: u64) -> Self;
+
+    /// Reads `LANES` words and cuts a digit out of each.
+    ///
+    /// # Safety
+    /// As [`load_i64`](F64Lanes::load_i64).
+    unsafe fn load_digits(from: *const u64, field: &DigitField<Self>) -> Self;
+
+    /// Reads `LANES` words of 32 bits and cuts a digit out of each.
+    ///
+    /// # Safety
+    /// As [`load_i64`](F64Lanes::load_i64).
+    unsafe fn load_digits_32(from: *const u32, field: &DigitField<Self>) -> Self;
 
     /// Writes `LANES` words.
     ///

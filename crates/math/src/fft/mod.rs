@@ -44,6 +44,7 @@ use crate::{CoefficientSource, Isa};
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod coefficients;
 mod kernels;
 mod lanes;
 mod plan;

@@ -84,6 +84,8 @@ pub(super) struct Plan {
     pub(super) uncached: usize,
     /// Points of the blocks that are finished one after the other in the first-level cache.
     pub(super) cached_points: usize,
+    /// Groups of butterflies of a forward transform: what is loaded, computed and stored together.
+    pub(super) groups: usize,
     pub(super) forward: SpectrumBuffer,
     pub(super) forward_leaves_at: usize,
     pub(super) inverse: SpectrumBuffer,
@@ -167,8 +169,12 @@ impl Plan {
             cached_points >>= passes[uncached].levels;
             uncached += 1;
         }
+        let group = |levels: u32| points / (lanes << levels);
+        let groups =
+            group(outer_levels) + passes.iter().map(|pass| group(pass.levels)).sum::<usize>() + group(lane_levels);
         Plan {
             points,
+            groups,
             outer_levels,
             passes,
             uncached,

@@ -1,5 +1,6 @@
 //! Plain Rust lanes, which the compiler maps to whatever vectors the build target has.
 
+use super::coefficients::DigitField;
 use super::lanes::F64Lanes;
 
 /// `W` f64 in an array.
@@ -20,6 +21,16 @@ fn torus(y: f64) -> u64 {
     let high = fraction * 4_294_967_296.0 + ROUND;
     let low = (fraction * 4_294_967_296.0 - (high - ROUND)) * 4_294_967_296.0 + ROUND;
     (high.to_bits() << 32).wrapping_add(low.to_bits().wrapping_sub(ROUND.to_bits()))
+}
+
+/// The digit of each word.
+#[inline(always)]
+fn digits<const W: usize>(words: [u64; W], field: &DigitField<Array<W>>) -> Array<W> {
+    Array(std::array::from_fn(|k| {
+        let sum = words[k].wrapping_add(field.offset.0[k].to_bits());
+        let fraction = sum >> (field.shift.0[k].to_bits() & 63) & field.mask.0[k].to_bits();
+        f64::from_bits(fraction | field.exponent.0[k].to_bits()) - field.bias.0[k]
+    }))
 }
 
 /// `a · b + c`, fused only where that is one instruction: elsewhere it is a slow library call.
@@ -48,6 +59,23 @@ unsafe impl<const W: usize> F64Lanes for Array<W> {
     unsafe fn load_i64(from: *const i64) -> Self {
         // SAFETY: the caller vouches for `W` words.
         unsafe { Array(from.cast::<[i64; W]>().read().map(|x| x as f64)) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_bits(bits: u64) -> Self {
+        Array([f64::from_bits(bits); W])
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits(from: *const u64, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for `W` words.
+        digits(unsafe { from.cast::<[u64; W]>().read() }, field)
+    }
+
+    #[inline(always)]
+    unsafe fn load_digits_32(from: *const u32, field: &DigitField<Self>) -> Self {
+        // SAFETY: the caller vouches for `W` words.
+        digits(unsafe { from.cast::<[u32; W]>().read() }.map(u64::from), field)
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::{FftEngine, FftError, portable};
 use crate::{CoefficientSource, Isa};
 
-/// The folded, twist-free transform on N/2 complex points, for N = 2^4 … 2^16 on every instruction set.
+/// The folded, twist-free transform on N/2 complex points, for N = 2^4 … 2^17 on every instruction set.
 ///
 /// See the [module's documentation](super) for the algorithm, its error and its cost. Small sizes run on narrower
 /// vectors than the instruction set offers: two tiles of lanes must fit in N/2 points.
@@ -24,7 +24,7 @@ impl TorusFft {
     /// Smallest N.
     pub const MIN_POLYNOMIAL_SIZE: usize = 1 << 4;
     /// Largest N.
-    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 16;
+    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
     /// Tables for one size, for one instruction set.
     ///
@@ -98,6 +98,16 @@ impl FftEngine for TorusFft {
         // SAFETY: `new` saw that the CPU offers the instruction set and made the plan for these kernels; lengths are
         // checked.
         unsafe { (self.kernels.forward)(&self.plan, source, spectrum.as_mut_ptr()) }
+    }
+
+    fn forward_prefetching(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64], upcoming: &[u8]) {
+        if upcoming.is_empty() {
+            return self.forward(source, spectrum);
+        }
+        self.check_len(source.len(), "source");
+        self.check_len(spectrum.len(), "spectrum");
+        // SAFETY: as in `forward`.
+        unsafe { (self.kernels.forward_prefetching)(&self.plan, source, spectrum.as_mut_ptr(), upcoming) }
     }
 
     fn multiply_accumulate(&self, acc: &mut [f64], lhs: &[f64], rhs: &[f64]) {

@@ -2,9 +2,9 @@
 
 use ciphermill_math::Isa;
 
-/// N = 2^4 … 2^16.
+/// N = 2^4 … 2^17.
 pub(crate) fn sizes() -> impl Iterator<Item = usize> {
-    (4..=16).map(|log2| 1 << log2)
+    (4..=17).map(|log2| 1 << log2)
 }
 
 /// The paths that this CPU can run; says on the test's output which ones it cannot.
