@@ -33,7 +33,7 @@ pub fn subtract_combinations(isa: Isa, size: usize, outputs: &mut [u32], coeffic
     let (count, batch) = (rows.len() / size, outputs.len() / size);
     assert!(rows.len() == count * size && outputs.len() == batch * size, "a whole number of rows and outputs");
     assert_eq!(coefficients.len(), batch * count, "one coefficient per row and output");
-    if count == 0 {
+    if count == 0 || batch == 0 {
         return;
     }
     let job = Job { size, count, outputs, coefficients, rows };
