@@ -7,7 +7,7 @@ use super::lanes::F64Lanes;
 
 /// Four f64.
 #[derive(Clone, Copy)]
-pub(super) struct Ymm(__m256d);
+pub(super) struct Ymm(pub(super) __m256d);
 
 /// 1.5 · 2^52: adding it rounds |x| ≤ 2^51 to the nearest integer, found in the low bits of the sum.
 const ROUND: f64 = 6_755_399_441_055_744.0;

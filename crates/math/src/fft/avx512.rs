@@ -10,7 +10,7 @@ const AND_OR: i32 = 0xea;
 
 /// Eight f64.
 #[derive(Clone, Copy)]
-pub(super) struct Zmm(__m512d);
+pub(super) struct Zmm(pub(super) __m512d);
 
 impl Zmm {
     #[inline(always)]

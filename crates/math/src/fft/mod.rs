@@ -47,11 +47,13 @@ mod avx512;
 mod coefficients;
 mod kernels;
 mod lanes;
+mod packed;
 mod plan;
 mod portable;
 pub mod reference;
 mod torus;
 
+pub use packed::PackedWord;
 pub use plan::SpectrumBuffer;
 pub use torus::{TorusFft, engine};
 
@@ -136,6 +138,14 @@ pub trait FftEngine: Send + Sync + Debug {
 
     /// Adds Σ_r lhs_r ∘ rhs_r to `acc`, where `lhs` and `rhs` hold the same number of consecutive spectra.
     fn multiply_accumulate(&self, acc: &mut [f64], lhs: &[f64], rhs: &[f64]);
+
+    /// Packs spectra that lie one behind the other, for [`multiply_packed`](FftEngine::multiply_packed): row by row, the
+    /// columns of a row one behind the other. `packed` takes [`PackedWord::packed_len`] bytes.
+    fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]);
+
+    /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`. The sum over the rows is rounded on its
+    /// own and then added, so that sums of several calls may also be formed apart and added in the same order.
+    fn multiply_packed(&self, word: PackedWord, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool);
 
     /// Inverse transform, normalised; each coefficient is rounded to the nearest integer and added to `out` modulo 2^64.
     /// Destroys `spectrum`. Values up to 2^1000 in magnitude are reduced correctly to f64 precision.

@@ -5,7 +5,7 @@ use super::lanes::F64Lanes;
 
 /// `W` f64 in an array.
 #[derive(Clone, Copy)]
-pub(super) struct Array<const W: usize>([f64; W]);
+pub(super) struct Array<const W: usize>(pub(super) [f64; W]);
 
 /// 1.5 · 2^52: adding it rounds |x| ≤ 2^51 to the nearest integer, found in the low bits of the sum.
 const ROUND: f64 = 6_755_399_441_055_744.0;

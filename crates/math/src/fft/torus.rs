@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::kernels::Kernels;
 use super::plan::Plan;
-use super::{FftEngine, FftError, portable};
+use super::{FftEngine, FftError, PackedWord, packed, portable};
 use crate::{CoefficientSource, Isa};
 
 /// The folded, twist-free transform on N/2 complex points, for N = 2^4 … 2^17 on every instruction set.
@@ -116,6 +116,14 @@ impl FftEngine for TorusFft {
         assert_eq!(lhs.len() % self.polynomial_size, 0, "lhs must hold whole spectra");
         // SAFETY: as in `forward`.
         unsafe { (self.kernels.multiply_accumulate)(acc, lhs, rhs) }
+    }
+
+    fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
+        packed::pack_spectra(self, self.kernels.lanes, word, spectra, packed);
+    }
+
+    fn multiply_packed(&self, word: PackedWord, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool) {
+        packed::multiply_packed(self, self.kernels.lanes, word, sums, lhs, packed, accumulate);
     }
 
     fn inverse_add_u64(&self, spectrum: &mut [f64], out: &mut [u64]) {
