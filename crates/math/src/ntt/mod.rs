@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use crate::modulus::ModulusError;
 use crate::{CoefficientSource, Isa};
 
 mod goldilocks;
 pub mod reference;
+mod word32;
 
 pub use goldilocks::GoldilocksNtt;
+pub use word32::Prime32Ntt;
 
 /// An engine cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +35,28 @@ pub enum NttError {
         /// The best path of this CPU.
         best: Isa,
     },
+    /// Not a prime in the range of the arithmetic.
+    #[error(transparent)]
+    Modulus(#[from] ModulusError),
+    /// A prime that the kernels have too few bits for.
+    #[error("modulus {given} is too large for these kernels; use a prime below 2^{max_bits}")]
+    ModulusLength {
+        /// What was asked for.
+        given: u64,
+        /// The greatest length in bits.
+        max_bits: u32,
+    },
+    /// The field lacks a primitive 2N-th root of unity.
+    #[error(
+        "polynomials of {polynomial_size} coefficients need a prime that is 1 modulo {}; {modulus} is not",
+        2 * .polynomial_size
+    )]
+    NoRoot {
+        /// The prime.
+        modulus: u64,
+        /// N.
+        polynomial_size: usize,
+    },
 }
 
 /// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take fewer
@@ -49,6 +74,23 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
     }
     let engine = Arc::new(GoldilocksNtt::new(polynomial_size, isa)?);
     engines.insert((polynomial_size, isa), engine.clone());
+    Ok(engine)
+}
+
+/// The engine of this process for primes below 2^31, made on first use and kept: its tables take at most 9N 64-bit words.
+///
+/// # Errors
+/// Those of [`Prime32Ntt::new`].
+pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+    type Engines = Mutex<HashMap<(usize, u32, Isa), Arc<Prime32Ntt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = engines.get(&(polynomial_size, modulus, isa)) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(Prime32Ntt::new(polynomial_size, modulus, isa)?);
+    engines.insert((polynomial_size, modulus, isa), engine.clone());
     Ok(engine)
 }
 

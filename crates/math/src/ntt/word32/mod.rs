@@ -1,0 +1,350 @@
+//! The negacyclic transform over primes below 2^31, in 32-bit words.
+
+use std::cell::RefCell;
+
+use super::{NttEngine, NttError, reference};
+use crate::modulus::Modulus;
+use crate::{CoefficientSource, Isa, SourceView};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+mod kernel;
+mod lanes;
+mod montgomery;
+#[cfg(target_arch = "x86_64")]
+mod packed;
+mod pointwise;
+mod portable;
+mod ranges;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use lanes::Lanes;
+use montgomery::Reduction;
+use tables::{Aligned, Tables};
+
+/// Compiles the kernels for one vector type and set of CPU features.
+macro_rules! entry_points {
+    ($module:ident, $lanes:ty, $cell:ty $(, $features:literal)?) => {
+        mod $module {
+            use super::{Tables, kernel};
+
+            /// See [`kernel::forward`].
+            ///
+            /// # Safety
+            /// The contract of [`kernel::forward`].
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn forward(tables: &Tables<$cell>, from: *const u32, data: *mut $cell, out: *mut u32) {
+                // SAFETY: the caller's contract.
+                unsafe { kernel::forward::<$lanes>(tables, from, data, out) }
+            }
+
+            /// See [`kernel::inverse`].
+            ///
+            /// # Safety
+            /// The contract of [`kernel::inverse`].
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn inverse(tables: &Tables<$cell>, from: *const u32, data: *mut $cell, out: *mut u32) {
+                // SAFETY: the caller's contract.
+                unsafe { kernel::inverse::<$lanes>(tables, from, data, out) }
+            }
+        }
+    };
+}
+
+entry_points!(one_lane, super::portable::Portable, u32);
+#[cfg(target_arch = "x86_64")]
+entry_points!(eight, super::packed::Packed<super::avx2::Avx2, false>, u32, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+entry_points!(eight_lazy, super::packed::Packed<super::avx2::Avx2, true>, u32, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+entry_points!(
+    sixteen,
+    super::packed::Packed<super::avx512::Avx512, false>,
+    u32,
+    "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
+);
+#[cfg(target_arch = "x86_64")]
+entry_points!(
+    sixteen_lazy,
+    super::packed::Packed<super::avx512::Avx512, true>,
+    u32,
+    "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
+);
+#[cfg(target_arch = "x86_64")]
+entry_points!(wide, super::ifma::Ifma, u64, "avx512ifma,avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+
+/// The kernel in use with its tables. Only [`Prime32Ntt`]'s constructor makes one, after checking the CPU.
+#[derive(Debug)]
+enum Kernel {
+    OneLane(Tables<u32>),
+    #[cfg(target_arch = "x86_64")]
+    Eight(Tables<u32>),
+    #[cfg(target_arch = "x86_64")]
+    EightLazy(Tables<u32>),
+    #[cfg(target_arch = "x86_64")]
+    Sixteen(Tables<u32>),
+    #[cfg(target_arch = "x86_64")]
+    SixteenLazy(Tables<u32>),
+    #[cfg(target_arch = "x86_64")]
+    Wide(Tables<u64>),
+}
+
+thread_local! {
+    /// Where the values of [`Kernel::Wide`] are kept between passes.
+    static CELLS: RefCell<(usize, Aligned<u64>)> = RefCell::new((0, Aligned::new(&[])));
+}
+
+/// Calls `f` with `count` cells of this thread. Their content is arbitrary.
+#[cfg(target_arch = "x86_64")]
+fn with_cells(count: usize, f: impl FnOnce(*mut u64)) {
+    CELLS.with_borrow_mut(|(capacity, cells)| {
+        if *capacity < count {
+            (*capacity, *cells) = (count, Aligned::new(&vec![0; count]));
+        }
+        f(cells.as_mut_ptr());
+    });
+}
+
+/// The negacyclic NTT modulo a prime below 2^31 on the CPU, for N = 2^8 … 2^17.
+#[derive(Debug)]
+pub struct Prime32Ntt {
+    isa: Isa,
+    modulus: Modulus,
+    reduction: Reduction,
+    kernel: Kernel,
+}
+
+impl Prime32Ntt {
+    /// The least N.
+    pub const MIN_POLYNOMIAL_SIZE: usize = 1 << 8;
+
+    /// The greatest N.
+    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
+
+    /// The greatest length of p in bits.
+    pub const MAX_BITS: u32 = 31;
+
+    /// Prepares the tables: fewer than 5N words, 9N for AVX-512 IFMA.
+    ///
+    /// # Errors
+    /// If `polynomial_size` is not a power of two from 2^8 to 2^17, if `modulus` is no odd prime below 2^31 with a root
+    /// of unity of order 2N, or if the CPU lacks `isa`.
+    pub fn new(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Self, NttError> {
+        Prime32Ntt::with_ifma(polynomial_size, modulus, isa, isa.has_ifma())
+    }
+
+    /// As [`new`](Self::new), with or without the multiply-add of AVX-512 IFMA, which the CPU must have.
+    fn with_ifma(polynomial_size: usize, modulus: u32, isa: Isa, ifma: bool) -> Result<Self, NttError> {
+        let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
+        if !polynomial_size.is_power_of_two() || !(min..=max).contains(&polynomial_size) {
+            return Err(NttError::PolynomialSize { given: polynomial_size, min, max });
+        }
+        if modulus >> Self::MAX_BITS != 0 {
+            return Err(NttError::ModulusLength { given: modulus.into(), max_bits: Self::MAX_BITS });
+        }
+        let modulus = Modulus::new(modulus.into())?;
+        if modulus.primitive_root_2n(polynomial_size).is_none() {
+            return Err(NttError::NoRoot { modulus: modulus.value(), polynomial_size });
+        }
+        if !isa.is_available() {
+            return Err(NttError::Isa { asked: isa, best: Isa::best() });
+        }
+        assert!(!ifma || isa.has_ifma());
+        // 4p fits a word.
+        #[cfg(target_arch = "x86_64")]
+        let lazy = modulus.bits() <= 30;
+        let kernel = match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 if lazy => {
+                Kernel::EightLazy(Tables::new::<packed::Packed<avx2::Avx2, true>>(modulus, polynomial_size))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => Kernel::Eight(Tables::new::<packed::Packed<avx2::Avx2, false>>(modulus, polynomial_size)),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 if ifma => Kernel::Wide(Tables::new::<ifma::Ifma>(modulus, polynomial_size)),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 if lazy => {
+                Kernel::SixteenLazy(Tables::new::<packed::Packed<avx512::Avx512, true>>(modulus, polynomial_size))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                Kernel::Sixteen(Tables::new::<packed::Packed<avx512::Avx512, false>>(modulus, polynomial_size))
+            }
+            _ => Kernel::OneLane(Tables::new::<portable::Portable>(modulus, polynomial_size)),
+        };
+        Ok(Prime32Ntt { isa, modulus, reduction: Reduction::new(modulus), kernel })
+    }
+
+    /// From N words to N words, which may be the same.
+    ///
+    /// # Safety
+    /// The words exist.
+    unsafe fn forward_words(&self, from: *const u32, out: *mut u32) {
+        // SAFETY: the constructor checked the CPU and made the tables for the kernel; the words are the caller's.
+        unsafe {
+            match &self.kernel {
+                Kernel::OneLane(tables) => one_lane::forward(tables, from, out, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Eight(tables) => eight::forward(tables, from, out, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::EightLazy(tables) => eight_lazy::forward(tables, from, out, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Sixteen(tables) => sixteen::forward(tables, from, out, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::SixteenLazy(tables) => sixteen_lazy::forward(tables, from, out, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Wide(tables) => {
+                    with_cells(tables.polynomial_size, |cells| wide::forward(tables, from, cells, out));
+                }
+            }
+        }
+    }
+
+    /// From N words, which are destroyed, to N words, which may be the same.
+    ///
+    /// # Safety
+    /// The words exist.
+    unsafe fn inverse_words(&self, spectrum: *mut u32, out: *mut u32) {
+        // SAFETY: as for `forward_words`.
+        unsafe {
+            match &self.kernel {
+                Kernel::OneLane(tables) => one_lane::inverse(tables, spectrum, spectrum, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Eight(tables) => eight::inverse(tables, spectrum, spectrum, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::EightLazy(tables) => eight_lazy::inverse(tables, spectrum, spectrum, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Sixteen(tables) => sixteen::inverse(tables, spectrum, spectrum, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::SixteenLazy(tables) => sixteen_lazy::inverse(tables, spectrum, spectrum, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernel::Wide(tables) => {
+                    with_cells(tables.polynomial_size, |cells| wide::inverse(tables, spectrum, cells, out));
+                }
+            }
+        }
+    }
+
+    /// LANES, and the word of a tile, before its transposition, that a place holds.
+    fn tile_index(&self, place: usize) -> (usize, usize) {
+        fn of<A: Lanes>(place: usize) -> (usize, usize) {
+            (A::LANES, A::tile_index(place % (A::LANES * A::LANES)))
+        }
+        match &self.kernel {
+            Kernel::OneLane(_) => of::<portable::Portable>(place),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Eight(_) | Kernel::EightLazy(_) => of::<packed::Packed<avx2::Avx2, true>>(place),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Sixteen(_) | Kernel::SixteenLazy(_) => of::<packed::Packed<avx512::Avx512, true>>(place),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Wide(_) => of::<ifma::Ifma>(place),
+        }
+    }
+
+    fn assert_len(&self, what: &str, len: usize) {
+        assert_eq!(len, self.polynomial_size(), "length of the {what}");
+    }
+}
+
+impl NttEngine<u32> for Prime32Ntt {
+    fn polynomial_size(&self) -> usize {
+        match &self.kernel {
+            Kernel::OneLane(tables) => tables.polynomial_size,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Eight(tables)
+            | Kernel::EightLazy(tables)
+            | Kernel::Sixteen(tables)
+            | Kernel::SixteenLazy(tables) => tables.polynomial_size,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Wide(tables) => tables.polynomial_size,
+        }
+    }
+
+    fn modulus(&self) -> u64 {
+        self.modulus.value()
+    }
+
+    fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    fn strategy(&self) -> &'static str {
+        match &self.kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Wide(_) => "word32-ifma",
+            _ => "word32-montgomery",
+        }
+    }
+
+    fn exponent(&self, position: usize) -> usize {
+        let n = self.polynomial_size();
+        assert!(position < n, "place {position} of {n}");
+        let (lanes, within) = self.tile_index(position);
+        let index = position - position % (lanes * lanes) + within;
+        2 * reference::bit_reverse(index, n.trailing_zeros()) + 1
+    }
+
+    fn forward(&self, source: &dyn CoefficientSource<u32>, spectrum: &mut [u32]) {
+        self.assert_len("source", source.len());
+        self.assert_len("spectrum", spectrum.len());
+        let p = self.modulus.value();
+        match source.view() {
+            SourceView::Slice(words) => {
+                self.assert_len("source", words.len());
+                // SAFETY: both are N words long.
+                return unsafe { self.forward_words(words.as_ptr(), spectrum.as_mut_ptr()) };
+            }
+            SourceView::Digits(words, digit) => {
+                assert!(digit.half <= p, "digits of {} do not fit below the modulus {p}", digit.half);
+                pointwise::digits(self.isa, words, digit, p as u32, spectrum);
+            }
+            SourceView::Digits32(words, digit) => {
+                assert!(digit.half <= p, "digits of {} do not fit below the modulus {p}", digit.half);
+                pointwise::digits_32(self.isa, words, digit, p as u32, spectrum);
+            }
+            _ => source.read(0, spectrum),
+        }
+        self.forward_in_place(spectrum);
+    }
+
+    fn forward_in_place(&self, values: &mut [u32]) {
+        self.assert_len("polynomial", values.len());
+        let words = values.as_mut_ptr();
+        // SAFETY: N words.
+        unsafe { self.forward_words(words, words) }
+    }
+
+    fn multiply(&self, lhs: &mut [u32], rhs: &[u32]) {
+        self.assert_len("left factor", lhs.len());
+        self.assert_len("right factor", rhs.len());
+        pointwise::multiply(self.isa, lhs, rhs, self.reduction);
+    }
+
+    fn multiply_accumulate(&self, acc: &mut [u32], lhs: &[u32], rhs: &[u32]) {
+        let n = self.polynomial_size();
+        self.assert_len("accumulator", acc.len());
+        assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
+        assert!(lhs.len().is_multiple_of(n), "factors of {} words are not whole spectra of {n}", lhs.len());
+        pointwise::multiply_accumulate(self.isa, acc, lhs, rhs, self.reduction);
+    }
+
+    fn inverse(&self, spectrum: &mut [u32], coefficients: &mut [u32]) {
+        self.assert_len("spectrum", spectrum.len());
+        self.assert_len("polynomial", coefficients.len());
+        // SAFETY: both are N words long.
+        unsafe { self.inverse_words(spectrum.as_mut_ptr(), coefficients.as_mut_ptr()) }
+    }
+
+    fn inverse_in_place(&self, values: &mut [u32]) {
+        self.assert_len("polynomial", values.len());
+        let words = values.as_mut_ptr();
+        // SAFETY: N words.
+        unsafe { self.inverse_words(words, words) }
+    }
+}
