@@ -8,6 +8,7 @@
 //! input from a [`CoefficientSource`], so that a scheme can decompose or rotate while the transform loads; a spectrum is
 //! opaque, its order is private to the strategy that made it, and it is never serialised.
 
+pub mod automorphism;
 mod combination;
 pub mod fft;
 pub mod goldilocks;
