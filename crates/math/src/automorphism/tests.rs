@@ -1,6 +1,7 @@
 use super::{Automorphism, AutomorphismError, AutomorphismWord, SpectrumAutomorphism, reference};
 use crate::Isa;
-use crate::ntt::{NttEngine, goldilocks_engine};
+use crate::modulus::ntt_primes;
+use crate::ntt::{NttEngine, Prime32Ntt, goldilocks_engine};
 
 /// Paths of this CPU; those that it lacks are named in the test's output.
 fn paths() -> impl Iterator<Item = Isa> {
@@ -162,6 +163,20 @@ fn spectra_of_goldilocks_match_coefficients() {
         for log in 0..=17 {
             if let Ok(engine) = goldilocks_engine(1 << log, isa) {
                 check_spectra(&*engine, &[1, 3, 5, (2 << log) - 1], |x| x);
+            }
+        }
+    }
+}
+
+#[test]
+fn spectra_of_words_of_32_bits_match_coefficients() {
+    for isa in paths() {
+        for log in 8..=17 {
+            // An engine may have another order for narrow primes.
+            for bits in [31, 23] {
+                let p = ntt_primes(bits, 1 << log).next().expect("a prime of that length").value() as u32;
+                let engine = Prime32Ntt::new(1 << log, p, isa).expect("a prime of its class");
+                check_spectra(&engine, &[3, (2 << log) - 1], |x| x as u32);
             }
         }
     }

@@ -9,9 +9,11 @@ use crate::{CoefficientSource, Isa};
 
 mod goldilocks;
 pub mod reference;
+mod rns;
 mod word32;
 
 pub use goldilocks::GoldilocksNtt;
+pub use rns::{RnsError, RnsNtt};
 pub use word32::Prime32Ntt;
 
 /// An engine cannot be made.
