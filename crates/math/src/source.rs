@@ -37,6 +37,9 @@ pub enum SourceView<'a, T> {
     Digits(&'a [u64], BalancedDigit),
     /// Each is one digit of a 32-bit word, taken as the upper half of 64 bits.
     Digits32(&'a [u32], BalancedDigit),
+    /// Each is one digit of ⌊x·2^64/p⌋ for a residue x modulo the Goldilocks prime p: of x + ⌊(x − 1)/2^32⌋ for x > 0
+    /// and of 0 for 0. The lowest set bit of `offset` lies below the field, so that rounding makes 0 and −1 the same.
+    ResidueDigits(&'a [u64], BalancedDigit),
 }
 
 /// One digit of a balanced decomposition: d = (((x + offset) mod 2^64) >> shift & mask) − half, in

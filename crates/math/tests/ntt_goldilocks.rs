@@ -80,7 +80,7 @@ fn golden_product_is_the_schoolbook_product() {
 
 #[test]
 fn products_equal_the_golden_model_at_every_size() {
-    for log_n in 4..=16 {
+    for log_n in 4..=17 {
         let n = 1 << log_n;
         let minus_one = vec![MODULUS - 1; n];
         let pairs = [
@@ -209,11 +209,11 @@ fn the_cache_keeps_one_engine_per_size_and_path() {
 
 #[test]
 fn other_sizes_and_paths_are_refused() {
-    for given in [0, 1, 8, 17, 24, 1 << 17, usize::MAX] {
-        let expected = NttError::PolynomialSize { given, min: 16, max: 65536 };
+    for given in [0, 1, 8, 17, 24, 1 << 18, usize::MAX] {
+        let expected = NttError::PolynomialSize { given, min: 16, max: 131072 };
         assert_eq!(GoldilocksNtt::new(given, Isa::Portable).unwrap_err(), expected);
         assert_eq!(goldilocks_engine(given, Isa::Portable).unwrap_err(), expected);
-        assert!(expected.to_string().contains("from 16 to 65536"));
+        assert!(expected.to_string().contains("from 16 to 131072"));
     }
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
         assert_eq!(GoldilocksNtt::new(1024, isa).unwrap_err(), NttError::Isa { asked: isa, best: Isa::best() });

@@ -61,6 +61,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn load_upper_halves(from: *const u32) -> Self {
+        // SAFETY: the caller vouches for AVX2 and for the words.
+        unsafe { Avx2(_mm256_slli_epi64::<32>(_mm256_cvtepu32_epi64(_mm_loadu_si128(from.cast())))) }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         // SAFETY: the caller vouches for the words.
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }

@@ -1,4 +1,4 @@
-//! Eight words in a 512-bit register, with AVX-512 F.
+//! Eight words in a 512-bit register, with AVX-512 F and, for some methods, IFMA.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -50,6 +50,37 @@ fn with_high_half(low: __m512i, high: __m512i) -> __m512i {
     merged
 }
 
+/// What the kernels with IFMA use besides; these methods need AVX-512 IFMA too, which their callers' callers check.
+impl Avx512 {
+    /// Arithmetic shift to the right.
+    #[inline(always)]
+    pub(super) fn shift_right_signed<const BITS: u32>(self) -> Self {
+        // SAFETY: see above.
+        unsafe { Avx512(_mm512_srai_epi64::<BITS>(self.0)) }
+    }
+
+    /// self + the low 52 bits of x·y, for the low 52 bits of x and y.
+    #[inline(always)]
+    pub(super) fn multiply_add_low(self, x: Self, y: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Avx512(_mm512_madd52lo_epu64(self.0, x.0, y.0)) }
+    }
+
+    /// self + the high 52 bits of x·y, for the low 52 bits of x and y.
+    #[inline(always)]
+    pub(super) fn multiply_add_high(self, x: Self, y: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Avx512(_mm512_madd52hi_epu64(self.0, x.0, y.0)) }
+    }
+
+    /// The upper 16 bits of each lane above the lower 48 of `low`.
+    #[inline(always)]
+    pub(super) fn with_low_48_of(self, low: Self) -> Self {
+        // SAFETY: see above. 0xCA selects by the first operand: the second where it is set, else the third.
+        unsafe { Avx512(_mm512_ternarylogic_epi64::<0xca>(_mm512_set1_epi64((1 << 48) - 1), low.0, self.0)) }
+    }
+}
+
 impl Lanes for Avx512 {
     const LANES: usize = 8;
 
@@ -63,6 +94,12 @@ impl Lanes for Avx512 {
     unsafe fn load(from: *const u64) -> Self {
         // SAFETY: the caller vouches for AVX-512 F and for the words.
         unsafe { Avx512(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_upper_halves(from: *const u32) -> Self {
+        // SAFETY: the caller vouches for AVX-512 F and for the words.
+        unsafe { Avx512(_mm512_slli_epi64::<32>(_mm512_cvtepu32_epi64(_mm256_loadu_si256(from.cast())))) }
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@
 //! other sums; the first pass makes its input canonical.
 
 use super::lanes::{Lanes, MAX_PRODUCTS, Twiddle};
+use super::sources::{Coefficients, Known, Words};
 use super::tables::Tables;
 use crate::CoefficientSource;
 
@@ -191,9 +192,12 @@ fn make_canonical<V: Lanes>(x: &mut [V]) {
     }
 }
 
-/// All vectors divided by 2^`exponent` ≤ 2^32, canonical.
+/// All vectors divided by 2^`exponent` ≤ 2^32, canonical if they were.
 #[inline(always)]
 fn divide_by_pow2<V: Lanes>(x: &mut [V], exponent: u32) {
+    if exponent == 0 {
+        return;
+    }
     for x in x {
         *x = x.div_pow2(exponent);
     }
@@ -280,7 +284,7 @@ unsafe fn block_pass<V: Lanes, const FORWARD: bool>(
 /// # Safety
 /// As for [`block_pass`] with 2 levels.
 #[inline(always)]
-unsafe fn pow2_pass<V: Lanes, const FORWARD: bool, const CHILD: u32>(data: *mut u64, len: usize) {
+unsafe fn pow2_pass_of<V: Lanes, const FORWARD: bool, const CHILD: u32>(data: *mut u64, len: usize) {
     let stride = len / 4;
     let e = const { [twiddle_log2(8 + CHILD), twiddle_log2(16 + 2 * CHILD), twiddle_log2(17 + 2 * CHILD)] };
     for j in (0..stride).step_by(V::LANES) {
@@ -298,6 +302,27 @@ unsafe fn pow2_pass<V: Lanes, const FORWARD: bool, const CHILD: u32>(data: *mut 
     }
 }
 
+/// The levels 3 and 4 of block `child` of 8, by shifts.
+///
+/// # Safety
+/// As for [`block_pass`] with 2 levels.
+#[inline(always)]
+pub(super) unsafe fn pow2_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize, child: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match child {
+            0 => pow2_pass_of::<V, FORWARD, 0>(data, len),
+            1 => pow2_pass_of::<V, FORWARD, 1>(data, len),
+            2 => pow2_pass_of::<V, FORWARD, 2>(data, len),
+            3 => pow2_pass_of::<V, FORWARD, 3>(data, len),
+            4 => pow2_pass_of::<V, FORWARD, 4>(data, len),
+            5 => pow2_pass_of::<V, FORWARD, 5>(data, len),
+            6 => pow2_pass_of::<V, FORWARD, 6>(data, len),
+            _ => pow2_pass_of::<V, FORWARD, 7>(data, len),
+        }
+    }
+}
+
 /// The second pass, over block `child` of those that the first pass made.
 ///
 /// # Safety
@@ -307,16 +332,9 @@ unsafe fn second_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize,
     let roots = if FORWARD { &tables.forward.passes[1] } else { &tables.inverse.passes[1] };
     // SAFETY: the caller's contract.
     unsafe {
-        match (tables.passes[0], tables.passes[1], child) {
-            (3, 2, 0) => pow2_pass::<V, FORWARD, 0>(data, len),
-            (3, 2, 1) => pow2_pass::<V, FORWARD, 1>(data, len),
-            (3, 2, 2) => pow2_pass::<V, FORWARD, 2>(data, len),
-            (3, 2, 3) => pow2_pass::<V, FORWARD, 3>(data, len),
-            (3, 2, 4) => pow2_pass::<V, FORWARD, 4>(data, len),
-            (3, 2, 5) => pow2_pass::<V, FORWARD, 5>(data, len),
-            (3, 2, 6) => pow2_pass::<V, FORWARD, 6>(data, len),
-            (3, 2, 7) => pow2_pass::<V, FORWARD, 7>(data, len),
-            (_, levels, _) => block_pass::<V, FORWARD>(data, len, levels, roots, child),
+        match (tables.passes[0], tables.passes[1]) {
+            (3, 2) => pow2_pass::<V, FORWARD>(data, len, child),
+            (_, levels) => block_pass::<V, FORWARD>(data, len, levels, roots, child),
         }
     }
 }
@@ -389,40 +407,88 @@ unsafe fn inverse_tiles<V: Lanes>(data: *mut u64, len: usize, tables: &Tables, o
     }
 }
 
-/// Forward transform.
+/// `width` groups of the first pass, of 4 or 8 coefficients `from_stride` apart, from index `from` on, to words at `to`
+/// that lie `stride` apart.
+///
+/// # Safety
+/// The CPU has the features of `V`; the coefficients exist, the words are writable, `width` is a multiple of LANES.
+#[inline(always)]
+unsafe fn forward_first_groups<V: Lanes, C: Coefficients>(
+    source: C,
+    from_stride: usize,
+    (levels, width): (u32, usize),
+    to: *mut u64,
+    stride: usize,
+) {
+    for j in (0..width).step_by(V::LANES) {
+        // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+        unsafe {
+            let to = to.add(j);
+            if levels == 3 {
+                let mut x = [source.load::<V>(j); 8];
+                for (i, x) in x.iter_mut().enumerate() {
+                    *x = source.load(j + i * from_stride);
+                }
+                forward8_first(&mut x);
+                store(x, to, stride);
+            } else {
+                let mut x = [source.load::<V>(j); 4];
+                for (i, x) in x.iter_mut().enumerate() {
+                    *x = source.load(j + i * from_stride);
+                }
+                forward4_pow2(&mut x, const { [twiddle_log2(1), twiddle_log2(2), twiddle_log2(3)] });
+                store(x, to, stride);
+            }
+        }
+    }
+}
+
+/// The first pass of 2 or 3 levels, from `source`, or in place if there is none.
+///
+/// # Safety
+/// The CPU has the features of `V`; `source` has `n` coefficients and `out` as many writable words; `n` is a multiple of
+/// 2^`levels`·LANES.
+#[inline(always)]
+pub(super) unsafe fn forward_first<V: Lanes>(
+    n: usize,
+    levels: u32,
+    source: Option<&dyn CoefficientSource<u64>>,
+    out: *mut u64,
+) {
+    let stride = n >> levels;
+    // SAFETY: the caller's contract; a source that describes itself has n coefficients.
+    unsafe {
+        match Known::of(source, out) {
+            Known::Opaque(source) => {
+                let width = stride.min(SOURCE_TILE);
+                let mut buffer = SourceBuffer([[0; SOURCE_TILE]; 8]);
+                for start in (0..stride).step_by(width) {
+                    for (segment, tile) in buffer.0[..1 << levels].iter_mut().enumerate() {
+                        source.read(segment * stride + start, &mut tile[..width]);
+                    }
+                    let from = Words(buffer.0.as_ptr().cast());
+                    forward_first_groups::<V, _>(from, SOURCE_TILE, (levels, width), out.add(start), stride);
+                }
+            }
+            Known::Words(c) => forward_first_groups::<V, _>(c, stride, (levels, stride), out, stride),
+            Known::Digits(c) => forward_first_groups::<V, _>(c, stride, (levels, stride), out, stride),
+            Known::Digits32(c) => forward_first_groups::<V, _>(c, stride, (levels, stride), out, stride),
+            Known::ResidueDigits(c) => forward_first_groups::<V, _>(c, stride, (levels, stride), out, stride),
+        }
+    }
+}
+
+/// Forward transform, from `source`, or in place if there is none.
 ///
 /// # Safety
 /// The CPU has the features of `V`. `tables` were made for `V::LANES`; `source` and `out` have its length.
 #[inline(always)]
-pub(super) unsafe fn forward<V: Lanes>(tables: &Tables, source: &dyn CoefficientSource<u64>, out: &mut [u64]) {
+pub(super) unsafe fn forward<V: Lanes>(tables: &Tables, source: Option<&dyn CoefficientSource<u64>>, out: *mut u64) {
     let n = tables.polynomial_size;
-    debug_assert!(out.len() == n && source.len() == n);
     let first = tables.passes[0];
     let stride = n >> first;
-    let width = stride.min(SOURCE_TILE);
-    let out = out.as_mut_ptr();
-    let mut buffer = SourceBuffer([[0; SOURCE_TILE]; 8]);
-    for start in (0..stride).step_by(width) {
-        for (segment, tile) in buffer.0[..1 << first].iter_mut().enumerate() {
-            source.read(segment * stride + start, &mut tile[..width]);
-        }
-        let from = buffer.0.as_ptr().cast::<u64>();
-        for j in (0..width).step_by(V::LANES) {
-            // SAFETY: j + LANES ≤ width ≤ SOURCE_TILE, and start + j + LANES ≤ stride.
-            unsafe {
-                let to = out.add(start + j);
-                if first == 3 {
-                    let mut x = load::<V, 8>(from.add(j), SOURCE_TILE);
-                    forward8_first(&mut x);
-                    store(x, to, stride);
-                } else {
-                    let mut x = load::<V, 4>(from.add(j), SOURCE_TILE);
-                    forward4_pow2(&mut x, const { [twiddle_log2(1), twiddle_log2(2), twiddle_log2(3)] });
-                    store(x, to, stride);
-                }
-            }
-        }
-    }
+    // SAFETY: the caller's contract.
+    unsafe { forward_first::<V>(n, first, source, out) };
     // Depth first: a child of N/8 words is divided, then each of its parts is finished while it is in the L1 cache.
     for child in 0..1usize << first {
         // SAFETY: the sub-blocks are disjoint parts of `out` whose lengths follow from the passes.
@@ -450,17 +516,41 @@ pub(super) unsafe fn forward<V: Lanes>(tables: &Tables, source: &dyn Coefficient
     unsafe { forward_tiles::<V>(out, n, tables, 0) }
 }
 
-/// Inverse transform, divided by N.
+/// Undoes [`forward_first`], divided by 2^`divide_log2` besides, from canonical words at `data` to canonical words at `to`,
+/// which may be the same.
 ///
 /// # Safety
-/// The CPU has the features of `V`. `tables` were made for `V::LANES`; both slices have its length.
+/// As for [`forward_first`]; both are `n` words.
 #[inline(always)]
-pub(super) unsafe fn inverse<V: Lanes>(tables: &Tables, spectrum: &mut [u64], coefficients: &mut [u64]) {
+pub(super) unsafe fn inverse_last<V: Lanes>(n: usize, levels: u32, divide_log2: u32, data: *const u64, to: *mut u64) {
+    let stride = n >> levels;
+    for j in (0..stride).step_by(V::LANES) {
+        // SAFETY: j + LANES ≤ stride.
+        unsafe {
+            if levels == 3 {
+                let mut x = load::<V, 8>(data.add(j), stride);
+                inverse8_last(&mut x);
+                divide_by_pow2(&mut x, divide_log2);
+                store(x, to.add(j), stride);
+            } else {
+                let mut x = load::<V, 4>(data.add(j), stride);
+                inverse4_pow2(&mut x, const { [twiddle_log2(1), twiddle_log2(2), twiddle_log2(3)] });
+                divide_by_pow2(&mut x, divide_log2);
+                store(x, to.add(j), stride);
+            }
+        }
+    }
+}
+
+/// Inverse transform, divided by N, of the words at `data`, which are lost, to `to`, which may be the same.
+///
+/// # Safety
+/// The CPU has the features of `V`. `tables` were made for `V::LANES`; both are N words.
+#[inline(always)]
+pub(super) unsafe fn inverse<V: Lanes>(tables: &Tables, data: *mut u64, to: *mut u64) {
     let n = tables.polynomial_size;
-    debug_assert!(spectrum.len() == n && coefficients.len() == n);
     let first = tables.passes[0];
     let stride = n >> first;
-    let data = spectrum.as_mut_ptr();
     // SAFETY: the whole spectrum.
     unsafe { inverse_tiles::<V>(data, n, tables, 0) };
     for child in 0..1usize << first {
@@ -488,24 +578,8 @@ pub(super) unsafe fn inverse<V: Lanes>(tables: &Tables, spectrum: &mut [u64], co
             second_pass::<V, false>(data, stride, tables, child);
         }
     }
-    let log_n = n.trailing_zeros();
-    let to = coefficients.as_mut_ptr();
-    for j in (0..stride).step_by(V::LANES) {
-        // SAFETY: j + LANES ≤ stride.
-        unsafe {
-            if first == 3 {
-                let mut x = load::<V, 8>(data.add(j), stride);
-                inverse8_last(&mut x);
-                divide_by_pow2(&mut x, log_n);
-                store(x, to.add(j), stride);
-            } else {
-                let mut x = load::<V, 4>(data.add(j), stride);
-                inverse4_pow2(&mut x, const { [twiddle_log2(1), twiddle_log2(2), twiddle_log2(3)] });
-                divide_by_pow2(&mut x, log_n);
-                store(x, to.add(j), stride);
-            }
-        }
-    }
+    // SAFETY: the caller's contract.
+    unsafe { inverse_last::<V>(n, first, n.trailing_zeros(), data, to) }
 }
 
 /// acc += Σ_r lhs_r ∘ rhs_r; all inputs may be lazy, the result is canonical.
@@ -526,6 +600,22 @@ pub(super) unsafe fn multiply_accumulate<V: Lanes>(acc: &mut [u64], lhs: &[u64],
                 let at = acc.as_mut_ptr().add(j);
                 V::load(at).canonical().add_canonical(sum).store(at);
             }
+        }
+    }
+}
+
+/// lhs ← lhs ∘ rhs; both may be lazy, the result is canonical.
+///
+/// # Safety
+/// The CPU has the features of `V`. Both have the same length, a multiple of LANES.
+#[inline(always)]
+pub(super) unsafe fn multiply<V: Lanes>(lhs: &mut [u64], rhs: &[u64]) {
+    debug_assert!(lhs.len() == rhs.len());
+    for j in (0..lhs.len()).step_by(V::LANES) {
+        // SAFETY: j + LANES ≤ the length.
+        unsafe {
+            let at = lhs.as_mut_ptr().add(j);
+            V::load(at).mul(V::load(rhs.as_ptr().add(j)).twiddle()).store(at);
         }
     }
 }

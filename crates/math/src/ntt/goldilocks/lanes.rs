@@ -44,6 +44,12 @@ pub(super) trait Lanes: Copy {
     /// As for [`splat`](Lanes::splat); the words must be readable.
     unsafe fn load(from: *const u64) -> Self;
 
+    /// Reads `LANES` 32-bit words, unaligned, as upper halves.
+    ///
+    /// # Safety
+    /// As for [`load`](Lanes::load).
+    unsafe fn load_upper_halves(from: *const u32) -> Self;
+
     /// Writes `LANES` words, unaligned.
     ///
     /// # Safety

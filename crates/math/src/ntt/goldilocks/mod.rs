@@ -8,16 +8,19 @@ use crate::{CoefficientSource, Isa};
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
 mod kernel;
 mod lanes;
 mod portable;
+mod sources;
 mod tables;
 #[cfg(test)]
 mod tests;
 
 use tables::Tables;
 
-/// Compiles the kernels for one vector type and set of CPU features, as safe functions of a `target_feature` context.
+/// Compiles the kernels for one vector type and set of CPU features.
 macro_rules! entry_points {
     ($module:ident, $lanes:ty $(, $features:literal)?) => {
         mod $module {
@@ -28,7 +31,11 @@ macro_rules! entry_points {
             /// # Safety
             /// The contract of [`kernel::forward`].
             $(#[target_feature(enable = $features)])?
-            pub(super) unsafe fn forward(tables: &Tables, source: &dyn CoefficientSource<u64>, out: &mut [u64]) {
+            pub(super) unsafe fn forward(
+                tables: &Tables,
+                source: Option<&dyn CoefficientSource<u64>>,
+                out: *mut u64,
+            ) {
                 // SAFETY: the caller's contract.
                 unsafe { kernel::forward::<$lanes>(tables, source, out) }
             }
@@ -38,9 +45,19 @@ macro_rules! entry_points {
             /// # Safety
             /// The contract of [`kernel::inverse`].
             $(#[target_feature(enable = $features)])?
-            pub(super) unsafe fn inverse(tables: &Tables, spectrum: &mut [u64], coefficients: &mut [u64]) {
+            pub(super) unsafe fn inverse(tables: &Tables, spectrum: *mut u64, coefficients: *mut u64) {
                 // SAFETY: the caller's contract.
                 unsafe { kernel::inverse::<$lanes>(tables, spectrum, coefficients) }
+            }
+
+            /// See [`kernel::multiply`].
+            ///
+            /// # Safety
+            /// The contract of [`kernel::multiply`].
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn multiply(lhs: &mut [u64], rhs: &[u64]) {
+                // SAFETY: the caller's contract.
+                unsafe { kernel::multiply::<$lanes>(lhs, rhs) }
             }
 
             /// See [`kernel::multiply_accumulate`].
@@ -62,24 +79,26 @@ entry_points!(four_lanes, super::avx2::Avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 entry_points!(eight_lanes, super::avx512::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
 
-/// The vector width in use. Only [`GoldilocksNtt::new`] makes one, after checking the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Width {
-    One,
+/// The kernels of one engine, with their tables. Only [`GoldilocksNtt::with_kernels`] makes one, after checking the CPU.
+#[derive(Debug)]
+enum Kernels {
+    Scalar(Tables),
     #[cfg(target_arch = "x86_64")]
-    Four,
+    FourLanes(Tables),
     #[cfg(target_arch = "x86_64")]
-    Eight,
+    EightLanes(Tables),
+    #[cfg(target_arch = "x86_64")]
+    Ifma(ifma::Tables),
 }
 
-impl Width {
-    fn lanes(self) -> usize {
+impl Kernels {
+    fn lanes(&self) -> usize {
         match self {
-            Width::One => 1,
+            Kernels::Scalar(_) => 1,
             #[cfg(target_arch = "x86_64")]
-            Width::Four => 4,
+            Kernels::FourLanes(_) => 4,
             #[cfg(target_arch = "x86_64")]
-            Width::Eight => 8,
+            Kernels::EightLanes(_) | Kernels::Ifma(_) => 8,
         }
     }
 }
@@ -100,8 +119,8 @@ impl Width {
 #[derive(Debug)]
 pub struct GoldilocksNtt {
     isa: Isa,
-    width: Width,
-    tables: Tables,
+    polynomial_size: usize,
+    kernels: Kernels,
 }
 
 impl GoldilocksNtt {
@@ -109,13 +128,18 @@ impl GoldilocksNtt {
     pub const MIN_POLYNOMIAL_SIZE: usize = 1 << 4;
 
     /// The greatest N.
-    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 16;
+    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
-    /// Prepares the tables: fewer than 2N words.
+    /// Prepares the tables: fewer than 5N words.
     ///
     /// # Errors
-    /// If `polynomial_size` is not a power of two from 2^4 to 2^16, or if the CPU lacks `isa`.
+    /// If `polynomial_size` is not a power of two from 2^4 to 2^17, or if the CPU lacks `isa`.
     pub fn new(polynomial_size: usize, isa: Isa) -> Result<Self, NttError> {
+        Self::with_kernels(polynomial_size, isa, isa.has_ifma())
+    }
+
+    /// As [`new`](Self::new), with IFMA or, for the CPUs that have AVX-512 but lack IFMA, without.
+    fn with_kernels(polynomial_size: usize, isa: Isa, use_ifma: bool) -> Result<Self, NttError> {
         let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
         if !polynomial_size.is_power_of_two() || !(min..=max).contains(&polynomial_size) {
             return Err(NttError::PolynomialSize { given: polynomial_size, min, max });
@@ -123,23 +147,66 @@ impl GoldilocksNtt {
         if !isa.is_available() {
             return Err(NttError::Isa { asked: isa, best: Isa::best() });
         }
-        let width = match isa {
+        let tables = |lanes| Tables::new(polynomial_size, lanes);
+        let kernels = match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => Width::Four,
+            Isa::Avx2 => Kernels::FourLanes(tables(4)),
             // A tile of 8 × 8 words does not fit below; one of 4 × 4 does, and AVX-512 here implies AVX2.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 if polynomial_size < 64 => Width::Four,
+            Isa::Avx512 if polynomial_size < 64 => Kernels::FourLanes(tables(4)),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => Width::Eight,
-            _ => Width::One,
+            Isa::Avx512 if use_ifma && isa.has_ifma() => Kernels::Ifma(ifma::Tables::new(polynomial_size)),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => Kernels::EightLanes(tables(8)),
+            _ => Kernels::Scalar(tables(1)),
         };
-        Ok(GoldilocksNtt { isa, width, tables: Tables::new(polynomial_size, width.lanes()) })
+        Ok(GoldilocksNtt { isa, polynomial_size, kernels })
+    }
+
+    /// Forward transform, from `source`, or in place if there is none.
+    fn transform(&self, source: Option<&dyn CoefficientSource<u64>>, words: &mut [u64]) {
+        if let Some(source) = source {
+            assert_eq!(source.len(), self.polynomial_size, "length of the source");
+        }
+        assert_eq!(words.len(), self.polynomial_size, "length of the spectrum");
+        let out = words.as_mut_ptr();
+        // SAFETY: `with_kernels` checked the CPU and made the tables for these kernels; the lengths are checked above.
+        unsafe {
+            match &self.kernels {
+                Kernels::Scalar(tables) => scalar::forward(tables, source, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::FourLanes(tables) => four_lanes::forward(tables, source, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::EightLanes(tables) => eight_lanes::forward(tables, source, out),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::Ifma(tables) => ifma::forward(tables, source, out),
+            }
+        }
+    }
+
+    /// Inverse transform.
+    ///
+    /// # Safety
+    /// Both pointers are those of N writable words, the same or disjoint.
+    unsafe fn transform_back(&self, spectrum: *mut u64, coefficients: *mut u64) {
+        // SAFETY: as in `transform`; the caller vouches for the words.
+        unsafe {
+            match &self.kernels {
+                Kernels::Scalar(tables) => scalar::inverse(tables, spectrum, coefficients),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::FourLanes(tables) => four_lanes::inverse(tables, spectrum, coefficients),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::EightLanes(tables) => eight_lanes::inverse(tables, spectrum, coefficients),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::Ifma(tables) => ifma::inverse(tables, spectrum, coefficients),
+            }
+        }
     }
 }
 
 impl NttEngine for GoldilocksNtt {
     fn polynomial_size(&self) -> usize {
-        self.tables.polynomial_size
+        self.polynomial_size
     }
 
     fn modulus(&self) -> u64 {
@@ -155,76 +222,99 @@ impl NttEngine for GoldilocksNtt {
     }
 
     fn exponent(&self, position: usize) -> usize {
-        let n = self.polynomial_size();
+        let n = self.polynomial_size;
         assert!(position < n, "place {position} of {n}");
-        let lanes = self.width.lanes();
+        let lanes = self.kernels.lanes();
         let (tile, row, column) = (position / (lanes * lanes), position / lanes % lanes, position % lanes);
         let index = (tile * lanes + column) * lanes + row;
         2 * reference::bit_reverse(index, n.trailing_zeros()) + 1
     }
 
+    fn forward(&self, source: &dyn CoefficientSource<u64>, spectrum: &mut [u64]) {
+        self.transform(Some(source), spectrum);
+    }
+
     fn forward_in_place(&self, values: &mut [u64]) {
-        let source = values.to_vec();
-        self.forward(&source, values);
+        self.transform(None, values);
     }
 
     fn multiply(&self, lhs: &mut [u64], rhs: &[u64]) {
-        assert_eq!(lhs.len(), self.polynomial_size(), "length of the left factor");
-        assert_eq!(rhs.len(), self.polynomial_size(), "length of the right factor");
-        for (l, &r) in lhs.iter_mut().zip(rhs) {
-            *l = crate::goldilocks::mul(*l, r);
-        }
-    }
-
-    fn inverse_in_place(&self, values: &mut [u64]) {
-        let mut spectrum = values.to_vec();
-        self.inverse(&mut spectrum, values);
-    }
-
-    fn forward(&self, source: &dyn CoefficientSource<u64>, spectrum: &mut [u64]) {
-        assert_eq!(source.len(), self.polynomial_size(), "length of the source");
-        assert_eq!(spectrum.len(), self.polynomial_size(), "length of the spectrum");
-        // SAFETY: `new` checked the CPU and made the tables for this width; the lengths are checked above.
+        assert_eq!(lhs.len(), self.polynomial_size, "length of the left factor");
+        assert_eq!(rhs.len(), self.polynomial_size, "length of the right factor");
+        // SAFETY: `with_kernels` checked the CPU; the lengths are checked above.
         unsafe {
-            match self.width {
-                Width::One => scalar::forward(&self.tables, source, spectrum),
+            match &self.kernels {
+                Kernels::Scalar(_) => scalar::multiply(lhs, rhs),
                 #[cfg(target_arch = "x86_64")]
-                Width::Four => four_lanes::forward(&self.tables, source, spectrum),
+                Kernels::FourLanes(_) => four_lanes::multiply(lhs, rhs),
                 #[cfg(target_arch = "x86_64")]
-                Width::Eight => eight_lanes::forward(&self.tables, source, spectrum),
+                Kernels::EightLanes(_) | Kernels::Ifma(_) => eight_lanes::multiply(lhs, rhs),
             }
         }
     }
 
     fn multiply_accumulate(&self, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
-        let n = self.polynomial_size();
+        let n = self.polynomial_size;
         assert_eq!(acc.len(), n, "length of the accumulator");
         assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
         assert!(lhs.len().is_multiple_of(n), "factors of {} words are not whole spectra of {n}", lhs.len());
-        // SAFETY: `new` checked the CPU, N is a multiple of the width, the lengths are checked above.
+        // SAFETY: `with_kernels` checked the CPU, N is a multiple of the width, the lengths are checked above.
         unsafe {
-            match self.width {
-                Width::One => scalar::multiply_accumulate(acc, lhs, rhs),
+            match &self.kernels {
+                Kernels::Scalar(_) => scalar::multiply_accumulate(acc, lhs, rhs),
                 #[cfg(target_arch = "x86_64")]
-                Width::Four => four_lanes::multiply_accumulate(acc, lhs, rhs),
+                Kernels::FourLanes(_) => four_lanes::multiply_accumulate(acc, lhs, rhs),
                 #[cfg(target_arch = "x86_64")]
-                Width::Eight => eight_lanes::multiply_accumulate(acc, lhs, rhs),
+                Kernels::EightLanes(_) => eight_lanes::multiply_accumulate(acc, lhs, rhs),
+                #[cfg(target_arch = "x86_64")]
+                Kernels::Ifma(_) => {
+                    let rows = lhs.len() / n;
+                    ifma::multiply_accumulate(n, rows, [acc.as_mut_ptr()], lhs.as_ptr(), [rhs.as_ptr()])
+                }
             }
         }
     }
 
-    fn inverse(&self, spectrum: &mut [u64], coefficients: &mut [u64]) {
-        assert_eq!(spectrum.len(), self.polynomial_size(), "length of the spectrum");
-        assert_eq!(coefficients.len(), self.polynomial_size(), "length of the polynomial");
-        // SAFETY: as for `forward`.
-        unsafe {
-            match self.width {
-                Width::One => scalar::inverse(&self.tables, spectrum, coefficients),
-                #[cfg(target_arch = "x86_64")]
-                Width::Four => four_lanes::inverse(&self.tables, spectrum, coefficients),
-                #[cfg(target_arch = "x86_64")]
-                Width::Eight => eight_lanes::inverse(&self.tables, spectrum, coefficients),
+    fn forward_multiply_accumulate(
+        &self,
+        sources: &[&dyn CoefficientSource<u64>],
+        columns: &[&[u64]],
+        accs: &mut [u64],
+        scratch: &mut [u64],
+    ) {
+        let n = self.polynomial_size;
+        let words = sources.len() * n;
+        assert_eq!(accs.len(), columns.len() * n, "length of the accumulators");
+        let lhs = &mut scratch[..words];
+        self.forward_batch(sources, lhs);
+        let (mut accs, mut columns) = (accs.chunks_exact_mut(n), columns.iter());
+        while let (Some(acc), Some(column)) = (accs.next(), columns.next()) {
+            #[cfg(target_arch = "x86_64")]
+            if let (Kernels::Ifma(_), Some(next_column)) = (&self.kernels, columns.as_slice().first()) {
+                assert!(column.len() == words && next_column.len() == words, "lengths of the columns");
+                let next_acc = accs.next().expect("as many accumulators as columns");
+                columns.next();
+                let accs = [acc.as_mut_ptr(), next_acc.as_mut_ptr()];
+                let columns = [column.as_ptr(), next_column.as_ptr()];
+                // SAFETY: as for `multiply_accumulate`; chunks are disjoint.
+                unsafe { ifma::multiply_accumulate(n, sources.len(), accs, lhs.as_ptr(), columns) };
+                continue;
             }
+            self.multiply_accumulate(acc, lhs, column);
         }
+    }
+
+    fn inverse(&self, spectrum: &mut [u64], coefficients: &mut [u64]) {
+        assert_eq!(spectrum.len(), self.polynomial_size, "length of the spectrum");
+        assert_eq!(coefficients.len(), self.polynomial_size, "length of the polynomial");
+        // SAFETY: both have N words, checked above, and are borrowed exclusively.
+        unsafe { self.transform_back(spectrum.as_mut_ptr(), coefficients.as_mut_ptr()) }
+    }
+
+    fn inverse_in_place(&self, values: &mut [u64]) {
+        assert_eq!(values.len(), self.polynomial_size, "length of the spectrum");
+        let values = values.as_mut_ptr();
+        // SAFETY: N words, checked above, borrowed exclusively.
+        unsafe { self.transform_back(values, values) }
     }
 }

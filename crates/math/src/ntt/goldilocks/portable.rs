@@ -21,6 +21,12 @@ impl Lanes for u64 {
     }
 
     #[inline(always)]
+    unsafe fn load_upper_halves(from: *const u32) -> u64 {
+        // SAFETY: the caller's contract.
+        unsafe { u64::from(*from) << 32 }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
         // SAFETY: the caller's contract.
         unsafe { *to = self }

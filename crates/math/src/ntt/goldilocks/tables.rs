@@ -46,10 +46,8 @@ impl Tables {
 
 impl Roots {
     fn new(psi: u64, polynomial_size: usize, lanes: usize, passes: &[u32]) -> Roots {
-        // The factor of block i at the level of m blocks is entry m + i. Over `levels` levels the root of that block is
-        // the factor of the first of its parts at the last of them.
         let merged = twiddles(psi, polynomial_size);
-        let root = |block: usize, levels: u32| merged[block << (levels - 1)];
+        let root = |block, levels| root(&merged, block, levels);
         let mut blocks = 1usize << passes[0];
         let mut tables = vec![Vec::new()];
         for &levels in &passes[1..] {
@@ -72,8 +70,14 @@ impl Roots {
     }
 }
 
+/// The root of entry `block` = m + i, block i at the level of m blocks, over `levels` levels: the factor of the first of
+/// its parts at the last of them. `merged` are the factors of [`twiddles`].
+pub(super) fn root(merged: &[u64], block: usize, levels: u32) -> u64 {
+    merged[block << (levels - 1)]
+}
+
 /// z, z², z³, …
-fn powers(z: u64) -> impl Iterator<Item = u64> {
+pub(super) fn powers(z: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(z), move |&power| Some(mul(power, z)))
 }
 
