@@ -12,10 +12,13 @@ export ISA_PASSES ?=
 # make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only
 export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
+# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen; BENCH_ARGS=--quick to try it
+export CASES ?=
+export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test evidence fuzz fresh setup fmt clean
+.PHONY: help demo test bench evidence fuzz fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -27,6 +30,9 @@ demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 
 test: ## everything that must hold: format, lints, licences, tests, documentation
 	@scripts/test.sh
+
+bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen)
+	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 	@scripts/evidence.sh $(AREA)

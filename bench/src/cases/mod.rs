@@ -1,0 +1,60 @@
+//! The families of cases.
+
+pub(crate) mod fft;
+pub(crate) mod keygen;
+pub(crate) mod ks;
+pub(crate) mod ntt;
+pub(crate) mod pbs;
+mod scheme;
+
+use ciphermill_bench_peers::Contender;
+use ciphermill_math::Isa;
+
+use crate::Failure;
+use crate::harness::Effort;
+
+/// What all families are told.
+pub(crate) struct Settings<'a> {
+    /// Part of a case's name.
+    pub(crate) only: &'a str,
+    pub(crate) quick: bool,
+    /// Name of the parameter set.
+    pub(crate) params: &'a str,
+    pub(crate) cpu: &'a str,
+    /// Our paths, best first.
+    pub(crate) isas: Vec<Isa>,
+    /// Effort for kernels.
+    pub(crate) kernels: Effort,
+}
+
+/// The paths that this CPU offers, best first; only the one that `CIPHERMILL_ISA` names, if set.
+pub(crate) fn isas() -> Result<Vec<Isa>, Failure> {
+    let asked = Isa::from_environment()?;
+    let forced = std::env::var_os("CIPHERMILL_ISA").is_some_and(|value| !value.is_empty());
+    let mut isas: Vec<Isa> = Isa::available().filter(|&isa| !forced || isa == asked).collect();
+    isas.reverse();
+    Ok(isas)
+}
+
+/// One operation of a contender that has several.
+struct Operation<F>(F);
+
+impl<F: FnMut()> Contender for Operation<F> {
+    fn run(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The same numbers in every run (SplitMix64, as published by S. Vigna).
+struct Numbers(u64);
+
+impl Iterator for Numbers {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Some(z ^ z >> 31)
+    }
+}

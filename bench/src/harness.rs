@@ -1,0 +1,97 @@
+//! Alternating measurement: every round times each contender once, so that whatever disturbs the machine for longer than a round
+//! disturbs all of them.
+
+use std::time::{Duration, Instant};
+
+use ciphermill_bench_peers::Contender;
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds at most.
+    pub(crate) rounds: usize,
+    /// Rounds at least, whatever time they take.
+    pub(crate) least_rounds: usize,
+    /// Once it is spent and the least rounds are done, no other round begins.
+    pub(crate) budget: Duration,
+}
+
+/// A sample takes at least this long: calls shorter than that are timed several at once.
+const LEAST_SAMPLE: Duration = Duration::from_micros(50);
+
+/// Work up to this long is done once more before each sample, not timed: its data would lie in the caches in use, from which
+/// the other contenders have driven it.
+const WARMED: Duration = Duration::from_millis(20);
+
+/// What a contender's samples say. Times are nanoseconds per call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stats {
+    pub(crate) min_ns: f64,
+    pub(crate) median_ns: f64,
+    pub(crate) samples: usize,
+    pub(crate) correct: bool,
+}
+
+struct Lane<'c, 'd> {
+    contender: &'c mut (dyn Contender + 'd),
+    calls: usize,
+    warmed: bool,
+    samples: Vec<f64>,
+    correct: bool,
+}
+
+impl<'c, 'd> Lane<'c, 'd> {
+    /// Runs once to warm up and a second time to find how many calls a sample takes.
+    fn new(contender: &'c mut (dyn Contender + 'd), rounds: usize) -> Self {
+        let mut lane = Lane { contender, calls: 1, warmed: false, samples: Vec::with_capacity(rounds), correct: true };
+        lane.sample(0);
+        let once = if lane.samples[0] > WARMED.as_nanos() as f64 { lane.samples[0] } else { lane.sample(0) };
+        lane.calls = (LEAST_SAMPLE.as_nanos() as f64 / once).ceil().max(1.0) as usize;
+        lane.warmed = once < WARMED.as_nanos() as f64;
+        lane.samples.clear();
+        lane
+    }
+
+    fn sample(&mut self, round: usize) -> f64 {
+        self.contender.prepare(round);
+        if self.warmed {
+            self.contender.run();
+        }
+        let start = Instant::now();
+        for _ in 0..self.calls {
+            self.contender.run();
+        }
+        let ns = start.elapsed().as_nanos() as f64 / self.calls as f64;
+        self.correct &= self.contender.correct();
+        self.samples.push(ns);
+        ns
+    }
+
+    fn stats(mut self) -> Stats {
+        self.samples.sort_unstable_by(f64::total_cmp);
+        let len = self.samples.len();
+        Stats {
+            min_ns: self.samples[0],
+            median_ns: (self.samples[(len - 1) / 2] + self.samples[len / 2]) / 2.0,
+            samples: len,
+            correct: self.correct,
+        }
+    }
+}
+
+/// Times the contenders in turn: A B C, B C A, C A B, ….
+pub(crate) fn alternate(contenders: &mut [&mut (dyn Contender + '_)], effort: Effort) -> Vec<Stats> {
+    let mut lanes: Vec<Lane<'_, '_>> =
+        contenders.iter_mut().map(|contender| Lane::new(&mut **contender, effort.rounds)).collect();
+    let begun = Instant::now();
+    for round in 0..effort.rounds.max(1) {
+        if round >= effort.least_rounds && begun.elapsed() > effort.budget {
+            break;
+        }
+        for turn in 0..lanes.len() {
+            let index = (round + turn) % lanes.len();
+            lanes[index].sample(round);
+        }
+    }
+    lanes.into_iter().map(Lane::stats).collect()
+}
