@@ -8,12 +8,14 @@ use crate::modulus::ModulusError;
 use crate::{CoefficientSource, Isa};
 
 mod goldilocks;
+mod prime;
 pub mod reference;
 mod rns;
 mod word32;
 
 pub use goldilocks::GoldilocksNtt;
 pub use rns::{RnsError, RnsNtt};
+pub use prime::PrimeNtt;
 pub use word32::Prime32Ntt;
 
 /// An engine cannot be made.
@@ -78,6 +80,36 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
     engines.insert((polynomial_size, isa), engine.clone());
     Ok(engine)
 }
+
+/// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use and
+/// kept, its tables (about 8N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that nobody uses
+/// gives way, or if there is none the new one is not kept.
+///
+/// # Errors
+/// Those of [`PrimeNtt::new`].
+pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
+    type Engines = Mutex<HashMap<(usize, u64, Isa), Arc<PrimeNtt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (polynomial_size, modulus, isa);
+    if let Some(engine) = engines.get(&key) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(PrimeNtt::new(polynomial_size, modulus, isa)?);
+    if engines.len() >= MAX_PRIME_ENGINES {
+        let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
+        idle.map(|key| engines.remove(&key));
+    }
+    if engines.len() < MAX_PRIME_ENGINES {
+        engines.insert(key, engine.clone());
+    }
+    Ok(engine)
+}
+
+/// The most engines that [`prime_engine`] keeps: more than the limbs of any modulus chain, and at N = 2^17 half a
+/// gigabyte.
+pub const MAX_PRIME_ENGINES: usize = 64;
 
 /// The engine of this process for primes below 2^31, made on first use and kept: its tables take at most 9N 64-bit words.
 ///

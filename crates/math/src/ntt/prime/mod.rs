@@ -1,0 +1,222 @@
+//! Negacyclic transforms over prime fields of one word.
+
+use std::fmt;
+
+use super::{NttEngine, NttError, NttWord, reference};
+use crate::{CoefficientSource, Isa, Modulus};
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod driver;
+mod harvey;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+pub(crate) mod lanes;
+mod portable;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use tables::Tables;
+
+/// The compiled kernels of one strategy on one instruction set. The functions have the contracts of those in [`driver`].
+pub(crate) struct Kernels<W: 'static> {
+    strategy: &'static str,
+    lanes: usize,
+    /// Moduli are below 2^`bits`.
+    bits: u32,
+    min_polynomial_size: usize,
+    offered: fn(Isa) -> bool,
+    tables: fn(Modulus, usize) -> Result<Tables<W>, NttError>,
+    forward: unsafe fn(&Tables<W>, Option<&dyn CoefficientSource<W>>, &mut [W]),
+    inverse: unsafe fn(&Tables<W>, *mut W, *mut W),
+    multiply: unsafe fn(&Tables<W>, &mut [W], &[W]),
+    multiply_accumulate: unsafe fn(&Tables<W>, &mut [W], &[W], &[W]),
+}
+
+impl<W> fmt::Debug for Kernels<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernels").field("strategy", &self.strategy).field("lanes", &self.lanes).finish_non_exhaustive()
+    }
+}
+
+/// Compiles the driver for one implementor of [`lanes::Lanes`] and one set of CPU features, as a constant `KERNELS` of a
+/// module.
+macro_rules! kernels {
+    ($module:ident: $lanes:ty, $word:ty, $strategy:literal, $bits:literal bits, $offered:expr $(, $features:literal)?) => {
+        mod $module {
+            use super::*;
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn forward(tables: &Tables<$word>, from: Option<&dyn CoefficientSource<$word>>, to: &mut [$word]) {
+                // SAFETY: the caller's contract.
+                unsafe { driver::forward::<$lanes>(tables, from, to) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn inverse(tables: &Tables<$word>, spectrum: *mut $word, to: *mut $word) {
+                // SAFETY: the caller's contract.
+                unsafe { driver::inverse::<$lanes>(tables, spectrum, to) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn multiply(tables: &Tables<$word>, lhs: &mut [$word], rhs: &[$word]) {
+                // SAFETY: the caller's contract.
+                unsafe { driver::multiply::<$lanes>(tables, lhs, rhs) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn multiply_accumulate(tables: &Tables<$word>, acc: &mut [$word], lhs: &[$word], rhs: &[$word]) {
+                // SAFETY: the caller's contract.
+                unsafe { driver::multiply_accumulate::<$lanes>(tables, acc, lhs, rhs) }
+            }
+
+            pub(in crate::ntt) static KERNELS: Kernels<$word> = Kernels {
+                strategy: $strategy,
+                lanes: <$lanes as lanes::Lanes>::LANES,
+                bits: $bits,
+                min_polynomial_size: Tables::<$word>::min_polynomial_size::<$lanes>(),
+                offered: $offered,
+                tables: Tables::new::<$lanes>,
+                forward,
+                inverse,
+                multiply,
+                multiply_accumulate,
+            };
+        }
+    };
+}
+
+kernels!(scalar: portable::Portable, u64, "shoup62", 62 bits, |_| true);
+
+#[cfg(target_arch = "x86_64")]
+kernels!(ifma46: ifma::Ifma46, u64, "ifma46", 46 bits, Isa::has_ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(ifma50: ifma::Ifma50, u64, "ifma50", 50 bits, Isa::has_ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx2,fma");
+
+/// Every strategy on 64-bit words, the fastest first.
+static KERNELS_64: &[&Kernels<u64>] = &[
+    #[cfg(target_arch = "x86_64")]
+    &ifma46::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &ifma50::KERNELS,
+    &scalar::KERNELS,
+];
+
+/// The negacyclic NTT modulo a prime p with 2N | p − 1 on the CPU.
+#[derive(Debug)]
+pub struct PrimeNtt<W: NttWord = u64> {
+    isa: Isa,
+    kernels: &'static Kernels<W>,
+    tables: Tables<W>,
+}
+
+impl PrimeNtt<u64> {
+    /// The least N.
+    pub const MIN_POLYNOMIAL_SIZE: usize = 1 << 4;
+
+    /// The greatest N.
+    pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
+
+    /// Prepares the tables, about 8N words, for the fastest strategy that `isa` offers for p and N.
+    ///
+    /// # Errors
+    /// If `modulus` is not an odd prime below 2^62, if `polynomial_size` is not a power of two from 2^4 to 2^17, if 2N does
+    /// not divide p − 1, or if the CPU lacks `isa`.
+    pub fn new(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Self, NttError> {
+        let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
+        if !polynomial_size.is_power_of_two() || !(min..=max).contains(&polynomial_size) {
+            return Err(NttError::PolynomialSize { given: polynomial_size, min, max });
+        }
+        Self::with_kernels(KERNELS_64, polynomial_size, Modulus::new(modulus)?, isa)
+    }
+}
+
+impl<W: NttWord> PrimeNtt<W> {
+    /// The first of `offered` that `isa`, p and N allow; the last one allows all that the caller lets through.
+    pub(crate) fn with_kernels(
+        offered: &[&'static Kernels<W>],
+        polynomial_size: usize,
+        modulus: Modulus,
+        isa: Isa,
+    ) -> Result<Self, NttError> {
+        if !isa.is_available() {
+            return Err(NttError::Isa { asked: isa, best: Isa::best() });
+        }
+        let suits = |k: &&&'static Kernels<W>| {
+            (k.offered)(isa) && modulus.bits() <= k.bits && polynomial_size >= k.min_polynomial_size
+        };
+        let kernels = *offered.iter().find(suits).expect("the caller lets nothing through that no strategy offers");
+        Ok(PrimeNtt { isa, kernels, tables: (kernels.tables)(modulus, polynomial_size)? })
+    }
+}
+
+impl<W: NttWord> NttEngine<W> for PrimeNtt<W> {
+    fn polynomial_size(&self) -> usize {
+        self.tables.polynomial_size
+    }
+
+    fn modulus(&self) -> u64 {
+        self.tables.modulus.value()
+    }
+
+    fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    fn strategy(&self) -> &'static str {
+        self.kernels.strategy
+    }
+
+    fn exponent(&self, position: usize) -> usize {
+        let n = self.polynomial_size();
+        assert!(position < n, "place {position} of {n}");
+        let lanes = self.kernels.lanes;
+        let (square, row, column) = (position / (lanes * lanes), position / lanes % lanes, position % lanes);
+        let index = (square * lanes + column) * lanes + row;
+        2 * reference::bit_reverse(index, n.trailing_zeros()) + 1
+    }
+
+    fn forward(&self, source: &dyn CoefficientSource<W>, spectrum: &mut [W]) {
+        assert_eq!(source.len(), self.polynomial_size(), "length of the source");
+        assert_eq!(spectrum.len(), self.polynomial_size(), "length of the spectrum");
+        // SAFETY: `with_kernels` checked the CPU and made the tables for these kernels; the lengths are checked above.
+        unsafe { (self.kernels.forward)(&self.tables, Some(source), spectrum) }
+    }
+
+    fn forward_in_place(&self, values: &mut [W]) {
+        assert_eq!(values.len(), self.polynomial_size(), "length of the polynomial");
+        // SAFETY: as for `forward`.
+        unsafe { (self.kernels.forward)(&self.tables, None, values) }
+    }
+
+    fn multiply(&self, lhs: &mut [W], rhs: &[W]) {
+        assert_eq!(lhs.len(), self.polynomial_size(), "length of the left factor");
+        assert_eq!(rhs.len(), self.polynomial_size(), "length of the right factor");
+        // SAFETY: as for `forward`.
+        unsafe { (self.kernels.multiply)(&self.tables, lhs, rhs) }
+    }
+
+    fn multiply_accumulate(&self, acc: &mut [W], lhs: &[W], rhs: &[W]) {
+        let n = self.polynomial_size();
+        assert_eq!(acc.len(), n, "length of the accumulator");
+        assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
+        assert!(lhs.len().is_multiple_of(n), "factors of {} words are not whole spectra of {n}", lhs.len());
+        // SAFETY: as for `forward`.
+        unsafe { (self.kernels.multiply_accumulate)(&self.tables, acc, lhs, rhs) }
+    }
+
+    fn inverse(&self, spectrum: &mut [W], coefficients: &mut [W]) {
+        assert_eq!(spectrum.len(), self.polynomial_size(), "length of the spectrum");
+        assert_eq!(coefficients.len(), self.polynomial_size(), "length of the polynomial");
+        // SAFETY: as for `forward`.
+        unsafe { (self.kernels.inverse)(&self.tables, spectrum.as_mut_ptr(), coefficients.as_mut_ptr()) }
+    }
+
+    fn inverse_in_place(&self, values: &mut [W]) {
+        assert_eq!(values.len(), self.polynomial_size(), "length of the spectrum");
+        let values = values.as_mut_ptr();
+        // SAFETY: as for `forward`.
+        unsafe { (self.kernels.inverse)(&self.tables, values, values) }
+    }
+}
