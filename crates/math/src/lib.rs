@@ -15,9 +15,11 @@ pub mod goldilocks;
 pub mod isa;
 pub mod modulus;
 pub mod ntt;
+pub mod pointwise;
 mod source;
 
 pub use combination::subtract_combinations;
 pub use isa::Isa;
 pub use modulus::Modulus;
+pub use pointwise::PointwiseKernels;
 pub use source::{BalancedDigit, CoefficientSource, SourceView};

@@ -11,7 +11,7 @@ mod goldilocks;
 mod prime;
 pub mod reference;
 mod rns;
-mod word32;
+pub(crate) mod word32;
 
 pub use goldilocks::GoldilocksNtt;
 pub use rns::{RnsError, RnsNtt};

@@ -17,7 +17,7 @@ mod lanes;
 mod montgomery;
 #[cfg(target_arch = "x86_64")]
 mod packed;
-mod pointwise;
+pub(crate) mod pointwise;
 mod portable;
 mod ranges;
 mod tables;
@@ -25,7 +25,7 @@ mod tables;
 mod tests;
 
 use lanes::Lanes;
-use montgomery::Reduction;
+pub(crate) use montgomery::Reduction;
 use tables::{Aligned, Tables};
 
 /// Compiles the kernels for one vector type and set of CPU features.

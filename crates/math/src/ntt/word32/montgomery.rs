@@ -27,7 +27,7 @@ pub(super) fn root(modulus: Modulus, factor: u64) -> [u32; 2] {
 
 /// Reduction of double words by the same method, for products of which no factor is known beforehand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reduction {
+pub(crate) struct Reduction {
     p: u32,
     inverse: u32,
     /// 2^64 mod p.
@@ -35,7 +35,7 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    pub(super) fn new(modulus: Modulus) -> Reduction {
+    pub(crate) fn new(modulus: Modulus) -> Reduction {
         let p = modulus.value() as u32;
         Reduction { p, inverse: inverse_of_modulus(p), square: modulus.reduce_u128(1 << 64) as u32 }
     }

@@ -8,7 +8,7 @@ const COLUMNS: usize = 128;
 
 multiversion! {
     /// lhs ← lhs ∘ rhs, canonical words.
-    pub(super) fn multiply(isa, lhs: &mut [u32], rhs: &[u32], reduction: Reduction) {
+    pub(crate) fn multiply(isa, lhs: &mut [u32], rhs: &[u32], reduction: Reduction) {
         for (l, &r) in lhs.iter_mut().zip(rhs) {
             *l = reduction.reduce(u64::from(*l) * u64::from(r));
         }
@@ -20,7 +20,7 @@ multiversion! {
     ///
     /// A sum is kept below 2p²: two products make it less than 4p² < 2^64, and one conditional subtraction of 2p² folds
     /// it back. 2p² < 2^32·p as 2p < 2^32, so that [`Reduction::reduce`] ends it.
-    pub(super) fn multiply_accumulate(isa, acc: &mut [u32], lhs: &[u32], rhs: &[u32], reduction: Reduction) {
+    pub(crate) fn multiply_accumulate(isa, acc: &mut [u32], lhs: &[u32], rhs: &[u32], reduction: Reduction) {
         let n = acc.len();
         let rows = lhs.len() / n;
         let fold = reduction.fold();

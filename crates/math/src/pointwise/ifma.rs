@@ -1,0 +1,201 @@
+//! AVX-512 IFMA, p < 2^50: products in 52-bit halves.
+//!
+//! `vpmadd52luq` and `vpmadd52huq` add the lower or upper 52 bits of the 104-bit product of two 52-bit words to a 64-bit word. b is
+//! the length of p in bits, at most 50.
+//!
+//! * Product x = l·r < 2^(2b) = high·2^52 + low. x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) ≤ 2^52 and μ = ⌊2^(b+50)/p⌋ ≤ 2^51 give
+//!   q = ⌊x₁·μ/2^52⌋, which misses less than 5/2 of x/p as with 64-bit words. x − q·p is in `[0, 5p/2)`, below 2^52, so that it
+//!   is the difference of the lower halves modulo 2^52.
+//! * Product with one factor: w' = ⌊w·2^52/p⌋ and q = ⌊w'·x/2^52⌋ for x < 2^52 give w·x − q·p in `[0, 2p)`.
+//! * Sums of T products: the lower halves sum up to less than T·2^52, with acc < 2^50 below 2^64 for T ≤ 4095. The upper halves
+//!   are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each; with the carry of the lower ones, below 2^12, their sum is to stay below 2^52:
+//!   T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡ high·(2^52 mod p) + low·1 is the
+//!   sum of two products with one factor, below 4p < 2^52.
+
+use std::arch::x86_64::*;
+
+use crate::Modulus;
+
+/// The greatest length of p in bits.
+pub(super) const MAX_BITS: u32 = 50;
+
+const MASK: u64 = (1 << 52) - 1;
+
+/// Words per vector.
+const LANES: usize = 8;
+
+/// What the kernels need to know of p.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    p: u64,
+    bits: u32,
+    /// ⌊2^(bits+50)/p⌋.
+    barrett: u64,
+    /// ⌊2^52/p⌋, the companion of 1.
+    one: u64,
+    /// 2^52 mod p and its companion.
+    word: (u64, u64),
+    /// Products that can be summed without reduction.
+    pub(super) max_terms: usize,
+}
+
+impl Constants {
+    pub(super) fn new(modulus: Modulus) -> Self {
+        let p = modulus.value();
+        debug_assert!(modulus.bits() <= MAX_BITS);
+        let word = (1 << 52) % p;
+        let upper = (u128::from(p - 1) * u128::from(p - 1) >> 52) as u64;
+        Constants {
+            p,
+            bits: modulus.bits(),
+            barrett: ((1u128 << (modulus.bits() + 50)) / u128::from(p)) as u64,
+            one: companion(1, p),
+            word: (word, companion(word, p)),
+            max_terms: (((1u64 << 52) - (1 << 12)) / upper.max(1)).min(4095) as usize,
+        }
+    }
+}
+
+/// ⌊w·2^52/p⌋.
+fn companion(w: u64, p: u64) -> u64 {
+    ((u128::from(w) << 52) / u128::from(p)) as u64
+}
+
+/// Selects the first `lanes` ≤ 8 lanes.
+fn first(lanes: usize) -> __mmask8 {
+    ((1u32 << lanes) - 1) as __mmask8
+}
+
+/// x or x − k, whichever is at least 0.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn reduce_once(x: __m512i, k: __m512i) -> __m512i {
+    _mm512_min_epu64(x, _mm512_sub_epi64(x, k))
+}
+
+/// w·x − q·p in `[0, 2p)`, for x < 2^52.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn product_scalar(x: __m512i, factor: __m512i, companion: __m512i, p: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let quotient = _mm512_madd52hi_epu64(zero, x, companion);
+    let rest = _mm512_sub_epi64(_mm512_madd52lo_epu64(zero, x, factor), _mm512_madd52lo_epu64(zero, quotient, p));
+    _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64))
+}
+
+/// lhs ← lhs ∘ rhs.
+///
+/// # Safety
+/// The CPU has AVX-512 F and IFMA; the lengths agree.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn multiply(c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
+    let zero = _mm512_setzero_si512();
+    let (p, twice) = (_mm512_set1_epi64(c.p as i64), _mm512_set1_epi64(2 * c.p as i64));
+    let barrett = _mm512_set1_epi64(c.barrett as i64);
+    let (up, down) = (_mm_cvtsi64_si128(i64::from(54 - c.bits)), _mm_cvtsi64_si128(i64::from(c.bits - 2)));
+    for j in (0..lhs.len()).step_by(LANES) {
+        let mask = first(LANES.min(lhs.len() - j));
+        // SAFETY: the mask leaves out what lies beyond the slices' end.
+        let (l, r) = unsafe {
+            (
+                _mm512_maskz_loadu_epi64(mask, lhs.as_ptr().add(j).cast()),
+                _mm512_maskz_loadu_epi64(mask, rhs.as_ptr().add(j).cast()),
+            )
+        };
+        let (high, low) = (_mm512_madd52hi_epu64(zero, l, r), _mm512_madd52lo_epu64(zero, l, r));
+        let head = _mm512_or_si512(_mm512_sll_epi64(high, up), _mm512_srl_epi64(low, down));
+        let quotient = _mm512_madd52hi_epu64(zero, head, barrett);
+        let rest = _mm512_sub_epi64(low, _mm512_madd52lo_epu64(zero, quotient, p));
+        let rest = _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64));
+        let product = reduce_once(reduce_once(rest, twice), p);
+        // SAFETY: as above.
+        unsafe { _mm512_mask_storeu_epi64(lhs.as_mut_ptr().add(j).cast(), mask, product) };
+    }
+}
+
+/// values ← factor·values, for a factor below p.
+///
+/// # Safety
+/// The CPU has AVX-512 F and IFMA.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn multiply_scalar(c: &Constants, values: &mut [u64], factor: u64) {
+    let p = _mm512_set1_epi64(c.p as i64);
+    let companion = _mm512_set1_epi64(companion(factor, c.p) as i64);
+    let factor = _mm512_set1_epi64(factor as i64);
+    for j in (0..values.len()).step_by(LANES) {
+        let mask = first(LANES.min(values.len() - j));
+        // SAFETY: the mask leaves out what lies beyond the slice's end.
+        unsafe {
+            let at = values.as_mut_ptr().add(j).cast();
+            let product = product_scalar(_mm512_maskz_loadu_epi64(mask, at), factor, companion, p);
+            _mm512_mask_storeu_epi64(at, mask, reduce_once(product, p));
+        }
+    }
+}
+
+/// acc += Σ_r lhs_r ∘ rhs_r over at most `max_terms` rows as long as `acc`.
+///
+/// # Safety
+/// The CPU has AVX-512 F and IFMA; `lhs` and `rhs` hold the same number of rows as long as `acc`.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
+    let len = acc.len();
+    let rows = lhs.len() / len;
+    debug_assert!(rows <= c.max_terms);
+    let mut column = 0;
+    // SAFETY: columns below `len` of the slices' rows.
+    unsafe {
+        while column + 4 * LANES <= len {
+            sum_columns::<4>(c, acc, lhs, rhs, column, rows, first(LANES));
+            column += 4 * LANES;
+        }
+        while column < len {
+            sum_columns::<1>(c, acc, lhs, rhs, column, rows, first(LANES.min(len - column)));
+            column += LANES;
+        }
+    }
+}
+
+/// The sums of V vectors of columns, of which `mask` selects the lanes.
+///
+/// # Safety
+/// As for [`multiply_accumulate`]; the selected columns exist.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+unsafe fn sum_columns<const V: usize>(
+    c: &Constants,
+    acc: &mut [u64],
+    lhs: &[u64],
+    rhs: &[u64],
+    column: usize,
+    rows: usize,
+    mask: __mmask8,
+) {
+    let len = acc.len();
+    let (mut lows, mut highs) = ([_mm512_setzero_si512(); V], [_mm512_setzero_si512(); V]);
+    // SAFETY: the caller's contract.
+    unsafe {
+        for v in 0..V {
+            lows[v] = _mm512_maskz_loadu_epi64(mask, acc.as_ptr().add(column + v * LANES).cast());
+        }
+        for row in 0..rows {
+            for v in 0..V {
+                let at = row * len + column + v * LANES;
+                let l = _mm512_maskz_loadu_epi64(mask, lhs.as_ptr().add(at).cast());
+                let r = _mm512_maskz_loadu_epi64(mask, rhs.as_ptr().add(at).cast());
+                lows[v] = _mm512_madd52lo_epu64(lows[v], l, r);
+                highs[v] = _mm512_madd52hi_epu64(highs[v], l, r);
+            }
+        }
+        let (p, twice) = (_mm512_set1_epi64(c.p as i64), _mm512_set1_epi64(2 * c.p as i64));
+        for v in 0..V {
+            let high = _mm512_add_epi64(highs[v], _mm512_srli_epi64::<52>(lows[v]));
+            let low = _mm512_and_si512(lows[v], _mm512_set1_epi64(MASK as i64));
+            let [one, one_companion] = [1, c.one].map(|x| x as i64);
+            let high = product_scalar(high, _mm512_set1_epi64(c.word.0 as i64), _mm512_set1_epi64(c.word.1 as i64), p);
+            let low = product_scalar(low, _mm512_set1_epi64(one), _mm512_set1_epi64(one_companion), p);
+            let sum = reduce_once(reduce_once(_mm512_add_epi64(high, low), twice), p);
+            _mm512_mask_storeu_epi64(acc.as_mut_ptr().add(column + v * LANES).cast(), mask, sum);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Plain loops on 64-bit words, which the compiler vectorises.
+//!
+//! No instruction set but IFMA multiplies 64-bit words in vectors. With `VECTOR` upper halves of products are made of 32-bit
+//! ones, for which there are vectors; without, of the CPU's 128-bit product.
+
+use super::word64::Constants;
+use crate::multiversion;
+
+const LOW: u64 = 0xffff_ffff;
+
+/// x or x − k, whichever is at least 0.
+#[inline(always)]
+fn reduce_once(x: u64, k: u64) -> u64 {
+    x.min(x.wrapping_sub(k))
+}
+
+/// (⌊a·b/2^64⌋, a·b mod 2^64).
+#[inline(always)]
+fn wide<const VECTOR: bool>(a: u64, b: u64) -> (u64, u64) {
+    if VECTOR {
+        let (a0, a1, b0, b1) = (a & LOW, a >> 32, b & LOW, b >> 32);
+        let low = a0 * b0;
+        // (2^32 − 1)² + 2^32 − 1 < 2^64, twice.
+        let middle = a1 * b0 + (low >> 32);
+        let other = a0 * b1 + (middle & LOW);
+        (a1 * b1 + (middle >> 32) + (other >> 32), other << 32 | low & LOW)
+    } else {
+        let product = u128::from(a) * u128::from(b);
+        ((product >> 64) as u64, product as u64)
+    }
+}
+
+/// ⌊a·b/2^64⌋, or with `VECTOR` one less: without the product of the lower halves a carry may be missing.
+#[inline(always)]
+fn high_short<const VECTOR: bool>(a: u64, b: u64) -> u64 {
+    if VECTOR {
+        let (a0, a1, b0, b1) = (a & LOW, a >> 32, b & LOW, b >> 32);
+        let (middle, other) = (a1 * b0, a0 * b1);
+        a1 * b1 + (middle >> 32) + (other >> 32) + ((middle & LOW) + (other & LOW) >> 32)
+    } else {
+        (u128::from(a) * u128::from(b) >> 64) as u64
+    }
+}
+
+#[inline(always)]
+fn product<const VECTOR: bool>(c: &Constants, lhs: u64, rhs: u64) -> u64 {
+    let (high, low) = wide::<VECTOR>(lhs, rhs);
+    // x / 2^(b−2); b ≥ 2, and for b = 2 the upper half is 0.
+    let head = high.wrapping_shl(66 - c.bits) | low >> (c.bits - 2);
+    let quotient = high_short::<VECTOR>(head, c.barrett);
+    let rest = low.wrapping_sub(quotient.wrapping_mul(c.p));
+    reduce_once(reduce_once(rest, 2 * c.p), c.p)
+}
+
+#[inline(always)]
+fn product_scalar<const VECTOR: bool>(p: u64, x: u64, factor: u64, companion: u64) -> u64 {
+    let quotient = high_short::<VECTOR>(x, companion);
+    let rest = x.wrapping_mul(factor).wrapping_sub(quotient.wrapping_mul(p));
+    // The short quotient's result may be up to 3p.
+    let rest = if VECTOR { reduce_once(rest, 2 * p) } else { rest };
+    reduce_once(rest, p)
+}
+
+multiversion! {
+    /// lhs ← lhs + rhs; a sum is below 2p.
+    pub(super) fn add(isa, p: u64, lhs: &mut [u64], rhs: &[u64]) {
+        for (l, &r) in lhs.iter_mut().zip(rhs) {
+            *l = reduce_once(*l + r, p);
+        }
+    }
+}
+
+multiversion! {
+    /// lhs ← lhs − rhs: modulo 2^64 a negative difference is the greater one of itself and itself plus p.
+    pub(super) fn sub(isa, p: u64, lhs: &mut [u64], rhs: &[u64]) {
+        for (l, &r) in lhs.iter_mut().zip(rhs) {
+            let difference = l.wrapping_sub(r);
+            *l = difference.min(difference.wrapping_add(p));
+        }
+    }
+}
+
+multiversion! {
+    /// values ← −values: p − x, and 0 for x = 0.
+    pub(super) fn neg(isa, p: u64, values: &mut [u64]) {
+        for x in values {
+            *x = reduce_once(p - *x, p);
+        }
+    }
+}
+
+multiversion! {
+    /// lhs ← lhs ∘ rhs, with vectors.
+    pub(super) fn multiply_vectors(isa, c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
+        let c = *c;
+        for (l, &r) in lhs.iter_mut().zip(rhs) {
+            *l = product::<true>(&c, *l, r);
+        }
+    }
+}
+
+/// lhs ← lhs ∘ rhs, word by word.
+pub(super) fn multiply_words(c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
+    let c = *c;
+    for (l, &r) in lhs.iter_mut().zip(rhs) {
+        *l = product::<false>(&c, *l, r);
+    }
+}
+
+multiversion! {
+    /// values ← factor·values, with vectors.
+    pub(super) fn multiply_scalar_vectors(isa, p: u64, values: &mut [u64], factor: u64, companion: u64) {
+        for x in values {
+            *x = product_scalar::<true>(p, *x, factor, companion);
+        }
+    }
+}
+
+/// values ← factor·values, word by word.
+pub(super) fn multiply_scalar_words(p: u64, values: &mut [u64], factor: u64, companion: u64) {
+    for x in values {
+        *x = product_scalar::<false>(p, *x, factor, companion);
+    }
+}
+
+/// Products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
+pub(super) const MAX_TERMS: usize = 16;
+
+/// Words of a cache line: their sums are finished together, so that each line of a row is read once, however far apart rows are.
+const COLUMNS: usize = 8;
+
+/// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. One 128-bit product per cycle is what the CPU makes;
+/// vectors of 32-bit products are no faster.
+pub(super) fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
+    let len = acc.len();
+    debug_assert!(lhs.len() <= MAX_TERMS * len);
+    for (block, acc) in acc.chunks_mut(COLUMNS).enumerate() {
+        let columns = block * COLUMNS..block * COLUMNS + acc.len();
+        let mut sums = [0u128; COLUMNS];
+        for (l, r) in lhs.chunks_exact(len).zip(rhs.chunks_exact(len)) {
+            for ((sum, &l), &r) in sums.iter_mut().zip(&l[columns.clone()]).zip(&r[columns.clone()]) {
+                *sum += u128::from(l) * u128::from(r);
+            }
+        }
+        for (a, sum) in acc.iter_mut().zip(sums) {
+            let sum = sum + u128::from(*a);
+            let (high, low) = ((sum >> 64) as u64, sum as u64);
+            // Each below p < 2^62 by `product_scalar`, though `low` is any word.
+            let [high, low] = [(high, c.word), (low, c.one)].map(|(x, w)| product_scalar::<false>(c.p, x, w.0, w.1));
+            *a = reduce_once(high + low, c.p);
+        }
+    }
+}
