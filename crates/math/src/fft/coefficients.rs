@@ -162,7 +162,12 @@ impl Feed {
     /// `memory` spread over `groups` steps.
     pub(super) fn new(memory: &[u8], groups: usize) -> Feed {
         let range = memory.as_ptr_range();
-        Feed { at: range.start, due: range.start, end: range.end, step: memory.len().div_ceil(groups.max(1)) }
+        Feed {
+            at: range.start,
+            due: range.start,
+            end: range.end,
+            step: memory.len().div_ceil(groups.max(1)),
+        }
     }
 
     /// Asks for the next part.
@@ -192,4 +197,16 @@ fn prefetch_second_level(line: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = line;
+}
+
+/// Asks for the line of a word that will be written in the first-level cache.
+#[inline(always)]
+pub(super) fn prefetch_for_writing(word: *const f64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64, and a prefetch never faults, whatever its address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(word.cast())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
 }

@@ -6,12 +6,12 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::coefficients::{Coefficients, DigitField, Digits, Digits32, Feed, Integers};
+use super::coefficients::{Coefficients, DigitField, Digits, Digits32, Feed, Integers, prefetch_for_writing};
 use super::lanes::{
     Complex, F64Lanes, butterfly, butterfly_1, butterfly_1_minus_i, butterfly_i, butterfly_minus_i, load_parts,
     store_parts, transpose,
 };
-use super::plan::{Pass, Plan, twiddle_count};
+use super::plan::{CACHED_POINTS, Pass, Plan, twiddle_count};
 use crate::{CoefficientSource, SourceView};
 
 /// The kernels of one instruction set.
@@ -237,6 +237,9 @@ unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex
 /// Coefficients that are read at a time from a source that does not describe itself: 8 KiB.
 const SOURCE_WORDS: usize = 1024;
 
+/// How many groups of butterflies ahead the first pass asks for the lines that it will write.
+const AHEAD: usize = 2;
+
 /// Where the first pass finds its coefficients: part p's are real from p · `part_step` on, imaginary `imaginary` further.
 #[derive(Clone, Copy)]
 struct Layout {
@@ -261,11 +264,24 @@ unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED
     // SAFETY: handed on from the caller.
     unsafe {
         let two = L::splat(2.0);
+        // Lines that are only written are not in sight of the CPU's own prefetchers.
+        let far = R * stride >= CACHED_POINTS;
         for j in (0..count).step_by(L::LANES) {
+            if far {
+                for part in 0..R {
+                    expect_points(
+                        spectrum.wrapping_add(2 * (part * stride + j + AHEAD * L::LANES)),
+                        L::LANES,
+                    );
+                }
+            }
             let mut x = [Complex { re: two, im: two }; R];
             for (part, x) in x.iter_mut().enumerate() {
                 let at = part * layout.part_step + j;
-                *x = Complex { re: coefficients.load(at), im: coefficients.load(at + layout.imaginary) };
+                *x = Complex {
+                    re: coefficients.load(at),
+                    im: coefficients.load(at + layout.imaginary),
+                };
             }
             split(&mut x, w, two);
             store_parts(x, spectrum.add(2 * j), 2 * stride);
@@ -286,11 +302,14 @@ unsafe fn load_pass<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED:
     feed: &mut Feed,
 ) {
     let stride = plan.points / R;
-    let layout = Layout { part_step: stride, imaginary: plan.points };
+    let layout = Layout {
+        part_step: stride,
+        imaginary: plan.points,
+    };
     // SAFETY: the table holds the twiddles of these levels, padded to a cache line; the spectrum holds R parts of
     // `stride` points, two words each.
     unsafe {
-        let w = block_twiddles::<L, R>(plan.forward.as_ptr());
+        let w = block_twiddles::<L, R>(plan.forward.twiddles.as_ptr());
         load_range::<L, C, R, FEED>(coefficients, layout, w, spectrum, stride, stride, feed);
     }
 }
@@ -318,8 +337,11 @@ unsafe fn read_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     // 2R chunks; the spectrum holds R parts of `stride` points, two words each.
     unsafe {
         let words = &mut *(std::ptr::from_mut(used) as *mut [i64]);
-        let w = block_twiddles::<L, R>(plan.forward.as_ptr());
-        let layout = Layout { part_step: 2 * chunk, imaginary: chunk };
+        let w = block_twiddles::<L, R>(plan.forward.twiddles.as_ptr());
+        let layout = Layout {
+            part_step: 2 * chunk,
+            imaginary: chunk,
+        };
         for start in (0..stride).step_by(chunk) {
             for (part, words) in words.chunks_exact_mut(2 * chunk).enumerate() {
                 let (re, im) = words.split_at_mut(chunk);
@@ -353,13 +375,19 @@ unsafe fn first_pass<L: F64Lanes, const R: usize, const FEED: bool>(
             }
             SourceView::Digits(words, digit) if words.len() == size => {
                 if let Some(field) = DigitField::of_words(digit) {
-                    let coefficients = Digits { words: words.as_ptr(), field };
+                    let coefficients = Digits {
+                        words: words.as_ptr(),
+                        field,
+                    };
                     return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
                 }
             }
             SourceView::Digits32(words, digit) if words.len() == size => {
                 if let Some(field) = DigitField::of_half_words(digit) {
-                    let coefficients = Digits32 { words: words.as_ptr(), field };
+                    let coefficients = Digits32 {
+                        words: words.as_ptr(),
+                        field,
+                    };
                     return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
                 }
             }
@@ -425,12 +453,13 @@ unsafe fn split_range<L: F64Lanes, const FEED: bool>(
     range: Range<usize>,
     feed: &mut Feed,
 ) {
-    let block_points = pass.stride << pass.levels;
+    let log2_block = pass.stride.trailing_zeros() + pass.levels;
     let step = 2 * twiddle_count(pass.levels);
-    for block in range.step_by(block_points) {
+    let mut twiddles_at = pass.twiddles_at + (range.start >> log2_block) * step;
+    for block in range.step_by(1 << log2_block) {
         // SAFETY: the table holds twiddles for every block of the pass; the block lies within the spectrum.
         unsafe {
-            let w = plan.forward.as_ptr().add(pass.forward_at + block / block_points * step);
+            let w = plan.forward.twiddles.as_ptr().add(twiddles_at);
             let block = spectrum.add(2 * block);
             match pass.levels {
                 1 => split_pass::<L, 2, FEED>(block, pass.stride, w, feed),
@@ -438,6 +467,7 @@ unsafe fn split_range<L: F64Lanes, const FEED: bool>(
                 _ => split_pass::<L, 8, FEED>(block, pass.stride, w, feed),
             }
         }
+        twiddles_at += step;
     }
 }
 
@@ -453,38 +483,53 @@ pub(super) unsafe fn forward<L: F64Lanes, const FEED: bool>(
     spectrum: *mut f64,
     upcoming: &[u8],
 ) {
-    let mut feed = Feed::new(upcoming, plan.groups);
+    let schedule = &plan.forward;
+    let mut feed = Feed::new(upcoming, plan.forward_groups);
     let feed = &mut feed;
     // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
     unsafe {
-        match plan.outer_levels {
+        match schedule.outer_levels {
             0 => first_pass::<L, 1, FEED>(plan, source, spectrum, feed),
             1 => first_pass::<L, 2, FEED>(plan, source, spectrum, feed),
             2 => first_pass::<L, 4, FEED>(plan, source, spectrum, feed),
             _ => first_pass::<L, 8, FEED>(plan, source, spectrum, feed),
         }
-        let table = plan.forward.as_ptr();
-        for pass in &plan.passes[..plan.uncached] {
+        let (uncached, cached) = schedule.passes.split_at(schedule.uncached);
+        for pass in uncached {
             split_range::<L, FEED>(plan, pass, spectrum, 0..plan.points, feed);
         }
         let leaf_points = L::LANES * L::LANES;
         let leaf_words = 2 * twiddle_count(L::LANES.trailing_zeros()) * (1 + L::LANES);
-        for start in (0..plan.points).step_by(plan.cached_points) {
-            for pass in &plan.passes[plan.uncached..] {
-                split_range::<L, FEED>(plan, pass, spectrum, start..start + plan.cached_points, feed);
+        let mut w = schedule.twiddles.as_ptr().add(plan.forward_leaves_at);
+        for start in (0..plan.points).step_by(schedule.cached_points) {
+            let end = start + schedule.cached_points;
+            for pass in cached {
+                split_range::<L, FEED>(plan, pass, spectrum, start..end, feed);
             }
             if L::LANES == 1 {
                 continue;
             }
-            for leaf in (start..start + plan.cached_points).step_by(leaf_points) {
-                let w = table.add(plan.forward_leaves_at + leaf / leaf_points * leaf_words);
+            for leaf in (start..end).step_by(leaf_points) {
+                if end < plan.points {
+                    // The next block arrives while this one is finished.
+                    expect_points(spectrum.add(2 * (leaf + schedule.cached_points)), leaf_points);
+                }
                 match L::LANES {
                     4 => split_leaf::<L, 4>(spectrum.add(2 * leaf), w),
                     _ => split_leaf::<L, 8>(spectrum.add(2 * leaf), w),
                 }
+                w = w.add(leaf_words);
                 feed.advance::<FEED>();
             }
         }
+    }
+}
+
+/// Asks for points that will be changed soon in the first-level cache.
+#[inline(always)]
+fn expect_points(from: *const f64, points: usize) {
+    for at in (0..2 * points).step_by(8) {
+        prefetch_for_writing(from.wrapping_add(at));
     }
 }
 
@@ -499,7 +544,14 @@ unsafe fn merge_leaf<L: F64Lanes, const R: usize>(leaf: *mut f64, w: [Complex<L>
         let (two, half) = (L::splat(2.0), L::splat(std::f64::consts::FRAC_1_SQRT_2));
         let minus_half = L::splat(-std::f64::consts::FRAC_1_SQRT_2);
         let mut x = load_parts::<L, R>(leaf, 2 * R);
-        merge_first(&mut x, Complex { re: half, im: minus_half }, two);
+        merge_first(
+            &mut x,
+            Complex {
+                re: half,
+                im: minus_half,
+            },
+            two,
+        );
         let mut x = transpose(x);
         merge(&mut x, w, two);
         store_parts(x, leaf, 2 * R);
@@ -539,7 +591,7 @@ unsafe fn store_pass<L: F64Lanes, T: TorusWord, const R: usize>(plan: &Plan, spe
     // `stride` points; `out` holds 2M words.
     unsafe {
         let two = L::splat(2.0);
-        let table = plan.inverse.as_ptr().add(plan.inverse_outer_at);
+        let table = plan.inverse.twiddles.as_ptr().add(plan.inverse_outer_at);
         for j in (0..stride).step_by(L::LANES) {
             let w = table.add(step * j);
             let untwist = w.add(2 * count * L::LANES);
@@ -563,7 +615,7 @@ unsafe fn merge_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64,
     for block in range.step_by(pass.stride << pass.levels) {
         // SAFETY: the table holds twiddles for every position of a block; the block lies within the spectrum.
         unsafe {
-            let w = plan.inverse.as_ptr().add(pass.inverse_at);
+            let w = plan.inverse.twiddles.as_ptr().add(pass.twiddles_at);
             let block = spectrum.add(2 * block);
             match pass.levels {
                 1 => merge_pass::<L, 2>(block, pass.stride, w),
@@ -583,10 +635,11 @@ unsafe fn merge_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64,
 pub(super) unsafe fn inverse<L: F64Lanes, T: TorusWord>(plan: &Plan, spectrum: *mut f64, out: *mut T) {
     // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
     unsafe {
-        let table = plan.inverse.as_ptr();
+        let schedule = &plan.inverse;
+        let table = plan.inverse.twiddles.as_ptr();
         let leaf_points = L::LANES * L::LANES;
-        for start in (0..plan.points).step_by(plan.cached_points) {
-            let leaves = (start..start + plan.cached_points).step_by(leaf_points);
+        for start in (0..plan.points).step_by(schedule.cached_points) {
+            let leaves = (start..start + schedule.cached_points).step_by(leaf_points);
             let w = table.add(plan.inverse_leaf_at);
             match L::LANES {
                 1 => {}
@@ -603,14 +656,14 @@ pub(super) unsafe fn inverse<L: F64Lanes, T: TorusWord>(plan: &Plan, spectrum: *
                     }
                 }
             }
-            for pass in plan.passes[plan.uncached..].iter().rev() {
-                merge_range::<L>(plan, pass, spectrum, start..start + plan.cached_points);
+            for pass in schedule.passes[schedule.uncached..].iter().rev() {
+                merge_range::<L>(plan, pass, spectrum, start..start + schedule.cached_points);
             }
         }
-        for pass in plan.passes[..plan.uncached].iter().rev() {
+        for pass in schedule.passes[..schedule.uncached].iter().rev() {
             merge_range::<L>(plan, pass, spectrum, 0..plan.points);
         }
-        match plan.outer_levels {
+        match schedule.outer_levels {
             0 => store_pass::<L, T, 1>(plan, spectrum, out),
             1 => store_pass::<L, T, 2>(plan, spectrum, out),
             2 => store_pass::<L, T, 4>(plan, spectrum, out),

@@ -18,7 +18,10 @@ struct Line([f64; 8]);
 impl SpectrumBuffer {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        SpectrumBuffer { lines: vec![Line([0.0; 8]); len.div_ceil(8)], len }
+        SpectrumBuffer {
+            lines: vec![Line([0.0; 8]); len.div_ceil(8)],
+            len,
+        }
     }
 }
 
@@ -41,7 +44,11 @@ impl DerefMut for SpectrumBuffer {
 /// e^(2πi · index / 2^log2_order), correct to about one unit in the last place.
 pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
     // A turn is 2^64. The angle is brought within an eighth of a turn of a multiple of i by exact arithmetic.
-    let turn = if log2_order == 0 { 0 } else { (index as u64) << (64 - log2_order) };
+    let turn = if log2_order == 0 {
+        0
+    } else {
+        (index as u64) << (64 - log2_order)
+    };
     let quarters = turn.wrapping_add(1 << 61) >> 62;
     let rest = turn.wrapping_sub(quarters << 62) as i64;
     let (sin, cos) = (rest as f64 * (std::f64::consts::TAU / 18_446_744_073_709_551_616.0)).sin_cos();
@@ -54,7 +61,7 @@ pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
 }
 
 /// Points of the largest block, 32 KiB, that is taken to stay in the first-level cache.
-const CACHED_POINTS: usize = 2048;
+pub(super) const CACHED_POINTS: usize = 2048;
 
 /// One pass over memory that does `levels` levels of the tree on every block of one size.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +71,49 @@ pub(super) struct Pass {
     /// Points of each part into which a block splits.
     pub(super) stride: usize,
     /// Where its twiddles start in the table of the direction.
-    pub(super) forward_at: usize,
-    pub(super) inverse_at: usize,
+    pub(super) twiddles_at: usize,
+}
+
+/// The passes of one direction.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// Levels done while the forward transform loads, and while the inverse stores.
+    pub(super) outer_levels: u32,
+    /// The passes between that and the leaves, from large blocks to small ones.
+    pub(super) passes: Vec<Pass>,
+    /// How many of `passes` work on blocks that exceed the first-level cache.
+    pub(super) uncached: usize,
+    /// Points of the blocks that are finished one after the other in the first-level cache.
+    pub(super) cached_points: usize,
+    pub(super) twiddles: SpectrumBuffer,
+}
+
+impl Schedule {
+    /// Passes for `groups` of levels above the leaves of `points` points; their twiddles are yet to come.
+    fn new(points: usize, groups: &[u32], leaf_points: usize) -> Schedule {
+        let (outer_levels, groups) = groups.split_first().map_or((0, groups), |(first, rest)| (*first, rest));
+        let mut block = points >> outer_levels;
+        let mut schedule = Schedule {
+            outer_levels,
+            passes: Vec::new(),
+            uncached: 0,
+            cached_points: block,
+            twiddles: SpectrumBuffer::zeroed(0),
+        };
+        for levels in groups {
+            if block > CACHED_POINTS.max(leaf_points) {
+                schedule.uncached += 1;
+                schedule.cached_points = block >> levels;
+            }
+            block >>= levels;
+            schedule.passes.push(Pass {
+                levels: *levels,
+                stride: block,
+                twiddles_at: 0,
+            });
+        }
+        schedule
+    }
 }
 
 /// Twiddles and passes for M = N/2 points on vectors of L lanes.
@@ -76,19 +124,11 @@ pub(super) struct Pass {
 pub(super) struct Plan {
     /// M.
     pub(super) points: usize,
-    /// Levels done while the forward transform loads, and while the inverse stores.
-    pub(super) outer_levels: u32,
-    /// The passes between that and the leaves, from large blocks to small ones.
-    pub(super) passes: Vec<Pass>,
-    /// How many of `passes` work on blocks that exceed the first-level cache.
-    pub(super) uncached: usize,
-    /// Points of the blocks that are finished one after the other in the first-level cache.
-    pub(super) cached_points: usize,
-    /// Groups of butterflies of a forward transform: what is loaded, computed and stored together.
-    pub(super) groups: usize,
-    pub(super) forward: SpectrumBuffer,
+    pub(super) forward: Schedule,
     pub(super) forward_leaves_at: usize,
-    pub(super) inverse: SpectrumBuffer,
+    /// Groups of butterflies of a forward transform: what is loaded, computed and stored together.
+    pub(super) forward_groups: usize,
+    pub(super) inverse: Schedule,
     pub(super) inverse_leaf_at: usize,
     pub(super) inverse_outer_at: usize,
 }
@@ -100,88 +140,79 @@ pub(super) const fn twiddle_count(levels: u32) -> usize {
 
 /// Reverses the lowest `bits` bits.
 pub(super) fn reverse_bits(x: usize, bits: u32) -> usize {
-    if bits == 0 { 0 } else { x.reverse_bits() >> (usize::BITS - bits) }
+    if bits == 0 {
+        0
+    } else {
+        x.reverse_bits() >> (usize::BITS - bits)
+    }
 }
 
 impl Plan {
     /// A plan for `points` = M ≥ `lanes`², both powers of two.
     pub(super) fn new(points: usize, lanes: usize, levels_per_pass: u32) -> Plan {
-        let leaf_levels = 2 * lanes.trailing_zeros();
-        let levels = points.trailing_zeros() - leaf_levels;
-        let (outer_levels, groups) = group_levels(levels, levels_per_pass);
-
-        let mut forward = Vec::new();
-        let mut passes = Vec::new();
-        push_split_twiddles(&mut forward, outer_levels, 0, 0);
-        pad(&mut forward);
-        let mut level = outer_levels;
-        for group in groups {
-            passes.push(Pass {
-                levels: group,
-                stride: points >> (level + group),
-                forward_at: forward.len(),
-                inverse_at: 0,
-            });
-            for node in 0..1 << level {
-                push_split_twiddles(&mut forward, group, level, node);
-            }
-            pad(&mut forward);
-            level += group;
-        }
-        let forward_leaves_at = forward.len();
         let lane_levels = lanes.trailing_zeros();
+        let leaf_points = lanes * lanes;
+        let levels = points.trailing_zeros() - 2 * lane_levels;
+
+        let groups = group_levels(levels, levels_per_pass, true);
+        let mut forward = Schedule::new(points, &groups, leaf_points);
+        let mut table = Vec::new();
+        push_split_twiddles(&mut table, forward.outer_levels, 0, 0);
+        pad(&mut table);
+        let mut level = forward.outer_levels;
+        for pass in &mut forward.passes {
+            pass.twiddles_at = table.len();
+            for node in 0..1 << level {
+                push_split_twiddles(&mut table, pass.levels, level, node);
+            }
+            pad(&mut table);
+            level += pass.levels;
+        }
+        let forward_leaves_at = table.len();
         for leaf in 0..1usize << level {
-            push_split_twiddles(&mut forward, lane_levels, level, leaf);
+            push_split_twiddles(&mut table, lane_levels, level, leaf);
             for which in 0..twiddle_count(lane_levels) {
                 let lane = |lane| split_twiddle(which, lane_levels, level + lane_levels, leaf * lanes + lane);
-                forward.extend((0..lanes).map(|l| lane(l).0));
-                forward.extend((0..lanes).map(|l| lane(l).1));
+                table.extend((0..lanes).map(|l| lane(l).0));
+                table.extend((0..lanes).map(|l| lane(l).1));
             }
         }
+        forward.twiddles = aligned(&table);
+        let group = |levels: u32| points / (lanes << levels);
+        let forward_groups = groups.iter().map(|levels| group(*levels)).sum::<usize>() + group(lane_levels);
 
-        let mut inverse = Vec::new();
+        let groups = group_levels(levels, levels_per_pass, false);
+        let mut inverse = Schedule::new(points, &groups, leaf_points);
+        let mut table = Vec::new();
         let inverse_leaf_at = 0;
-        push_merge_twiddles(&mut inverse, lane_levels, lanes, 0, lanes);
-        pad(&mut inverse);
-        for pass in passes.iter_mut().rev() {
-            pass.inverse_at = inverse.len();
+        push_merge_twiddles(&mut table, lane_levels, lanes, 0, lanes);
+        pad(&mut table);
+        for pass in inverse.passes.iter_mut().rev() {
+            pass.twiddles_at = table.len();
             for start in (0..pass.stride).step_by(lanes) {
-                push_merge_twiddles(&mut inverse, pass.levels, pass.stride, start, lanes);
+                push_merge_twiddles(&mut table, pass.levels, pass.stride, start, lanes);
             }
-            pad(&mut inverse);
+            pad(&mut table);
         }
-        let inverse_outer_at = inverse.len();
-        let stride = points >> outer_levels;
+        let inverse_outer_at = table.len();
+        let stride = points >> inverse.outer_levels;
         let log2_untwist = points.trailing_zeros() + 2;
         let scale = 1.0 / (points as f64 * 18_446_744_073_709_551_616.0);
         for start in (0..stride).step_by(lanes) {
-            push_merge_twiddles(&mut inverse, outer_levels, stride, start, lanes);
-            for part in 0..1 << outer_levels {
+            push_merge_twiddles(&mut table, inverse.outer_levels, stride, start, lanes);
+            for part in 0..1 << inverse.outer_levels {
                 let untwist = |lane| root_of_unity(4 * points - (part * stride + start + lane), log2_untwist);
-                inverse.extend((0..lanes).map(|l| untwist(l).0 * scale));
-                inverse.extend((0..lanes).map(|l| untwist(l).1 * scale));
+                table.extend((0..lanes).map(|l| untwist(l).0 * scale));
+                table.extend((0..lanes).map(|l| untwist(l).1 * scale));
             }
         }
-
-        let mut uncached = 0;
-        let mut cached_points = points >> outer_levels;
-        while cached_points > CACHED_POINTS.max(lanes * lanes) && uncached < passes.len() {
-            cached_points >>= passes[uncached].levels;
-            uncached += 1;
-        }
-        let group = |levels: u32| points / (lanes << levels);
-        let groups =
-            group(outer_levels) + passes.iter().map(|pass| group(pass.levels)).sum::<usize>() + group(lane_levels);
+        inverse.twiddles = aligned(&table);
         Plan {
             points,
-            groups,
-            outer_levels,
-            passes,
-            uncached,
-            cached_points,
-            forward: aligned(&forward),
+            forward,
             forward_leaves_at,
-            inverse: aligned(&inverse),
+            forward_groups,
+            inverse,
             inverse_leaf_at,
             inverse_outer_at,
         }
@@ -197,16 +228,20 @@ impl Plan {
     }
 }
 
-/// Splits `levels` into a first group and the rest, each of at most `most` levels, as even as can be.
-fn group_levels(levels: u32, most: u32) -> (u32, Vec<u32>) {
+/// Splits `levels` into groups of at most `most` levels, as few and as even as can be.
+///
+/// The outer pass of either direction is bound by the second-level cache. The forward transform hides some of its
+/// arithmetic there and puts the largest group first; the inverse reads two twiddles more per level and part, and puts it
+/// last.
+fn group_levels(levels: u32, most: u32, largest_first: bool) -> Vec<u32> {
     let groups = levels.div_ceil(most);
-    if groups == 0 {
-        return (0, Vec::new());
+    let mut sizes: Vec<u32> = (0..groups)
+        .map(|k| levels / groups + u32::from(k >= groups - levels % groups))
+        .collect();
+    if largest_first {
+        sizes.reverse();
     }
-    // The outer pass walks 2^levels streams of `out` whose distance is a power of two: all in one set of the
-    // first-level cache, so the smallest group comes first.
-    let mut sizes = (0..groups).map(|k| levels / groups + u32::from(k >= groups - levels % groups));
-    (sizes.next().unwrap_or(0), sizes.collect())
+    sizes
 }
 
 /// The twiddle number `which` of the `levels` levels below a node. For c = e^(2πi θ), 2^level · θ = 1/4 + bitreverse of
