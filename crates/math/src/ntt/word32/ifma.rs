@@ -5,9 +5,10 @@ use std::arch::x86_64::*;
 use super::lanes::{Bias, Lanes, OfTile, Roots, forward_levels, inverse_levels};
 use crate::modulus::Modulus;
 
-/// Constants in all lanes.
+/// Constants in all lanes. `SHORT` if the tile tables hold three factors of a block's seven and the others are those
+/// times units, which costs five products per tile and saves four sevenths of the bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Ifma {
+pub(super) struct Ifma<const SHORT: bool> {
     p: u64,
     /// p in both halves of a lane.
     p_32: __m512i,
@@ -24,7 +25,7 @@ pub(super) struct Root {
     quotient: __m512i,
 }
 
-impl Ifma {
+impl<const SHORT: bool> Ifma<SHORT> {
     /// `multiple`·p.
     #[inline(always)]
     unsafe fn multiple(self, multiple: u64) -> __m512i {
@@ -49,6 +50,55 @@ impl Ifma {
         unsafe {
             let q = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, self.reciprocal);
             _mm512_madd52lo_epu64(x, q, self.minus_p)
+        }
+    }
+
+    /// The first two of a tile's levels, and the units' part of the third.
+    #[inline(always)]
+    unsafe fn forward_short(self, x: &mut [__m512i; 8], units: &[[u64; 2]; 3], roots: OfTile<Self>) {
+        // SAFETY: the caller vouches for the CPU and the table.
+        unsafe {
+            let (first, second) = (roots.get(0), roots.get(1));
+            let [w4, w8, w8_cubed] =
+                [Self::broadcast(&units[0]), Self::broadcast(&units[1]), Self::broadcast(&units[2])];
+            for i in 0..4 {
+                (x[i], x[i + 4]) = self.cooley_tukey(x[i], x[i + 4], first);
+            }
+            for i in 0..2 {
+                (x[i], x[i + 2]) = self.cooley_tukey(x[i], x[i + 2], second);
+                let y = self.mul(x[i + 6], w4);
+                (x[i + 4], x[i + 6]) = self.cooley_tukey(x[i + 4], y, second);
+            }
+            x[3] = self.mul(x[3], w4);
+            x[5] = self.mul(x[5], w8);
+            x[7] = self.mul(x[7], w8_cubed);
+        }
+    }
+
+    /// A tile's three levels backwards. Products by units are in `[0, 2p)`; the biases are those of `inverse_level`.
+    #[inline(always)]
+    unsafe fn inverse_short(self, x: &mut [__m512i; 8], units: &[[u64; 2]; 3], roots: OfTile<Self>) {
+        // SAFETY: the caller vouches for the CPU and the table.
+        unsafe {
+            let [first, second, third] = [roots.get(0), roots.get(1), roots.get(2)];
+            let [w4, w8, w8_cubed] =
+                [Self::broadcast(&units[0]), Self::broadcast(&units[1]), Self::broadcast(&units[2])];
+            for i in 0..4 {
+                (x[2 * i], x[2 * i + 1]) = self.gentleman_sande(x[2 * i], x[2 * i + 1], third, Bias::None);
+            }
+            // The units' products stand for the minuends' and subtrahends' alike, so that the bias comes with them.
+            x[3] = self.mul(x[3], w4);
+            x[5] = self.mul_add(self.multiple(2), x[5], w8);
+            x[7] = self.mul(x[7], w8_cubed);
+            x[1] = _mm512_add_epi64(x[1], self.multiple(8));
+            for i in 0..2 {
+                (x[i], x[i + 2]) = self.gentleman_sande(x[i], x[i + 2], second, Bias::Sum);
+                let (sum, product) = self.gentleman_sande(x[i + 4], x[i + 6], second, Bias::None);
+                (x[i + 4], x[i + 6]) = (sum, self.mul(product, w4));
+            }
+            for i in 0..4 {
+                (x[i], x[i + 4]) = self.gentleman_sande(x[i], x[i + 4], first, Bias::None);
+            }
         }
     }
 
@@ -91,8 +141,9 @@ unsafe fn transpose(r: &mut [__m512i; 8]) {
     }
 }
 
-impl Lanes for Ifma {
+impl<const SHORT: bool> Lanes for Ifma<SHORT> {
     const LANES: usize = 8;
+    const TILE_ROOTS: &'static [usize] = if SHORT { &[0, 1, 3] } else { &[0, 1, 2, 3, 4, 5, 6] };
     type Cell = u64;
     type Vector = __m512i;
     type Root = Root;
@@ -235,7 +286,7 @@ impl Lanes for Ifma {
     }
 
     #[inline(always)]
-    unsafe fn forward_tile(self, cells: *const u64, roots: *const u64, out: *mut u32) {
+    unsafe fn forward_tile(self, units: &[[u64; 2]; 3], cells: *const u64, roots: *const u64, out: *mut u32) {
         // SAFETY: the trait's contract.
         unsafe {
             let mut x = [Self::load(cells); 8];
@@ -244,13 +295,17 @@ impl Lanes for Ifma {
             }
             transpose(&mut x);
             self.prepare_forward(&mut x, false);
-            let roots = OfTile::<Ifma>(roots);
-            forward_levels::<Ifma, 8, 1>(self, &mut x, roots);
+            let roots = OfTile::<Self>(roots);
+            if SHORT {
+                self.forward_short(&mut x, units, roots);
+            } else {
+                forward_levels::<Self, 8, 1>(self, &mut x, roots);
+            }
             // The last level in 32-bit lanes, where reduction is cheap: two butterflies at a time, a word of each in turn.
             for i in 0..2 {
                 let sum = self.pack(self.reduce(x[4 * i]), self.reduce(x[4 * i + 2]));
-                let first: Root = Roots::<Ifma>::get(roots, 3 + 2 * i);
-                let second: Root = Roots::<Ifma>::get(roots, 4 + 2 * i);
+                let first = roots.get(if SHORT { 2 } else { 3 + 2 * i });
+                let second = roots.get(if SHORT { 2 } else { 4 + 2 * i });
                 let t = self.pack(self.mul(x[4 * i + 1], first), self.mul(x[4 * i + 3], second));
                 let difference = _mm512_sub_epi32(sum, t);
                 let lifted = _mm512_add_epi32(difference, self.p_32);
@@ -262,19 +317,23 @@ impl Lanes for Ifma {
     }
 
     #[inline(always)]
-    unsafe fn inverse_tile(self, spectrum: *const u32, roots: *const u64, cells: *mut u64) {
+    unsafe fn inverse_tile(self, units: &[[u64; 2]; 3], spectrum: *const u32, roots: *const u64, cells: *mut u64) {
         // SAFETY: the trait's contract.
         unsafe {
-            let low_half = _mm512_set1_epi64(0xffff_ffff);
-            let mut x = [low_half; 8];
+            let mut x = [_mm512_setzero_si512(); 8];
             for i in 0..4 {
-                let two = _mm512_loadu_si512(spectrum.add(16 * i).cast());
                 let row = 4 * (i / 2) + i % 2;
-                x[row] = _mm512_and_si512(two, low_half);
-                x[row + 2] = _mm512_srli_epi64::<32>(two);
+                x[row] = _mm512_maskz_loadu_epi32(0x5555, spectrum.add(16 * i).cast());
+                // One word further; the last lane, beyond the tile, is not read.
+                x[row + 2] = _mm512_maskz_loadu_epi32(0x5555, spectrum.add(16 * i).wrapping_add(1).cast());
             }
             self.prepare_inverse(&mut x, 1);
-            inverse_levels::<Ifma, 8, 0>(self, &mut x, OfTile::<Ifma>(roots));
+            let roots = OfTile::<Self>(roots);
+            if SHORT {
+                self.inverse_short(&mut x, units, roots);
+            } else {
+                inverse_levels::<Self, 8, 0>(self, &mut x, roots);
+            }
             transpose(&mut x);
             for (i, x) in x.into_iter().enumerate() {
                 Self::store(x, cells.add(8 * i));

@@ -150,14 +150,18 @@ unsafe fn tiles<A: Lanes, const FORWARD: bool>(
     len: usize,
 ) {
     let area = A::LANES * A::LANES;
-    let per_tile = 2 * (area - A::LANES);
+    let per_tile = 2 * A::LANES * A::TILE_ROOTS.len();
     let factors = if FORWARD { &tables.forward } else { &tables.inverse };
     for tile in 0..len / area {
         // SAFETY: the tiles divide the data; the table holds `per_tile` cells for each of the spectrum's.
         unsafe {
             let roots = factors.tiles.as_ptr().add((offset / area + tile) * per_tile);
             let (cells, words) = (data.add(tile * area), spectrum.add(tile * area));
-            if FORWARD { a.forward_tile(cells, roots, words) } else { a.inverse_tile(words, roots, cells) }
+            if FORWARD {
+                a.forward_tile(&tables.units, cells, roots, words)
+            } else {
+                a.inverse_tile(&tables.inverse_units, words, roots, cells)
+            }
         }
     }
 }

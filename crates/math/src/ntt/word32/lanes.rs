@@ -10,6 +10,9 @@ pub(super) trait Lanes: Copy {
     /// Values per vector, a power of two. The last log2(LANES) levels work on tiles of LANES × LANES words.
     const LANES: usize;
 
+    /// Which of the LANES − 1 factors of a block the tile tables hold.
+    const TILE_ROOTS: &'static [usize];
+
     /// How a value is kept between passes.
     type Cell: Copy;
 
@@ -117,13 +120,25 @@ pub(super) trait Lanes: Copy {
     ///
     /// # Safety
     /// See the trait.
-    unsafe fn forward_tile(self, cells: *const Self::Cell, roots: *const Self::Cell, out: *mut u32);
+    unsafe fn forward_tile(
+        self,
+        units: &[[Self::Cell; 2]; 3],
+        cells: *const Self::Cell,
+        roots: *const Self::Cell,
+        out: *mut u32,
+    );
 
     /// Undoes [`forward_tile`](Self::forward_tile) up to a factor LANES.
     ///
     /// # Safety
     /// See the trait.
-    unsafe fn inverse_tile(self, spectrum: *const u32, roots: *const Self::Cell, cells: *mut Self::Cell);
+    unsafe fn inverse_tile(
+        self,
+        units: &[[Self::Cell; 2]; 3],
+        spectrum: *const u32,
+        roots: *const Self::Cell,
+        cells: *mut Self::Cell,
+    );
 
     /// Which word of the LANES × LANES, before the transposition, place `place` of a tile holds.
     fn tile_index(place: usize) -> usize {

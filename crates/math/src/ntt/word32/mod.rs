@@ -77,7 +77,9 @@ entry_points!(
     "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
 );
 #[cfg(target_arch = "x86_64")]
-entry_points!(wide, super::ifma::Ifma, u64, "avx512ifma,avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+entry_points!(wide, super::ifma::Ifma<false>, u64, "avx512ifma,avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+entry_points!(wide_short, super::ifma::Ifma<true>, u64, "avx512ifma,avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
 
 /// The kernel in use with its tables. Only [`Prime32Ntt`]'s constructor makes one, after checking the CPU.
 #[derive(Debug)]
@@ -93,7 +95,13 @@ enum Kernel {
     SixteenLazy(Tables<u32>),
     #[cfg(target_arch = "x86_64")]
     Wide(Tables<u64>),
+    #[cfg(target_arch = "x86_64")]
+    WideShort(Tables<u64>),
 }
+
+/// The N from which the tables are better short: data, cells and tables no longer leave the L2 cache room. Measured.
+#[cfg(target_arch = "x86_64")]
+const SHORT_FROM: usize = 1 << 15;
 
 thread_local! {
     /// Where the values of [`Kernel::Wide`] are kept between passes.
@@ -167,7 +175,11 @@ impl Prime32Ntt {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Kernel::Eight(Tables::new::<packed::Packed<avx2::Avx2, false>>(modulus, polynomial_size)),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 if ifma => Kernel::Wide(Tables::new::<ifma::Ifma>(modulus, polynomial_size)),
+            Isa::Avx512 if ifma && polynomial_size >= SHORT_FROM => {
+                Kernel::WideShort(Tables::new::<ifma::Ifma<true>>(modulus, polynomial_size))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 if ifma => Kernel::Wide(Tables::new::<ifma::Ifma<false>>(modulus, polynomial_size)),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 if lazy => {
                 Kernel::SixteenLazy(Tables::new::<packed::Packed<avx512::Avx512, true>>(modulus, polynomial_size))
@@ -202,6 +214,10 @@ impl Prime32Ntt {
                 Kernel::Wide(tables) => {
                     with_cells(tables.polynomial_size, |cells| wide::forward(tables, from, cells, out));
                 }
+                #[cfg(target_arch = "x86_64")]
+                Kernel::WideShort(tables) => {
+                    with_cells(tables.polynomial_size, |cells| wide_short::forward(tables, from, cells, out));
+                }
             }
         }
     }
@@ -227,6 +243,10 @@ impl Prime32Ntt {
                 Kernel::Wide(tables) => {
                     with_cells(tables.polynomial_size, |cells| wide::inverse(tables, spectrum, cells, out));
                 }
+                #[cfg(target_arch = "x86_64")]
+                Kernel::WideShort(tables) => {
+                    with_cells(tables.polynomial_size, |cells| wide_short::inverse(tables, spectrum, cells, out));
+                }
             }
         }
     }
@@ -243,7 +263,7 @@ impl Prime32Ntt {
             #[cfg(target_arch = "x86_64")]
             Kernel::Sixteen(_) | Kernel::SixteenLazy(_) => of::<packed::Packed<avx512::Avx512, true>>(place),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Wide(_) => of::<ifma::Ifma>(place),
+            Kernel::Wide(_) | Kernel::WideShort(_) => of::<ifma::Ifma<true>>(place),
         }
     }
 
@@ -262,7 +282,7 @@ impl NttEngine<u32> for Prime32Ntt {
             | Kernel::Sixteen(tables)
             | Kernel::SixteenLazy(tables) => tables.polynomial_size,
             #[cfg(target_arch = "x86_64")]
-            Kernel::Wide(tables) => tables.polynomial_size,
+            Kernel::Wide(tables) | Kernel::WideShort(tables) => tables.polynomial_size,
         }
     }
 
@@ -277,7 +297,7 @@ impl NttEngine<u32> for Prime32Ntt {
     fn strategy(&self) -> &'static str {
         match &self.kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Wide(_) => "word32-ifma",
+            Kernel::Wide(_) | Kernel::WideShort(_) => "word32-ifma",
             _ => "word32-montgomery",
         }
     }

@@ -144,6 +144,8 @@ impl<V: Register, const LAZY: bool> Packed<V, LAZY> {
 
 impl<V: Register, const LAZY: bool> Lanes for Packed<V, LAZY> {
     const LANES: usize = V::LANES;
+    const TILE_ROOTS: &'static [usize] =
+        if V::LANES == 16 { &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] } else { &[0, 1, 2, 3, 4, 5, 6] };
     type Cell = u32;
     type Vector = V;
     type Root = Root<V>;
@@ -251,7 +253,7 @@ impl<V: Register, const LAZY: bool> Lanes for Packed<V, LAZY> {
     }
 
     #[inline(always)]
-    unsafe fn forward_tile(self, cells: *const u32, roots: *const u32, out: *mut u32) {
+    unsafe fn forward_tile(self, _: &[[u32; 2]; 3], cells: *const u32, roots: *const u32, out: *mut u32) {
         // SAFETY: the trait's contract.
         unsafe {
             if V::LANES == 16 {
@@ -263,7 +265,7 @@ impl<V: Register, const LAZY: bool> Lanes for Packed<V, LAZY> {
     }
 
     #[inline(always)]
-    unsafe fn inverse_tile(self, spectrum: *const u32, roots: *const u32, cells: *mut u32) {
+    unsafe fn inverse_tile(self, _: &[[u32; 2]; 3], spectrum: *const u32, roots: *const u32, cells: *mut u32) {
         // SAFETY: the trait's contract.
         unsafe {
             if V::LANES == 16 {

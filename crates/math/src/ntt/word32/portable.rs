@@ -17,6 +17,7 @@ impl Portable {
 
 impl Lanes for Portable {
     const LANES: usize = 1;
+    const TILE_ROOTS: &'static [usize] = &[];
     type Cell = u32;
     type Vector = u32;
     type Root = [u32; 2];
@@ -108,13 +109,13 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    unsafe fn forward_tile(self, cells: *const u32, _: *const u32, out: *mut u32) {
+    unsafe fn forward_tile(self, _: &[[u32; 2]; 3], cells: *const u32, _: *const u32, out: *mut u32) {
         // SAFETY: the trait's contract.
         unsafe { *out = *cells }
     }
 
     #[inline(always)]
-    unsafe fn inverse_tile(self, spectrum: *const u32, _: *const u32, cells: *mut u32) {
+    unsafe fn inverse_tile(self, _: &[[u32; 2]; 3], spectrum: *const u32, _: *const u32, cells: *mut u32) {
         // SAFETY: the trait's contract.
         unsafe { *cells = *spectrum }
     }

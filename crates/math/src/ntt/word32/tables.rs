@@ -44,7 +44,7 @@ impl<C: Copy> Aligned<C> {
 pub(super) struct Factors<C> {
     /// For each pass, R − 1 pairs per block.
     pub(super) passes: Vec<Vec<[C; 2]>>,
-    /// For each tile of LANES blocks: LANES − 1 times LANES factors and LANES companions.
+    /// For each tile of LANES blocks: for each of TILE_ROOTS LANES factors and LANES companions.
     pub(super) tiles: Aligned<C>,
 }
 
@@ -65,6 +65,10 @@ pub(super) struct Tables<C> {
     pub(super) forward: Factors<C>,
     /// Powers of ψ^-1.
     pub(super) inverse: Factors<C>,
+    /// ψ^(N/2), ψ^(N/4), ψ^(3N/4): the ratios of the factors of neighbouring blocks.
+    pub(super) units: [[C; 2]; 3],
+    /// The same of ψ^-1.
+    pub(super) inverse_units: [[C; 2]; 3],
     /// 1/N and w/N, w being the factor of the inverse's last level.
     pub(super) scale: [[C; 2]; 2],
 }
@@ -80,6 +84,7 @@ impl<C: Copy> Tables<C> {
             n if n >> passes[0] <= CHUNK => 1,
             _ => 2,
         };
+        let forward_twiddles = twiddles(modulus, psi, polynomial_size);
         let inverse_twiddles = twiddles(modulus, inverse_of(psi), polynomial_size);
         let by_n = inverse_of(modulus.pow(2, polynomial_size.trailing_zeros().into()));
         Tables {
@@ -87,7 +92,9 @@ impl<C: Copy> Tables<C> {
             polynomial_size,
             outer,
             inverse_ranges: inverse_ranges(passes.len()),
-            forward: Factors::new::<A>(modulus, &twiddles(modulus, psi, polynomial_size), &passes),
+            units: std::array::from_fn(|i| A::root(modulus, forward_twiddles[i + 1])),
+            inverse_units: std::array::from_fn(|i| A::root(modulus, inverse_twiddles[i + 1])),
+            forward: Factors::new::<A>(modulus, &forward_twiddles, &passes),
             inverse: Factors::new::<A>(modulus, &inverse_twiddles, &passes),
             scale: [A::root(modulus, by_n), A::root(modulus, modulus.mul(by_n, inverse_twiddles[1]))],
             passes,
@@ -115,7 +122,7 @@ impl<C: Copy> Factors<C> {
                 let lanes: Vec<Vec<[C; 2]>> = (tile..tile + A::LANES)
                     .map(|node| below(node, A::LANES.trailing_zeros()).map(|w| A::root(modulus, w)).collect())
                     .collect();
-                for index in 0..A::LANES - 1 {
+                for &index in A::TILE_ROOTS {
                     tiles.extend(lanes.iter().map(|lane| lane[index][0]));
                     tiles.extend(lanes.iter().map(|lane| lane[index][1]));
                 }
