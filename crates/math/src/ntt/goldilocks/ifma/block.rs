@@ -75,12 +75,25 @@ unsafe fn multiply_tile(x: &mut [Pair; 8], factors: &[[[u64; 8]; 2]]) {
     }
 }
 
-/// Cyclic transform of 8 points, natural order in, bit-reversed order out.
+/// The first level of a cyclic transform.
+#[inline(always)]
+fn forward_level<const R: usize>(x: &mut [Pair; R]) {
+    for j in 0..R / 2 {
+        (x[j], x[j + R / 2]) = (x[j].add(x[j + R / 2]), x[j].sub(x[j + R / 2]));
+    }
+}
+
+/// The same after products of the upper half by I.
+#[inline(always)]
+fn forward_level_i<const R: usize>(x: &mut [Pair; R]) {
+    for j in 0..R / 2 {
+        (x[j], x[j + R / 2]) = (x[j].add_i(x[j + R / 2]), x[j].sub_i(x[j + R / 2]));
+    }
+}
+
+/// The levels after the first of a cyclic transform of 8 points, natural order in, bit-reversed order out.
 #[inline(always)]
 fn forward8(x: &mut [Pair; 8]) {
-    for j in 0..4 {
-        (x[j], x[j + 4]) = (x[j].add(x[j + 4]), x[j].sub(x[j + 4]));
-    }
     for j in 0..2 {
         (x[j], x[j + 2]) = (x[j].add(x[j + 2]), x[j].sub(x[j + 2]));
         (x[j + 4], x[j + 6]) = (x[j + 4].add_i(x[j + 6]), x[j + 4].sub_i(x[j + 6]));
@@ -93,17 +106,14 @@ fn forward8(x: &mut [Pair; 8]) {
     (x[6], x[7]) = (x[6].add_i(t), x[6].sub_i(t));
 }
 
-/// Cyclic transform of 4 points, likewise.
+/// The second level of a cyclic transform of 4 points, likewise.
 #[inline(always)]
 fn forward4(x: &mut [Pair; 4]) {
-    for j in 0..2 {
-        (x[j], x[j + 2]) = (x[j].add(x[j + 2]), x[j].sub(x[j + 2]));
-    }
     (x[0], x[1]) = (x[0].add(x[1]), x[0].sub(x[1]));
     (x[2], x[3]) = (x[2].add_i(x[3]), x[2].sub_i(x[3]));
 }
 
-/// Undoes [`forward8`] up to a factor 8.
+/// Undoes a cyclic transform of 8 points up to a factor 8.
 #[inline(always)]
 fn inverse8(x: &mut [Pair; 8]) {
     (x[0], x[1]) = (x[0].add(x[1]), x[0].sub(x[1]));
@@ -119,7 +129,7 @@ fn inverse8(x: &mut [Pair; 8]) {
     }
 }
 
-/// Undoes [`forward4`] up to a factor 4.
+/// Undoes a cyclic transform of 4 points up to a factor 4.
 #[inline(always)]
 fn inverse4(x: &mut [Pair; 4]) {
     (x[0], x[1]) = (x[0].add(x[1]), x[0].sub(x[1]));
@@ -129,13 +139,17 @@ fn inverse4(x: &mut [Pair; 4]) {
     }
 }
 
-/// The cyclic transform of `R` = 4 or 8 points by its number of points.
+/// What depends on the number of points.
 trait Points {
+    /// Bits of the shift by the root of unity of order 2R.
+    const ROOT_LOG2: u32;
+    /// The levels after the first.
     fn forward(&mut self);
     fn inverse(&mut self);
 }
 
 impl Points for [Pair; 4] {
+    const ROOT_LOG2: u32 = 24;
     #[inline(always)]
     fn forward(&mut self) {
         forward4(self)
@@ -147,6 +161,7 @@ impl Points for [Pair; 4] {
 }
 
 impl Points for [Pair; 8] {
+    const ROOT_LOG2: u32 = 12;
     #[inline(always)]
     fn forward(&mut self) {
         forward8(self)
@@ -181,6 +196,33 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
                 *x = Pair::from_word(source.load(start + j * stride + i));
             }
             multiply(&mut x, factors);
+            forward_level(&mut x);
+            x.forward();
+            store(x, pairs.add(2 * i), 2 * stride);
+        }
+    }
+}
+
+/// The first pass of a block that is the whole polynomial: the powers of its root, of order 2R, are shifts.
+///
+/// # Safety
+/// As for [`forward_first`].
+#[inline(always)]
+unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(source: C, len: usize, pairs: *mut u64)
+where
+    [Pair; R]: Points,
+{
+    let stride = len / R;
+    for i in (0..stride).step_by(8) {
+        // SAFETY: i + (R − 1)·stride + 8 ≤ len.
+        unsafe {
+            let mut x = [Pair::from_word(source.load(i)).to_middle(); R];
+            for (j, x) in x.iter_mut().enumerate().skip(1) {
+                // Of part j + R/2 the factor is I times that of part j.
+                let bits = <[Pair; R]>::ROOT_LOG2 * (j % (R / 2)) as u32;
+                *x = Pair::from_word_shifted(source.load(j * stride + i), bits);
+            }
+            forward_level_i(&mut x);
             x.forward();
             store(x, pairs.add(2 * i), 2 * stride);
         }
@@ -203,6 +245,7 @@ where
             let mut x = load::<R>(pairs.add(i), stride);
             x[0] = x[0].carried().to_middle();
             multiply(&mut x, factors);
+            forward_level(&mut x);
             x.forward();
             store(x, pairs.add(i), stride);
         }
@@ -222,6 +265,7 @@ unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], 
             Pair::transpose(&mut x);
             x[0] = x[0].carried().to_word_range();
             multiply_tile(&mut x, factors);
+            forward_level(&mut x);
             forward8(&mut x);
             for (j, x) in x.into_iter().enumerate() {
                 x.into_word().store(out.add(tile * 64 + j * 8));
@@ -331,10 +375,11 @@ pub(super) unsafe fn forward<C: Coefficients>(
 ) {
     // SAFETY: the passes divide the block as its roots do.
     unsafe {
-        if passes[0] == 3 {
-            forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs);
-        } else {
-            forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs);
+        match (passes[0], roots.passes[0].is_empty()) {
+            (3, true) => forward_first_of_all::<8, C>(source, len, pairs),
+            (3, false) => forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs),
+            (_, true) => forward_first_of_all::<4, C>(source, len, pairs),
+            (_, false) => forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs),
         }
         let (mut size, mut blocks) = (len >> passes[0], 1 << passes[0]);
         for (&levels, factors) in passes.iter().zip(&roots.passes).skip(1) {

@@ -14,6 +14,7 @@
 //! | values | each of a, b |
 //! | --- | --- |
 //! | a word, [`Pair::from_word`] | \[0, 2^48) and \[0, 2^16) |
+//! | a word times a power of two, [`Pair::from_word_shifted`] | \[−2^15, 2^48) |
 //! | a product, [`Pair::mul`] | \[−2^48 − δ, 2^48 + δ\] |
 //! | after [`Pair::carried`] | \[−2^5, 2^48 + 2^5) |
 //! | sums of at most 7 products and one word or carried value, plus [`Pair::to_middle`] | (0, 2^52): operands of a product |
@@ -77,6 +78,22 @@ impl Pair {
     #[inline(always)]
     pub(super) fn from_word(x: Avx512) -> Pair {
         Pair { low: x.and(x.same(LOW_48)), high: x.shr(48) }
+    }
+
+    /// Any word times 2^`bits` for `bits` up to 47; halves in [−2^15, 2^48). The number should be a constant.
+    #[inline(always)]
+    pub(super) fn from_word_shifted(x: Avx512, bits: u32) -> Pair {
+        debug_assert!(bits < 48);
+        let mask = x.same(LOW_48);
+        if bits == 0 {
+            return Pair::from_word(x);
+        }
+        let (low, rest) = (x.shl(bits).and(mask), x.shr(48 - bits));
+        if bits <= 32 {
+            Pair { low, high: rest }
+        } else {
+            Pair { low: low.wrapping_sub(x.shr(96 - bits)), high: rest.and(mask) }
+        }
     }
 
     #[inline(always)]
@@ -340,6 +357,15 @@ mod tests {
                     assert_eq!(residues(shifted), [mul(value, by); 8]);
                     assert!(halves(shifted).all(|(a, b)| a.abs().max(b.abs()) <= (1 << 48) + (1 << 28)));
                 }
+            }
+        }
+        for word in [0, 1, u64::MAX, MODULUS, (1 << 48) - 1, 1 << 48, 0x1234_5678_9abc_def0] {
+            // SAFETY: the CPU has AVX-512.
+            let x = unsafe { Avx512::splat(word) };
+            for bits in 0..48 {
+                let shifted = Pair::from_word_shifted(x, bits);
+                assert_eq!(residues(shifted), [mul(word, 1 << bits); 8], "{word}·2^{bits}");
+                assert!(halves(shifted).all(|(a, b)| a >= -(1 << 15) && b >= 0 && a.max(b) < 1 << 48));
             }
         }
         for a in [-(1i64 << 51), -1, 0, 1, (1 << 51), (1 << 48) - 1] {

@@ -11,8 +11,9 @@ pub(super) const MAX_BLOCK: usize = 4096;
 /// Twiddle factors of one direction.
 #[derive(Debug)]
 pub(super) struct Roots {
-    /// For each pass 2^levels − 1 powers of the root of each block, in the order of the blocks. If inverse, each block of
-    /// the first has one more, before the others: all its factors are divided by N.
+    /// For each pass 2^levels − 1 powers of the root of each block, in the order of the blocks. If forward, the first is
+    /// empty if its only block is the whole polynomial. If inverse, each block of the first has one more, before the
+    /// others: all its factors are divided by N.
     pub(super) passes: Vec<Vec<Factor>>,
     /// For each tile of eight blocks of eight words: seven times a vector of s and one of t.
     pub(super) tiles: Vec<[[u64; 8]; 2]>,
@@ -68,6 +69,11 @@ impl Roots {
         let merged = twiddles(psi, polynomial_size);
         let mut tables = Vec::new();
         for (i, &levels) in passes.iter().enumerate() {
+            if blocks == 1 && scale.is_none() {
+                tables.push(Vec::new());
+                blocks <<= levels;
+                continue;
+            }
             let scale = scale.filter(|_| i == 0);
             let factors = |block| {
                 let own = powers(root(&merged, block, levels)).take((1 << levels) - 1);
