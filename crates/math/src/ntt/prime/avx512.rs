@@ -1,6 +1,8 @@
-//! Harvey's lazy butterflies on eight words in a 512-bit register, with AVX-512 F and DQ.
+//! Eight words in a 512-bit register, with AVX-512 F and DQ.
 
 use std::arch::x86_64::*;
+
+use super::harvey::Words;
 
 /// Transposes a matrix of eight rows of eight words.
 #[inline]
@@ -23,5 +25,84 @@ pub(super) fn transpose(rows: &mut [__m512i]) {
         r[c + 4] = _mm512_shuffle_i64x2::<0b11_01_11_01>(low_01, low_23);
         r[c + 2] = _mm512_shuffle_i64x2::<0b10_00_10_00>(high_01, high_23);
         r[c + 6] = _mm512_shuffle_i64x2::<0b11_01_11_01>(high_01, high_23);
+    }
+}
+
+// SAFETY of every block below: the intrinsics need AVX-512 F and DQ and touch no memory, except loads and stores, which
+// state their contract. The contract of `Words` is that the CPU has them.
+impl Words for __m512i {
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn splat(x: u64) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_set1_epi64(x as i64) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u64) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_storeu_si512(to.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(rows: &mut [Self]) {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { transpose(rows) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_add_epi64(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_sub_epi64(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn subtract_once(self, k: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_min_epu64(self, _mm512_sub_epi64(self, k)) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_halves(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_mul_epu32(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_low(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_mullo_epi64(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn low_half(self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_and_si512(self, _mm512_set1_epi64(0xffff_ffff)) }
+    }
+
+    #[inline(always)]
+    unsafe fn high_half(self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_srli_epi64::<32>(self) }
+    }
+
+    /// A shuffle, because shifts only run on one of the two vector ports of Intel's cores.
+    #[inline(always)]
+    unsafe fn high_factor(self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_castps_si512(_mm512_movehdup_ps(_mm512_castsi512_ps(self))) }
     }
 }

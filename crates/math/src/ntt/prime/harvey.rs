@@ -1,17 +1,19 @@
-//! What the implementations of Harvey's butterflies on 64-bit words share.
+//! Harvey's lazy butterflies on vectors of 64-bit words, and what the portable ones share with them.
 //!
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014). A factor w < p comes with
-//! w' = ⌊w·2^64/p⌋. For any word y and q = ⌊w'·y/2^64⌋ − e, 0 ≤ e ≤ E, w·y − q·p is below (1 + y/2^64 + e)·p ≤ (2 + E)·p
-//! and at least 0, and 64 bits of it are enough.
+//! w' = ⌊w·2^64/p⌋. For any word y and q = ⌊w'·y/2^64⌋ − e with 0 ≤ e ≤ E, t = w·y − q·p is at least 0 and below
+//! (1 + y/2^64 + e)·p ≤ (2 + E)·p; its lower 64 bits are enough.
 //!
 //! **Exact quotients** (E = 0), p < 2^62: words in flight are in `[0, 4p)`, products in `[0, 2p)`. A butterfly brings x
 //! into `[0, 2p)` by subtracting 2p once; x + t and x − t + 2p are below 4p ≤ 2^64 again.
 //!
-//! **Short quotients** (E = 1), p < 2^61: vectors lack a 64-bit high product, which takes four 32-bit ones. Without the
-//! lowest of them the sum of the parts misses at most one carry. Words in flight are in `[0, 8p)`, products in
-//! `[0, 3p)`. A butterfly brings x into `[0, 4p)` by subtracting 4p once; x + t < 7p and 0 < x − t + 4p < 8p ≤ 2^64.
+//! **Short quotients** (E = 2), p < 2^61: vectors have no 64-bit high product; it is the sum of four 32-bit products at
+//! the weights 2^0, 2^32 (twice) and 2^64. Without the lowest, and with the middle ones cut off at 2^64 one by one, what
+//! is lost is below 3·2^64, so the quotient is at most 2 less: three multiplications instead of four, and four other
+//! instructions instead of eight. Words in flight are in `[0, 8p)`, products in `[0, 4p)`. A butterfly brings x into
+//! `[0, 4p)` by subtracting 4p once; x + t and x − t + 4p are below 8p ≤ 2^64 again.
 
-use super::lanes::MAX_CONSTANTS;
+use super::lanes::{Lanes, MAX_CONSTANTS};
 use crate::Modulus;
 
 /// Products of canonical values whose sum fits 128 bits with one more canonical value: 16·(2^62 − 1)² + 2^62 < 2^128.
@@ -21,4 +23,229 @@ pub(super) const MAX_TERMS: usize = 16;
 pub(super) fn constants(modulus: Modulus) -> [u64; MAX_CONSTANTS] {
     let word = modulus.reduce_u128(1 << 64);
     [modulus.value(), modulus.shoup_quotient(1), word, modulus.shoup_quotient(word), 0, 0, 0, 0]
+}
+
+/// Vectors of `LANES` words.
+///
+/// # Safety
+/// Every method needs a CPU with the features of the implementor.
+#[expect(clippy::missing_safety_doc, reason = "one contract for all of them, above; pointers as in `Lanes`")]
+pub(super) trait Words: Copy {
+    const LANES: usize;
+
+    unsafe fn splat(x: u64) -> Self;
+    unsafe fn load(from: *const u64) -> Self;
+    unsafe fn store(self, to: *mut u64);
+    unsafe fn transpose(rows: &mut [Self]);
+    /// Sum modulo 2^64.
+    unsafe fn add(self, rhs: Self) -> Self;
+    /// Difference modulo 2^64.
+    unsafe fn sub(self, rhs: Self) -> Self;
+    /// x − k, or x where that is negative; x < 2k ≤ 2^64.
+    unsafe fn subtract_once(self, k: Self) -> Self;
+    /// Products of the low halves.
+    unsafe fn mul_halves(self, rhs: Self) -> Self;
+    /// Products modulo 2^64.
+    unsafe fn mul_low(self, rhs: Self) -> Self;
+    /// The low halves.
+    unsafe fn low_half(self) -> Self;
+    /// The high halves, shifted down.
+    unsafe fn high_half(self) -> Self;
+    /// The high halves in the low ones, as a factor: what is in the high halves is arbitrary.
+    unsafe fn high_factor(self) -> Self;
+}
+
+/// `V::LANES` lanes and p < 2^`BITS`, 61 or 62; see the module's documentation.
+#[derive(Clone, Copy)]
+pub(super) struct Harvey<V, const BITS: u32> {
+    p: V,
+    /// 2p for exact, 4p for short quotients: what products are below.
+    product_bound: V,
+    one: Factor<V>,
+    word: Factor<V>,
+}
+
+/// The factor w, ⌊w·2^64/p⌋ and the high half of that.
+#[derive(Clone, Copy)]
+pub(super) struct Factor<V>(V, V, V);
+
+impl<V: Words> Factor<V> {
+    /// # Safety
+    /// The contract of `Words`.
+    #[inline(always)]
+    unsafe fn new(w: V, quotient: V) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { Factor(w, quotient, quotient.high_factor()) }
+    }
+}
+
+// SAFETY of every block below: `Words` needs the features of the CPU, for which the caller of `new` vouched, as no other
+// function makes a value of `Harvey`.
+
+impl<V: Words, const BITS: u32> Harvey<V, BITS> {
+    const EXACT: bool = BITS == 62;
+
+    /// ⌊w'·y/2^64⌋, or up to 2 less if quotients are short.
+    #[inline(always)]
+    fn quotient(self, y: V, w: Factor<V>) -> V {
+        // SAFETY: see above.
+        unsafe {
+            let y_high = y.high_factor();
+            let high_low = y_high.mul_halves(w.1);
+            let low_high = y.mul_halves(w.2);
+            let high_high = y_high.mul_halves(w.2);
+            if Self::EXACT {
+                // (2^32 − 1)² + 2(2^32 − 1) < 2^64: none of these sums wraps.
+                let low_low = y.mul_halves(w.1);
+                let middle = high_low.add(low_low.high_half());
+                let middle_low = low_high.add(middle.low_half());
+                high_high.add(middle.high_half()).add(middle_low.high_half())
+            } else {
+                high_high.add(high_low.high_half().add(low_high.high_half()))
+            }
+        }
+    }
+
+    /// A sum of products in two words, canonical: high·(2^64 mod p) + low·1.
+    #[inline(always)]
+    fn reduce_wide(self, low: V, high: V) -> V {
+        // SAFETY: see above.
+        unsafe { self.canonical(self.product(high, self.word).add(self.product(low, self.one))) }
+    }
+}
+
+impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
+    type Word = u64;
+    type Vector = V;
+    type Twiddle = Factor<V>;
+
+    const LANES: usize = V::LANES;
+    const ROWS: usize = 8;
+
+    fn constants(modulus: Modulus, _log_n: u32) -> [u64; MAX_CONSTANTS] {
+        constants(modulus)
+    }
+
+    fn prepare(modulus: Modulus, w: u64) -> [u64; 2] {
+        [w, modulus.shoup_quotient(w)]
+    }
+
+    #[inline(always)]
+    unsafe fn new(constants: &[u64; MAX_CONSTANTS]) -> Self {
+        let [p, one, word, word_quotient, ..] = *constants;
+        // SAFETY: the caller vouches for the CPU.
+        unsafe {
+            Harvey {
+                p: V::splat(p),
+                product_bound: V::splat(if Self::EXACT { 2 } else { 4 } * p),
+                one: Factor::new(V::splat(1), V::splat(one)),
+                word: Factor::new(V::splat(word), V::splat(word_quotient)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load(self, from: *const u64) -> V {
+        // SAFETY: the caller's contract.
+        unsafe { V::load(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, x: V, to: *mut u64) {
+        // SAFETY: the caller's contract.
+        unsafe { x.store(to) }
+    }
+
+    #[inline(always)]
+    unsafe fn twiddle_splat(self, from: *const u64) -> Factor<V> {
+        // SAFETY: the caller's contract.
+        unsafe { Factor::new(V::splat(*from), V::splat(*from.add(1))) }
+    }
+
+    #[inline(always)]
+    unsafe fn twiddle_load(self, from: *const u64) -> Factor<V> {
+        // SAFETY: the caller's contract.
+        unsafe { Factor::new(V::load(from), V::load(from.add(V::LANES))) }
+    }
+
+    #[inline(always)]
+    fn transpose(self, rows: &mut [V]) {
+        // SAFETY: see above.
+        unsafe { V::transpose(rows) }
+    }
+
+    #[inline(always)]
+    fn butterfly(self, x: V, y: V, w: Factor<V>) -> (V, V) {
+        // SAFETY: see above.
+        unsafe {
+            let x = x.subtract_once(self.product_bound);
+            let t = self.product(y, w);
+            (x.add(t), x.add(self.product_bound).sub(t))
+        }
+    }
+
+    #[inline(always)]
+    fn butterfly_one(self, x: V, y: V, first: bool) -> (V, V) {
+        // SAFETY: see above.
+        unsafe {
+            let bound = self.product_bound;
+            let (x, y) = if first { (x, y) } else { (x.subtract_once(bound), y.subtract_once(bound)) };
+            (x.add(y), x.add(bound).sub(y))
+        }
+    }
+
+    #[inline(always)]
+    fn product(self, y: V, w: Factor<V>) -> V {
+        // SAFETY: see above.
+        unsafe { y.mul_low(w.0).sub(self.quotient(y, w).mul_low(self.p)) }
+    }
+
+    #[inline(always)]
+    fn canonical(self, x: V) -> V {
+        // SAFETY: see above.
+        unsafe { self.canonical_product(x.subtract_once(self.product_bound)) }
+    }
+
+    #[inline(always)]
+    fn canonical_product(self, x: V) -> V {
+        // SAFETY: see above.
+        unsafe {
+            let x = if Self::EXACT { x } else { x.subtract_once(self.p.add(self.p)) };
+            x.subtract_once(self.p)
+        }
+    }
+
+    #[inline(always)]
+    fn multiply(self, lhs: V, rhs: V) -> V {
+        // SAFETY: see above.
+        unsafe {
+            let (lhs_high, rhs_high) = (lhs.high_factor(), rhs.high_factor());
+            let middle = lhs_high.mul_halves(rhs).add(lhs.mul_halves(rhs).high_half());
+            let middle_low = lhs.mul_halves(rhs_high).add(middle.low_half());
+            let high = lhs_high.mul_halves(rhs_high).add(middle.high_half()).add(middle_low.high_half());
+            self.reduce_wide(lhs.mul_low(rhs), high)
+        }
+    }
+
+    const MAX_TERMS: usize = MAX_TERMS;
+
+    /// The sums are scalar: the 64-bit multiplier makes one product per cycle, which the vector units, with four
+    /// multiplications and a dozen of other instructions for a product with its carries, do not beat.
+    #[inline(always)]
+    unsafe fn dot(self, acc: V, lhs: *const u64, rhs: *const u64, stride: usize, rows: usize) -> V {
+        let (mut low, mut high) = ([0u64; 8], [0u64; 8]);
+        // SAFETY: the caller's contract; V has at most 8 lanes.
+        unsafe {
+            acc.store(low.as_mut_ptr());
+            for lane in 0..V::LANES {
+                let mut sum = u128::from(low[lane]);
+                for row in 0..rows {
+                    let (x, y) = (*lhs.add(row * stride + lane), *rhs.add(row * stride + lane));
+                    sum += u128::from(x) * u128::from(y);
+                }
+                (low[lane], high[lane]) = (sum as u64, (sum >> 64) as u64);
+            }
+            self.reduce_wide(V::load(low.as_ptr()), V::load(high.as_ptr()))
+        }
+    }
 }

@@ -58,6 +58,10 @@ pub(super) struct Ifma<const BITS: u32> {
     reciprocal: __m512i,
     /// 2^52 mod p.
     word: Factor,
+    /// 1.
+    one: __m512i,
+    /// 2^52 − 1, which is −1.
+    minus_one: __m512i,
 }
 
 /// The factor w and ⌊w·2^52/p⌋.
@@ -108,8 +112,8 @@ impl<const BITS: u32> Ifma<BITS> {
 
     /// x − (⌊κ·x/2^52⌋ + start)·p.
     #[inline(always)]
-    fn reduce(self, x: __m512i, start: i64) -> __m512i {
-        let k = self.high(self.splat(start as u64), x, self.reciprocal);
+    fn reduce(self, x: __m512i, start: __m512i) -> __m512i {
+        let k = self.high(start, x, self.reciprocal);
         self.low(x, k, self.minus_p)
     }
 
@@ -151,7 +155,9 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
     fn constants(modulus: Modulus, log_n: u32) -> [u64; MAX_CONSTANTS] {
         let p = modulus.value();
         let [word, word_quotient] = Self::prepare(modulus, modulus.reduce(1 << 52));
-        [p, log_n.into(), (1 << 52) - p, (1 << 52) / p, word, word_quotient, 0, 0]
+        // The last two are known here, but the compiler must not know them: it would make −1 anew for each use, by an
+        // instruction that takes a port and waits for the register's last use.
+        [p, log_n.into(), (1 << 52) - p, (1 << 52) / p, word, word_quotient, 1, (1 << 52) - 1]
     }
 
     fn prepare(modulus: Modulus, w: u64) -> [u64; 2] {
@@ -160,7 +166,7 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
 
     #[inline(always)]
     unsafe fn new(constants: &[u64; MAX_CONSTANTS]) -> Self {
-        let [p, levels, minus_p, reciprocal, word, word_quotient, ..] = *constants;
+        let [p, levels, minus_p, reciprocal, word, word_quotient, one, minus_one] = *constants;
         // SAFETY: the caller vouches for the CPU.
         unsafe {
             let splat = |x: u64| _mm512_set1_epi64(x as i64);
@@ -170,6 +176,8 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
                 minus_p: splat(minus_p),
                 reciprocal: splat(reciprocal),
                 word: Factor(splat(word), splat(word_quotient)),
+                one: splat(one),
+                minus_one: splat(minus_one),
             }
         }
     }
@@ -231,8 +239,8 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
 
     #[inline(always)]
     fn butterfly(self, x: __m512i, y: __m512i, w: Factor) -> (__m512i, __m512i) {
-        let x = if BITS == 46 { x } else { self.reduce(x, -1) };
-        let q = self.high(self.splat(1), y, w.1);
+        let x = if BITS == 46 { x } else { self.reduce(x, self.minus_one) };
+        let q = self.high(self.one, y, w.1);
         let sum = self.low(self.low(x, y, w.0), q, self.minus_p);
         (sum, self.sub(self.add(x, x), sum))
     }
@@ -244,7 +252,7 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
         } else if first {
             (self.add(x, y), self.sub(self.bias(x, 2), y))
         } else {
-            let (x, y) = (self.reduce(x, -1), self.reduce(y, 1));
+            let (x, y) = (self.reduce(x, self.minus_one), self.reduce(y, self.one));
             (self.add(x, y), self.sub(x, y))
         }
     }
@@ -257,7 +265,7 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
 
     #[inline(always)]
     fn canonical(self, x: __m512i) -> __m512i {
-        self.mask_and_subtract(self.reduce(x, 0))
+        self.mask_and_subtract(self.reduce(x, self.splat(0)))
     }
 
     #[inline(always)]

@@ -1,10 +1,14 @@
 //! Negacyclic transforms over prime fields of one word.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256i, __m512i};
 use std::fmt;
 
 use super::{NttEngine, NttError, NttWord, reference};
 use crate::{CoefficientSource, Isa, Modulus};
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod driver;
@@ -94,12 +98,29 @@ kernels!(ifma46: ifma::Ifma46, u64, "ifma46", 46 bits, Isa::has_ifma, "avx512f,a
 #[cfg(target_arch = "x86_64")]
 kernels!(ifma50: ifma::Ifma50, u64, "ifma50", 50 bits, Isa::has_ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx2,fma");
 
+#[cfg(target_arch = "x86_64")]
+kernels!(eight61: harvey::Harvey<__m512i, 61>, u64, "shoup61", 61 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(eight62: harvey::Harvey<__m512i, 62>, u64, "shoup62", 62 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(four61: harvey::Harvey<__m256i, 61>, u64, "shoup61", 61 bits, |isa| isa >= Isa::Avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(four62: harvey::Harvey<__m256i, 62>, u64, "shoup62", 62 bits, |isa| isa >= Isa::Avx2, "avx2,fma");
+
 /// Every strategy on 64-bit words, the fastest first.
 static KERNELS_64: &[&Kernels<u64>] = &[
     #[cfg(target_arch = "x86_64")]
     &ifma46::KERNELS,
     #[cfg(target_arch = "x86_64")]
     &ifma50::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &eight61::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &eight62::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &four61::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &four62::KERNELS,
     &scalar::KERNELS,
 ];
 
