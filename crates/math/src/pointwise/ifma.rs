@@ -83,33 +83,63 @@ fn product_scalar(x: __m512i, factor: __m512i, companion: __m512i, p: __m512i) -
     _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64))
 }
 
+/// The constants of a product in registers.
+struct Product {
+    p: __m512i,
+    twice: __m512i,
+    barrett: __m512i,
+    up: __m128i,
+    down: __m128i,
+}
+
+impl Product {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(c: &Constants) -> Product {
+        Product {
+            p: _mm512_set1_epi64(c.p as i64),
+            twice: _mm512_set1_epi64(2 * c.p as i64),
+            barrett: _mm512_set1_epi64(c.barrett as i64),
+            up: _mm_cvtsi64_si128(i64::from(54 - c.bits)),
+            down: _mm_cvtsi64_si128(i64::from(c.bits - 2)),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn of(&self, l: __m512i, r: __m512i) -> __m512i {
+        let zero = _mm512_setzero_si512();
+        let (high, low) = (_mm512_madd52hi_epu64(zero, l, r), _mm512_madd52lo_epu64(zero, l, r));
+        let head = _mm512_or_si512(_mm512_sll_epi64(high, self.up), _mm512_srl_epi64(low, self.down));
+        let quotient = _mm512_madd52hi_epu64(zero, head, self.barrett);
+        let rest = _mm512_sub_epi64(low, _mm512_madd52lo_epu64(zero, quotient, self.p));
+        let rest = _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64));
+        reduce_once(reduce_once(rest, self.twice), self.p)
+    }
+}
+
 /// lhs ← lhs ∘ rhs.
 ///
 /// # Safety
 /// The CPU has AVX-512 F and IFMA; the lengths agree.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) unsafe fn multiply(c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
-    let zero = _mm512_setzero_si512();
-    let (p, twice) = (_mm512_set1_epi64(c.p as i64), _mm512_set1_epi64(2 * c.p as i64));
-    let barrett = _mm512_set1_epi64(c.barrett as i64);
-    let (up, down) = (_mm_cvtsi64_si128(i64::from(54 - c.bits)), _mm_cvtsi64_si128(i64::from(c.bits - 2)));
-    for j in (0..lhs.len()).step_by(LANES) {
-        let mask = first(LANES.min(lhs.len() - j));
-        // SAFETY: the mask leaves out what lies beyond the slices' end.
-        let (l, r) = unsafe {
-            (
-                _mm512_maskz_loadu_epi64(mask, lhs.as_ptr().add(j).cast()),
-                _mm512_maskz_loadu_epi64(mask, rhs.as_ptr().add(j).cast()),
-            )
-        };
-        let (high, low) = (_mm512_madd52hi_epu64(zero, l, r), _mm512_madd52lo_epu64(zero, l, r));
-        let head = _mm512_or_si512(_mm512_sll_epi64(high, up), _mm512_srl_epi64(low, down));
-        let quotient = _mm512_madd52hi_epu64(zero, head, barrett);
-        let rest = _mm512_sub_epi64(low, _mm512_madd52lo_epu64(zero, quotient, p));
-        let rest = _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64));
-        let product = reduce_once(reduce_once(rest, twice), p);
-        // SAFETY: as above.
-        unsafe { _mm512_mask_storeu_epi64(lhs.as_mut_ptr().add(j).cast(), mask, product) };
+    let product = Product::new(c);
+    let (lhs, lhs_rest) = lhs.as_chunks_mut::<LANES>();
+    let (rhs, rhs_rest) = rhs.as_chunks::<LANES>();
+    for (l, r) in lhs.iter_mut().zip(rhs) {
+        // SAFETY: LANES words each.
+        unsafe {
+            let at = l.as_mut_ptr().cast();
+            _mm512_storeu_si512(at, product.of(_mm512_loadu_si512(at), _mm512_loadu_si512(r.as_ptr().cast())));
+        }
+    }
+    let mask = first(lhs_rest.len());
+    // SAFETY: the mask leaves out what lies beyond the slices' end.
+    unsafe {
+        let at = lhs_rest.as_mut_ptr().cast();
+        let (l, r) = (_mm512_maskz_loadu_epi64(mask, at), _mm512_maskz_loadu_epi64(mask, rhs_rest.as_ptr().cast()));
+        _mm512_mask_storeu_epi64(at, mask, product.of(l, r));
     }
 }
 
@@ -122,14 +152,21 @@ pub(super) unsafe fn multiply_scalar(c: &Constants, values: &mut [u64], factor: 
     let p = _mm512_set1_epi64(c.p as i64);
     let companion = _mm512_set1_epi64(companion(factor, c.p) as i64);
     let factor = _mm512_set1_epi64(factor as i64);
-    for j in (0..values.len()).step_by(LANES) {
-        let mask = first(LANES.min(values.len() - j));
-        // SAFETY: the mask leaves out what lies beyond the slice's end.
+    let (values, rest) = values.as_chunks_mut::<LANES>();
+    for x in values {
+        // SAFETY: LANES words.
         unsafe {
-            let at = values.as_mut_ptr().add(j).cast();
-            let product = product_scalar(_mm512_maskz_loadu_epi64(mask, at), factor, companion, p);
-            _mm512_mask_storeu_epi64(at, mask, reduce_once(product, p));
+            let at = x.as_mut_ptr().cast();
+            let product = product_scalar(_mm512_loadu_si512(at), factor, companion, p);
+            _mm512_storeu_si512(at, reduce_once(product, p));
         }
+    }
+    let mask = first(rest.len());
+    // SAFETY: the mask leaves out what lies beyond the slice's end.
+    unsafe {
+        let at = rest.as_mut_ptr().cast();
+        let product = product_scalar(_mm512_maskz_loadu_epi64(mask, at), factor, companion, p);
+        _mm512_mask_storeu_epi64(at, mask, reduce_once(product, p));
     }
 }
 

@@ -126,28 +126,38 @@ pub(super) fn multiply_scalar_words(p: u64, values: &mut [u64], factor: u64, com
 /// Products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
 pub(super) const MAX_TERMS: usize = 16;
 
-/// Words of a cache line: their sums are finished together, so that each line of a row is read once, however far apart rows are.
-const COLUMNS: usize = 8;
-
-/// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. One 128-bit product per cycle is what the CPU makes;
+/// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. The CPU makes one 128-bit product per cycle;
 /// vectors of 32-bit products are no faster.
 pub(super) fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
+    debug_assert!(lhs.len() <= MAX_TERMS * acc.len());
+    // As many as there are registers for: each sum takes two.
+    const COLUMNS: usize = 4;
+    let full = acc.len() - acc.len() % COLUMNS;
+    for column in (0..full).step_by(COLUMNS) {
+        sum_columns::<COLUMNS>(c, acc, lhs, rhs, column);
+    }
+    for column in full..acc.len() {
+        sum_columns::<1>(c, acc, lhs, rhs, column);
+    }
+}
+
+/// The sums of C columns from `column` on.
+#[inline(always)]
+fn sum_columns<const C: usize>(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64], column: usize) {
     let len = acc.len();
-    debug_assert!(lhs.len() <= MAX_TERMS * len);
-    for (block, acc) in acc.chunks_mut(COLUMNS).enumerate() {
-        let columns = block * COLUMNS..block * COLUMNS + acc.len();
-        let mut sums = [0u128; COLUMNS];
-        for (l, r) in lhs.chunks_exact(len).zip(rhs.chunks_exact(len)) {
-            for ((sum, &l), &r) in sums.iter_mut().zip(&l[columns.clone()]).zip(&r[columns.clone()]) {
-                *sum += u128::from(l) * u128::from(r);
-            }
+    let acc: &mut [u64; C] = (&mut acc[column..column + C]).try_into().expect("C columns");
+    let mut sums = acc.map(u128::from);
+    for (l, r) in lhs.chunks_exact(len).zip(rhs.chunks_exact(len)) {
+        let [l, r]: [&[u64; C]; 2] = [l, r].map(|row| row[column..column + C].try_into().expect("C columns"));
+        for j in 0..C {
+            sums[j] += u128::from(l[j]) * u128::from(r[j]);
         }
-        for (a, sum) in acc.iter_mut().zip(sums) {
-            let sum = sum + u128::from(*a);
-            let (high, low) = ((sum >> 64) as u64, sum as u64);
-            // Each below p < 2^62 by `product_scalar`, though `low` is any word.
-            let [high, low] = [(high, c.word), (low, c.one)].map(|(x, w)| product_scalar::<false>(c.p, x, w.0, w.1));
-            *a = reduce_once(high + low, c.p);
-        }
+    }
+    for (a, sum) in acc.iter_mut().zip(sums) {
+        let (high, low) = ((sum >> 64) as u64, sum as u64);
+        // Each below p < 2^62, whatever the words were.
+        let high = product_scalar::<false>(c.p, high, c.word.0, c.word.1);
+        let low = product_scalar::<false>(c.p, low, c.one.0, c.one.1);
+        *a = reduce_once(high + low, c.p);
     }
 }

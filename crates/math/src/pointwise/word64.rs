@@ -72,8 +72,8 @@ impl sealed::Kernels for u64 {
         }
         let companion = ((u128::from(factor) << 64) / u128::from(c.p)) as u64;
         match isa {
-            Isa::Portable => loops::multiply_scalar_words(c.p, values, factor, companion),
-            _ => loops::multiply_scalar_vectors(isa, c.p, values, factor, companion),
+            Isa::Avx512 => loops::multiply_scalar_vectors(isa, c.p, values, factor, companion),
+            _ => loops::multiply_scalar_words(c.p, values, factor, companion),
         }
     }
 
