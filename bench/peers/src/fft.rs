@@ -1,7 +1,7 @@
 //! FFT peers.
 
 use std::f64::consts::PI;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aligned_vec::{AVec, avec};
 use tfhe::core_crypto::commons::computation_buffers::ComputationBuffers;
@@ -9,6 +9,7 @@ use tfhe::core_crypto::fft_impl::fft64::math::fft::{Fft, setup_custom_fft_plan};
 use tfhe::core_crypto::fft_impl::fft64::math::polynomial::FourierPolynomialOwned;
 use tfhe::core_crypto::prelude::{Polynomial, PolynomialSize};
 use tfhe_fft::c64;
+use tfhe_fft::ordered::FftAlgo;
 use tfhe_fft::unordered::{Method, Plan};
 
 use crate::{Peer, TFHE, TFHE_FFT};
@@ -31,9 +32,32 @@ pub trait FftContender {
     fn multiply(&mut self, lhs: &[i64], rhs: &[i64]) -> Vec<u64>;
 }
 
-/// How long each algorithm of tfhe-fft is tried before one is chosen: more than tfhe-rs' 10 ms, as the choice must not hang on
-/// a disturbed moment.
-const CHOICE: Duration = Duration::from_millis(100);
+/// The fastest plan of tfhe-fft for `points` complex points. The crate can measure its algorithms by itself, but goes by mean
+/// times, which a busy machine spoils; here every algorithm and size of its inner transform is judged by its least time.
+fn fastest_plan(points: usize) -> Plan {
+    use FftAlgo::{Dif2, Dif4, Dif8, Dif16, Dit2, Dit4, Dit8, Dit16};
+    const TRIALS: usize = 40;
+    let mut buffer = avec![c64::default(); points];
+    let mut stack = ComputationBuffers::new();
+    let mut time = |plan: &Plan| {
+        stack.resize(plan.fft_scratch().unaligned_bytes_required());
+        let once = |_| {
+            let start = Instant::now();
+            plan.fwd(&mut buffer, stack.stack());
+            plan.inv(&mut buffer, stack.stack());
+            start.elapsed()
+        };
+        (0..TRIALS).map(once).min().unwrap_or(Duration::MAX)
+    };
+    // The crate's bounds: inner transforms of 32 to 1024 points, or the whole one.
+    let inner = (5..=10).map(|log2| 1 << log2).filter(|&base_n| base_n < points);
+    let whole = std::iter::once(points).filter(|&base_n| base_n <= 1024);
+    let plans = inner.chain(whole).flat_map(|base_n| {
+        [Dif2, Dit2, Dif4, Dit4, Dif8, Dit8, Dif16, Dit16]
+            .map(|base_algo| Plan::new(points, Method::UserProvided { base_algo, base_n }))
+    });
+    plans.min_by_key(|plan| time(plan)).expect("every size has a plan")
+}
 
 /// The bare transform of tfhe-fft: N/2 complex points. The caller's copy into the buffer that it destroys is part of it; fold,
 /// conversion and twist, which our transform includes, are not.
@@ -48,7 +72,7 @@ pub struct TfheFft {
 impl TfheFft {
     /// For polynomials of `n` coefficients.
     pub fn contender(n: usize) -> (Peer, Box<dyn FftContender>) {
-        let plan = Plan::new(n / 2, Method::Measure(CHOICE));
+        let plan = fastest_plan(n / 2);
         let mut stack = ComputationBuffers::new();
         stack.resize(plan.fft_scratch().unaligned_bytes_required());
         let zeros = || avec![c64::default(); n / 2];
@@ -116,15 +140,15 @@ pub struct TfheRs {
     sum: Polynomial<AVec<u64>>,
 }
 
-/// Lets tfhe-rs choose its FFT for polynomials of `n` coefficients with more care than it takes by default.
-pub fn choose_tfhe_rs_plan(n: usize) {
-    setup_custom_fft_plan(Plan::new(n / 2, Method::Measure(CHOICE)));
+/// Gives tfhe-rs the fastest plan for polynomials of `n` coefficients: it would choose one by mean times over 10 ms.
+pub fn give_tfhe_rs_a_plan(n: usize) {
+    setup_custom_fft_plan(fastest_plan(n / 2));
 }
 
 impl TfheRs {
     /// For polynomials of `n` coefficients.
     pub fn contender(n: usize) -> (Peer, Box<dyn FftContender>) {
-        choose_tfhe_rs_plan(n);
+        give_tfhe_rs_a_plan(n);
         let fft = Fft::new(PolynomialSize(n));
         let mut stack = ComputationBuffers::new();
         let required = fft.as_view().forward_scratch().or(fft.as_view().backward_scratch());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tfhe::core_crypto::commons::math::ntt::ntt64::Ntt64;
 use tfhe::core_crypto::prelude::*;
 
-use crate::fft::choose_tfhe_rs_plan;
+use crate::fft::give_tfhe_rs_a_plan;
 use crate::{Contender, Peer, TFHE};
 
 /// The peer of this module.
@@ -95,7 +95,7 @@ fn narrow(key: &LweSecretKeyOwned<u64>) -> LweSecretKeyOwned<u32> {
 impl Client {
     /// Fresh secret keys.
     pub fn new(parameters: Parameters) -> Self {
-        choose_tfhe_rs_plan(parameters.polynomial_size);
+        give_tfhe_rs_a_plan(parameters.polynomial_size);
         let mut seeder = new_seeder();
         let seeder = seeder.as_mut();
         let mut secrets = SecretRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed());

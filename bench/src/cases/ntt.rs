@@ -7,7 +7,7 @@ use aligned_vec::{AVec, avec};
 use ciphermill_bench_peers::ntt::{NttContender, contenders};
 use ciphermill_bench_peers::{CONCRETE_NTT, Contender, FHE_MATH, Peer, TFHE_NTT};
 use ciphermill_math::Isa;
-use ciphermill_math::ntt::{NttEngine, NttError, NttWord, goldilocks_engine, prime_engine_u32};
+use ciphermill_math::ntt::{NttEngine, NttError, NttWord, goldilocks_engine, prime_engine, prime_engine_u32};
 use serde_json::json;
 
 use super::{Numbers, Operation, Settings};
@@ -142,7 +142,7 @@ fn ours(n: usize, modulus: u64, isa: Isa) -> Result<Made, Failure> {
     match modulus {
         GOLDILOCKS => boxed(goldilocks_engine(n, isa)),
         0..0x8000_0000 => boxed(prime_engine_u32(n, modulus as u32, isa)),
-        _ => Ok(None),
+        _ => boxed(prime_engine(n, modulus, isa)),
     }
 }
 
