@@ -108,6 +108,44 @@ fn torus_products_keep_the_stated_error() {
 }
 
 #[test]
+fn inputs_that_add_up_keep_the_bound() {
+    // Magnitudes at their limits and signs in step, so that nothing averages out: sums as large as N · 2^(63 + bits).
+    let bits = 8;
+    let signs: [(&str, fn(usize, usize) -> bool); 4] = [
+        ("constant", |_, _| false),
+        ("alternating", |j, _| j % 2 == 1),
+        ("half", |j, n| j >= n / 2),
+        ("pairs", |j, _| j / 2 % 2 == 1),
+    ];
+    for n in sizes() {
+        let digits = |sign: fn(usize, usize) -> bool| -> Vec<i64> {
+            (0..n).map(|j| if sign(j, n) { 1 << bits } else { -1 << bits }).collect()
+        };
+        let torus = |sign: fn(usize, usize) -> bool| -> Vec<i64> {
+            (0..n).map(|j| if sign(j, n) { i64::MAX - 0x1234_5678 } else { i64::MIN + 0x0765_4321 }).collect()
+        };
+        for (name, sign) in signs {
+            let rows = vec![(digits(sign), torus(sign)), (digits(signs[0].1), torus(sign))];
+            let exact: Vec<(usize, u64)> = (0..8)
+                .map(|k| k * (n - 1) / 7)
+                .map(|k| {
+                    (k, rows.iter().map(|(l, r)| reference::negacyclic_coefficient(l, r, k)).fold(0, u64::wrapping_add))
+                })
+                .collect();
+            let bound = rounding_error_bound(n, rows.len(), 2f64.powi(bits)) + 0.5;
+            assert!(bound < 2f64.powi(62), "the bound must be far below a turn");
+            for isa in paths() {
+                let fft = TorusFft::new(n, isa).unwrap();
+                let mut out = vec![0u64; n];
+                fft.inverse_add_u64(&mut spectrum_of_product(&fft, &rows), &mut out);
+                let (max, _) = errors(&out, &exact);
+                assert!(max <= bound, "{isa} N = {n} {name}: 2^{:.1}, bound 2^{:.1}", max.log2(), bound.log2());
+            }
+        }
+    }
+}
+
+#[test]
 fn large_values_are_reduced_and_halves_rounded_to_even() {
     // A spectrum of constant polynomials: every value is the constant, so the inverse is exact.
     let constant = |fft: &TorusFft, value: f64| {

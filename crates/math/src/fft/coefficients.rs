@@ -162,12 +162,7 @@ impl Feed {
     /// `memory` spread over `groups` steps.
     pub(super) fn new(memory: &[u8], groups: usize) -> Feed {
         let range = memory.as_ptr_range();
-        Feed {
-            at: range.start,
-            due: range.start,
-            end: range.end,
-            step: memory.len().div_ceil(groups.max(1)),
-        }
+        Feed { at: range.start, due: range.start, end: range.end, step: memory.len().div_ceil(groups.max(1)) }
     }
 
     /// Asks for the next part.

@@ -269,19 +269,13 @@ unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED
         for j in (0..count).step_by(L::LANES) {
             if far {
                 for part in 0..R {
-                    expect_points(
-                        spectrum.wrapping_add(2 * (part * stride + j + AHEAD * L::LANES)),
-                        L::LANES,
-                    );
+                    expect_points(spectrum.wrapping_add(2 * (part * stride + j + AHEAD * L::LANES)), L::LANES);
                 }
             }
             let mut x = [Complex { re: two, im: two }; R];
             for (part, x) in x.iter_mut().enumerate() {
                 let at = part * layout.part_step + j;
-                *x = Complex {
-                    re: coefficients.load(at),
-                    im: coefficients.load(at + layout.imaginary),
-                };
+                *x = Complex { re: coefficients.load(at), im: coefficients.load(at + layout.imaginary) };
             }
             split(&mut x, w, two);
             store_parts(x, spectrum.add(2 * j), 2 * stride);
@@ -302,10 +296,7 @@ unsafe fn load_pass<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED:
     feed: &mut Feed,
 ) {
     let stride = plan.points / R;
-    let layout = Layout {
-        part_step: stride,
-        imaginary: plan.points,
-    };
+    let layout = Layout { part_step: stride, imaginary: plan.points };
     // SAFETY: the table holds the twiddles of these levels, padded to a cache line; the spectrum holds R parts of
     // `stride` points, two words each.
     unsafe {
@@ -338,10 +329,7 @@ unsafe fn read_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     unsafe {
         let words = &mut *(std::ptr::from_mut(used) as *mut [i64]);
         let w = block_twiddles::<L, R>(plan.forward.twiddles.as_ptr());
-        let layout = Layout {
-            part_step: 2 * chunk,
-            imaginary: chunk,
-        };
+        let layout = Layout { part_step: 2 * chunk, imaginary: chunk };
         for start in (0..stride).step_by(chunk) {
             for (part, words) in words.chunks_exact_mut(2 * chunk).enumerate() {
                 let (re, im) = words.split_at_mut(chunk);
@@ -375,19 +363,13 @@ unsafe fn first_pass<L: F64Lanes, const R: usize, const FEED: bool>(
             }
             SourceView::Digits(words, digit) if words.len() == size => {
                 if let Some(field) = DigitField::of_words(digit) {
-                    let coefficients = Digits {
-                        words: words.as_ptr(),
-                        field,
-                    };
+                    let coefficients = Digits { words: words.as_ptr(), field };
                     return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
                 }
             }
             SourceView::Digits32(words, digit) if words.len() == size => {
                 if let Some(field) = DigitField::of_half_words(digit) {
-                    let coefficients = Digits32 {
-                        words: words.as_ptr(),
-                        field,
-                    };
+                    let coefficients = Digits32 { words: words.as_ptr(), field };
                     return load_pass::<L, _, R, FEED>(plan, coefficients, spectrum, feed);
                 }
             }
@@ -544,14 +526,7 @@ unsafe fn merge_leaf<L: F64Lanes, const R: usize>(leaf: *mut f64, w: [Complex<L>
         let (two, half) = (L::splat(2.0), L::splat(std::f64::consts::FRAC_1_SQRT_2));
         let minus_half = L::splat(-std::f64::consts::FRAC_1_SQRT_2);
         let mut x = load_parts::<L, R>(leaf, 2 * R);
-        merge_first(
-            &mut x,
-            Complex {
-                re: half,
-                im: minus_half,
-            },
-            two,
-        );
+        merge_first(&mut x, Complex { re: half, im: minus_half }, two);
         let mut x = transpose(x);
         merge(&mut x, w, two);
         store_parts(x, leaf, 2 * R);

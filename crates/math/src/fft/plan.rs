@@ -18,10 +18,7 @@ struct Line([f64; 8]);
 impl SpectrumBuffer {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        SpectrumBuffer {
-            lines: vec![Line([0.0; 8]); len.div_ceil(8)],
-            len,
-        }
+        SpectrumBuffer { lines: vec![Line([0.0; 8]); len.div_ceil(8)], len }
     }
 }
 
@@ -44,11 +41,7 @@ impl DerefMut for SpectrumBuffer {
 /// e^(2πi · index / 2^log2_order), correct to about one unit in the last place.
 pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
     // A turn is 2^64. The angle is brought within an eighth of a turn of a multiple of i by exact arithmetic.
-    let turn = if log2_order == 0 {
-        0
-    } else {
-        (index as u64) << (64 - log2_order)
-    };
+    let turn = if log2_order == 0 { 0 } else { (index as u64) << (64 - log2_order) };
     let quarters = turn.wrapping_add(1 << 61) >> 62;
     let rest = turn.wrapping_sub(quarters << 62) as i64;
     let (sin, cos) = (rest as f64 * (std::f64::consts::TAU / 18_446_744_073_709_551_616.0)).sin_cos();
@@ -106,11 +99,7 @@ impl Schedule {
                 schedule.cached_points = block >> levels;
             }
             block >>= levels;
-            schedule.passes.push(Pass {
-                levels: *levels,
-                stride: block,
-                twiddles_at: 0,
-            });
+            schedule.passes.push(Pass { levels: *levels, stride: block, twiddles_at: 0 });
         }
         schedule
     }
@@ -140,11 +129,7 @@ pub(super) const fn twiddle_count(levels: u32) -> usize {
 
 /// Reverses the lowest `bits` bits.
 pub(super) fn reverse_bits(x: usize, bits: u32) -> usize {
-    if bits == 0 {
-        0
-    } else {
-        x.reverse_bits() >> (usize::BITS - bits)
-    }
+    if bits == 0 { 0 } else { x.reverse_bits() >> (usize::BITS - bits) }
 }
 
 impl Plan {
@@ -207,15 +192,7 @@ impl Plan {
             }
         }
         inverse.twiddles = aligned(&table);
-        Plan {
-            points,
-            forward,
-            forward_leaves_at,
-            forward_groups,
-            inverse,
-            inverse_leaf_at,
-            inverse_outer_at,
-        }
+        Plan { points, forward, forward_leaves_at, forward_groups, inverse, inverse_leaf_at, inverse_outer_at }
     }
 
     /// Where the value at the root e^(2πi (4k+1) / 4M) stands in a spectrum of vectors of `lanes` lanes: the indices of
@@ -235,9 +212,7 @@ impl Plan {
 /// last.
 fn group_levels(levels: u32, most: u32, largest_first: bool) -> Vec<u32> {
     let groups = levels.div_ceil(most);
-    let mut sizes: Vec<u32> = (0..groups)
-        .map(|k| levels / groups + u32::from(k >= groups - levels % groups))
-        .collect();
+    let mut sizes: Vec<u32> = (0..groups).map(|k| levels / groups + u32::from(k >= groups - levels % groups)).collect();
     if largest_first {
         sizes.reverse();
     }
