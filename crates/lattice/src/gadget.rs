@@ -241,6 +241,15 @@ impl ModularDecomposer {
         assert_eq!(src.len(), out.len(), "as many digits as coefficients");
         residue_digits(isa, src, self.torus.field(level), out);
     }
+
+    /// What [`fill_digits`](Self::fill_digits) computes, described, so that a transform can compute it as it loads. The
+    /// half step of the rounding, which b·l ≤ 63 always leaves, is the bit below the field that the description needs.
+    ///
+    /// # Panics
+    /// If `level` is not within 1…l.
+    pub fn digits_view<'a>(&self, src: &'a [u64], level: usize) -> SourceView<'a, u64> {
+        SourceView::ResidueDigits(src, self.torus.field(level))
+    }
 }
 
 /// ⌊x·2^64/p⌋ for x < p, see [`ModularDecomposer`].

@@ -13,7 +13,7 @@ use ciphermill_lattice::gadget::{ModularDecomposer, SignedDecomposer};
 use ciphermill_lattice::rotate::{ModularRotatedDifference, RotatedDifference, rotate_into};
 use ciphermill_math::goldilocks::{self, MODULUS};
 use ciphermill_math::ntt::{NttEngine, goldilocks_engine};
-use ciphermill_math::{CoefficientSource, Isa};
+use ciphermill_math::{CoefficientSource, Isa, SourceView, multiversion};
 
 use super::Domain;
 use crate::error::TfheError;
@@ -24,6 +24,24 @@ use crate::product::signed_residue;
 #[inline(always)]
 fn residue(x: i64) -> u64 {
     (x as u64).wrapping_add((x >> 63) as u64 & MODULUS)
+}
+
+multiversion! {
+    /// polynomial += residues modulo p, all canonical.
+    fn add_residues(isa, polynomial: &mut [u64], residues: &[u64]) {
+        for (x, &residue) in polynomial.iter_mut().zip(residues) {
+            *x = goldilocks::add(*x, residue);
+        }
+    }
+}
+
+multiversion! {
+    /// polynomial += residues as signed integers, modulo 2^32: of an integer only the low word counts.
+    fn add_signed_residues(isa, polynomial: &mut [u32], residues: &[u64]) {
+        for (x, &residue) in polynomial.iter_mut().zip(residues) {
+            *x = x.wrapping_add(signed_residue(residue) as u32);
+        }
+    }
 }
 
 /// Exact arithmetic over Z for 32-bit torus elements.
@@ -91,6 +109,10 @@ impl CoefficientSource<u64> for IntegerDigits<'_> {
             }
         }
     }
+
+    fn view(&self) -> SourceView<'_, u64> {
+        SourceView::Digits32(self.polynomial, self.decomposer.field(self.level))
+    }
 }
 
 impl Domain<u32> for IntegerDomain {
@@ -127,12 +149,9 @@ impl Domain<u32> for IntegerDomain {
         self.engine.multiply_accumulate(acc, lhs, rhs);
     }
 
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32], scratch: &mut [u64]) {
-        self.engine.inverse(spectrum, scratch);
-        for (x, &product) in polynomial.iter_mut().zip(&*scratch) {
-            // Modulo 2^32, the low word is what counts.
-            *x = x.wrapping_add(signed_residue(product) as u32);
-        }
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32], _scratch: &mut [u64]) {
+        self.engine.inverse_in_place(spectrum);
+        add_signed_residues(self.isa, polynomial, spectrum);
     }
 }
 
@@ -202,6 +221,10 @@ impl CoefficientSource<u64> for ModularDigits<'_> {
     fn read(&self, start: usize, out: &mut [u64]) {
         self.decomposer.fill_digits(self.isa, &self.polynomial[start..start + out.len()], self.level, out);
     }
+
+    fn view(&self) -> SourceView<'_, u64> {
+        self.decomposer.digits_view(self.polynomial, self.level)
+    }
 }
 
 impl Domain<u64> for ModularDomain {
@@ -248,11 +271,9 @@ impl Domain<u64> for ModularDomain {
         self.engine.multiply_accumulate(acc, lhs, rhs);
     }
 
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64], scratch: &mut [u64]) {
-        self.engine.inverse(spectrum, scratch);
-        for (x, &product) in polynomial.iter_mut().zip(&*scratch) {
-            *x = goldilocks::add(*x, product);
-        }
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64], _scratch: &mut [u64]) {
+        self.engine.inverse_in_place(spectrum);
+        add_residues(self.isa, polynomial, spectrum);
     }
 }
 
