@@ -150,6 +150,9 @@ impl<L: F64Lanes> DigitField<L> {
 
 /// Memory that a transform asks for while it computes: a little at every group of butterflies, in the order of the
 /// addresses, so that the fetches neither come in bursts nor lack a pattern.
+///
+/// A core has few fill buffers (16 here), which a line from memory holds about 65 ns and which the transform's own misses
+/// need too. Beyond two lines per group the whole becomes slower than reading the rest afterwards.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
     at: *const u8,
@@ -158,11 +161,19 @@ pub(super) struct Feed {
     step: usize,
 }
 
+/// Bytes asked for at one group of butterflies at most.
+const MOST_PER_STEP: usize = 2 * 64;
+
 impl Feed {
-    /// `memory` spread over `groups` steps.
+    /// `memory` spread over `groups` steps, or as much of it from its start as they take.
     pub(super) fn new(memory: &[u8], groups: usize) -> Feed {
         let range = memory.as_ptr_range();
-        Feed { at: range.start, due: range.start, end: range.end, step: memory.len().div_ceil(groups.max(1)) }
+        Feed {
+            at: range.start,
+            due: range.start,
+            end: range.end,
+            step: memory.len().div_ceil(groups.max(1)).min(MOST_PER_STEP),
+        }
     }
 
     /// Asks for the next part.

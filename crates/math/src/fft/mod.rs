@@ -122,7 +122,8 @@ pub trait FftEngine: Send + Sync + Debug {
     fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]);
 
     /// [`forward`](FftEngine::forward), while the memory of `upcoming`, which the caller will read next, is brought near:
-    /// blind rotation streams gigabytes of key and would otherwise wait for them between transforms.
+    /// blind rotation streams gigabytes of key and would otherwise wait for them between transforms. Where that is more
+    /// than the transform can hide, only the first part is asked for: give all of it, and read it in order.
     fn forward_prefetching(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64], upcoming: &[u8]) {
         let _ = upcoming;
         self.forward(source, spectrum);
