@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fma::Doubles;
 use super::harvey::Words;
 
 // SAFETY of every block below: the intrinsics need AVX2 and touch no memory, except loads and stores, which state their
@@ -97,5 +98,97 @@ impl Words for __m256i {
     unsafe fn high_factor(self) -> Self {
         // SAFETY: the caller vouches for the CPU.
         unsafe { _mm256_castps_si256(_mm256_movehdup_ps(_mm256_castsi256_ps(self))) }
+    }
+}
+
+// SAFETY of every block below: as above; the path has FMA too.
+impl Doubles for __m256d {
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_set1_pd(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u64) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { _mm256_loadu_pd(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm256_storeu_pd(to.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_add_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_sub_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_mul_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, rhs: Self, addend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_fmadd_pd(self, rhs, addend) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_sub(self, rhs: Self, subtrahend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_fmsub_pd(self, rhs, subtrahend) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_rsub(self, rhs: Self, minuend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_fnmadd_pd(self, rhs, minuend) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_or_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_xor_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn lift(self, p: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm256_blendv_pd(self, _mm256_add_pd(self, p), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(rows: &mut [Self]) {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe {
+            let mut words = [_mm256_castpd_si256(rows[0]); 4];
+            for (word, &row) in words.iter_mut().zip(rows.iter()) {
+                *word = _mm256_castpd_si256(row);
+            }
+            Words::transpose(&mut words);
+            for (row, word) in rows.iter_mut().zip(words) {
+                *row = _mm256_castsi256_pd(word);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fma::Doubles;
 use super::harvey::Words;
 
 /// Transposes a matrix of eight rows of eight words.
@@ -104,5 +105,100 @@ impl Words for __m512i {
     unsafe fn high_factor(self) -> Self {
         // SAFETY: the caller vouches for the CPU.
         unsafe { _mm512_castps_si512(_mm512_movehdup_ps(_mm512_castsi512_ps(self))) }
+    }
+}
+
+// SAFETY of every block below: as above; the path has FMA too.
+impl Doubles for __m512d {
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_set1_pd(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u64) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_loadu_pd(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: the caller's contract.
+        unsafe { _mm512_storeu_pd(to.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_add_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_sub_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_mul_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, rhs: Self, addend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_fmadd_pd(self, rhs, addend) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_sub(self, rhs: Self, subtrahend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_fmsub_pd(self, rhs, subtrahend) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_rsub(self, rhs: Self, minuend: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_fnmadd_pd(self, rhs, minuend) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_or_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, rhs: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe { _mm512_xor_pd(self, rhs) }
+    }
+
+    #[inline(always)]
+    unsafe fn lift(self, p: Self) -> Self {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe {
+            let negative = _mm512_movepi64_mask(_mm512_castpd_si512(self));
+            _mm512_mask_add_pd(self, negative, self, p)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(rows: &mut [Self]) {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe {
+            let mut words = [_mm512_castpd_si512(rows[0]); 8];
+            for (word, &row) in words.iter_mut().zip(rows.iter()) {
+                *word = _mm512_castpd_si512(row);
+            }
+            Words::transpose(&mut words);
+            for (row, word) in rows.iter_mut().zip(words) {
+                *row = _mm512_castsi512_pd(word);
+            }
+        }
     }
 }

@@ -4,14 +4,17 @@
 //! w' = ⌊w·2^64/p⌋. For any word y and q = ⌊w'·y/2^64⌋ − e with 0 ≤ e ≤ E, t = w·y − q·p is at least 0 and below
 //! (1 + y/2^64 + e)·p ≤ (2 + E)·p; its lower 64 bits are enough.
 //!
-//! **Exact quotients** (E = 0), p < 2^62: words in flight are in `[0, 4p)`, products in `[0, 2p)`. A butterfly brings x
-//! into `[0, 2p)` by subtracting 2p once; x + t and x − t + 2p are below 4p ≤ 2^64 again.
+//! **Exact quotients** (E = 0), p < 2^62, the portable path: words in flight are in `[0, 4p)`, products in `[0, 2p)`. A
+//! butterfly brings x into `[0, 2p)` by subtracting 2p once; x + t and x − t + 2p are below 4p ≤ 2^64 again.
 //!
-//! **Short quotients** (E = 2), p < 2^61: vectors have no 64-bit high product; it is the sum of four 32-bit products at
-//! the weights 2^0, 2^32 (twice) and 2^64. Without the lowest, and with the middle ones cut off at 2^64 one by one, what
-//! is lost is below 3·2^64, so the quotient is at most 2 less: three multiplications instead of four, and four other
-//! instructions instead of eight. Words in flight are in `[0, 8p)`, products in `[0, 4p)`. A butterfly brings x into
-//! `[0, 4p)` by subtracting 4p once; x + t and x − t + 4p are below 8p ≤ 2^64 again.
+//! **Short quotients** (E = 2), vectors: they have no 64-bit high product; it is the sum of four 32-bit products at the
+//! weights 2^0, 2^32 (twice) and 2^64. Without the lowest, and with the middle ones cut off at 2^64 one by one, what is
+//! lost is below 3·2^64, so the quotient is at most 2 less, for three multiplications instead of four and four other
+//! instructions instead of eight. Then t is in `[0, 4p)`.
+//! * p < 2^61: words in flight are in `[0, 8p)`. A butterfly brings x into `[0, 4p)` by subtracting 4p once; x + t and
+//!   x − t + 4p are below 8p ≤ 2^64 again.
+//! * p < 2^62: t < 4p ≤ 2^64 is brought into `[0, 2p)` as well, and the ranges are those of exact quotients. That is
+//!   cheaper than exact quotients are.
 
 use super::lanes::{Lanes, MAX_CONSTANTS};
 use crate::Modulus;
@@ -59,7 +62,7 @@ pub(super) trait Words: Copy {
 #[derive(Clone, Copy)]
 pub(super) struct Harvey<V, const BITS: u32> {
     p: V,
-    /// 2p for exact, 4p for short quotients: what products are below.
+    /// What products are below: 2p for 62 bits, 4p for 61.
     product_bound: V,
     one: Factor<V>,
     word: Factor<V>,
@@ -83,9 +86,9 @@ impl<V: Words> Factor<V> {
 // function makes a value of `Harvey`.
 
 impl<V: Words, const BITS: u32> Harvey<V, BITS> {
-    const EXACT: bool = BITS == 62;
+    const TIGHT: bool = BITS == 62;
 
-    /// ⌊w'·y/2^64⌋, or up to 2 less if quotients are short.
+    /// ⌊w'·y/2^64⌋ or up to 2 less.
     #[inline(always)]
     fn quotient(self, y: V, w: Factor<V>) -> V {
         // SAFETY: see above.
@@ -94,15 +97,7 @@ impl<V: Words, const BITS: u32> Harvey<V, BITS> {
             let high_low = y_high.mul_halves(w.1);
             let low_high = y.mul_halves(w.2);
             let high_high = y_high.mul_halves(w.2);
-            if Self::EXACT {
-                // (2^32 − 1)² + 2(2^32 − 1) < 2^64: none of these sums wraps.
-                let low_low = y.mul_halves(w.1);
-                let middle = high_low.add(low_low.high_half());
-                let middle_low = low_high.add(middle.low_half());
-                high_high.add(middle.high_half()).add(middle_low.high_half())
-            } else {
-                high_high.add(high_low.high_half().add(low_high.high_half()))
-            }
+            high_high.add(high_low.high_half().add(low_high.high_half()))
         }
     }
 
@@ -137,7 +132,7 @@ impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
         unsafe {
             Harvey {
                 p: V::splat(p),
-                product_bound: V::splat(if Self::EXACT { 2 } else { 4 } * p),
+                product_bound: V::splat(if Self::TIGHT { 2 } else { 4 } * p),
                 one: Factor::new(V::splat(1), V::splat(one)),
                 word: Factor::new(V::splat(word), V::splat(word_quotient)),
             }
@@ -197,7 +192,10 @@ impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
     #[inline(always)]
     fn product(self, y: V, w: Factor<V>) -> V {
         // SAFETY: see above.
-        unsafe { y.mul_low(w.0).sub(self.quotient(y, w).mul_low(self.p)) }
+        unsafe {
+            let t = y.mul_low(w.0).sub(self.quotient(y, w).mul_low(self.p));
+            if Self::TIGHT { t.subtract_once(self.product_bound) } else { t }
+        }
     }
 
     #[inline(always)]
@@ -210,7 +208,7 @@ impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
     fn canonical_product(self, x: V) -> V {
         // SAFETY: see above.
         unsafe {
-            let x = if Self::EXACT { x } else { x.subtract_once(self.p.add(self.p)) };
+            let x = if Self::TIGHT { x } else { x.subtract_once(self.p.add(self.p)) };
             x.subtract_once(self.p)
         }
     }

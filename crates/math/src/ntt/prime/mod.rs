@@ -1,7 +1,7 @@
 //! Negacyclic transforms over prime fields of one word.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256i, __m512i};
+use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i};
 use std::fmt;
 
 use super::{NttEngine, NttError, NttWord, reference};
@@ -12,6 +12,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod driver;
+#[cfg(target_arch = "x86_64")]
+mod fma;
 mod harvey;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
@@ -99,6 +101,15 @@ kernels!(ifma46: ifma::Ifma46, u64, "ifma46", 46 bits, Isa::has_ifma, "avx512f,a
 kernels!(ifma50: ifma::Ifma50, u64, "ifma50", 50 bits, Isa::has_ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx2,fma");
 
 #[cfg(target_arch = "x86_64")]
+kernels!(eight47: fma::Fma<__m512d, 47>, u64, "fma47", 47 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(eight50: fma::Fma<__m512d, 50>, u64, "fma50", 50 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(four47: fma::Fma<__m256d, 47>, u64, "fma47", 47 bits, |isa| isa >= Isa::Avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(four50: fma::Fma<__m256d, 50>, u64, "fma50", 50 bits, |isa| isa >= Isa::Avx2, "avx2,fma");
+
+#[cfg(target_arch = "x86_64")]
 kernels!(eight61: harvey::Harvey<__m512i, 61>, u64, "shoup61", 61 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
 #[cfg(target_arch = "x86_64")]
 kernels!(eight62: harvey::Harvey<__m512i, 62>, u64, "shoup62", 62 bits, |isa| isa == Isa::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
@@ -114,9 +125,17 @@ static KERNELS_64: &[&Kernels<u64>] = &[
     #[cfg(target_arch = "x86_64")]
     &ifma50::KERNELS,
     #[cfg(target_arch = "x86_64")]
+    &eight47::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &eight50::KERNELS,
+    #[cfg(target_arch = "x86_64")]
     &eight61::KERNELS,
     #[cfg(target_arch = "x86_64")]
     &eight62::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &four47::KERNELS,
+    #[cfg(target_arch = "x86_64")]
+    &four50::KERNELS,
     #[cfg(target_arch = "x86_64")]
     &four61::KERNELS,
     #[cfg(target_arch = "x86_64")]
