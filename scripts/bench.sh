@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make bench`: builds the workspace bench/ with all peers (minutes, once) and runs ours and theirs side by side; CASES picks
 # families of cases. It prints a table and writes bench/results.json with the rows of this run, and no others. BENCH_ARGS is
-# passed on: --quick, --only TEXT, --params NAME; `-- --help` of the program tells more.
+# passed on: --quick, --only TEXT, --params NAME, --cpu-time; the program's --help tells more.
 #
 # Exits with 1 if any result of ours differs from a peer's. The times mean something on an idle machine only.
 set -euo pipefail

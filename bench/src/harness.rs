@@ -4,6 +4,35 @@
 use std::time::{Duration, Instant};
 
 use ciphermill_bench_peers::Contender;
+use rustix::time::{ClockId, clock_gettime};
+
+/// What a sample's time is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The wall clock.
+    Wall,
+    /// The CPU time of this process, all of its threads together: work on one thread as it would be if other processes did not
+    /// take the core from it for a while.
+    Process,
+}
+
+impl Clock {
+    /// A time since some beginning.
+    pub(crate) fn now(self) -> Duration {
+        let time = clock_gettime(match self {
+            Clock::Wall => ClockId::Monotonic,
+            Clock::Process => ClockId::ProcessCPUTime,
+        });
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Clock::Wall => "wall",
+            Clock::Process => "cpu",
+        }
+    }
+}
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +43,7 @@ pub(crate) struct Effort {
     pub(crate) least_rounds: usize,
     /// Once it is spent and the least rounds are done, no other round begins.
     pub(crate) budget: Duration,
+    pub(crate) clock: Clock,
 }
 
 /// A sample takes at least this long: calls shorter than that are timed several at once.
@@ -34,6 +64,7 @@ pub(crate) struct Stats {
 
 struct Lane<'c, 'd> {
     contender: &'c mut (dyn Contender + 'd),
+    clock: Clock,
     calls: usize,
     warmed: bool,
     samples: Vec<f64>,
@@ -42,8 +73,15 @@ struct Lane<'c, 'd> {
 
 impl<'c, 'd> Lane<'c, 'd> {
     /// Runs once to warm up and a second time to find how many calls a sample takes.
-    fn new(contender: &'c mut (dyn Contender + 'd), rounds: usize) -> Self {
-        let mut lane = Lane { contender, calls: 1, warmed: false, samples: Vec::with_capacity(rounds), correct: true };
+    fn new(contender: &'c mut (dyn Contender + 'd), effort: Effort) -> Self {
+        let mut lane = Lane {
+            contender,
+            clock: effort.clock,
+            calls: 1,
+            warmed: false,
+            samples: Vec::with_capacity(effort.rounds),
+            correct: true,
+        };
         lane.sample(0);
         let once = if lane.samples[0] > WARMED.as_nanos() as f64 { lane.samples[0] } else { lane.sample(0) };
         lane.calls = (LEAST_SAMPLE.as_nanos() as f64 / once).ceil().max(1.0) as usize;
@@ -57,11 +95,11 @@ impl<'c, 'd> Lane<'c, 'd> {
         if self.warmed {
             self.contender.run();
         }
-        let start = Instant::now();
+        let start = self.clock.now();
         for _ in 0..self.calls {
             self.contender.run();
         }
-        let ns = start.elapsed().as_nanos() as f64 / self.calls as f64;
+        let ns = (self.clock.now() - start).as_nanos() as f64 / self.calls as f64;
         self.correct &= self.contender.correct();
         self.samples.push(ns);
         ns
@@ -82,7 +120,7 @@ impl<'c, 'd> Lane<'c, 'd> {
 /// Times the contenders in turn: A B C, B C A, C A B, ….
 pub(crate) fn alternate(contenders: &mut [&mut (dyn Contender + '_)], effort: Effort) -> Vec<Stats> {
     let mut lanes: Vec<Lane<'_, '_>> =
-        contenders.iter_mut().map(|contender| Lane::new(&mut **contender, effort.rounds)).collect();
+        contenders.iter_mut().map(|contender| Lane::new(&mut **contender, effort)).collect();
     let begun = Instant::now();
     for round in 0..effort.rounds.max(1) {
         if round >= effort.least_rounds && begun.elapsed() > effort.budget {

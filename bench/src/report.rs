@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::Failure;
-use crate::harness::Stats;
+use crate::harness::{Clock, Stats};
 use crate::machine::{Machine, said_by};
 
 /// Of each row.
@@ -126,7 +126,13 @@ impl Report {
     }
 
     /// The results file: its head indented, one row per line.
-    pub(crate) fn to_json(&self, machine: &Machine, started: &str, wall_s: u64) -> Result<String, Failure> {
+    pub(crate) fn to_json(
+        &self,
+        machine: &Machine,
+        clock: Clock,
+        started: &str,
+        wall_s: u64,
+    ) -> Result<String, Failure> {
         let dirty = !said_by("git", &["status", "--porcelain", "--", ":/", ":!/bench/results.json"]).is_empty();
         let commit = said_by("git", &["rev-parse", "HEAD"]) + if dirty { " with uncommitted changes" } else { "" };
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
@@ -137,6 +143,7 @@ impl Report {
             ("commit", Value::from(commit)),
             ("started", Value::from(started)),
             ("wall_s", Value::from(wall_s)),
+            ("clock", Value::from(clock.name())),
             ("machine", serde_json::to_value(machine)?),
             ("peers_compiled_with", Value::from("-C target-cpu=native")),
             ("notes", Value::from(self.notes.clone())),

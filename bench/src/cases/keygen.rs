@@ -2,7 +2,7 @@
 //! transformed form; ours are also written and read, as they would be sent. `keygen-made/…`: only what the client does; ours
 //! writes the compressed keys, the peer makes full ones.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use ciphermill_bench_peers::Contender;
 use ciphermill_bench_peers::lwe::{Client, FftBootstrap, PEER};
@@ -40,8 +40,9 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
         (Times { correct: true, ..Times::default() }, Times { correct: true, ..Times::default() });
     for round in 0..if settings.quick { 1 } else { 3 } {
         eprintln!("keygen/{}", parameters.name);
-        let begun = Instant::now();
-        let ns = |begun: Instant| begun.elapsed().as_nanos() as f64;
+        let clock = settings.clock;
+        let ns = |begun: Duration| (clock.now() - begun).as_nanos() as f64;
+        let begun = clock.now();
         let sent = pool.install(|| SentKeys::generate(&ours.client))?;
         mine.made.push(ns(begun));
         let key = pool.install(|| sent.load(isa, Backend::Fft))?;
@@ -50,7 +51,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
         mine.correct &= bootstraps(&mut Server::new(&ours, &key, Job::KeyswitchBootstrap(1)), round);
         drop(key);
 
-        let begun = Instant::now();
+        let begun = clock.now();
         let (standard, keyswitch) = pool.install(|| (peer.standard_key(), peer.keyswitch_key_32()));
         theirs.made.push(ns(begun));
         let fourier = pool.install(|| standard.to_fourier());

@@ -14,9 +14,10 @@ use crate::report::{Case, Report};
 
 pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -> Result<(), Failure> {
     let parameters = parameters(settings.params)?;
+    let clock = settings.clock;
     let effort = match settings.quick {
-        true => Effort { rounds: 3, least_rounds: 1, budget: Duration::from_secs(1) },
-        false => Effort { rounds: 100, least_rounds: 20, budget: Duration::from_secs(10) },
+        true => Effort { rounds: 3, least_rounds: 1, budget: Duration::from_secs(1), clock },
+        false => Effort { rounds: 100, least_rounds: 20, budget: Duration::from_secs(10), clock },
     };
     eprintln!("ks: keys");
     let ours = Ours::new(&parameters)?;

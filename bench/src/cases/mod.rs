@@ -11,7 +11,7 @@ use ciphermill_bench_peers::Contender;
 use ciphermill_math::Isa;
 
 use crate::Failure;
-use crate::harness::Effort;
+use crate::harness::{Clock, Effort};
 
 /// What all families are told.
 pub(crate) struct Settings<'a> {
@@ -21,6 +21,7 @@ pub(crate) struct Settings<'a> {
     /// Name of the parameter set.
     pub(crate) params: &'a str,
     pub(crate) cpu: &'a str,
+    pub(crate) clock: Clock,
     /// Our paths, best first.
     pub(crate) isas: Vec<Isa>,
     /// Effort for kernels.

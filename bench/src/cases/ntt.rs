@@ -28,6 +28,7 @@ const CLASSES: &[Class] = &[
     Class { name: "q31", modulus: greatest_prime_below(1 << 31), sizes: SIZES },
     Class { name: "q46", modulus: greatest_prime_below(1 << 46), sizes: SIZES },
     Class { name: "q50", modulus: greatest_prime_below(1 << 50), sizes: SIZES },
+    Class { name: "q60", modulus: greatest_prime_below(1 << 60), sizes: SIZES },
     Class { name: "q62", modulus: greatest_prime_below(1 << 62), sizes: SIZES },
     Class { name: "goldilocks", modulus: GOLDILOCKS, sizes: SIZES },
     Class { name: "p38-23", modulus: (1 << 38) + (1 << 23) + 1, sizes: SIZES },

@@ -34,10 +34,11 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn effort(&self, isa: Isa) -> Effort {
+        let clock = self.settings.clock;
         match (self.settings.quick, isa == self.settings.isas[0]) {
-            (true, _) => Effort { rounds: 2, least_rounds: 1, budget: Duration::from_secs(1) },
-            (false, true) => Effort { rounds: 24, least_rounds: 6, budget: Duration::from_secs(20) },
-            (false, false) => Effort { rounds: 6, least_rounds: 3, budget: Duration::from_secs(8) },
+            (true, _) => Effort { rounds: 2, least_rounds: 1, budget: Duration::from_secs(1), clock },
+            (false, true) => Effort { rounds: 24, least_rounds: 6, budget: Duration::from_secs(20), clock },
+            (false, false) => Effort { rounds: 6, least_rounds: 3, budget: Duration::from_secs(8), clock },
         }
     }
 
@@ -106,7 +107,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
     let standard = pools.widest().install(|| peer.standard_key());
     let run = Run { settings, pools, parameters: &parameters, ours: &ours, peer: &peer };
     if pools.two.is_none() {
-        report.note("pbs on two threads: this process may use one core only");
+        report.note("pbs: no rows on two threads: one core allowed, or CPU time asked for");
     }
 
     let (fourier, keyswitch) = pools.widest().install(|| (standard.to_fourier(), peer.keyswitch_key_32()));
