@@ -1,4 +1,12 @@
-//! The negacyclic transform over the Goldilocks prime on the CPU.
+//! The negacyclic transform over the Goldilocks prime p = 2^64 − 2^32 + 1 on the CPU.
+//!
+//! Two kernels. [`kernel`] computes with 64-bit words, generic over the vector type (one, four or eight lanes): the
+//! modulus leaves no headroom, so each sum needs a correction. [`ifma`] computes with pairs of signed words, which need
+//! none, where the CPU has AVX-512 IFMA; its first levels at large N are those of [`kernel`].
+//!
+//! Contract of both: coefficients in and out are canonical; a spectrum may hold any 64-bit words, each standing for its
+//! residue, and those that a transform makes depend on the path. Sums that [`NttEngine::multiply_accumulate`] and
+//! products that [`NttEngine::multiply`] make are canonical.
 
 use super::{NttEngine, NttError, reference};
 use crate::goldilocks::MODULUS;
@@ -103,16 +111,12 @@ impl Kernels {
     }
 }
 
-/// The negacyclic NTT modulo p = 2^64 − 2^32 + 1 on the CPU, for N = 2^4 … 2^16.
+/// The negacyclic NTT modulo p = 2^64 − 2^32 + 1 on the CPU, for N = 2^4 … 2^17.
 ///
-/// Three or two levels per pass over the data, depth first. The twiddle factors of the first five levels are powers of
-/// two and cost shifts; every later pass multiplies each block's parts by powers of its root and goes on with a cyclic
-/// transform of 8 or 4 points, whose roots are powers of two as well. The last log2(LANES) levels work on transposed
-/// tiles, which stay transposed, so the order of a spectrum depends on the path. A spectrum may hold any 64-bit words,
-/// each standing for its residue.
-///
-/// At N = 16384 on AVX-512 a forward transform is about 300 000 vector instructions, 150 000 cycles at two per cycle;
-/// measured 50.7 µs (least of 1024; the inverse too) on one core of a shared Sapphire-Rapids-class Xeon.
+/// Three or two levels per pass over the data, depth first. A pass multiplies each block's parts by powers of its root
+/// and goes on with a cyclic transform of 8 or 4 points, whose roots are powers of two, since 2 has order 192. The twiddle
+/// factors of the first five levels are powers of two themselves. The last log2(LANES) levels work on transposed tiles,
+/// which stay transposed, so the order of a spectrum depends on the path.
 ///
 /// It wins over a floating-point transform where the product must be exact; over [`reference`](super::reference)
 /// always.
@@ -130,7 +134,7 @@ impl GoldilocksNtt {
     /// The greatest N.
     pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
-    /// Prepares the tables: fewer than 5N words.
+    /// Prepares the tables: fewer than 5N words, half of them for the inverse.
     ///
     /// # Errors
     /// If `polynomial_size` is not a power of two from 2^4 to 2^17, or if the CPU lacks `isa`.
@@ -285,21 +289,20 @@ impl NttEngine for GoldilocksNtt {
         let n = self.polynomial_size;
         let words = sources.len() * n;
         assert_eq!(accs.len(), columns.len() * n, "length of the accumulators");
+        assert!(columns.iter().all(|column| column.len() == words), "lengths of the columns");
         let lhs = &mut scratch[..words];
+        #[cfg(target_arch = "x86_64")]
+        if let (Kernels::Ifma(tables), [first, second]) = (&self.kernels, columns) {
+            assert!(sources.iter().all(|source| source.len() == n), "length of a source");
+            let (acc_first, acc_second) = accs.split_at_mut(n);
+            let accs = [acc_first.as_mut_ptr(), acc_second.as_mut_ptr()];
+            let columns = [first.as_ptr(), second.as_ptr()];
+            // SAFETY: as for `transform` and `multiply_accumulate`.
+            unsafe { ifma::forward_multiply_accumulate(tables, sources, columns, accs, lhs.as_mut_ptr()) };
+            return;
+        }
         self.forward_batch(sources, lhs);
-        let (mut accs, mut columns) = (accs.chunks_exact_mut(n), columns.iter());
-        while let (Some(acc), Some(column)) = (accs.next(), columns.next()) {
-            #[cfg(target_arch = "x86_64")]
-            if let (Kernels::Ifma(_), Some(next_column)) = (&self.kernels, columns.as_slice().first()) {
-                assert!(column.len() == words && next_column.len() == words, "lengths of the columns");
-                let next_acc = accs.next().expect("as many accumulators as columns");
-                columns.next();
-                let accs = [acc.as_mut_ptr(), next_acc.as_mut_ptr()];
-                let columns = [column.as_ptr(), next_column.as_ptr()];
-                // SAFETY: as for `multiply_accumulate`; chunks are disjoint.
-                unsafe { ifma::multiply_accumulate(n, sources.len(), accs, lhs.as_ptr(), columns) };
-                continue;
-            }
+        for (acc, column) in accs.chunks_exact_mut(n).zip(columns) {
             self.multiply_accumulate(acc, lhs, column);
         }
     }

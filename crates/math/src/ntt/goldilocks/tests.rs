@@ -254,7 +254,7 @@ fn pointwise_operations_take_any_words() {
 /// One, two and three columns: kernels take them in pairs.
 #[test]
 fn fused_rows_are_transforms_and_sums() {
-    for (n, rows) in [(16, 3), (64, 10), (2048, 5)] {
+    for (n, rows) in [(16, 3), (64, 10), (2048, 5), (16384, 10)] {
         let polynomials: Vec<Vec<u64>> = (0..rows).map(|r| words(r, n).into_iter().map(reduce_u64).collect()).collect();
         let sources: Vec<&dyn CoefficientSource<u64>> = polynomials.iter().map(|p| p as _).collect();
         for (path, engine) in engines(n) {

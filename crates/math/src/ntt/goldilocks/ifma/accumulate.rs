@@ -1,4 +1,10 @@
 //! Sums of products.
+//!
+//! Floor: 9 operations for a product and its sum (7 multiply-adds, a shift for each factor; 8.5 if two columns share the
+//! left factor), 4.5 cycles, in which the second cache gives what a product reads, 128 bytes in 2.8. Measured 7.3 cycles
+//! where both factors lie in the second cache, 15 where they come from the third; a key from memory at 4.4 bytes per
+//! cycle, 14.5 for its 64 bytes, bounds a bootstrap. Six products of 32-bit halves by 22-bit limbs, which other CPUs use,
+//! are 17 operations.
 
 use super::super::avx512::Avx512;
 use super::super::lanes::{Lanes, MAX_PRODUCTS};

@@ -7,6 +7,7 @@
 use super::super::avx512::Avx512;
 use super::super::lanes::Lanes;
 use super::super::sources::Coefficients;
+use super::ahead::Ahead;
 use super::pair::{Factor, Pair};
 use super::tables::Roots;
 
@@ -184,6 +185,7 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
     len: usize,
     factors: &[Factor],
     pairs: *mut u64,
+    ahead: &mut Ahead,
 ) where
     [Pair; R]: Points,
 {
@@ -197,6 +199,7 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
             }
             multiply(&mut x, factors);
             forward_level(&mut x);
+            ahead.ask::<R>();
             x.forward();
             store(x, pairs.add(2 * i), 2 * stride);
         }
@@ -208,8 +211,12 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
 /// # Safety
 /// As for [`forward_first`].
 #[inline(always)]
-unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(source: C, len: usize, pairs: *mut u64)
-where
+unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(
+    source: C,
+    len: usize,
+    pairs: *mut u64,
+    ahead: &mut Ahead,
+) where
     [Pair; R]: Points,
 {
     let stride = len / R;
@@ -223,6 +230,7 @@ where
                 *x = Pair::from_word_shifted(source.load(j * stride + i), bits);
             }
             forward_level_i(&mut x);
+            ahead.ask::<R>();
             x.forward();
             store(x, pairs.add(2 * i), 2 * stride);
         }
@@ -234,7 +242,7 @@ where
 /// # Safety
 /// 2·`len` words of `pairs` are writable, `len` is a multiple of 8·R, `factors` has R − 1.
 #[inline(always)]
-unsafe fn forward_next<const R: usize>(pairs: *mut u64, len: usize, factors: &[Factor])
+unsafe fn forward_next<const R: usize>(pairs: *mut u64, len: usize, factors: &[Factor], ahead: &mut Ahead)
 where
     [Pair; R]: Points,
 {
@@ -246,6 +254,7 @@ where
             x[0] = x[0].carried().to_middle();
             multiply(&mut x, factors);
             forward_level(&mut x);
+            ahead.ask::<R>();
             x.forward();
             store(x, pairs.add(i), stride);
         }
@@ -257,7 +266,7 @@ where
 /// # Safety
 /// 2·`len` words of `pairs` are readable and `len` of `out` writable, `len` is a multiple of 64, `tiles` has 7 per 64.
 #[inline(always)]
-unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], out: *mut u64) {
+unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], out: *mut u64, ahead: &mut Ahead) {
     for (tile, factors) in tiles[..len / 64 * 7].chunks_exact(7).enumerate() {
         // SAFETY: the caller's contract.
         unsafe {
@@ -265,6 +274,7 @@ unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], 
             Pair::transpose(&mut x);
             x[0] = x[0].carried().to_word_range();
             multiply_tile(&mut x, factors);
+            ahead.ask::<8>();
             forward_level(&mut x);
             forward8(&mut x);
             for (j, x) in x.into_iter().enumerate() {
@@ -372,29 +382,30 @@ pub(super) unsafe fn forward<C: Coefficients>(
     (passes, roots, block): (&[u32], &Roots, usize),
     pairs: *mut u64,
     out: *mut u64,
+    ahead: &mut Ahead,
 ) {
     // SAFETY: the passes divide the block as its roots do.
     unsafe {
         match (passes[0], roots.passes[0].is_empty()) {
-            (3, true) => forward_first_of_all::<8, C>(source, len, pairs),
-            (3, false) => forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs),
-            (_, true) => forward_first_of_all::<4, C>(source, len, pairs),
-            (_, false) => forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs),
+            (3, true) => forward_first_of_all::<8, C>(source, len, pairs, ahead),
+            (3, false) => forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs, ahead),
+            (_, true) => forward_first_of_all::<4, C>(source, len, pairs, ahead),
+            (_, false) => forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs, ahead),
         }
         let (mut size, mut blocks) = (len >> passes[0], 1 << passes[0]);
         for (&levels, factors) in passes.iter().zip(&roots.passes).skip(1) {
             for i in 0..blocks {
                 let at = pairs.add(2 * i * size);
                 if levels == 3 {
-                    forward_next::<8>(at, size, &factors[7 * (block * blocks + i)..]);
+                    forward_next::<8>(at, size, &factors[7 * (block * blocks + i)..], ahead);
                 } else {
-                    forward_next::<4>(at, size, &factors[3 * (block * blocks + i)..]);
+                    forward_next::<4>(at, size, &factors[3 * (block * blocks + i)..], ahead);
                 }
             }
             size >>= levels;
             blocks <<= levels;
         }
-        forward_tiles(pairs, len, &roots.tiles[len / 64 * 7 * block..], out);
+        forward_tiles(pairs, len, &roots.tiles[len / 64 * 7 * block..], out, ahead);
     }
 }
 
