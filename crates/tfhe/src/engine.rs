@@ -5,7 +5,6 @@ use std::io::Read;
 use std::sync::Arc;
 
 use ciphermill_math::Isa;
-use rayon::prelude::*;
 
 use crate::ciphertext::{Ciphertext, KeyTag, TestVector};
 use crate::client::Progress;
@@ -52,7 +51,7 @@ pub trait LoadedServerKey: Send + Sync + Debug {
     /// Bytes that it occupies.
     fn memory_bytes(&self) -> u64;
 
-    /// Bootstraps every job; results are in order.
+    /// Bootstraps every job; results are in order, and do not depend on what else is in the batch.
     ///
     /// # Errors
     /// The first failure; no result is given then.
@@ -106,6 +105,6 @@ impl LoadedServerKey for ServerKey {
     }
 
     fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
-        jobs.par_iter().map(|job| self.bootstrap(job.input, job.test_vector)).collect()
+        self.bootstrap_all(jobs)
     }
 }

@@ -43,6 +43,7 @@ pub mod dimension;
 pub mod encoding;
 pub mod engine;
 pub mod error;
+mod evaluation;
 pub mod gates;
 pub mod ggsw;
 pub mod glwe;

@@ -10,6 +10,7 @@
 //! named sets that is `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
 
 use ciphermill_lattice::NoiseDistribution;
+use ciphermill_math::fft::PackedWord;
 
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::encoding::Encoding;
@@ -86,32 +87,59 @@ fn row_variance(spec: &ParameterSpec) -> f64 {
     rows as f64 * digit_moment(spec.pbs) * glwe_variance(spec)
 }
 
-/// Variance that the transform's own errors add in one external product.
+/// Variance that the transform's own errors add in one external product, with the key as a server key keeps it
+/// ([`key_word`]).
 ///
 /// FFT: an output coefficient is a sum of (k+1)·l·N products of a digit (second moment (B²+2)/12) and a uniform torus
 /// coefficient (1/12). Forward transforms, products and inverse each err by about 2^−53 of the root mean square of what they
 /// hold, growing with the square root of the number of levels log2(N/2); [`FFT_ERROR_FACTOR`] is the measured constant.
+/// Keeping the key's spectra as 48-bit numbers adds [`packed_product_variance`].
 /// The error strikes body and masks alike, and the masks' are multiplied by key bits.
 ///
 /// NTT over Z_p: switching key, accumulator and gadget to Z_p rounds each to 1/p ≈ 2^−64; over Z it is exact.
 pub fn transform_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
-    transform_variance_of(spec, backend, &KeyWeights::mean(spec))
+    transform_variance_of(spec, backend, key_word(spec), &KeyWeights::mean(spec))
 }
 
-fn transform_variance_of(spec: &ParameterSpec, backend: Backend, weights: &KeyWeights) -> f64 {
+fn transform_variance_of(spec: &ParameterSpec, backend: Backend, word: PackedWord, weights: &KeyWeights) -> f64 {
     let (k, n) = (spec.glwe_dimension.0 as f64, spec.polynomial_size.get() as f64);
     let products = spec.pbs.level_count.0 as f64 * (k + 1.0) * n * digit_moment(spec.pbs);
     let through_key = 1.0 + weights.big;
     match (backend, spec.torus) {
         (Backend::Fft, _) => {
-            let product =
-                fft_product_variance(spec.glwe_dimension, spec.polynomial_size.get(), spec.pbs, FFT_ERROR_FACTOR);
+            let (k, size) = (spec.glwe_dimension, spec.polynomial_size.get());
+            let product = fft_product_variance(k, size, spec.pbs, FFT_ERROR_FACTOR)
+                + packed_product_variance(k, size, spec.pbs, word);
             (product + ulp2(spec.torus) / 12.0) * through_key
         }
         (Backend::Ntt, TorusWidth::U32) => 0.0,
         // The rounded key coefficients enter with weight `products`, through the phase of a row.
         (Backend::Ntt, TorusWidth::U64) => products * ulp2(spec.torus) / 12.0 * through_key,
     }
+}
+
+/// Variance of one coefficient's error in an external product by FFT for keeping the key's spectra in `word`.
+///
+/// A 48-bit part is rounded to u = 2·2^−48 times the largest of the c = (k+1)·l·N parts that share the unit; for nearly
+/// Gaussian parts that is √(2 ln c) times their root mean square. So the error is, relative to that of the exact sum of
+/// products, u/√12.
+pub fn packed_product_variance(k: GlweDimension, size: usize, gadget: Decomposition, word: PackedWord) -> f64 {
+    let rows = (gadget.level_count.0 * k.glwe_size() * size) as f64;
+    match word {
+        PackedWord::Fixed48 => rows * digit_moment(gadget) / 12.0 * 2.0 * rows.ln() / 12.0 * (-94f64).exp2(),
+        PackedWord::Float64 => 0.0,
+    }
+}
+
+/// How the FFT back end keeps the spectra of this set's bootstrapping key: in 48 bits where the error of that, in a linear
+/// combination of bootstrapped ciphertexts, is below 2^−10 of the variance that switching the modulus adds anyway before
+/// the next blind rotation; else to the last bit.
+pub fn key_word(spec: &ParameterSpec) -> PackedWord {
+    let word = PackedWord::Fixed48;
+    let product = packed_product_variance(spec.glwe_dimension, spec.polynomial_size.get(), spec.pbs, word);
+    let rotated = spec.lwe_dimension.0 as f64 * product * (1.0 + KeyWeights::mean(spec).big);
+    let negligible = rotated * spec.max_norm2 * spec.max_norm2 <= modulus_switch_variance(spec) * (-10f64).exp2();
+    if negligible { word } else { PackedWord::Float64 }
 }
 
 /// Variance of one coefficient's error in an external product by FFT, before it is rounded to the torus:
@@ -129,7 +157,7 @@ pub const FFT_ERROR_FACTOR: f64 = 1.7;
 /// Variance of a ciphertext extracted after blind rotation of a noiseless test vector: n external products of which, on
 /// average, those with key bit 1 carry the decomposition's rounding.
 pub fn blind_rotation_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
-    blind_rotation_variance_of(spec, backend, &KeyWeights::mean(spec))
+    blind_rotation_variance_of(spec, backend, key_word(spec), &KeyWeights::mean(spec))
 }
 
 /// How many bits of each key are 1: what a variance depends on once a key is fixed.
@@ -145,10 +173,10 @@ impl KeyWeights {
     }
 }
 
-fn blind_rotation_variance_of(spec: &ParameterSpec, backend: Backend, weights: &KeyWeights) -> f64 {
+fn blind_rotation_variance_of(spec: &ParameterSpec, backend: Backend, word: PackedWord, weights: &KeyWeights) -> f64 {
     let n = spec.lwe_dimension.0 as f64;
     let rounding = rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + weights.big);
-    n * (row_variance(spec) + transform_variance_of(spec, backend, weights)) + weights.small * rounding
+    n * (row_variance(spec) + transform_variance_of(spec, backend, word, weights)) + weights.small * rounding
 }
 
 /// Variance that key switching from the big to the small key adds.

@@ -11,17 +11,14 @@ use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError,
 use rayon::prelude::*;
 
 use crate::bootstrap::{BackendTorus, BlindRotation};
-use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, width_mismatch};
+use crate::ciphertext::KeyTag;
 use crate::client::Progress;
 use crate::error::{TfheError, require_equal, require_range};
-use crate::ggsw::{GgswShape, expand_masks};
-use crate::glwe::GlweCiphertext;
+use crate::ggsw::expand_masks;
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
-use crate::lwe::LweCiphertext;
 use crate::memory::{AlignedBuffer, try_reserve};
-use crate::modulus_switch::modulus_switch;
-use crate::noise::Backend;
-use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::noise::{Backend, key_word};
+use crate::parameters::{ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 
 /// Version of the body of both keys.
 pub const KEY_VERSION: u16 = 1;
@@ -279,16 +276,17 @@ fn require_same_set(bootstrap: &ParameterSpec, keyswitch: &ParameterSpec) -> Res
 /// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
 #[derive(Debug)]
 pub struct ServerKey {
-    parameters: ParameterSet,
-    tag: KeyTag,
+    pub(crate) parameters: ParameterSet,
+    pub(crate) tag: KeyTag,
     backend: Backend,
-    isa: Isa,
-    keyswitch: LweKeyswitchKey,
-    rotation: Rotation,
+    pub(crate) isa: Isa,
+    pub(crate) keyswitch: LweKeyswitchKey,
+    pub(crate) rotation: Rotation,
 }
 
+/// The transformed bootstrapping key, by the width of its torus.
 #[derive(Debug)]
-enum Rotation {
+pub(crate) enum Rotation {
     U32(Box<dyn BlindRotation<u32>>),
     U64(Box<dyn BlindRotation<u64>>),
 }
@@ -333,7 +331,7 @@ impl ServerKey {
             return Err(TfheError::Mismatch { what, given: header.tag.0, expected: tag.0 });
         }
         require_same_set(bootstrap_parameters.spec(), parameters.spec())?;
-        let needed = parameters.loaded_key_bytes();
+        let needed = parameters.loaded_key_bytes(backend);
         if needed > max_bytes {
             return Err(TfheError::KeyTooLarge { needed, limit: max_bytes });
         }
@@ -375,100 +373,6 @@ impl ServerKey {
     pub fn keyswitch_key(&self) -> &LweKeyswitchKey {
         &self.keyswitch
     }
-
-    /// Switches a ciphertext from the big to the small key.
-    ///
-    /// # Errors
-    /// If the ciphertext is not under this key set's big key.
-    pub fn keyswitch(&self, input: &Ciphertext) -> Result<Ciphertext, TfheError> {
-        self.check(input)?;
-        if input.choice() != EncryptionKeyChoice::Big {
-            let (given, expected) = (input.dimension().0 as u64, self.parameters.big_lwe_dimension().0 as u64);
-            return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
-        }
-        let small = match input.elements() {
-            LweElements::U32(c) => self.keyswitch.switch_on(self.isa, c)?,
-            LweElements::U64(c) => self.keyswitch.switch_on(self.isa, c)?,
-        };
-        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Small, LweElements::U32(small)))
-    }
-
-    /// Programmable bootstrapping: a fresh encryption, under the same key choice, of the test vector's value at the
-    /// input's phase. For `Small` inputs blind rotation comes first and the key switch last, for `Big` inputs the other
-    /// way round.
-    ///
-    /// # Errors
-    /// If ciphertext or test vector do not belong to this key set.
-    pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
-        self.check(input)?;
-        self.parameters.check_test_vector(test_vector)?;
-        let rotated = match (input.choice(), input.elements()) {
-            (EncryptionKeyChoice::Small, LweElements::U32(small)) => self.rotate_and_extract(small, test_vector)?,
-            (EncryptionKeyChoice::Small, LweElements::U64(_)) => {
-                return Err(width_mismatch(TorusWidth::U64, TorusWidth::U32));
-            }
-            (EncryptionKeyChoice::Big, LweElements::U32(c)) => {
-                self.rotate_and_extract(&self.keyswitch.switch_on(self.isa, c)?, test_vector)?
-            }
-            (EncryptionKeyChoice::Big, LweElements::U64(c)) => {
-                self.rotate_and_extract(&self.keyswitch.switch_on(self.isa, c)?, test_vector)?
-            }
-        };
-        let big = Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated);
-        match input.choice() {
-            EncryptionKeyChoice::Big => Ok(big),
-            EncryptionKeyChoice::Small => self.keyswitch(&big),
-        }
-    }
-
-    /// [`bootstrap`](Self::bootstrap) without its key switch: a ciphertext under the small key becomes one under the big key.
-    ///
-    /// # Errors
-    /// As [`bootstrap`](Self::bootstrap), and if the input is not under the small key.
-    pub fn bootstrap_without_keyswitch(
-        &self,
-        input: &Ciphertext,
-        test_vector: &TestVector,
-    ) -> Result<Ciphertext, TfheError> {
-        self.check(input)?;
-        self.parameters.check_test_vector(test_vector)?;
-        match (input.choice(), input.elements()) {
-            (EncryptionKeyChoice::Small, LweElements::U32(small)) => {
-                let rotated = self.rotate_and_extract(small, test_vector)?;
-                Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated))
-            }
-            _ => {
-                let (given, expected) = (input.dimension().0 as u64, self.parameters.lwe_dimension.0 as u64);
-                Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected })
-            }
-        }
-    }
-
-    /// Modulus switch, blind rotation and sample extraction, without a key switch: from the small to the big key.
-    fn rotate_and_extract(&self, input: &LweCiphertext<u32>, vector: &TestVector) -> Result<LweElements, TfheError> {
-        let exponents = modulus_switch(input, self.parameters.polynomial_size);
-        match (&self.rotation, vector) {
-            (Rotation::U32(r), TestVector::U32(v)) => Ok(LweElements::U32(extract(&**r, &exponents, v)?)),
-            (Rotation::U64(r), TestVector::U64(v)) => Ok(LweElements::U64(extract(&**r, &exponents, v)?)),
-            _ => Err(width_mismatch(vector.torus(), self.parameters.torus)),
-        }
-    }
-
-    fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
-        if input.key_tag() != self.tag {
-            let (given, expected) = (input.key_tag().0, self.tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
-        }
-        self.parameters.check_ciphertext(input)
-    }
-}
-
-fn extract<T: Torus>(
-    rotation: &dyn BlindRotation<T>,
-    exponents: &[usize],
-    vector: &GlweCiphertext<T>,
-) -> Result<LweCiphertext<T>, TfheError> {
-    rotation.blind_rotate(exponents, vector)?.extract(0)
 }
 
 fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKeyswitchKey, TfheError> {
@@ -507,13 +411,8 @@ fn read_bootstrap_key<T: BackendTorus>(
     progress: Progress<'_>,
 ) -> Result<Box<dyn BlindRotation<T>>, TfheError> {
     let spec = &header.spec;
-    let shape = GgswShape {
-        glwe_dimension: spec.glwe_dimension,
-        polynomial_size: spec.polynomial_size,
-        decomposition: spec.pbs,
-    };
-    let count = spec.lwe_dimension.0;
-    let mut builder = T::builder(backend, isa, shape, count)?;
+    let (shape, count) = (spec.ggsw_shape(), spec.lwe_dimension.0);
+    let mut builder = T::builder(backend, key_word(spec), isa, shape, count)?;
     let batch = (2 * rayon::current_num_threads()).min(count);
     drop(try_reserve::<T>("a batch of the bootstrapping key", 2 * batch * shape.len())?);
     let mut rows = vec![T::ZERO; batch * shape.len()];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_lattice::Torus;
 use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::rotate::{RotatedDifference, rotate_into};
-use ciphermill_math::fft::{FftEngine, engine};
+use ciphermill_math::fft::{FftEngine, PackedWord, engine};
 use ciphermill_math::{CoefficientSource, Isa, SourceView};
 
 use super::Domain;
@@ -16,14 +16,16 @@ use crate::ggsw::GgswShape;
 pub(super) struct FftDomain<T: Torus> {
     engine: Arc<dyn FftEngine>,
     decomposer: SignedDecomposer<T>,
+    word: PackedWord,
     isa: Isa,
 }
 
 impl<T: Torus> FftDomain<T> {
-    pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+    pub(super) fn new(shape: GgswShape, word: PackedWord, isa: Isa) -> Result<Self, TfheError> {
         Ok(Self {
             engine: engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
             decomposer: shape.decomposition.decomposer()?,
+            word,
             isa,
         })
     }
@@ -69,7 +71,7 @@ impl<T: Torus> CoefficientSource<i64> for Digits<'_, T> {
 impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
     type Element = T;
     type Point = f64;
-    type Inverse = T;
+    type Word = u8;
 
     fn enter(&self, torus: &[T], elements: &mut [T]) {
         elements.copy_from_slice(torus);
@@ -87,21 +89,53 @@ impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
         RotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
     }
 
-    fn transform_key(&self, torus: &[T], spectrum: &mut [f64]) {
-        self.engine.forward(&Signed(torus), spectrum);
+    fn component_len(&self, shape: GgswShape) -> usize {
+        let spectra = shape.decomposition.level_count.0 * shape.glwe_dimension.glwe_size();
+        self.word.packed_len(spectra, shape.polynomial_size.get())
     }
 
-    fn transform_digits(&self, polynomial: &[T], level: usize, spectrum: &mut [f64]) {
-        let digits = Digits { polynomial, decomposer: &self.decomposer, level, isa: self.isa };
-        self.engine.forward(&digits, spectrum);
+    fn transform_component(&self, rows: &[T], spectra: &mut [f64], component: &mut [u8]) {
+        let n = self.engine.polynomial_size();
+        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
+            self.engine.forward(&Signed(polynomial), spectrum);
+        }
+        self.engine.pack(self.word, spectra, component);
     }
 
-    fn multiply_accumulate(&self, acc: &mut [f64], lhs: &[f64], rhs: &[f64]) {
-        self.engine.multiply_accumulate(acc, lhs, rhs);
+    fn multiply_component(
+        &self,
+        polynomial: &[T],
+        component: &[u8],
+        sums: &mut [f64],
+        accumulate: bool,
+        digits: &mut [f64],
+    ) {
+        let mut upcoming = component.chunks(UPCOMING);
+        for (level, spectrum) in digits.chunks_exact_mut(polynomial.len()).enumerate() {
+            let source = Digits { polynomial, decomposer: &self.decomposer, level: level + 1, isa: self.isa };
+            self.engine.forward_prefetching(&source, spectrum, upcoming.next().unwrap_or_default());
+        }
+        self.engine.multiply_packed(self.word, sums, digits, component, accumulate);
     }
 
-    fn inverse_add(&self, spectrum: &mut [f64], polynomial: &mut [T], _scratch: &mut [T]) {
+    fn add(&self, sum: &mut [f64], partial: &[f64]) {
+        add(self.isa, sum, partial);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [f64], polynomial: &mut [T]) {
         T::inverse_add(&*self.engine, spectrum, polynomial);
+    }
+}
+
+/// Bytes of the key that are asked for during one transform. More would take the transform's own lines from it: a core
+/// keeps some 16 lines on their way, and one from memory takes 100 ns.
+const UPCOMING: usize = 64 << 10;
+
+ciphermill_math::multiversion! {
+    fn add(isa, sum: &mut [f64], partial: &[f64]) {
+        for (s, p) in sum.iter_mut().zip(partial) {
+            *s += p;
+        }
     }
 }
 

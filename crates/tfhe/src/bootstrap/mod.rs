@@ -1,36 +1,48 @@
 //! Blind rotation over a transformed bootstrapping key.
 //!
-//! `BlindRotator` is written once; a `Domain` says how polynomials are transformed: by the f64 FFT (`fft`), by the
-//! exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones (`ntt`).
+//! A [`TransformedKey`](key::TransformedKey) holds the key in the form in which it is read; a [`Domain`] says how polynomials
+//! are transformed: by the f64 FFT (`fft`), by the exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones
+//! (`ntt`). What is done with both is written once:
 //!
-//! One CMux costs (k+1)·l forward and k+1 inverse transforms. The digits of ACC·(X^a − 1) are computed while the
-//! transform loads; the key is stored column by column, so that the (k+1)·l products of a column stream through one
-//! multiply-accumulate call.
+//! - `rotation`: one ciphertext on one thread, CMux by CMux;
+//! - `team`: one ciphertext on several threads, each with components of its own;
+//! - `batch`: several ciphertexts in one pass over the key.
+//!
+//! All three compute the same sums in the same order, so their results are the same bit for bit.
+//!
+//! One CMux costs (k+1)·l forward and k+1 inverse transforms, and reads (k+1)²·l spectra of the key: gigabytes per bootstrap
+//! at the paper's dimensions, once and in order. The digits of ACC·(X^a − 1) are cut while the transform loads; a
+//! component's l digits are multiplied with all k+1 columns of its rows in one pass, whose sums stay in registers.
 
+mod batch;
 mod fft;
+mod key;
 mod ntt;
+mod rotation;
+mod team;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use ciphermill_lattice::Torus;
 use ciphermill_math::Isa;
-use rayon::prelude::*;
+use ciphermill_math::fft::PackedWord;
 
-use crate::error::{TfheError, require_equal};
+use crate::error::TfheError;
 use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::GlweCiphertext;
-use crate::memory::AlignedBuffer;
 use crate::noise::Backend;
 
+pub(crate) use batch::MAX_LOCKSTEP;
+
 /// How GLWE coefficients are represented and multiplied during blind rotation.
-pub(crate) trait Domain<T: Torus>: Send + Sync + Debug {
+pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
     /// A coefficient of the accumulator.
     type Element: Copy + Default + Send + Sync;
     /// A word of a spectrum.
     type Point: Copy + Default + Send + Sync;
-    /// What the inverse transform yields before it is added.
-    type Inverse: Copy + Default + Send + Sync;
+    /// A word of the key as it is kept.
+    type Word: Copy + Default + Send + Sync;
 
     /// Brings torus coefficients into the domain.
     fn enter(&self, torus: &[T], elements: &mut [Self::Element]);
@@ -44,32 +56,47 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug {
     /// out = (X^exponent − 1) · polynomial.
     fn rotated_difference(&self, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
 
-    /// Transforms one polynomial of a GGSW row.
-    fn transform_key(&self, torus: &[T], spectrum: &mut [Self::Point]);
+    /// Words in which [`transform_component`](Self::transform_component) keeps the l rows of one component.
+    fn component_len(&self, shape: GgswShape) -> usize;
 
-    /// Transforms the digits of one level, 1 being the most significant.
-    fn transform_digits(&self, polynomial: &[Self::Element], level: usize, spectrum: &mut [Self::Point]);
+    /// Transforms the l rows of one component, k+1 polynomials each. `spectra` has room for all of them.
+    fn transform_component(&self, rows: &[T], spectra: &mut [Self::Point], component: &mut [Self::Word]);
 
-    /// acc += Σ lhs_r ∘ rhs_r.
-    fn multiply_accumulate(&self, acc: &mut [Self::Point], lhs: &[Self::Point], rhs: &[Self::Point]);
-
-    /// polynomial += inverse transform of spectrum, which is destroyed; `scratch` has N words.
-    fn inverse_add(
+    /// sums_c = Σ_j digits_j(polynomial) ∘ component_(j,c) for the k+1 columns, added to what is there if `accumulate`.
+    /// `digits` has room for l spectra.
+    fn multiply_component(
         &self,
-        spectrum: &mut [Self::Point],
-        polynomial: &mut [Self::Element],
-        scratch: &mut [Self::Inverse],
+        polynomial: &[Self::Element],
+        component: &[Self::Word],
+        sums: &mut [Self::Point],
+        accumulate: bool,
+        digits: &mut [Self::Point],
     );
+
+    /// What `accumulate` does: adds `partial` to `sum`.
+    fn add(&self, sum: &mut [Self::Point], partial: &[Self::Point]);
+
+    /// polynomial += inverse transform of spectrum, which is destroyed.
+    fn inverse_add(&self, spectrum: &mut [Self::Point], polynomial: &mut [Self::Element]);
+}
+
+/// One blind rotation of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rotation<'a, T> {
+    /// n exponents of the mask and one of the body, modulo 2N.
+    pub(crate) exponents: &'a [usize],
+    /// What is rotated.
+    pub(crate) accumulator: &'a GlweCiphertext<T>,
 }
 
 /// A bootstrapping key ready for blind rotation, whatever its back end.
 pub(crate) trait BlindRotation<T: Torus>: Send + Sync + Debug {
-    /// X^(−body + Σ mask_i·s_i) · `accumulator`; exponents are modulo 2N.
-    fn blind_rotate(
-        &self,
-        exponents: &[usize],
-        accumulator: &GlweCiphertext<T>,
-    ) -> Result<GlweCiphertext<T>, TfheError>;
+    /// X^(−body + Σ mask_i·s_i) · accumulator, on up to `threads` threads, of which at most k+1 find work.
+    fn blind_rotate(&self, rotation: Rotation<'_, T>, threads: usize) -> Result<GlweCiphertext<T>, TfheError>;
+
+    /// [`blind_rotate`](Self::blind_rotate) for each, in order, on this thread, up to [`MAX_LOCKSTEP`] of them in one pass
+    /// over the key.
+    fn blind_rotate_batch(&self, rotations: &[Rotation<'_, T>]) -> Result<Vec<GlweCiphertext<T>>, TfheError>;
 
     /// External product with the `index`-th GGSW ciphertext of the key.
     fn external_product(&self, index: usize, glwe: &GlweCiphertext<T>) -> Result<GlweCiphertext<T>, TfheError>;
@@ -94,14 +121,15 @@ impl BackendTorus for u32 {}
 impl BackendTorus for u64 {}
 
 mod private {
-    use super::{Backend, Builder, GgswShape, Isa, TfheError, Torus};
+    use super::{Backend, Builder, GgswShape, Isa, PackedWord, TfheError, Torus};
 
     /// Makes [`BackendTorus`](super::BackendTorus) a closed set.
     pub trait Build: Torus {
-        /// A builder for `count` GGSW ciphertexts of one shape.
+        /// A builder for `count` GGSW ciphertexts of one shape; `word` is how the FFT keeps its spectra.
         #[allow(private_interfaces)]
         fn builder(
             backend: Backend,
+            word: PackedWord,
             isa: Isa,
             shape: GgswShape,
             count: usize,
@@ -113,14 +141,15 @@ impl private::Build for u32 {
     #[allow(private_interfaces)]
     fn builder(
         backend: Backend,
+        word: PackedWord,
         isa: Isa,
         shape: GgswShape,
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
-        Ok(match backend {
-            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u32>::new(shape, isa)?, shape, count)?),
-            Backend::Ntt => Box::new(BlindRotator::new(ntt::IntegerDomain::new(shape, isa)?, shape, count)?),
-        })
+        match backend {
+            Backend::Fft => key::builder(fft::FftDomain::<u32>::new(shape, word, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::IntegerDomain::new(shape, isa)?, shape, count),
+        }
     }
 }
 
@@ -128,174 +157,32 @@ impl private::Build for u64 {
     #[allow(private_interfaces)]
     fn builder(
         backend: Backend,
+        word: PackedWord,
         isa: Isa,
         shape: GgswShape,
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
-        Ok(match backend {
-            Backend::Fft => Box::new(BlindRotator::new(fft::FftDomain::<u64>::new(shape, isa)?, shape, count)?),
-            Backend::Ntt => Box::new(BlindRotator::new(ntt::ModularDomain::new(shape, isa)?, shape, count)?),
-        })
+        match backend {
+            Backend::Fft => key::builder(fft::FftDomain::<u64>::new(shape, word, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::ModularDomain::new(shape, isa)?, shape, count),
+        }
     }
 }
 
-/// A transformed bootstrapping key: per GGSW ciphertext k+1 columns, per column (k+1)·l spectra of N points.
-struct BlindRotator<T: Torus, D: Domain<T>> {
-    domain: D,
-    shape: GgswShape,
-    count: usize,
-    filled: usize,
-    spectra: AlignedBuffer<D::Point>,
-    torus: std::marker::PhantomData<T>,
-}
-
-impl<T: Torus, D: Domain<T>> Debug for BlindRotator<T, D> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "BlindRotator({:?}, {} ciphertexts of {:?})", self.domain, self.count, self.shape)
-    }
-}
-
-/// Working memory of one blind rotation.
-struct Scratch<T: Torus, D: Domain<T>> {
-    difference: AlignedBuffer<D::Element>,
-    digits: AlignedBuffer<D::Point>,
-    sum: AlignedBuffer<D::Point>,
-    inverse: AlignedBuffer<D::Inverse>,
-}
-
-impl<T: Torus, D: Domain<T>> BlindRotator<T, D> {
-    fn new(domain: D, shape: GgswShape, count: usize) -> Result<Self, TfheError> {
-        // It grows with what is pushed: a key that only claims to be large costs no memory.
-        let spectra = AlignedBuffer::try_with_capacity("the transformed bootstrapping key", count * shape.len())?;
-        Ok(Self { domain, shape, count, filled: 0, spectra, torus: std::marker::PhantomData })
-    }
-
-    fn scratch(&self) -> Scratch<T, D> {
-        let n = self.shape.polynomial_size.get();
-        Scratch {
-            difference: AlignedBuffer::zeroed(n),
-            digits: AlignedBuffer::zeroed(self.shape.row_count() * n),
-            sum: AlignedBuffer::zeroed(n),
-            inverse: AlignedBuffer::zeroed(n),
+/// Bytes of a transformed key of `count` GGSW ciphertexts.
+pub(crate) fn transformed_key_bytes(backend: Backend, word: PackedWord, shape: GgswShape, count: usize) -> u64 {
+    let wide = |factors: &[usize]| factors.iter().fold(1u64, |product, &f| product.saturating_mul(f as u64));
+    let (components, size) = (shape.glwe_dimension.glwe_size(), shape.polynomial_size.get());
+    let spectra = wide(&[components, shape.decomposition.level_count.0]);
+    let component = match backend {
+        // What `PackedWord::packed_len` answers, for any numbers.
+        Backend::Fft => {
+            let header = word.packed_len(0, size) as u64;
+            spectra.saturating_mul(wide(&[size, word.bytes()])).saturating_add(header)
         }
-    }
-
-    /// Transforms the digits of one component, all levels, to their place among the rows.
-    fn transform_component(&self, component: usize, polynomial: &[D::Element], digits: &mut [D::Point]) {
-        let n = self.shape.polynomial_size.get();
-        let levels = self.shape.decomposition.level_count.0;
-        let rows = &mut digits[component * levels * n..][..levels * n];
-        for (level, spectrum) in rows.chunks_exact_mut(n).enumerate() {
-            self.domain.transform_digits(polynomial, level + 1, spectrum);
-        }
-    }
-
-    /// acc += Σ over the rows, column by column.
-    fn accumulate(&self, index: usize, acc: &mut [D::Element], scratch: &mut Scratch<T, D>) {
-        let n = self.shape.polynomial_size.get();
-        let ggsw = &self.spectra[index * self.shape.len()..][..self.shape.len()];
-        for (column, polynomial) in ggsw.chunks_exact(self.shape.row_count() * n).zip(acc.chunks_exact_mut(n)) {
-            scratch.sum.fill(D::Point::default());
-            self.domain.multiply_accumulate(&mut scratch.sum, &scratch.digits, column);
-            self.domain.inverse_add(&mut scratch.sum, polynomial, &mut scratch.inverse);
-        }
-    }
-
-    fn check(&self, glwe: &GlweCiphertext<T>) -> Result<(), TfheError> {
-        require_equal("GLWE dimension of the ciphertext", glwe.dimension().0, self.shape.glwe_dimension.0)?;
-        let n = self.shape.polynomial_size.get();
-        require_equal("polynomial size of the ciphertext", glwe.polynomial_size().get(), n)
-    }
-
-    fn leave(&self, acc: &[D::Element]) -> Result<GlweCiphertext<T>, TfheError> {
-        let mut torus = vec![T::ZERO; acc.len()];
-        self.domain.leave(acc, &mut torus);
-        GlweCiphertext::from_coefficients(torus, self.shape.polynomial_size)
-    }
-}
-
-impl<T: Torus, D: Domain<T> + 'static> Builder<T> for BlindRotator<T, D> {
-    fn push(&mut self, rows: &[T]) -> Result<(), TfheError> {
-        let shape = self.shape;
-        let n = shape.polynomial_size.get();
-        require_equal("remainder of the batch by a ciphertext's size", rows.len() % shape.len(), 0)?;
-        let pushed = rows.len() / shape.len();
-        let room = self.count - self.filled;
-        if pushed > room {
-            return Err(TfheError::Mismatch { what: "GGSW ciphertexts", given: pushed as u64, expected: room as u64 });
-        }
-        self.spectra.grow(self.filled * shape.len() + rows.len());
-        let target = &mut self.spectra[self.filled * shape.len()..];
-        let domain = &self.domain;
-        // Row-major coefficients to column-major spectra.
-        target.par_chunks_exact_mut(n).enumerate().for_each(|(i, spectrum)| {
-            let (ggsw, rest) = (i / (shape.len() / n), i % (shape.len() / n));
-            let (column, row) = (rest / shape.row_count(), rest % shape.row_count());
-            let start = ggsw * shape.len() + row * shape.row_len() + column * n;
-            domain.transform_key(&rows[start..start + n], spectrum);
-        });
-        self.filled += pushed;
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Box<dyn BlindRotation<T>>, TfheError> {
-        require_equal("GGSW ciphertexts of the bootstrapping key", self.filled, self.count)?;
-        Ok(self)
-    }
-}
-
-impl<T: Torus, D: Domain<T>> BlindRotation<T> for BlindRotator<T, D> {
-    fn blind_rotate(
-        &self,
-        exponents: &[usize],
-        accumulator: &GlweCiphertext<T>,
-    ) -> Result<GlweCiphertext<T>, TfheError> {
-        self.check(accumulator)?;
-        require_equal("exponents (mask and body)", exponents.len(), self.count + 1)?;
-        let n = self.shape.polynomial_size.get();
-        let mut start = AlignedBuffer::zeroed(accumulator.coefficients().len());
-        self.domain.enter(accumulator.coefficients(), &mut start);
-        let mut acc = AlignedBuffer::zeroed(start.len());
-        let body = exponents[self.count];
-        for (from, to) in start.chunks_exact(n).zip(acc.chunks_exact_mut(n)) {
-            self.domain.rotate(from, (2 * n - body) % (2 * n), to);
-        }
-        let mut scratch = self.scratch();
-        for (index, &exponent) in exponents[..self.count].iter().enumerate() {
-            // The exponents are public, so skipping a zero reveals nothing.
-            if exponent == 0 {
-                continue;
-            }
-            for (component, polynomial) in acc.chunks_exact(n).enumerate() {
-                self.domain.rotated_difference(polynomial, exponent, &mut scratch.difference);
-                self.transform_component(component, &scratch.difference, &mut scratch.digits);
-            }
-            self.accumulate(index, &mut acc, &mut scratch);
-        }
-        self.leave(&acc)
-    }
-
-    fn external_product(&self, index: usize, glwe: &GlweCiphertext<T>) -> Result<GlweCiphertext<T>, TfheError> {
-        self.check(glwe)?;
-        if index >= self.count {
-            let max = self.count as u64 - 1;
-            return Err(TfheError::Field { what: "index of the GGSW ciphertext", given: index as u64, min: 0, max });
-        }
-        let n = self.shape.polynomial_size.get();
-        let mut input = AlignedBuffer::zeroed(glwe.coefficients().len());
-        self.domain.enter(glwe.coefficients(), &mut input);
-        let mut scratch = self.scratch();
-        for (component, polynomial) in input.chunks_exact(n).enumerate() {
-            self.transform_component(component, polynomial, &mut scratch.digits);
-        }
-        let mut out = AlignedBuffer::zeroed(input.len());
-        self.accumulate(index, &mut out, &mut scratch);
-        self.leave(&out)
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        size_of_val(&*self.spectra) as u64
-    }
+        Backend::Ntt => spectra.saturating_mul(wide(&[size, 8])),
+    };
+    wide(&[count, components]).saturating_mul(component)
 }
 
 /// GGSW ciphertexts in transformed form, for external products and CMux outside of a bootstrapping key.
@@ -305,12 +192,26 @@ pub struct TransformedGgsw<T> {
 }
 
 impl<T: BackendTorus> TransformedGgsw<T> {
-    /// Transforms a GGSW ciphertext.
+    /// Transforms a GGSW ciphertext. The FFT keeps its spectra to the last bit.
     ///
     /// # Errors
     /// If the back end has no transform for its size, or (exact NTT on u32) its products would not fit the modulus.
     pub fn new(ggsw: &GgswCiphertext<T>, backend: Backend, isa: Isa) -> Result<Self, TfheError> {
-        let mut builder = T::builder(backend, isa, ggsw.shape(), 1)?;
+        Self::with_words(ggsw, backend, PackedWord::Float64, isa)
+    }
+
+    /// [`new`](Self::new), where the FFT keeps its spectra in `word`: as a server key does, see
+    /// [`key_word`](crate::noise::key_word).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_words(
+        ggsw: &GgswCiphertext<T>,
+        backend: Backend,
+        word: PackedWord,
+        isa: Isa,
+    ) -> Result<Self, TfheError> {
+        let mut builder = T::builder(backend, word, isa, ggsw.shape(), 1)?;
         builder.push(ggsw.coefficients())?;
         Ok(Self { rotator: Arc::from(builder.finish()?) })
     }
@@ -339,3 +240,6 @@ impl<T: BackendTorus> TransformedGgsw<T> {
         Ok(out)
     }
 }
+
+#[cfg(test)]
+mod tests;

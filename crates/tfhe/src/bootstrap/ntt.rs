@@ -44,6 +44,40 @@ multiversion! {
     }
 }
 
+/// Words of the spectra of one component.
+fn component_len(shape: GgswShape) -> usize {
+    shape.len() / shape.glwe_dimension.glwe_size()
+}
+
+/// Keeps `levels` rows of k+1 spectra, N words each, as k+1 columns of `levels`.
+fn by_column(n: usize, levels: usize, rows: &[u64], columns: &mut [u64]) {
+    let row_len = rows.len() / levels;
+    for (c, column) in columns.chunks_exact_mut(levels * n).enumerate() {
+        for (row, spectrum) in rows.chunks_exact(row_len).zip(column.chunks_exact_mut(n)) {
+            spectrum.copy_from_slice(&row[c * n..][..n]);
+        }
+    }
+}
+
+/// [`Domain::multiply_component`] with the digits that `source` answers for a level.
+fn multiply_component<S: CoefficientSource<u64>>(
+    engine: &dyn NttEngine,
+    component: &[u64],
+    sums: &mut [u64],
+    accumulate: bool,
+    digits: &mut [u64],
+    source: impl Fn(usize) -> S,
+) {
+    let levels = digits.len() / engine.polynomial_size();
+    let sources: Vec<S> = (1..=levels).map(source).collect();
+    let sources: Vec<&dyn CoefficientSource<u64>> = sources.iter().map(|s| s as _).collect();
+    let columns: Vec<&[u64]> = component.chunks_exact(digits.len()).collect();
+    if !accumulate {
+        sums.fill(0);
+    }
+    engine.forward_multiply_accumulate(&sources, &columns, sums, digits);
+}
+
 /// Exact arithmetic over Z for 32-bit torus elements.
 #[derive(Debug)]
 pub(super) struct IntegerDomain {
@@ -118,7 +152,7 @@ impl CoefficientSource<u64> for IntegerDigits<'_> {
 impl Domain<u32> for IntegerDomain {
     type Element = u32;
     type Point = u64;
-    type Inverse = u64;
+    type Word = u64;
 
     fn enter(&self, torus: &[u32], elements: &mut [u32]) {
         elements.copy_from_slice(torus);
@@ -136,20 +170,39 @@ impl Domain<u32> for IntegerDomain {
         RotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
     }
 
-    fn transform_key(&self, torus: &[u32], spectrum: &mut [u64]) {
-        self.engine.forward(&Residues(torus), spectrum);
+    fn component_len(&self, shape: GgswShape) -> usize {
+        component_len(shape)
     }
 
-    fn transform_digits(&self, polynomial: &[u32], level: usize, spectrum: &mut [u64]) {
-        let digits = IntegerDigits { polynomial, decomposer: &self.decomposer, level, isa: self.isa };
-        self.engine.forward(&digits, spectrum);
+    fn transform_component(&self, rows: &[u32], spectra: &mut [u64], component: &mut [u64]) {
+        let n = self.engine.polynomial_size();
+        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
+            self.engine.forward(&Residues(polynomial), spectrum);
+        }
+        by_column(n, self.decomposer.level_count().0, spectra, component);
     }
 
-    fn multiply_accumulate(&self, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
-        self.engine.multiply_accumulate(acc, lhs, rhs);
+    fn multiply_component(
+        &self,
+        polynomial: &[u32],
+        component: &[u64],
+        sums: &mut [u64],
+        accumulate: bool,
+        digits: &mut [u64],
+    ) {
+        multiply_component(&*self.engine, component, sums, accumulate, digits, |level| IntegerDigits {
+            polynomial,
+            decomposer: &self.decomposer,
+            level,
+            isa: self.isa,
+        });
     }
 
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32], _scratch: &mut [u64]) {
+    fn add(&self, sum: &mut [u64], partial: &[u64]) {
+        add_residues(self.isa, sum, partial);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32]) {
         self.engine.inverse_in_place(spectrum);
         add_signed_residues(self.isa, polynomial, spectrum);
     }
@@ -230,7 +283,7 @@ impl CoefficientSource<u64> for ModularDigits<'_> {
 impl Domain<u64> for ModularDomain {
     type Element = u64;
     type Point = u64;
-    type Inverse = u64;
+    type Word = u64;
 
     fn enter(&self, torus: &[u64], elements: &mut [u64]) {
         Switched(torus).read(0, elements);
@@ -258,20 +311,39 @@ impl Domain<u64> for ModularDomain {
         ModularRotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
     }
 
-    fn transform_key(&self, torus: &[u64], spectrum: &mut [u64]) {
-        self.engine.forward(&Switched(torus), spectrum);
+    fn component_len(&self, shape: GgswShape) -> usize {
+        component_len(shape)
     }
 
-    fn transform_digits(&self, polynomial: &[u64], level: usize, spectrum: &mut [u64]) {
-        let digits = ModularDigits { polynomial, decomposer: &self.decomposer, level, isa: self.isa };
-        self.engine.forward(&digits, spectrum);
+    fn transform_component(&self, rows: &[u64], spectra: &mut [u64], component: &mut [u64]) {
+        let n = self.engine.polynomial_size();
+        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
+            self.engine.forward(&Switched(polynomial), spectrum);
+        }
+        by_column(n, self.decomposer.level_count().0, spectra, component);
     }
 
-    fn multiply_accumulate(&self, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
-        self.engine.multiply_accumulate(acc, lhs, rhs);
+    fn multiply_component(
+        &self,
+        polynomial: &[u64],
+        component: &[u64],
+        sums: &mut [u64],
+        accumulate: bool,
+        digits: &mut [u64],
+    ) {
+        multiply_component(&*self.engine, component, sums, accumulate, digits, |level| ModularDigits {
+            polynomial,
+            decomposer: &self.decomposer,
+            level,
+            isa: self.isa,
+        });
     }
 
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64], _scratch: &mut [u64]) {
+    fn add(&self, sum: &mut [u64], partial: &[u64]) {
+        add_residues(self.isa, sum, partial);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64]) {
         self.engine.inverse_in_place(spectrum);
         add_residues(self.isa, polynomial, spectrum);
     }

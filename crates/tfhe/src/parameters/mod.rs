@@ -13,11 +13,13 @@ use ciphermill_lattice::NoiseDistribution;
 use ciphermill_lattice::sampler::NoiseError;
 use ciphermill_wire::{Decoder, Encoder};
 
+use crate::bootstrap::transformed_key_bytes;
 use crate::dimension::{
     Decomposition, DecompositionBaseLog, DecompositionLevelCount, GlweDimension, LweDimension, PolynomialSize,
 };
 use crate::encoding::Encoding;
 use crate::error::{TfheError, require_range};
+use crate::ggsw::GgswShape;
 use crate::noise::{self, Backend};
 pub use security::{SecurityEstimate, security_bits, smallest_noise};
 pub use sets::{
@@ -249,12 +251,21 @@ impl ParameterSpec {
         }
     }
 
-    /// Bytes that both server keys take when they are loaded: n·(k+1)²·l·N words of 64 bits, and the expanded
-    /// key-switching key of kN·t·(n+1) words of 32.
-    pub fn loaded_key_bytes(&self) -> u64 {
+    /// Sizes of a GGSW ciphertext of the bootstrapping key.
+    pub fn ggsw_shape(&self) -> GgswShape {
+        GgswShape {
+            glwe_dimension: self.glwe_dimension,
+            polynomial_size: self.polynomial_size,
+            decomposition: self.pbs,
+        }
+    }
+
+    /// Bytes that both server keys take when they are loaded: n·(k+1)²·l·N words of 64 bits, or of 48 with the FFT where
+    /// [`key_word`](noise::key_word) says so, and the expanded key-switching key of kN·t·(n+1) words of 32.
+    pub fn loaded_key_bytes(&self, backend: Backend) -> u64 {
         let product = |factors: &[usize]| factors.iter().fold(1u64, |p, &f| p.saturating_mul(f as u64));
-        let (n, columns, size) = (self.lwe_dimension.0, self.glwe_dimension.glwe_size(), self.polynomial_size.get());
-        let bootstrap = product(&[n, columns, columns, self.pbs.level_count.0, size, 8]);
+        let (n, size) = (self.lwe_dimension.0, self.polynomial_size.get());
+        let bootstrap = transformed_key_bytes(backend, noise::key_word(self), self.ggsw_shape(), n);
         let keyswitch = product(&[self.glwe_dimension.0, size, self.ks.level_count.0, n + 1, 4]);
         bootstrap.saturating_add(keyswitch)
     }

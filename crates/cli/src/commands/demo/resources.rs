@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ciphermill_tfhe::ParameterSet;
+use ciphermill_tfhe::{Backend, ParameterSet};
 
 use crate::error::CliError;
 use crate::files;
@@ -27,7 +27,8 @@ fn needs(parameters: &ParameterSet) -> (u64, u64) {
     let rows = (s.lwe_dimension.0 * s.glwe_dimension.glwe_size() * s.pbs.level_count.0) as u64;
     let size = s.polynomial_size.get() as u64;
     let seeded = rows * size * s.torus.bytes() as u64;
-    (s.loaded_key_bytes() * 8 / 5 + (64 << 20), 57 * seeded / 10 + (16 << 20))
+    // Sized by what a key of 64-bit words takes, the most that any back end needs.
+    (s.loaded_key_bytes(Backend::Ntt) * 8 / 5 + (64 << 20), 57 * seeded / 10 + (16 << 20))
 }
 
 /// Refuses to start what would fail halfway.

@@ -101,13 +101,17 @@ unsafe fn load<L: PackedLanes, const BYTES: usize>(from: *const u8) -> L {
     unsafe { if BYTES == 6 { L::load_48(from) } else { L::load(from.cast()) } }
 }
 
+/// Packs `spectra` of `words` words each behind the header, times `inverse` = 1/u.
+type Pack = unsafe fn(PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]);
+
+/// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for sums, lhs and packed of `words`, rows and columns that fit.
+type Multiply = unsafe fn(PackedWord, words: usize, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool);
+
 /// The kernels of one vector type. Each asks for a CPU that offers its instruction set, and for spectra of a multiple of
 /// 2 · LANES words.
 struct PackedKernels {
-    /// Packs `spectra` of `words` words each behind the header, times `inverse` = 1/u.
-    pack: unsafe fn(PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]),
-    /// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for sums, lhs and packed of `words`, rows and columns that fit.
-    multiply: unsafe fn(PackedWord, words: usize, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool),
+    pack: Pack,
+    multiply: Multiply,
 }
 
 /// Compiles the kernels for one vector type in a module of their own and lists them in `KERNELS`.

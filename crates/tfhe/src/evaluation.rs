@@ -1,0 +1,219 @@
+//! What a loaded server key computes: key switches and bootstraps, one or many, on one thread or several.
+
+use ciphermill_lattice::Torus;
+use rayon::prelude::*;
+
+use crate::bootstrap::{BackendTorus, BlindRotation, MAX_LOCKSTEP, Rotation};
+use crate::ciphertext::{Ciphertext, LweElements, TestVector, width_mismatch};
+use crate::engine::BootstrapJob;
+use crate::error::TfheError;
+use crate::glwe::GlweCiphertext;
+use crate::lwe::LweCiphertext;
+use crate::modulus_switch::modulus_switch;
+use crate::parameters::{EncryptionKeyChoice, TorusWidth};
+use crate::server_key::{Rotation as TransformedKey, ServerKey};
+
+/// The variants of a torus width.
+trait Width: BackendTorus {
+    const WIDTH: TorusWidth;
+    fn elements(elements: &LweElements) -> Option<&LweCiphertext<Self>>;
+    fn test_vector(vector: &TestVector) -> Option<&GlweCiphertext<Self>>;
+    fn wrap(ciphertext: LweCiphertext<Self>) -> LweElements;
+}
+
+macro_rules! width {
+    ($torus:ty, $variant:ident) => {
+        impl Width for $torus {
+            const WIDTH: TorusWidth = TorusWidth::$variant;
+
+            fn elements(elements: &LweElements) -> Option<&LweCiphertext<Self>> {
+                if let LweElements::$variant(c) = elements { Some(c) } else { None }
+            }
+
+            fn test_vector(vector: &TestVector) -> Option<&GlweCiphertext<Self>> {
+                if let TestVector::$variant(v) = vector { Some(v) } else { None }
+            }
+
+            fn wrap(ciphertext: LweCiphertext<Self>) -> LweElements {
+                LweElements::$variant(ciphertext)
+            }
+        }
+    };
+}
+
+width!(u32, U32);
+width!(u64, U64);
+
+/// The elements, which are of this width after [`ServerKey::check`].
+fn elements<T: Width>(input: &Ciphertext) -> Result<&LweCiphertext<T>, TfheError> {
+    T::elements(input.elements()).ok_or_else(|| width_mismatch(input.torus(), T::WIDTH))
+}
+
+impl ServerKey {
+    /// Switches a ciphertext from the big to the small key.
+    ///
+    /// # Errors
+    /// If the ciphertext is not under this key set's big key.
+    pub fn keyswitch(&self, input: &Ciphertext) -> Result<Ciphertext, TfheError> {
+        self.check(input)?;
+        if input.choice() != EncryptionKeyChoice::Big {
+            let (given, expected) = (input.dimension().0 as u64, self.parameters.big_lwe_dimension().0 as u64);
+            return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
+        }
+        let small = match input.elements() {
+            LweElements::U32(c) => self.keyswitch.switch_on(self.isa, c)?,
+            LweElements::U64(c) => self.keyswitch.switch_on(self.isa, c)?,
+        };
+        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Small, LweElements::U32(small)))
+    }
+
+    /// Programmable bootstrapping: a fresh encryption, under the same key choice, of the test vector's value at the
+    /// input's phase. For `Small` inputs blind rotation comes first and the key switch last, for `Big` inputs the other
+    /// way round. It runs on this thread.
+    ///
+    /// # Errors
+    /// If ciphertext or test vector do not belong to this key set.
+    pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
+        self.bootstrap_with(input, test_vector, 1)
+    }
+
+    /// [`bootstrap`](Self::bootstrap) on up to `threads` threads: this one and others that it starts, of which at most k+1
+    /// find work, and for the key switch those of the current Rayon pool. The result is the same for any number.
+    ///
+    /// # Errors
+    /// As [`bootstrap`](Self::bootstrap).
+    pub fn bootstrap_with(
+        &self,
+        input: &Ciphertext,
+        test_vector: &TestVector,
+        threads: usize,
+    ) -> Result<Ciphertext, TfheError> {
+        // One job, one output.
+        Ok(self.bootstrap_jobs(&[BootstrapJob { input, test_vector }], threads)?.swap_remove(0))
+    }
+
+    /// Every job, on the threads of the current Rayon pool: [`LoadedServerKey::bootstrap_batch`](crate::LoadedServerKey).
+    ///
+    /// Every thread takes as many jobs as every other, up to [`MAX_LOCKSTEP`] at a time in one pass over the key; that bounds
+    /// the working memory. Jobs that are left over, too few to give each thread one, are shared by several threads each, as
+    /// in [`bootstrap_with`](Self::bootstrap_with).
+    pub(crate) fn bootstrap_all(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
+        let threads = rayon::current_num_threads();
+        let (even, rest) = jobs.split_at(jobs.len() - jobs.len() % threads);
+        let run = |jobs: &[BootstrapJob<'_>], together: usize, threads| {
+            let chunks = jobs.par_chunks(together).map(|jobs| self.bootstrap_jobs(jobs, threads));
+            chunks.collect::<Result<Vec<_>, _>>().map(|chunks| chunks.into_iter().flatten())
+        };
+        let even = run(even, (even.len() / threads).clamp(1, MAX_LOCKSTEP), 1)?;
+        Ok(even.chain(run(rest, 1, threads / rest.len().max(1))?).collect())
+    }
+
+    /// [`bootstrap`](Self::bootstrap) without its key switch: a ciphertext under the small key becomes one under the big key.
+    ///
+    /// # Errors
+    /// As [`bootstrap`](Self::bootstrap), and if the input is not under the small key.
+    pub fn bootstrap_without_keyswitch(
+        &self,
+        input: &Ciphertext,
+        test_vector: &TestVector,
+    ) -> Result<Ciphertext, TfheError> {
+        self.check(input)?;
+        self.parameters.check_test_vector(test_vector)?;
+        let (EncryptionKeyChoice::Small, LweElements::U32(small)) = (input.choice(), input.elements()) else {
+            let (given, expected) = (input.dimension().0 as u64, self.parameters.lwe_dimension.0 as u64);
+            return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
+        };
+        let exponents = [modulus_switch(small, self.parameters.polynomial_size)];
+        let mut rotated = match &self.rotation {
+            TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], 1)?),
+            TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], 1)?),
+        };
+        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated.swap_remove(0)))
+    }
+
+    /// One output per job: several on this thread in one pass over each key, or one on several threads.
+    fn bootstrap_jobs(&self, jobs: &[BootstrapJob<'_>], threads: usize) -> Result<Vec<Ciphertext>, TfheError> {
+        for job in jobs {
+            self.check(job.input)?;
+            self.parameters.check_test_vector(job.test_vector)?;
+        }
+        match &self.rotation {
+            TransformedKey::U32(key) => self.run(&**key, jobs, threads),
+            TransformedKey::U64(key) => self.run(&**key, jobs, threads),
+        }
+    }
+
+    fn run<T: Width>(
+        &self,
+        key: &dyn BlindRotation<T>,
+        jobs: &[BootstrapJob<'_>],
+        threads: usize,
+    ) -> Result<Vec<Ciphertext>, TfheError> {
+        let is_small = |&i: &usize| jobs[i].input.choice() == EncryptionKeyChoice::Small;
+        let (small, big): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_small);
+        let size = self.parameters.polynomial_size;
+        let mut exponents = vec![Vec::new(); jobs.len()];
+        for &i in &small {
+            exponents[i] = modulus_switch(elements::<u32>(jobs[i].input)?, size);
+        }
+        let to_switch = big.iter().map(|&i| elements::<T>(jobs[i].input)).collect::<Result<Vec<_>, _>>()?;
+        for (&i, switched) in big.iter().zip(self.switch(&to_switch, threads)?) {
+            exponents[i] = modulus_switch(&switched, size);
+        }
+        let vectors: Vec<&TestVector> = jobs.iter().map(|job| job.test_vector).collect();
+        let rotated = rotate_and_extract(key, &exponents, &vectors, threads)?;
+        let to_switch: Vec<&LweCiphertext<T>> = small.iter().map(|&i| &rotated[i]).collect();
+        let switched = self.switch(&to_switch, threads)?;
+        let label = |choice, elements| Ciphertext::new(self.tag, choice, elements);
+        let mut outputs: Vec<Ciphertext> =
+            wrap(rotated).into_iter().map(|elements| label(EncryptionKeyChoice::Big, elements)).collect();
+        for (&i, switched) in small.iter().zip(switched) {
+            outputs[i] = label(EncryptionKeyChoice::Small, LweElements::U32(switched));
+        }
+        Ok(outputs)
+    }
+
+    /// Key switches in one pass over the key, or on several threads.
+    fn switch<T: Torus>(
+        &self,
+        inputs: &[&LweCiphertext<T>],
+        threads: usize,
+    ) -> Result<Vec<LweCiphertext<u32>>, TfheError> {
+        match (inputs, threads) {
+            ([], _) => Ok(Vec::new()),
+            (_, 1) => self.keyswitch.switch_batch_on(self.isa, inputs),
+            _ => self.keyswitch.switch_batch_parallel_on(self.isa, inputs),
+        }
+    }
+
+    fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
+        if input.key_tag() != self.tag {
+            let (given, expected) = (input.key_tag().0, self.tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
+        }
+        self.parameters.check_ciphertext(input)
+    }
+}
+
+fn wrap<T: Width>(ciphertexts: Vec<LweCiphertext<T>>) -> Vec<LweElements> {
+    ciphertexts.into_iter().map(T::wrap).collect()
+}
+
+/// Blind rotation and sample extraction: from the small to the big key.
+fn rotate_and_extract<T: Width>(
+    key: &dyn BlindRotation<T>,
+    exponents: &[Vec<usize>],
+    vectors: &[&TestVector],
+    threads: usize,
+) -> Result<Vec<LweCiphertext<T>>, TfheError> {
+    let mut rotations = Vec::with_capacity(vectors.len());
+    for (exponents, vector) in exponents.iter().zip(vectors) {
+        let accumulator = T::test_vector(vector).ok_or_else(|| width_mismatch(vector.torus(), T::WIDTH))?;
+        rotations.push(Rotation { exponents, accumulator });
+    }
+    let rotated = match rotations[..] {
+        [rotation] => vec![key.blind_rotate(rotation, threads)?],
+        _ => key.blind_rotate_batch(&rotations)?,
+    };
+    rotated.iter().map(|glwe| glwe.extract(0)).collect()
+}
