@@ -118,7 +118,7 @@ impl Kernels {
 /// factors of the first five levels are powers of two themselves. The last log2(LANES) levels work on transposed tiles,
 /// which stay transposed, so the order of a spectrum depends on the path.
 ///
-/// It wins over a floating-point transform where the product must be exact; over [`reference`](super::reference)
+/// It wins over a floating-point transform where the product must be exact; over [`reference`]
 /// always.
 #[derive(Debug)]
 pub struct GoldilocksNtt {
@@ -143,6 +143,7 @@ impl GoldilocksNtt {
     }
 
     /// As [`new`](Self::new), with IFMA or, for the CPUs that have AVX-512 but lack IFMA, without.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     fn with_kernels(polynomial_size: usize, isa: Isa, use_ifma: bool) -> Result<Self, NttError> {
         let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
         if !polynomial_size.is_power_of_two() || !(min..=max).contains(&polynomial_size) {
