@@ -13,6 +13,7 @@ mod combination;
 pub mod fft;
 pub mod goldilocks;
 pub mod isa;
+mod low_weight;
 pub mod modulus;
 pub mod ntt;
 pub mod pointwise;
@@ -20,6 +21,7 @@ mod source;
 
 pub use combination::subtract_combinations;
 pub use isa::Isa;
+pub use low_weight::{LowWeightError, LowWeightModulus};
 pub use modulus::Modulus;
 pub use pointwise::PointwiseKernels;
 pub use source::{BalancedDigit, CoefficientSource, SourceView};

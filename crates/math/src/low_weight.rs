@@ -1,0 +1,193 @@
+//! Primes of the form 2^a + 2^b + 1, whose reduction is shifts and additions: the golden model of a hardware multiplier.
+//!
+//! CHAM (X. Ren et al., "CHAM: A customized homomorphic encryption accelerator for fast matrix-vector product", DAC 2023)
+//! uses 2^34 + 2^27 + 1, 2^34 + 2^19 + 1 and 2^38 + 2^23 + 1. There are two reductions, both exact and in fixed numbers of
+//! steps that follow from the ranges; all values are plain integers, so that a circuit can be held against each step.
+//!
+//! * **From the top**, [`fold`](LowWeightModulus::fold): 2^a ≡ −(2^b + 1). Each takes a − b bits off, so a product of
+//!   2a + 2 bits needs about (a + 2)/(a − b) of them.
+//! * **From the bottom**, [`k_reduce`](LowWeightModulus::k_reduce): p = k·2^b + 1 with k = 2^(a−b) + 1, hence k·2^b ≡ −1.
+//!   Each takes b bits off and multiplies by k, which factors known beforehand make up for (P. Longa and M. Naehrig,
+//!   "Speeding up the number theoretic transform for faster ideal lattice-based cryptography", CANS 2016, §3). For the
+//!   three primes two are enough: the reduction to use in butterflies.
+//!
+//! | p | folds of a product | k-reductions of a product |
+//! | --- | --- | --- |
+//! | 2^34 + 2^27 + 1 | 5 | 2 |
+//! | 2^34 + 2^19 + 1 | 3 | 2 |
+//! | 2^38 + 2^23 + 1 | 3 | 2 |
+//!
+//! On a CPU neither wins: a 64-bit multiplier makes Shoup's product of two multiplications and a subtraction, and vector
+//! units have [`prime_engine`](crate::ntt::prime_engine)'s multiply-adds of 52 or 53 bits.
+
+use crate::modulus::{Modulus, ModulusError};
+
+/// p = 2^a + 2^b + 1, a prime below 2^62 with 1 ≤ b ≤ a − 2. (For b = a − 1 folds do not come to an end.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LowWeightModulus {
+    modulus: Modulus,
+    a: u32,
+    b: u32,
+    folds: u32,
+    k_reductions: u32,
+    /// k^-`k_reductions` mod p.
+    scale: u64,
+}
+
+/// A number is no [`LowWeightModulus`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LowWeightError {
+    /// The exponents are outside their range.
+    #[error("2^{a} + 2^{b} + 1 is not offered; use exponents 1 <= b <= a - 2 <= 59")]
+    Exponents {
+        /// The greater.
+        a: u32,
+        /// The lesser.
+        b: u32,
+    },
+    /// Not a prime.
+    #[error(transparent)]
+    Modulus(#[from] ModulusError),
+    /// A prime of another form.
+    #[error("modulus {given} is not of the form 2^a + 2^b + 1")]
+    Form {
+        /// What was asked for.
+        given: u64,
+    },
+}
+
+impl LowWeightModulus {
+    /// Checks that 2^a + 2^b + 1 is a prime in range.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn new(a: u32, b: u32) -> Result<Self, LowWeightError> {
+        if b == 0 || a >= Modulus::MAX_BITS || b.saturating_add(2) > a {
+            return Err(LowWeightError::Exponents { a, b });
+        }
+        let modulus = Modulus::new((1 << a) + (1 << b) + 1)?;
+        let p = i128::from(modulus.value());
+        let product = (0, (p - 1) * (p - 1));
+        // The least and the greatest result of a step are those of the greatest and the least upper part.
+        let fold =
+            |(low, high): (i128, i128)| (-(high >> a) * ((1 << b) + 1), (1 << a) - 1 - (low >> a) * ((1 << b) + 1));
+        let folds = steps(product, fold, (-p, p));
+        let k = (1 << (a - b)) + 1;
+        let k_reduce = |(low, high): (i128, i128)| (-(high >> b), k * ((1 << b) - 1) - (low >> b));
+        let k_reductions = steps(product, k_reduce, (-p, 2 * p));
+        let inverse = modulus.inverse(k as u64).expect("1 < k < p");
+        Ok(LowWeightModulus { modulus, a, b, folds, k_reductions, scale: modulus.pow(inverse, k_reductions.into()) })
+    }
+
+    /// p.
+    pub fn modulus(self) -> Modulus {
+        self.modulus
+    }
+
+    /// a and b.
+    pub fn exponents(self) -> (u32, u32) {
+        (self.a, self.b)
+    }
+
+    /// How many [`fold`](Self::fold)s bring every product of canonical values into [−p, p).
+    pub fn folds(self) -> u32 {
+        self.folds
+    }
+
+    /// How many [`k_reduce`](Self::k_reduce)s bring every product of canonical values into [−p, 2p).
+    pub fn k_reductions(self) -> u32 {
+        self.k_reductions
+    }
+
+    /// For x = x1·2^a + x0 with 0 ≤ x0 < 2^a: x0 − x1·2^b − x1, the same residue. From [−2^m, 2^m), m > a, it leads to
+    /// (−2^(m−a)·(2^b + 1), 2^a + 2^(m−a)·(2^b + 1)).
+    ///
+    /// |x| must be below 2^124.
+    pub fn fold(self, x: i128) -> i128 {
+        let (upper, lower) = (x >> self.a, x & ((1 << self.a) - 1));
+        lower - (upper << self.b) - upper
+    }
+
+    /// For x = x1·2^b + x0 with 0 ≤ x0 < 2^b: k·x0 − x1 = x0·2^(a−b) + x0 − x1, the residue of k·x. From [−2^m, 2^m),
+    /// m > b, it leads to (−2^(m−b), p + 2^(m−b)).
+    ///
+    /// |x| must be below 2^124.
+    pub fn k_reduce(self, x: i128) -> i128 {
+        let (upper, lower) = (x >> self.b, x & ((1 << self.b) - 1));
+        (lower << (self.a - self.b)) + lower - upper
+    }
+
+    /// x·y mod p for canonical values, by [`folds`](Self::folds) folds and one conditional addition.
+    ///
+    /// # Panics
+    /// If x or y is not below p.
+    pub fn mul(self, x: u64, y: u64) -> u64 {
+        let p = i128::from(self.modulus.value());
+        let mut product = self.product(x, y);
+        for _ in 0..self.folds {
+            product = self.fold(product);
+        }
+        if product < 0 {
+            product += p;
+        }
+        product as u64
+    }
+
+    /// w·k^-r mod p for r = [`k_reductions`](Self::k_reductions): the factor w as [`mul_prepared`](Self::mul_prepared)
+    /// takes it.
+    ///
+    /// # Panics
+    /// If w is not below p.
+    pub fn prepare(self, w: u64) -> u64 {
+        self.mul(w, self.scale)
+    }
+
+    /// w·x mod p for `prepared` = [`prepare`](Self::prepare)(w) and canonical x: r k-reductions, one conditional addition
+    /// and one conditional subtraction.
+    ///
+    /// # Panics
+    /// If x or the factor is not below p.
+    pub fn mul_prepared(self, x: u64, prepared: u64) -> u64 {
+        let p = i128::from(self.modulus.value());
+        let mut product = self.product(x, prepared);
+        for _ in 0..self.k_reductions {
+            product = self.k_reduce(product);
+        }
+        if product < 0 {
+            product += p;
+        }
+        if product >= p {
+            product -= p;
+        }
+        product as u64
+    }
+
+    fn product(self, x: u64, y: u64) -> i128 {
+        let p = self.modulus.value();
+        assert!(x < p && y < p, "{x} and {y} are to be below {p}");
+        i128::from(x) * i128::from(y)
+    }
+}
+
+impl TryFrom<Modulus> for LowWeightModulus {
+    type Error = LowWeightError;
+
+    fn try_from(modulus: Modulus) -> Result<Self, LowWeightError> {
+        let bits = modulus.value() - 1;
+        if bits.count_ones() != 2 {
+            return Err(LowWeightError::Form { given: modulus.value() });
+        }
+        LowWeightModulus::new(bits.ilog2(), bits.trailing_zeros())
+    }
+}
+
+/// How many steps bring the interval `range` (ends included) into [target.0, target.1).
+fn steps(range: (i128, i128), step: impl Fn((i128, i128)) -> (i128, i128), target: (i128, i128)) -> u32 {
+    let mut range = range;
+    let mut count = 0;
+    while range.0 < target.0 || range.1 >= target.1 {
+        range = step(range);
+        count += 1;
+    }
+    count
+}
