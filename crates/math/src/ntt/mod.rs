@@ -64,7 +64,7 @@ pub enum NttError {
 }
 
 /// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take fewer
-/// than 2N words.
+/// than 5N words.
 ///
 /// # Errors
 /// Those of [`GoldilocksNtt::new`].

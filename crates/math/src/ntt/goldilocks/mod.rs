@@ -118,8 +118,8 @@ impl Kernels {
 /// factors of the first five levels are powers of two themselves. The last log2(LANES) levels work on transposed tiles,
 /// which stay transposed, so the order of a spectrum depends on the path.
 ///
-/// It wins over a floating-point transform where the product must be exact; over [`reference`]
-/// always.
+/// It wins over a floating-point transform where the product must be exact; over the
+/// [reference](mod@reference) always.
 #[derive(Debug)]
 pub struct GoldilocksNtt {
     isa: Isa,

@@ -20,8 +20,8 @@
 //!
 //! A pass of three levels is thus 19 (9 + 7/8·11), the tiles forward 38; at N = 4096 with three passes, the first by shifts
 //! while converting (12), 88 operations or 44 cycles, at N = 16384 110 operations or 55 cycles: 6.3 and 31.5 µs at 3.57 GHz.
-//! Measured on one core of a shared Xeon with AVX-512 IFMA on two ports: 6.9 and 34.4 µs forward (92 % of the floor),
-//! 7.1 and 35.9 inverse; words alone take 11.7 and 50.8.
+//! Measured on one core of a shared Xeon with AVX-512 IFMA on two ports: 6.8 and 33.3 µs forward (92 and 95 % of
+//! the floor), 6.9 and 34.7 inverse; words alone take 11.7 and 50.8.
 //!
 //! # Notes
 //!
