@@ -86,7 +86,7 @@ impl BinaryMultiplier {
             // From the most significant limb on; `weight` is the limb's place in the integer.
             Method::Limbs => {
                 for weight in (0..T::BITS).step_by(32).rev() {
-                    let limb = |x: u64| (x >> weight) & 0xffff_ffff;
+                    let limb = |values: &mut [u64]| values.iter_mut().for_each(|x| *x = *x >> weight & 0xffff_ffff);
                     self.product(0, mask, limb, values, first);
                     for (b, &product) in body.iter_mut().zip(first.iter()) {
                         let product = T::from_signed_i64(signed_residue(product));
@@ -96,8 +96,8 @@ impl BinaryMultiplier {
             }
             Method::Residues(residues) => {
                 let [p, q] = residues.folds;
-                self.product(0, mask, |x| p.reduce(x), values, first);
-                self.product(1, mask, |x| q.reduce(x), values, second);
+                self.product(0, mask, |values| fold(residues.isa, values, p), values, first);
+                self.product(1, mask, |values| fold(residues.isa, values, q), values, second);
                 residues.recombine(first, second);
                 for (b, &product) in body.iter_mut().zip(second.iter()) {
                     *b = b.wrapping_add(T::from_signed_i64(product as i64));
@@ -106,13 +106,12 @@ impl BinaryMultiplier {
         }
     }
 
-    /// sum = Σ_i r(a_i)·s_i modulo the prime of an engine, where r maps the integer of a coefficient below that prime.
-    #[inline(always)]
+    /// sum = Σ_i r(a_i)·s_i modulo the prime of an engine, where r brings the integers of coefficients below that prime.
     fn product<T: Torus>(
         &self,
         engine: usize,
         mask: &[T],
-        r: impl Fn(u64) -> u64,
+        r: impl Fn(&mut [u64]),
         values: &mut [u64],
         sum: &mut [u64],
     ) {
@@ -120,8 +119,9 @@ impl BinaryMultiplier {
         for (i, (a, s)) in mask.chunks_exact(values.len()).zip(spectra.chunks_exact(values.len())).enumerate() {
             let target = if i == 0 { &mut *sum } else { &mut *values };
             for (value, &x) in target.iter_mut().zip(a) {
-                *value = r(x.to_u64_msb() >> (64 - T::BITS));
+                *value = x.to_u64_msb() >> (64 - T::BITS);
             }
+            r(target);
             engine.forward_in_place(target);
             if i == 0 {
                 engine.multiply(sum, s);
@@ -190,6 +190,15 @@ impl Residues {
             self.kernels.sub(second, residue);
             self.kernels.multiply_scalar(second, self.inverse);
             join(self.isa, first, p, q, second);
+        }
+    }
+}
+
+multiversion! {
+    /// Reduces all words.
+    fn fold(isa, values: &mut [u64], fold: Fold) {
+        for x in values {
+            *x = fold.reduce(*x);
         }
     }
 }
