@@ -111,17 +111,18 @@ fn torus_products_keep_the_stated_error() {
 fn inputs_that_add_up_keep_the_bound() {
     // Magnitudes at their limits and signs in step, so that nothing averages out: sums as large as N · 2^(63 + bits).
     let bits = 8;
-    let signs: [(&str, fn(usize, usize) -> bool); 4] = [
+    type IsPositive = fn(usize, usize) -> bool;
+    let signs: [(&str, IsPositive); 4] = [
         ("constant", |_, _| false),
         ("alternating", |j, _| j % 2 == 1),
         ("half", |j, n| j >= n / 2),
         ("pairs", |j, _| j / 2 % 2 == 1),
     ];
     for n in sizes() {
-        let digits = |sign: fn(usize, usize) -> bool| -> Vec<i64> {
+        let digits = |sign: IsPositive| -> Vec<i64> {
             (0..n).map(|j| if sign(j, n) { 1 << bits } else { -1 << bits }).collect()
         };
-        let torus = |sign: fn(usize, usize) -> bool| -> Vec<i64> {
+        let torus = |sign: IsPositive| -> Vec<i64> {
             (0..n).map(|j| if sign(j, n) { i64::MAX - 0x1234_5678 } else { i64::MIN + 0x0765_4321 }).collect()
         };
         for (name, sign) in signs {

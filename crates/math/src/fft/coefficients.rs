@@ -151,8 +151,8 @@ impl<L: F64Lanes> DigitField<L> {
 /// Memory that a transform asks for while it computes: a little at every group of butterflies, in the order of the
 /// addresses, so that the fetches neither come in bursts nor lack a pattern.
 ///
-/// A core has few fill buffers (16 here), which a line from memory holds about 65 ns and which the transform's own misses
-/// need too. Beyond two lines per group the whole becomes slower than reading the rest afterwards.
+/// A core has few fill buffers (16 here), which a line from memory holds about 65 ns and which the transform's own
+/// misses need too. Beyond two lines per group the whole becomes slower than reading the rest afterwards.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
     at: *const u8,
@@ -166,6 +166,7 @@ const MOST_PER_STEP: usize = 2 * 64;
 
 impl Feed {
     /// `memory` spread over `groups` steps, or as much of it from its start as they take.
+    #[inline(always)]
     pub(super) fn new(memory: &[u8], groups: usize) -> Feed {
         let range = memory.as_ptr_range();
         Feed {

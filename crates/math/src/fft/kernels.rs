@@ -16,8 +16,8 @@ use crate::{CoefficientSource, SourceView};
 
 /// The kernels of one instruction set.
 ///
-/// Each function asks for a CPU that offers the instruction set, a plan for its number of lanes, and pointers to N words
-/// (`multiply_accumulate`: slices whose lengths are multiples of N words, N a multiple of 2 · `lanes`).
+/// Each function asks for a CPU that offers the instruction set, a plan for its number of lanes, and pointers to N
+/// words (`multiply_accumulate`: slices whose lengths are multiples of N words, N a multiple of 2 · `lanes`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernels {
     pub(super) lanes: usize,
@@ -240,7 +240,8 @@ const SOURCE_WORDS: usize = 1024;
 /// How many groups of butterflies ahead the first pass asks for the lines that it will write.
 const AHEAD: usize = 2;
 
-/// Where the first pass finds its coefficients: part p's are real from p · `part_step` on, imaginary `imaginary` further.
+/// Where the first pass finds its coefficients: part p's are real from p · `part_step` on, imaginary `imaginary`
+/// further.
 #[derive(Clone, Copy)]
 struct Layout {
     part_step: usize,
@@ -324,8 +325,8 @@ unsafe fn read_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     for word in used.iter_mut() {
         word.write(0);
     }
-    // SAFETY: the words are written; the table holds the twiddles of these levels, padded to a cache line; `words` holds
-    // 2R chunks; the spectrum holds R parts of `stride` points, two words each.
+    // SAFETY: the words are written; the table holds the twiddles of these levels, padded to a cache line; `words`
+    // holds 2R chunks; the spectrum holds R parts of `stride` points, two words each.
     unsafe {
         let words = &mut *(std::ptr::from_mut(used) as *mut [i64]);
         let w = block_twiddles::<L, R>(plan.forward.twiddles.as_ptr());

@@ -208,8 +208,8 @@ impl Plan {
 /// Splits `levels` into groups of at most `most` levels, as few and as even as can be.
 ///
 /// The outer pass of either direction is bound by the second-level cache. The forward transform hides some of its
-/// arithmetic there and puts the largest group first; the inverse reads two twiddles more per level and part, and puts it
-/// last.
+/// arithmetic there and puts the largest group first; the inverse reads two twiddles more per level and part, and puts
+/// it last.
 fn group_levels(levels: u32, most: u32, largest_first: bool) -> Vec<u32> {
     let groups = levels.div_ceil(most);
     let mut sizes: Vec<u32> = (0..groups).map(|k| levels / groups + u32::from(k >= groups - levels % groups)).collect();
