@@ -151,8 +151,8 @@ impl<L: F64Lanes> DigitField<L> {
 /// Memory that a transform asks for while it computes: a little at every group of butterflies, in the order of the
 /// addresses, so that the fetches neither come in bursts nor lack a pattern.
 ///
-/// A core has few fill buffers (16 here), which a line from memory holds about 65 ns and which the transform's own
-/// misses need too. Beyond two lines per group the whole becomes slower than reading the rest afterwards.
+/// Beyond two lines per group the whole was measured slower than reading the rest afterwards: a core has few fill buffers
+/// (16 of them at 15.8 GB/s are 65 ns each), and the transform's own misses need them too.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
     at: *const u8,

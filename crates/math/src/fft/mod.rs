@@ -45,10 +45,11 @@
 //! | portable | 36 | 38 | 47 |
 //!
 //! The first pass takes 3.0 µs and is bound by its 384 KiB between the caches, 2.4 µs; radix-8 passes within the first
-//! level run at their floor of 46 cycles, leaves take 119 cycles for a floor of 106, as shuffles have one port. While
+//! level run at their floor of 46 cycles, leaves take 119 cycles for a floor of 106, presumably as shuffles
+//! have one port (no counters were to be had). While
 //! it streams memory that is in no cache, [`forward_prefetching`](FftEngine::forward_prefetching) and reading what it
 //! asked for take 14.7, 18.9 and 23.5 µs for 128, 192 and 256 KiB, against 17.8, 22.0 and 25.8 µs one after the other:
-//! fill buffers are shared, so that more does not overlap.
+//! the transform's own misses presumably share fill buffers with it, so that more does not overlap.
 //!
 //! Tried without gain: product, sum and difference instead of 2u − (u + w·v), though AVX2 has an adder to spare (5 %
 //! slower); asking early for the lines that the inverse adds to; other sizes of passes and blocks. Scaled twiddles
