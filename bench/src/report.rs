@@ -108,6 +108,16 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Adds a row and shows it at once: of the long runs, which would otherwise be silent for minutes.
+    pub(crate) fn tell(&mut self, row: Row) {
+        let (ours, theirs) = (time(row.ours_ns), time(row.peer_ns));
+        eprintln!(
+            "  {} {}, {} threads: {ours}, {} {theirs}, ratio {}",
+            row.case, row.isa, row.threads, row.peer, row.ratio
+        );
+        self.rows.push(row);
+    }
+
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {

@@ -25,7 +25,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
     let (keys64, keys32) = (peer.keyswitch_key_64(), peer.keyswitch_key_32());
     let sent = pools.widest().install(|| SentKeys::generate(&ours.client))?;
     let pool = &pools.one;
-    for &isa in &settings.isas {
+    for &isa in settings.taken_isas() {
         let key = pools.widest().install(|| sent.load(isa, Backend::Fft))?;
         let case = |width: &str, note: &str| {
             Case::new(format!("ks/{}/{width}", parameters.name), numbers(&parameters)).note(note)
@@ -40,7 +40,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
             case("u32", "both keys have elements of 32 bits"),
         ];
         for (case, &theirs) in cases.iter().zip(&stats[1..]) {
-            report.rows.push(case.row(isa, (1, 1), stats[0], PEER, theirs, settings.cpu));
+            report.tell(case.row(isa, (1, 1), stats[0], PEER, theirs, settings.cpu));
         }
     }
     Ok(())

@@ -28,6 +28,13 @@ pub(crate) struct Settings<'a> {
     pub(crate) kernels: Effort,
 }
 
+impl Settings<'_> {
+    /// The paths whose bootstraps are timed: each has to load the keys, so a quick run takes the best one only.
+    fn taken_isas(&self) -> &[Isa] {
+        if self.quick { &self.isas[..1] } else { &self.isas }
+    }
+}
+
 /// The paths that this CPU offers, best first; only the one that `CIPHERMILL_ISA` names, if set.
 pub(crate) fn isas() -> Result<Vec<Isa>, Failure> {
     let asked = Isa::from_environment()?;

@@ -67,7 +67,7 @@ impl Run<'_> {
         lanes.extend(ours_on_two.as_mut().map(|lane| lane as &mut dyn Contender));
         let stats = alternate(&mut lanes, self.effort(isa));
         for (i, &ours) in stats[1..].iter().enumerate() {
-            report.rows.push(case.row(isa, (i + 1, 1), ours, PEER, stats[0], self.settings.cpu));
+            report.tell(case.row(isa, (i + 1, 1), ours, PEER, stats[0], self.settings.cpu));
         }
     }
 
@@ -91,10 +91,10 @@ impl Run<'_> {
         let stats = alternate(&mut [&mut ours, &mut batch, &mut single], self.effort(isa));
         let ours = each(stats[0], BATCH);
         let noted = case.clone().note("per ciphertext; the peer's batch shares its pass over the key too");
-        report.rows.push(noted.row(isa, (1, 1), ours, PEER, each(stats[1], BATCH), self.settings.cpu));
+        report.tell(noted.row(isa, (1, 1), ours, PEER, each(stats[1], BATCH), self.settings.cpu));
         let mut noted = case.note("per ciphertext; the peer one by one");
         noted.name += "-peer-single";
-        report.rows.push(noted.row(isa, (1, 1), ours, PEER, stats[2], self.settings.cpu));
+        report.tell(noted.row(isa, (1, 1), ours, PEER, stats[2], self.settings.cpu));
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
     }
 
     let (fourier, keyswitch) = pools.widest().install(|| (standard.to_fourier(), peer.keyswitch_key_32()));
-    for &isa in &settings.isas {
+    for &isa in settings.taken_isas() {
         let key = pools.widest().install(|| sent.load(isa, Backend::Fft))?;
         run.fft(Loaded { key: &key, isa }, &fourier, &keyswitch, report);
     }
@@ -122,7 +122,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
         (NttVariant::Native, "ntt-native", "the peer switches between 2^64 and p around each external product"),
     ] {
         let theirs = pools.widest().install(|| standard.to_ntt(variant));
-        for &isa in &settings.isas {
+        for &isa in settings.taken_isas() {
             let key = pools.widest().install(|| sent.load(isa, Backend::Ntt))?;
             let best = isa == settings.isas[0] && variant == NttVariant::Modular;
             let case = run.case("pbs", end).note(note);
