@@ -31,7 +31,6 @@ use crate::Modulus;
 ///
 /// # Safety
 /// Every method needs a CPU with the features of the implementor.
-#[expect(clippy::missing_safety_doc, reason = "one contract for all of them, above; pointers as in `Lanes`")]
 pub(super) trait Doubles: Copy {
     const LANES: usize;
 

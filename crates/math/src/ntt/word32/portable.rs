@@ -9,9 +9,17 @@ use crate::modulus::Modulus;
 pub(super) struct Portable(u32);
 
 impl Portable {
+    /// From [−p, p) to `[0, p)`. By the sign and not by an unsigned minimum, which compilers put into vectors whose
+    /// instruction set lacks it.
     #[inline(always)]
-    fn correct(x: u32, p: u32) -> u32 {
-        x.min(x.wrapping_sub(p))
+    fn lift(self, x: u32) -> u32 {
+        x.wrapping_add((x as i32 >> 31) as u32 & self.0)
+    }
+
+    /// From `[0, 2p)` to `[0, p)`.
+    #[inline(always)]
+    fn correct(self, x: u32) -> u32 {
+        self.lift(x.wrapping_sub(self.0))
     }
 }
 
@@ -68,8 +76,7 @@ impl Lanes for Portable {
     unsafe fn cooley_tukey(self, x: u32, y: u32, w: [u32; 2]) -> (u32, u32) {
         // SAFETY: no CPU features are needed.
         let t = unsafe { self.mul(y, w) };
-        let difference = x.wrapping_sub(t);
-        (Self::correct(x + t, self.0), difference.min(difference.wrapping_add(self.0)))
+        (self.correct(x + t), self.lift(x.wrapping_sub(t)))
     }
 
     #[inline(always)]
@@ -88,7 +95,7 @@ impl Lanes for Portable {
         // SAFETY: no CPU features are needed.
         unsafe {
             let (sum, difference) = self.sum_difference(x, y);
-            (Self::correct(sum, self.0), self.mul(difference, w))
+            (self.correct(sum), self.mul(difference, w))
         }
     }
 
@@ -97,7 +104,7 @@ impl Lanes for Portable {
         let quotient = x.wrapping_mul(w[1]);
         let high = |a: u32, b: u32| ((u64::from(a) * u64::from(b)) >> 32) as u32;
         let t = high(x, w[0]).wrapping_sub(high(quotient, self.0));
-        t.min(t.wrapping_add(self.0))
+        self.lift(t)
     }
 
     #[inline(always)]
