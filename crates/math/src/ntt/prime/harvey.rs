@@ -32,7 +32,6 @@ pub(super) fn constants(modulus: Modulus) -> [u64; MAX_CONSTANTS] {
 ///
 /// # Safety
 /// Every method needs a CPU with the features of the implementor.
-#[expect(clippy::missing_safety_doc, reason = "one contract for all of them, above; pointers as in `Lanes`")]
 pub(super) trait Words: Copy {
     const LANES: usize;
 

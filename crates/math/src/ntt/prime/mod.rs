@@ -1,4 +1,35 @@
 //! Negacyclic transforms over prime fields of one word.
+//!
+//! One [driver] for all strategies (passes, blocking, tiles); a strategy is an implementor of [`lanes::Lanes`], whose
+//! module states the range of every value:
+//!
+//! | strategy | primes below | where | instructions per butterfly of a vector |
+//! | --- | --- | --- | --- |
+//! | `ifma46` | 2^46 | AVX-512 IFMA, 8 lanes | 5 |
+//! | `ifma50` | 2^50 | AVX-512 IFMA, 8 lanes | 7 |
+//! | `fma47`, `fma50` | 2^47, 2^50 | AVX2 and AVX-512 without IFMA, 4 or 8 lanes | see `fma` |
+//! | `shoup61` | 2^61 | AVX-512, 8 lanes (AVX2, 4 lanes) | 20 (32) |
+//! | `shoup62` | 2^62 | AVX-512, 8 lanes (AVX2, 4 lanes); one word anywhere | 22 (35); 11 |
+//!
+//! Floor at N = 4096 on 8 lanes: 12·256 butterflies of vectors; per vector of the result 5 instructions to make it
+//! canonical (6 with Harvey's butterflies), and 3 shuffles of its tile's transposition. The inverse saves factors in the
+//! levels across lanes and in the last transform, and multiplies every value twice more: about as much. At two
+//! instructions per cycle and 3.57 GHz, against the least of 1600 runs in place on a Granite-Rapids-class core whose
+//! other core was busy:
+//!
+//! | strategy | floor, µs | forward, inverse | fraction | peer, the better of tfhe-ntt 0.7.1 and concrete-ntt 0.2.0 |
+//! | --- | --- | --- | --- | --- |
+//! | `ifma46` | 2.76 | 3.04, 3.01 | 91 % | 4.78, 4.56: 1.57, 1.51 times |
+//! | `ifma50` | 3.60 | 3.95, 3.95 | 91 % | 4.79, 4.56: 1.21, 1.15 times |
+//! | `shoup61` | 9.4 | 10.3, 10.0 | 92 % | 11.0, 11.0: 1.07, 1.10 times |
+//! | `shoup62` | 10.2 | 11.0, 11.0 | 93 % | 11.3, 11.0: 1.03, 1.00 times |
+//!
+//! What keeps `ifma50` from more: four units of p below 2^52 leave room for one level, so x is reduced in every
+//! butterfly. What keeps Harvey's butterflies from more is the 64-bit product out of 32-bit ones, fourteen of the twenty
+//! instructions: two low products of three instructions each and a short high one. Tried without gain: prefetching of
+//! factors; exact quotients (12.5 µs).
+//!
+//! Products with many rows: see [`ifma`] and [`harvey`] for how many are summed before a reduction.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i};

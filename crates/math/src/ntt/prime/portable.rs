@@ -94,7 +94,7 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn product(self, y: u64, w: Factor) -> u64 {
-        let quotient = (u128::from(y) * u128::from(w.1) >> 64) as u64;
+        let quotient = ((u128::from(y) * u128::from(w.1)) >> 64) as u64;
         y.wrapping_mul(w.0).wrapping_sub(quotient.wrapping_mul(self.p))
     }
 
