@@ -56,6 +56,9 @@ mod tests;
 
 use tables::Tables;
 
+type Forward<W> = unsafe fn(&Tables<W>, Option<&dyn CoefficientSource<W>>, &mut [W]);
+type MultiplyAccumulate<W> = unsafe fn(&Tables<W>, &mut [W], &[W], &[W]);
+
 /// The compiled kernels of one strategy on one instruction set. The functions have the contracts of those in [`driver`].
 pub(crate) struct Kernels<W: 'static> {
     strategy: &'static str,
@@ -65,10 +68,10 @@ pub(crate) struct Kernels<W: 'static> {
     min_polynomial_size: usize,
     offered: fn(Isa) -> bool,
     tables: fn(Modulus, usize) -> Result<Tables<W>, NttError>,
-    forward: unsafe fn(&Tables<W>, Option<&dyn CoefficientSource<W>>, &mut [W]),
+    forward: Forward<W>,
     inverse: unsafe fn(&Tables<W>, *mut W, *mut W),
     multiply: unsafe fn(&Tables<W>, &mut [W], &[W]),
-    multiply_accumulate: unsafe fn(&Tables<W>, &mut [W], &[W], &[W]),
+    multiply_accumulate: MultiplyAccumulate<W>,
 }
 
 impl<W> fmt::Debug for Kernels<W> {
