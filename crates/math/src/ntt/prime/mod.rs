@@ -8,13 +8,13 @@
 //! | `ifma46` | 2^46 | AVX-512 IFMA, 8 lanes | 5 |
 //! | `ifma50` | 2^50 | AVX-512 IFMA, 8 lanes | 7 |
 //! | `fma47`, `fma50` | 2^47, 2^50 | AVX2 and AVX-512 without IFMA, 4 or 8 lanes | see `fma` |
-//! | `shoup61` | 2^61 | AVX-512, 8 lanes (AVX2, 4 lanes) | 20 (32) |
-//! | `shoup62` | 2^62 | AVX-512, 8 lanes (AVX2, 4 lanes); one word anywhere | 22 (35); 11 |
+//! | `shoup61` | 2^61 | AVX-512, 8 lanes (AVX2, 4 lanes) | 20 (about 32) |
+//! | `shoup62` | 2^62 | AVX-512, 8 lanes (AVX2, 4 lanes); one word anywhere | 22 (about 35); about 11 |
 //!
 //! Floor at N = 4096 on 8 lanes: 12·256 butterflies of vectors; per vector of the result 5 instructions to make it
 //! canonical (6 with Harvey's butterflies), and 3 shuffles of its tile's transposition. The inverse saves factors in the
 //! levels across lanes and in the last transform, and multiplies every value twice more: about as much. At two
-//! instructions per cycle and 3.57 GHz, against the least of 1600 runs in place on a Granite-Rapids-class core whose
+//! instructions per cycle and 3.57 GHz, against the least of 650 runs in place on a Granite-Rapids-class core whose
 //! other core was busy:
 //!
 //! | strategy | floor, µs | forward, inverse | fraction | peer, the better of tfhe-ntt 0.7.1 and concrete-ntt 0.2.0 |
