@@ -282,18 +282,18 @@ mod x86 {
                 for b in 0..batch {
                     let out = outputs.add(b * size + column);
                     let mut sums = [V::load(out); VECTORS];
-                    for v in 1..VECTORS {
-                        sums[v] = V::load(out.add(v * V::LANES));
+                    for (v, sum) in sums.iter_mut().enumerate().skip(1) {
+                        *sum = V::load(out.add(v * V::LANES));
                     }
                     for j in 0..ROWS {
                         let c = V::splat(*coefficients.add(b * count + j));
-                        for v in 0..VECTORS {
+                        for (v, sum) in sums.iter_mut().enumerate() {
                             let x = V::load(rows.add(j * size + column + v * V::LANES));
-                            sums[v] = sums[v].subtract_product(c, x);
+                            *sum = sum.subtract_product(c, x);
                         }
                     }
-                    for v in 0..VECTORS {
-                        sums[v].store(out.add(v * V::LANES));
+                    for (v, sum) in sums.into_iter().enumerate() {
+                        sum.store(out.add(v * V::LANES));
                     }
                 }
                 column += VECTORS * V::LANES;

@@ -20,7 +20,7 @@ fn words(seed: u64, len: usize, modulus: Option<u64>) -> Vec<u64> {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     };
-    let scale = |x: u64| modulus.map_or(x, |q| (u128::from(x) * u128::from(q) >> 64) as u64);
+    let scale = |x: u64| modulus.map_or(x, |q| ((u128::from(x) * u128::from(q)) >> 64) as u64);
     (0..len).map(|_| scale(next())).collect()
 }
 

@@ -188,7 +188,7 @@ mod tests {
         for p in rns.moduli() {
             values.extend((0..rows * N).map(|_| {
                 state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-                ((state >> 32) * p >> 32) as u32
+                (((state >> 32) * p) >> 32) as u32
             }));
         }
         values

@@ -44,7 +44,7 @@ impl Constants {
         let p = modulus.value();
         debug_assert!(modulus.bits() <= MAX_BITS);
         let word = (1 << 52) % p;
-        let upper = (u128::from(p - 1) * u128::from(p - 1) >> 52) as u64;
+        let upper = ((u128::from(p - 1) * u128::from(p - 1)) >> 52) as u64;
         Constants {
             p,
             bits: modulus.bits(),

@@ -36,9 +36,9 @@ fn high_short<const VECTOR: bool>(a: u64, b: u64) -> u64 {
     if VECTOR {
         let (a0, a1, b0, b1) = (a & LOW, a >> 32, b & LOW, b >> 32);
         let (middle, other) = (a1 * b0, a0 * b1);
-        a1 * b1 + (middle >> 32) + (other >> 32) + ((middle & LOW) + (other & LOW) >> 32)
+        a1 * b1 + (middle >> 32) + (other >> 32) + (((middle & LOW) + (other & LOW)) >> 32)
     } else {
-        (u128::from(a) * u128::from(b) >> 64) as u64
+        ((u128::from(a) * u128::from(b)) >> 64) as u64
     }
 }
 

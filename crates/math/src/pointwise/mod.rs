@@ -14,7 +14,7 @@
 //!   the shorter upper half in `[0, 3p)`.
 //! * Sums of products: as 128-bit integers. acc + 16 products is at most p − 1 + 16·(p − 1)² < 2^128 for p < 2^62, so that one
 //!   reduction ends 16 terms: high·2^64 + low ≡ high·(2^64 mod p) + low·1, two products by Shoup's method below 2p each.
-//! * **IFMA**, p < 2^50: the same with 52-bit halves, see [`ifma`].
+//! * **IFMA**, p < 2^50: the same with 52-bit halves and 15 to 4095 terms; the bounds are in `pointwise/ifma.rs`.
 //!
 //! **32-bit words**: products by Montgomery's method with a running sum below 2p², the kernels of
 //! [`Prime32Ntt`](crate::ntt::Prime32Ntt); one factor by Shoup's method, ⌊w·2^32/p⌋, in `[0, 2p)`.

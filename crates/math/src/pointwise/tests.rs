@@ -27,7 +27,7 @@ fn random(seed: u64, len: usize, p: u64) -> Vec<u64> {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     };
-    (0..len).map(|_| (u128::from(next()) * u128::from(p) >> 64) as u64).collect()
+    (0..len).map(|_| ((u128::from(next()) * u128::from(p)) >> 64) as u64).collect()
 }
 
 /// Random, all zero, all p − 1, a unit vector.

@@ -92,7 +92,7 @@ multiversion! {
     /// values ← factor·values by Shoup's method.
     fn multiply_scalar(isa, p: u32, values: &mut [u32], factor: u32, companion: u32) {
         for x in values {
-            let quotient = (u64::from(*x) * u64::from(companion) >> 32) as u32;
+            let quotient = ((u64::from(*x) * u64::from(companion)) >> 32) as u32;
             *x = reduce_once(x.wrapping_mul(factor).wrapping_sub(quotient.wrapping_mul(p)), p);
         }
     }
