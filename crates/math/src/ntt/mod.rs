@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::modulus::ModulusError;
@@ -97,6 +98,12 @@ pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Ar
         return Ok(engine.clone());
     }
     let engine = Arc::new(PrimeNtt::new(polynomial_size, modulus, isa)?);
+    keep(&mut engines, key, &engine);
+    Ok(engine)
+}
+
+/// Puts an engine among those that are kept, in the place of an idle one if there are [`MAX_PRIME_ENGINES`].
+fn keep<K: Copy + Eq + Hash, E>(engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
     if engines.len() >= MAX_PRIME_ENGINES {
         let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
         idle.map(|key| engines.remove(&key));
@@ -104,14 +111,14 @@ pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Ar
     if engines.len() < MAX_PRIME_ENGINES {
         engines.insert(key, engine.clone());
     }
-    Ok(engine)
 }
 
-/// The most engines that [`prime_engine`] keeps: more than the limbs of any modulus chain, and at N = 2^17 half a
+/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each: more than the limbs of any modulus chain, and at N = 2^17 half a
 /// gigabyte.
 pub const MAX_PRIME_ENGINES: usize = 64;
 
-/// The engine of this process for primes below 2^31, made on first use and kept: its tables take at most 9N 64-bit words.
+/// The engine of this process for primes below 2^31, made on first use and kept as by [`prime_engine`]; its tables take
+/// up to 33N bytes for AVX-512 IFMA, 17N or less otherwise.
 ///
 /// # Errors
 /// Those of [`Prime32Ntt::new`].
@@ -120,11 +127,12 @@ pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Resul
     static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
     // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
     let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = engines.get(&(polynomial_size, modulus, isa)) {
+    let key = (polynomial_size, modulus, isa);
+    if let Some(engine) = engines.get(&key) {
         return Ok(engine.clone());
     }
     let engine = Arc::new(Prime32Ntt::new(polynomial_size, modulus, isa)?);
-    engines.insert((polynomial_size, modulus, isa), engine.clone());
+    keep(&mut engines, key, &engine);
     Ok(engine)
 }
 

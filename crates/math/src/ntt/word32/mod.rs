@@ -187,7 +187,7 @@ impl Prime32Ntt {
     /// The greatest length of p in bits.
     pub const MAX_BITS: u32 = 31;
 
-    /// Prepares the tables: fewer than 5N words, 9N for AVX-512 IFMA.
+    /// Prepares the tables: up to 33N bytes for AVX-512 IFMA, 17N or less otherwise.
     ///
     /// # Errors
     /// If `polynomial_size` is not a power of two from 2^8 to 2^17, if `modulus` is no odd prime below 2^31 with a root

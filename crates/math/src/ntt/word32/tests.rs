@@ -1,5 +1,7 @@
 //! Every kernel that this CPU can run, word for word, against the plain definition.
 
+use proptest::prelude::*;
+
 use super::Prime32Ntt;
 use crate::modulus::{Modulus, is_prime, ntt_primes};
 use crate::ntt::reference::{bit_reverse, prime};
@@ -31,7 +33,7 @@ fn residues(modulus: Modulus, seed: u64, count: usize) -> Vec<u32> {
     // Weyl's sequence, mixed by a product.
     (0..count as u64)
         .map(|i| {
-            let x = (seed + i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let x = (seed.wrapping_add(i + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             ((x ^ x >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20) % modulus.value()
         })
         .map(|x| x as u32)
@@ -189,4 +191,25 @@ fn what_is_not_offered() {
     assert!(matches!(refused(1024, 12_288), NttError::Modulus(_)));
     assert!(matches!(refused(1024, 0xffff_0001), NttError::ModulusLength { .. }));
     assert!(Prime32Ntt::new(2048, 12_289, isa).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_polynomial_over_any_prime(log_n in 8u32..12, bits in 16u32..=31, nth in 0usize..3, seed: u64) {
+        let n = 1 << log_n;
+        // Not every length of 16 and 17 bits has so many primes.
+        let Some(modulus) = ntt_primes(bits, n).nth(nth) else { return Ok(()) };
+        let polynomial = residues(modulus, seed >> 1, n);
+        let expected = forward(modulus, &polynomial);
+        for (isa, ifma) in paths() {
+            let engine = Prime32Ntt::with_ifma(n, modulus.value() as u32, isa, ifma).unwrap();
+            let mut values = polynomial.clone();
+            engine.forward_in_place(&mut values);
+            prop_assert_eq!(&values, &ordered(&engine, &expected));
+            engine.inverse_in_place(&mut values);
+            prop_assert_eq!(&values, &polynomial);
+        }
+    }
 }
