@@ -265,6 +265,9 @@ impl LweKeyswitchKey {
         outputs: &mut [u32],
     ) -> Result<(), TfheError> {
         let decomposer = self.shape.decomposition.decomposer::<T>()?;
+        if inputs.is_empty() {
+            return Ok(());
+        }
         let (levels, block) = (self.shape.decomposition.level_count.0, self.shape.block_len());
         let size = self.shape.output_dimension.lwe_size();
         let mut digits = Vec::with_capacity(ELEMENTS * inputs.len() * levels);
@@ -295,5 +298,63 @@ const PARTS_PER_THREAD: usize = 4;
 fn add_assign(lhs: &mut [u32], rhs: &[u32]) {
     for (l, &r) in lhs.iter_mut().zip(rhs) {
         *l = l.wrapping_add(r);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ciphermill_lattice::rng::SecretSeed;
+    use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
+
+    use super::*;
+
+    /// One switch, a batch and a parallel batch are the definition on every path, whatever the number of levels.
+    #[test]
+    fn switches_are_the_definition() {
+        let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([3; 32]), 0);
+        for (levels, input_dimension, output_dimension) in [(1, 64, 31), (7, 130, 80), (9, 65, 33)] {
+            let decomposition =
+                Decomposition { base_log: DecompositionBaseLog(3), level_count: DecompositionLevelCount(levels) };
+            let shape = KeyswitchShape {
+                input_dimension: LweDimension(input_dimension),
+                output_dimension: LweDimension(output_dimension),
+                decomposition,
+            };
+            let mut elements = vec![0; shape.len()];
+            rng.fill_u32(&mut elements);
+            let key = LweKeyswitchKey::from_elements(&elements, shape).expect("its size");
+            let inputs: Vec<LweCiphertext<u64>> = (0..5)
+                .map(|_| {
+                    let mut elements = vec![0; input_dimension + 1];
+                    rng.fill_u64(&mut elements);
+                    LweCiphertext::from_elements(elements)
+                })
+                .collect();
+            let decomposer = decomposition.decomposer::<u64>().expect("a gadget that fits");
+            let size = output_dimension + 1;
+            let expected: Vec<LweCiphertext<u32>> = inputs
+                .iter()
+                .map(|input| {
+                    let mut out = vec![0u32; size];
+                    out[size - 1] = u32::from_u64_msb(input.body());
+                    for (r, row) in elements.chunks_exact(size).enumerate() {
+                        let digit = decomposer.digit(input.mask()[r / levels], r % levels + 1) as u32;
+                        for (o, &x) in out.iter_mut().zip(row) {
+                            *o = o.wrapping_sub(digit.wrapping_mul(x));
+                        }
+                    }
+                    LweCiphertext::from_elements(out)
+                })
+                .collect();
+            for isa in Isa::available() {
+                for batch in [0, 1, 2, 5] {
+                    let inputs: Vec<_> = inputs[..batch].iter().collect();
+                    assert!(key.switch_batch_on(isa, &inputs).expect("its dimension") == expected[..batch], "{isa}");
+                    let parallel = key.switch_batch_parallel_on(isa, &inputs).expect("its dimension");
+                    assert!(parallel == expected[..batch], "{isa}, {batch} in parallel");
+                }
+                assert!(key.switch_on(isa, &inputs[0]).expect("its dimension") == expected[0], "{isa}");
+            }
+        }
     }
 }
