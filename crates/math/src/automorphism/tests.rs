@@ -1,7 +1,7 @@
 use super::{Automorphism, AutomorphismError, AutomorphismWord, SpectrumAutomorphism, reference};
 use crate::Isa;
 use crate::modulus::ntt_primes;
-use crate::ntt::{NttEngine, Prime32Ntt, goldilocks_engine};
+use crate::ntt::{NttEngine, Prime32Ntt, PrimeNtt, goldilocks_engine};
 
 /// Paths of this CPU; those that it lacks are named in the test's output.
 fn paths() -> impl Iterator<Item = Isa> {
@@ -177,6 +177,19 @@ fn spectra_of_words_of_32_bits_match_coefficients() {
                 let p = ntt_primes(bits, 1 << log).next().expect("a prime of that length").value() as u32;
                 let engine = Prime32Ntt::new(1 << log, p, isa).expect("a prime of its class");
                 check_spectra(&engine, &[3, (2 << log) - 1], |x| x as u32);
+            }
+        }
+    }
+}
+
+#[test]
+fn spectra_of_words_of_64_bits_match_coefficients() {
+    for isa in paths() {
+        for log in [4, 5, 6, 7, 8, 9, 10, 12, 14, 17] {
+            for bits in [62, 50, 46] {
+                let p = ntt_primes(bits, 1 << log).next().expect("a prime of that length").value();
+                let engine = PrimeNtt::new(1 << log, p, isa).expect("a prime of its class");
+                check_spectra(&engine, &[3, (2 << log) - 1], |x| x);
             }
         }
     }
