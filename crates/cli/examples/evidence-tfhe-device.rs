@@ -4,9 +4,10 @@
 //! dimensions and at a small set, and the benchmarks of bootstrap, key switch and key generation.
 
 use std::error::Error;
-use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
+
+mod support;
 
 /// Runs of the command; each must exit 0 and print one JSON value.
 const RUNS: &[&str] = &[
@@ -33,29 +34,6 @@ const RUNS: &[&str] = &[
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut results = Vec::new();
-    for run in RUNS {
-        eprintln!("ciphermill {run}");
-        let output = Command::new(&cargo)
-            .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--"])
-            .args(run.split(' '))
-            .arg("--json")
-            .stderr(Stdio::inherit())
-            .output()?;
-        if !output.status.success() {
-            return Err(format!("ciphermill {run}: {}", output.status).into());
-        }
-        let result: Value = serde_json::from_slice(&output.stdout)?;
-        if result["correct"] != json!(true) {
-            return Err(format!("ciphermill {run}: not correct").into());
-        }
-        results.push(json!({ "command": format!("ciphermill {run} --json"), "result": result }));
-    }
-    let text = serde_json::to_string(&json!({ "runs": results }))?;
-    match std::env::var_os("CIPHERMILL_EVIDENCE") {
-        Some(path) => std::fs::write(path, text)?,
-        None => println!("{text}"),
-    }
-    Ok(())
+    let runs = RUNS.iter().map(|run| support::command(run)).collect::<Result<Vec<_>, _>>()?;
+    support::write(&json!({ "runs": runs }))
 }
