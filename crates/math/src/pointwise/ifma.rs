@@ -212,22 +212,22 @@ unsafe fn sum_columns<const V: usize>(
     let (mut lows, mut highs) = ([_mm512_setzero_si512(); V], [_mm512_setzero_si512(); V]);
     // SAFETY: the caller's contract.
     unsafe {
-        for v in 0..V {
-            lows[v] = _mm512_maskz_loadu_epi64(mask, acc.as_ptr().add(column + v * LANES).cast());
+        for (v, low) in lows.iter_mut().enumerate() {
+            *low = _mm512_maskz_loadu_epi64(mask, acc.as_ptr().add(column + v * LANES).cast());
         }
         for row in 0..rows {
-            for v in 0..V {
+            for (v, (low, high)) in lows.iter_mut().zip(&mut highs).enumerate() {
                 let at = row * len + column + v * LANES;
                 let l = _mm512_maskz_loadu_epi64(mask, lhs.as_ptr().add(at).cast());
                 let r = _mm512_maskz_loadu_epi64(mask, rhs.as_ptr().add(at).cast());
-                lows[v] = _mm512_madd52lo_epu64(lows[v], l, r);
-                highs[v] = _mm512_madd52hi_epu64(highs[v], l, r);
+                *low = _mm512_madd52lo_epu64(*low, l, r);
+                *high = _mm512_madd52hi_epu64(*high, l, r);
             }
         }
         let (p, twice) = (_mm512_set1_epi64(c.p as i64), _mm512_set1_epi64(2 * c.p as i64));
-        for v in 0..V {
-            let high = _mm512_add_epi64(highs[v], _mm512_srli_epi64::<52>(lows[v]));
-            let low = _mm512_and_si512(lows[v], _mm512_set1_epi64(MASK as i64));
+        for (v, (low, high)) in lows.into_iter().zip(highs).enumerate() {
+            let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
+            let low = _mm512_and_si512(low, _mm512_set1_epi64(MASK as i64));
             let [one, one_companion] = [1, c.one].map(|x| x as i64);
             let high = product_scalar(high, _mm512_set1_epi64(c.word.0 as i64), _mm512_set1_epi64(c.word.1 as i64), p);
             let low = product_scalar(low, _mm512_set1_epi64(one), _mm512_set1_epi64(one_companion), p);
