@@ -52,7 +52,7 @@ fn products_with_packed_rows_err_by_no_more_than_stated() {
                 for word in [PackedWord::Fixed48, PackedWord::Float64] {
                     let packed = packed(&fft, word, &rhs);
                     let mut sums = vec![f64::NAN; columns * n];
-                    fft.multiply_packed(word, &mut sums, &lhs, &packed, false);
+                    fft.multiply_packed(word, &mut [&mut sums], &[&lhs], &packed, false);
                     // Per row: half a unit of both parts times both parts of the operand, and roundings of 2^-53.
                     let unit = match word {
                         PackedWord::Fixed48 => largest(&rhs) / (2f64.powi(47) - 1.0),
@@ -70,8 +70,14 @@ fn products_with_packed_rows_err_by_no_more_than_stated() {
                         let ratio = measured / expected;
                         assert!((0.8..1.25).contains(&ratio), "{isa} N = {n}, {rows} x {columns}: {ratio}");
                     }
+                    // Operands do not see each other.
+                    let other = spectra(&fft, &mut random, rows, 8);
+                    let mut three = [(); 3].map(|()| vec![f64::NAN; columns * n]);
+                    let [a, b, c] = &mut three;
+                    fft.multiply_packed(word, &mut [a, b, c], &[&lhs, &other, &lhs], &packed, false);
+                    assert!(three[0] == sums && three[2] == sums && three[1] != sums, "{isa} N = {n}: operands");
                     let mut twice = sums.clone();
-                    fft.multiply_packed(word, &mut twice, &lhs, &packed, true);
+                    fft.multiply_packed(word, &mut [&mut twice], &[&lhs], &packed, true);
                     assert!(twice.iter().zip(&sums).all(|(t, s)| *t == s + s), "{isa} N = {n}: accumulated");
                 }
             }
@@ -95,9 +101,9 @@ fn packed_zeros_and_single_values() {
             fft.forward(&one, &mut minimum);
             for word in [PackedWord::Fixed48, PackedWord::Float64] {
                 let mut sums = vec![f64::NAN; n];
-                fft.multiply_packed(word, &mut sums, &any, &packed(&fft, word, &vec![0.0; n]), false);
+                fft.multiply_packed(word, &mut [&mut sums], &[&any], &packed(&fft, word, &vec![0.0; n]), false);
                 assert!(sums.iter().all(|s| *s == 0.0), "{isa} N = {n}: {word:?}");
-                fft.multiply_packed(word, &mut sums, &lhs, &packed(&fft, word, &minimum), false);
+                fft.multiply_packed(word, &mut [&mut sums], &[&lhs], &packed(&fft, word, &minimum), false);
                 let error = sums.iter().zip(&minimum).map(|(s, m)| s - m).collect::<Vec<_>>();
                 assert!(largest(&error) <= 2f64.powi(63 - 52), "{isa} N = {n}: {word:?}");
             }
@@ -109,5 +115,5 @@ fn packed_zeros_and_single_values() {
 #[should_panic(expected = "bytes of the packed spectra")]
 fn packed_rows_of_another_length() {
     let fft = TorusFft::new(64, ciphermill_math::Isa::Portable).unwrap();
-    fft.multiply_packed(PackedWord::Fixed48, &mut [0.0; 64], &[0.0; 64], &[0; 64 * 6], false);
+    fft.multiply_packed(PackedWord::Fixed48, &mut [&mut [0.0; 64]], &[&[0.0; 64]], &[0; 64 * 6], false);
 }

@@ -164,9 +164,17 @@ pub trait FftEngine: Send + Sync + Debug {
     /// the columns of a row one behind the other. `packed` takes [`PackedWord::packed_len`] bytes.
     fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]);
 
-    /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`. The sum over the rows is rounded
-    /// on its own and then added, so that sums of several calls may also be formed apart and added in the same order.
-    fn multiply_packed(&self, word: PackedWord, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool);
+    /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`; for each of several operands,
+    /// which share what is read and unpacked, but not their results. The sum over the rows is rounded on its own and then
+    /// added, so that sums of several calls may also be formed apart and added in the same order.
+    fn multiply_packed(
+        &self,
+        word: PackedWord,
+        sums: &mut [&mut [f64]],
+        lhs: &[&[f64]],
+        packed: &[u8],
+        accumulate: bool,
+    );
 
     /// Inverse transform, normalised; each coefficient is rounded to the nearest integer and added to `out` modulo
     /// 2^64. Destroys `spectrum`. Values up to 2^1000 in magnitude are reduced correctly to f64 precision.

@@ -122,7 +122,14 @@ impl FftEngine for TorusFft {
         packed::pack_spectra(self, self.kernels.lanes, word, spectra, packed);
     }
 
-    fn multiply_packed(&self, word: PackedWord, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool) {
+    fn multiply_packed(
+        &self,
+        word: PackedWord,
+        sums: &mut [&mut [f64]],
+        lhs: &[&[f64]],
+        packed: &[u8],
+        accumulate: bool,
+    ) {
         packed::multiply_packed(self, self.kernels.lanes, word, sums, lhs, packed, accumulate);
     }
 

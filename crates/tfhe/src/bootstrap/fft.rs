@@ -31,6 +31,17 @@ impl<T: Torus> FftDomain<T> {
     }
 }
 
+impl<T: Torus> FftDomain<T> {
+    /// The spectra of all digits, while the first part of `component` is asked for.
+    fn transform_digits(&self, polynomial: &[T], component: &[u8], digits: &mut [f64]) {
+        let mut upcoming = component.chunks(UPCOMING);
+        for (level, spectrum) in digits.chunks_exact_mut(polynomial.len()).enumerate() {
+            let source = Digits { polynomial, decomposer: &self.decomposer, level: level + 1, isa: self.isa };
+            self.engine.forward_prefetching(&source, spectrum, upcoming.next().unwrap_or_default());
+        }
+    }
+}
+
 /// Torus coefficients as signed integers.
 struct Signed<'a, T>(&'a [T]);
 
@@ -110,11 +121,21 @@ impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
         accumulate: bool,
         digits: &mut [f64],
     ) {
-        let mut upcoming = component.chunks(UPCOMING);
-        for (level, spectrum) in digits.chunks_exact_mut(polynomial.len()).enumerate() {
-            let source = Digits { polynomial, decomposer: &self.decomposer, level: level + 1, isa: self.isa };
-            self.engine.forward_prefetching(&source, spectrum, upcoming.next().unwrap_or_default());
-        }
+        self.transform_digits(polynomial, component, digits);
+        self.engine.multiply_packed(self.word, &mut [sums], &[digits], component, accumulate);
+    }
+
+    fn multiply_component_pair(
+        &self,
+        polynomials: [&[T]; 2],
+        component: &[u8],
+        [sums_0, sums_1]: [&mut [f64]; 2],
+        accumulate: bool,
+        [digits_0, digits_1]: [&mut [f64]; 2],
+    ) {
+        self.transform_digits(polynomials[0], &[], digits_0);
+        self.transform_digits(polynomials[1], component, digits_1);
+        let (sums, digits) = (&mut [sums_0, sums_1], &[&*digits_0, &*digits_1]);
         self.engine.multiply_packed(self.word, sums, digits, component, accumulate);
     }
 
@@ -129,7 +150,7 @@ impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
 
 /// Bytes of the key that are asked for during one transform. More would take the transform's own lines from it: a core
 /// keeps some 16 lines on their way, and one from memory takes 100 ns.
-const UPCOMING: usize = 64 << 10;
+const UPCOMING: usize = 32 << 10;
 
 ciphermill_math::multiversion! {
     fn add(isa, sum: &mut [f64], partial: &[f64]) {

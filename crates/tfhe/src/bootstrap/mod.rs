@@ -73,6 +73,20 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
         digits: &mut [Self::Point],
     );
 
+    /// [`multiply_component`](Self::multiply_component) for two polynomials, with the same results.
+    fn multiply_component_pair(
+        &self,
+        polynomials: [&[Self::Element]; 2],
+        component: &[Self::Word],
+        sums: [&mut [Self::Point]; 2],
+        accumulate: bool,
+        digits: [&mut [Self::Point]; 2],
+    ) {
+        for ((polynomial, sums), digits) in polynomials.into_iter().zip(sums).zip(digits) {
+            self.multiply_component(polynomial, component, sums, accumulate, digits);
+        }
+    }
+
     /// What `accumulate` does: adds `partial` to `sum`.
     fn add(&self, sum: &mut [Self::Point], partial: &[Self::Point]);
 

@@ -104,8 +104,9 @@ unsafe fn load<L: PackedLanes, const BYTES: usize>(from: *const u8) -> L {
 /// Packs `spectra` of `words` words each behind the header, times `inverse` = 1/u.
 type Pack = unsafe fn(PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]);
 
-/// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for sums, lhs and packed of `words`, rows and columns that fit.
-type Multiply = unsafe fn(PackedWord, words: usize, sums: &mut [f64], lhs: &[f64], packed: &[u8], accumulate: bool);
+/// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for each operand; all of `words`, rows and columns that fit.
+type Multiply =
+    unsafe fn(PackedWord, words: usize, sums: &mut [&mut [f64]], lhs: &[&[f64]], packed: &[u8], accumulate: bool);
 
 /// The kernels of one vector type. Each asks for a CPU that offers its instruction set, and for spectra of a multiple of
 /// 2 · LANES words.
@@ -134,8 +135,8 @@ macro_rules! entry_points {
             unsafe fn multiply(
                 word: PackedWord,
                 words: usize,
-                sums: &mut [f64],
-                lhs: &[f64],
+                sums: &mut [&mut [f64]],
+                lhs: &[&[f64]],
                 packed: &[u8],
                 accumulate: bool,
             ) {
@@ -182,15 +183,19 @@ pub(super) fn multiply_packed(
     engine: &dyn FftEngine,
     lanes: usize,
     word: PackedWord,
-    sums: &mut [f64],
-    lhs: &[f64],
+    sums: &mut [&mut [f64]],
+    lhs: &[&[f64]],
     packed: &[u8],
     accumulate: bool,
 ) {
     let words = engine.polynomial_size();
-    assert_eq!((sums.len() % words, lhs.len() % words), (0, 0), "whole spectra of {words} words");
-    let (columns, rows) = (sums.len() / words, lhs.len() / words);
-    assert_eq!(packed.len(), word.packed_len(rows * columns, words), "bytes of the packed spectra");
+    assert_eq!(sums.len(), lhs.len(), "sums for each operand");
+    let (columns, rows) = (sums.first().map_or(0, |s| s.len() / words), lhs.first().map_or(0, |l| l.len() / words));
+    assert!(sums.iter().all(|s| s.len() == columns * words), "whole spectra of {words} words, and as many per operand");
+    assert!(lhs.iter().all(|l| l.len() == rows * words), "whole spectra of {words} words, and as many per operand");
+    if !lhs.is_empty() {
+        assert_eq!(packed.len(), word.packed_len(rows * columns, words), "bytes of the packed spectra");
+    }
     // SAFETY: as in `pack_spectra`.
     unsafe { (kernels(engine.isa(), lanes).multiply)(word, words, sums, lhs, packed, accumulate) }
 }
@@ -235,24 +240,50 @@ unsafe fn pack<L: PackedLanes>(word: PackedWord, words: usize, spectra: &[f64], 
 }
 
 /// # Safety
-/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides the lengths of `sums` and
-/// `lhs`; `packed` holds a spectrum for each pair of them.
+/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides the lengths of all sums, which
+/// are equal, and of all operands, which are equal too; `packed` holds a spectrum for each spectrum of an operand and each of
+/// its sums.
 #[inline(always)]
 unsafe fn multiply<L: PackedLanes>(
     word: PackedWord,
     words: usize,
-    sums: &mut [f64],
-    lhs: &[f64],
+    sums: &mut [&mut [f64]],
+    lhs: &[&[f64]],
+    packed: &[u8],
+    accumulate: bool,
+) {
+    // Two operands at a time need 32 registers.
+    let together = if L::LANES == 8 { 2 } else { 1 };
+    for (sums, lhs) in sums.chunks_mut(together).zip(lhs.chunks(together)) {
+        // SAFETY: handed on from the caller.
+        unsafe {
+            match (sums, lhs) {
+                ([s0, s1], &[l0, l1]) => multiply_operands::<L, 2>(word, words, [s0, s1], [l0, l1], packed, accumulate),
+                ([s0], &[l0]) => multiply_operands::<L, 1>(word, words, [s0], [l0], packed, accumulate),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn multiply_operands<L: PackedLanes, const O: usize>(
+    word: PackedWord,
+    words: usize,
+    sums: [&mut [f64]; O],
+    lhs: [&[f64]; O],
     packed: &[u8],
     accumulate: bool,
 ) {
     // SAFETY: handed on from the caller.
     unsafe {
         match (word, accumulate) {
-            (PackedWord::Fixed48, false) => multiply_columns::<L, 6, false>(words, sums, lhs, packed),
-            (PackedWord::Fixed48, true) => multiply_columns::<L, 6, true>(words, sums, lhs, packed),
-            (PackedWord::Float64, false) => multiply_columns::<L, 8, false>(words, sums, lhs, packed),
-            (PackedWord::Float64, true) => multiply_columns::<L, 8, true>(words, sums, lhs, packed),
+            (PackedWord::Fixed48, false) => multiply_columns::<L, O, 6, false>(words, sums, lhs, packed),
+            (PackedWord::Fixed48, true) => multiply_columns::<L, O, 6, true>(words, sums, lhs, packed),
+            (PackedWord::Float64, false) => multiply_columns::<L, O, 8, false>(words, sums, lhs, packed),
+            (PackedWord::Float64, true) => multiply_columns::<L, O, 8, true>(words, sums, lhs, packed),
         }
     }
 }
@@ -262,21 +293,21 @@ unsafe fn multiply<L: PackedLanes>(
 /// # Safety
 /// As [`multiply`].
 #[inline(always)]
-unsafe fn multiply_columns<L: PackedLanes, const BYTES: usize, const ACCUMULATE: bool>(
+unsafe fn multiply_columns<L: PackedLanes, const O: usize, const BYTES: usize, const ACCUMULATE: bool>(
     words: usize,
-    sums: &mut [f64],
-    lhs: &[f64],
+    mut sums: [&mut [f64]; O],
+    lhs: [&[f64]; O],
     packed: &[u8],
 ) {
-    let columns = sums.len() / words;
+    let columns = sums[0].len() / words;
     let mut column = 0;
     while column < columns {
         // SAFETY: handed on from the caller; the columns named exist.
         unsafe {
             column += match columns - column {
-                1 => multiply_some::<L, BYTES, ACCUMULATE, 1>(words, column, sums, lhs, packed),
-                3 => multiply_some::<L, BYTES, ACCUMULATE, 3>(words, column, sums, lhs, packed),
-                _ => multiply_some::<L, BYTES, ACCUMULATE, 2>(words, column, sums, lhs, packed),
+                1 => multiply_some::<L, O, BYTES, ACCUMULATE, 1>(words, column, &mut sums, lhs, packed),
+                3 => multiply_some::<L, O, BYTES, ACCUMULATE, 3>(words, column, &mut sums, lhs, packed),
+                _ => multiply_some::<L, O, BYTES, ACCUMULATE, 2>(words, column, &mut sums, lhs, packed),
             };
         }
     }
@@ -286,21 +317,21 @@ unsafe fn multiply_columns<L: PackedLanes, const BYTES: usize, const ACCUMULATE:
 const AHEAD: usize = 1536;
 
 /// Columns `first`..`first` + C; answers C. A point's products are added up in registers, over the rows in order, before
-/// they are scaled and, apart from that, added to what is there: so a sum does not depend on who adds it.
+/// they are scaled and, apart from that, added to what is there: so a sum does not depend on who adds it, or with what.
 ///
 /// # Safety
 /// As [`multiply`], with `first` + C columns in `sums`.
 #[inline(always)]
-unsafe fn multiply_some<L: PackedLanes, const BYTES: usize, const ACCUMULATE: bool, const C: usize>(
+unsafe fn multiply_some<L: PackedLanes, const O: usize, const BYTES: usize, const ACCUMULATE: bool, const C: usize>(
     words: usize,
     first: usize,
-    sums: &mut [f64],
-    lhs: &[f64],
+    sums: &mut [&mut [f64]; O],
+    lhs: [&[f64]; O],
     packed: &[u8],
 ) -> usize {
     let group = 2 * L::LANES;
     let step = group * BYTES;
-    let row_step = step * (sums.len() / words);
+    let row_step = step * (sums[0].len() / words);
     let mut unit = [0; 8];
     unit.copy_from_slice(&packed[..8]);
     // SAFETY: every access lies within the spectra and the packed bytes, whose lengths the caller vouches for; a prefetch
@@ -310,9 +341,12 @@ unsafe fn multiply_some<L: PackedLanes, const BYTES: usize, const ACCUMULATE: bo
         let zero = L::splat(0.0);
         let mut row_at = packed.as_ptr().add(HEADER);
         for at in (0..words).step_by(group) {
-            let mut partial = [Complex { re: zero, im: zero }; C];
-            for row in (0..lhs.len()).step_by(words) {
-                let x = Complex::<L>::load(lhs.as_ptr().add(row + at));
+            let mut partial = [[Complex { re: zero, im: zero }; C]; O];
+            for row in (0..lhs[0].len()).step_by(words) {
+                let mut x = [Complex { re: zero, im: zero }; O];
+                for (x, lhs) in x.iter_mut().zip(&lhs) {
+                    *x = Complex::<L>::load(lhs.as_ptr().add(row + at));
+                }
                 let from = row_at.add(first * step);
                 if L::LANES > 1 {
                     let mut line = 0;
@@ -321,21 +355,25 @@ unsafe fn multiply_some<L: PackedLanes, const BYTES: usize, const ACCUMULATE: bo
                         line += 64;
                     }
                 }
-                for (column, partial) in partial.iter_mut().enumerate() {
+                for column in 0..C {
                     let from = from.add(column * step);
                     let y = Complex { re: load::<L, BYTES>(from), im: load::<L, BYTES>(from.add(step / 2)) };
-                    *partial = x.mul_add(y, *partial);
+                    for (partial, x) in partial.iter_mut().zip(x) {
+                        partial[column] = x.mul_add(y, partial[column]);
+                    }
                 }
                 row_at = row_at.add(row_step);
             }
-            for (column, partial) in partial.into_iter().enumerate() {
-                let to = sums.as_mut_ptr().add((first + column) * words + at);
-                let mut sum = Complex { re: partial.re.mul(unit), im: partial.im.mul(unit) };
-                if ACCUMULATE {
-                    let before = Complex::<L>::load(to);
-                    sum = Complex { re: before.re.add(sum.re), im: before.im.add(sum.im) };
+            for (partial, sums) in partial.into_iter().zip(sums.iter_mut()) {
+                for (column, partial) in partial.into_iter().enumerate() {
+                    let to = sums.as_mut_ptr().add((first + column) * words + at);
+                    let mut sum = Complex { re: partial.re.mul(unit), im: partial.im.mul(unit) };
+                    if ACCUMULATE {
+                        let before = Complex::<L>::load(to);
+                        sum = Complex { re: before.re.add(sum.re), im: before.im.add(sum.im) };
+                    }
+                    sum.store(to);
                 }
-                sum.store(to);
             }
         }
     }
