@@ -78,7 +78,7 @@ impl ServerKey {
     }
 
     /// [`bootstrap`](Self::bootstrap) on up to `threads` threads: this one and others that it starts, of which at most k+1
-    /// find work, and for the key switch those of the current Rayon pool. The result is the same for any number.
+    /// find work, none where a step of the blind rotation is too short to share, and for the key switch those of the current Rayon pool. The result is the same for any number.
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap).

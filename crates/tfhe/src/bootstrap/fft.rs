@@ -80,6 +80,8 @@ impl<T: Torus> CoefficientSource<i64> for Digits<'_, T> {
 }
 
 impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
+    const TEAM_DIGITS: usize = 4096;
+
     type Element = T;
     type Point = f64;
     type Word = u8;

@@ -98,7 +98,12 @@ impl<T: Torus, D: Domain<T>> Builder<T> for TransformedKey<T, D> {
 
 impl<T: Torus, D: Domain<T>> BlindRotation<T> for TransformedKey<T, D> {
     fn blind_rotate(&self, rotation: Rotation<'_, T>, threads: usize) -> Result<GlweCiphertext<T>, TfheError> {
-        if threads > 1 { self.rotate_in_team(rotation, threads) } else { self.rotate_alone(rotation) }
+        let digits = self.shape.decomposition.level_count.0 * self.polynomial_size();
+        if threads > 1 && digits >= D::TEAM_DIGITS {
+            self.rotate_in_team(rotation, threads)
+        } else {
+            self.rotate_alone(rotation)
+        }
     }
 
     fn blind_rotate_batch(&self, rotations: &[Rotation<'_, T>]) -> Result<Vec<GlweCiphertext<T>>, TfheError> {

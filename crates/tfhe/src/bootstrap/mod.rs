@@ -37,6 +37,9 @@ pub(crate) use batch::MAX_LOCKSTEP;
 
 /// How GLWE coefficients are represented and multiplied during blind rotation.
 pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
+    /// Digits l·N of a component from which on its work outweighs waiting for other threads at each step: some 10 µs.
+    const TEAM_DIGITS: usize;
+
     /// A coefficient of the accumulator.
     type Element: Copy + Default + Send + Sync;
     /// A word of a spectrum.
@@ -105,7 +108,8 @@ pub(crate) struct Rotation<'a, T> {
 
 /// A bootstrapping key ready for blind rotation, whatever its back end.
 pub(crate) trait BlindRotation<T: Torus>: Send + Sync + Debug {
-    /// X^(−body + Σ mask_i·s_i) · accumulator, on up to `threads` threads, of which at most k+1 find work.
+    /// X^(−body + Σ mask_i·s_i) · accumulator, on up to `threads` threads, of which at most k+1 find work; on
+    /// one where steps are too short to share.
     fn blind_rotate(&self, rotation: Rotation<'_, T>, threads: usize) -> Result<GlweCiphertext<T>, TfheError>;
 
     /// [`blind_rotate`](Self::blind_rotate) for each, in order, on this thread, up to [`MAX_LOCKSTEP`] of them in one pass

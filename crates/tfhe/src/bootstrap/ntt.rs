@@ -150,6 +150,8 @@ impl CoefficientSource<u64> for IntegerDigits<'_> {
 }
 
 impl Domain<u32> for IntegerDomain {
+    const TEAM_DIGITS: usize = 2048;
+
     type Element = u32;
     type Point = u64;
     type Word = u64;
@@ -281,6 +283,8 @@ impl CoefficientSource<u64> for ModularDigits<'_> {
 }
 
 impl Domain<u64> for ModularDomain {
+    const TEAM_DIGITS: usize = 2048;
+
     type Element = u64;
     type Point = u64;
     type Word = u64;

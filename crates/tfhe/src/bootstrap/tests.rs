@@ -68,8 +68,8 @@ fn strategies_agree<T: BackendTorus>(k: usize, size: usize, gadget: Decompositio
 #[test]
 fn batches_and_teams_give_the_bits_of_one_rotation_alone() {
     strategies_agree::<u64>(1, 1024, Decomposition::new(9, 5), 7);
-    strategies_agree::<u64>(2, 256, Decomposition::new(17, 2), 6);
-    strategies_agree::<u32>(3, 512, Decomposition::new(9, 2), 5);
+    strategies_agree::<u64>(2, 2048, Decomposition::new(17, 2), 4);
+    strategies_agree::<u32>(3, 2048, Decomposition::new(9, 2), 4);
     strategies_agree::<u64>(4, 64, Decomposition::new(20, 1), 5);
 }
 
