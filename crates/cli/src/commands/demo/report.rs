@@ -270,7 +270,7 @@ impl Report {
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
              Operands may be {} to {}: log2 of the failure probability of a product is {:.1}.\n\
              Security {:.1} bits ({}).\n\
-             {} ciphertexts, {} back end, {} path, {} threads for keys, 1 for a bootstrap, {}.{seeded}",
+             {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}",
             self.x,
             self.y,
             self.decrypted,
