@@ -1,6 +1,6 @@
 //! Blind rotation over a transformed bootstrapping key.
 //!
-//! A [`TransformedKey`](key::TransformedKey) holds the key in the form in which it is read; a [`Domain`] says how polynomials
+//! A `TransformedKey` (`key`) holds the key in the form in which it is read; a `Domain` says how polynomials
 //! are transformed: by the f64 FFT (`fft`), by the exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones
 //! (`ntt`). What is done with both is written once:
 //!

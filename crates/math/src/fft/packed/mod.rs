@@ -26,6 +26,11 @@
 //! and two ports 8 cycles per 8 points and row, that is 82 000 for 10 rows of N = 16384, 23 µs at 3.57 GHz; 1.97 MB of key
 //! (2.62 MB as f64) and 1.3 MB of operands. From the second-level cache (45 B a cycle) as fast as it computes; from memory
 //! the key decides.
+//!
+//! Measured (Xeon, Granite Rapids class, two vector FMA per cycle at 3.57 GHz; 10 rows, two columns, a key of 1.6 GB): 128 µs,
+//! 15.3 GB/s where a loop that only reads gets 18.6; as f64 141 to 156 µs. With the key in the third-level cache 92 µs, and 77 µs
+//! with two operands at a time: 23 to 30 GB/s, what that cache gives. Asking for operands and sums ahead as well, or for the key
+//! further ahead, changed nothing.
 
 use super::FftEngine;
 use super::lanes::{Complex, F64Lanes};
