@@ -48,6 +48,7 @@ mod sealed {
     /// The kernels of one width.
     pub trait Kernels: Sized {
         /// out_i = ±src_(step·i mod 2N), see [`Automorphism`](super::Automorphism); `modulus` 0 stands for 2^BITS.
+        /// Safe, as anyone can call it through a bound by the public trait: so it checks the slices.
         fn permute(isa: Isa, step: usize, modulus: u64, src: &[Self], out: &mut [Self]);
         /// out_i = src_(table_i); all indices are below N, the length of all slices.
         ///
@@ -116,9 +117,10 @@ impl Automorphism {
     /// out = σ_g(src) over Z_q: coefficients in `[0, q)`.
     ///
     /// # Panics
-    /// If a length is not N, `modulus` is 0, or `isa` is not available.
+    /// If a length is not N, `modulus` is 0 or does not fit the word, or `isa` is not available.
     pub fn apply_modular<W: AutomorphismWord>(&self, isa: Isa, modulus: u64, src: &[W], out: &mut [W]) {
         assert_ne!(modulus, 0, "modulus");
+        assert_fits::<W>(modulus);
         self.apply(isa, modulus, src, out);
     }
 
@@ -135,6 +137,10 @@ impl Automorphism {
         assert_eq!(out.len(), self.polynomial_size, "length of the result");
         W::permute(isa, self.inverse, modulus, src, out);
     }
+}
+
+fn assert_fits<W>(modulus: u64) {
+    assert!(modulus >> (8 * size_of::<W>() - 1) <= 1, "the modulus {modulus} does not fit the word");
 }
 
 /// a^-1 modulo every power of two that a word holds, for odd a: Newton's iteration doubles the number of right bits, and an
@@ -193,7 +199,7 @@ impl SpectrumAutomorphism {
     /// If a length is not N, or the engine's modulus does not fit the word.
     pub fn accumulate<W: AutomorphismWord>(&self, spectrum: &[W], acc: &mut [W]) {
         self.check(spectrum, acc);
-        assert!(self.modulus >> (8 * size_of::<W>() - 1) <= 1, "the modulus {} does not fit the word", self.modulus);
+        assert_fits::<W>(self.modulus);
         // SAFETY: as for `apply`.
         unsafe { W::gather_add(self.isa, &self.table, self.modulus, spectrum, acc) }
     }
@@ -210,10 +216,11 @@ macro_rules! kernels {
         impl sealed::Kernels for $word {
             fn permute(isa: Isa, step: usize, modulus: u64, src: &[Self], out: &mut [Self]) {
                 let n = src.len();
-                debug_assert!(n.is_power_of_two() && out.len() == n);
+                assert!(n.is_power_of_two() && n <= Automorphism::MAX_POLYNOMIAL_SIZE, "length of the polynomial");
+                assert_eq!(out.len(), n, "length of the result");
                 assert!(isa.is_available());
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU is checked; N is a power of two, at least the lanes of the kernel, for both slices.
+                // SAFETY: the CPU is checked; both slices have N words, a power of two from the lanes of the kernel to 2^17.
                 unsafe {
                     match isa {
                         Isa::Avx2 if n >= x86::$avx2::LANES => return x86::$avx2::permute(step, modulus, src, out),

@@ -194,3 +194,27 @@ fn spectra_of_words_of_64_bits_match_coefficients() {
         }
     }
 }
+
+/// The kernels of a word are in reach of every bound by [`AutomorphismWord`].
+fn permute_between<W: AutomorphismWord>(from: usize, to: usize) {
+    W::permute(Isa::best(), 1, 0, &vec![W::default(); from], &mut vec![W::default(); to]);
+}
+
+#[test]
+#[should_panic(expected = "length of the result")]
+fn permutations_do_not_write_beyond_the_result() {
+    permute_between::<u64>(64, 8);
+}
+
+#[test]
+#[should_panic(expected = "length of the polynomial")]
+fn permutations_do_not_read_beyond_the_polynomial() {
+    permute_between::<u32>(63, 63);
+}
+
+#[test]
+#[should_panic(expected = "does not fit the word")]
+fn a_modulus_beyond_the_word_is_refused() {
+    let automorphism = Automorphism::new(16, 3).expect("odd");
+    automorphism.apply_modular(Isa::Portable, 1 << 32 | 1, &[0u32; 16], &mut [0; 16]);
+}
