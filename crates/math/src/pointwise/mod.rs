@@ -62,7 +62,8 @@ pub enum PointwiseError {
 mod sealed {
     use super::{Isa, Modulus};
 
-    /// The kernels of one word; lengths are checked, and `isa` is available.
+    /// The kernels of one word. Its functions are safe and in reach of every bound by the public trait, so what must hold
+    /// for memory's sake (equal lengths, whole rows, an available `isa`) each of them checks where it relies on it.
     pub trait Kernels: Copy {
         const MAX_BITS: u32;
         type Constants: Copy + std::fmt::Debug + Send + Sync;

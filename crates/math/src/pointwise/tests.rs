@@ -137,3 +137,35 @@ fn moduli_that_do_not_fit_the_word_are_refused() {
     assert_eq!(error, PointwiseError::Modulus { given: p.value(), bits: 32, max_bits: 31 });
     assert!(PointwiseKernels::<u64>::new(p, Isa::Portable).is_ok());
 }
+
+/// The kernels of a word are in reach of every bound by [`PointwiseWord`]: what lies behind a slice must not be read, with
+/// IFMA or without, where a loop just ends with the shorter one or panics.
+#[test]
+fn kernels_check_lengths_themselves() {
+    fn constants<W: PointwiseWord>(isa: Isa) -> W::Constants {
+        W::constants(Modulus::new(97).expect("a prime"), isa)
+    }
+    for isa in paths().filter(|isa| isa.has_ifma()) {
+        let refused = |call: &dyn Fn()| {
+            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).expect_err("lengths differ");
+            let message = panic.downcast_ref::<String>().cloned();
+            message.or_else(|| panic.downcast_ref::<&str>().map(|text| String::from(*text))).unwrap_or_default()
+        };
+        let c = constants::<u64>(isa);
+        let words = [1u64; 16];
+        let multiply = |l: usize, r: usize| {
+            refused(&|| super::sealed::Kernels::multiply(isa, &c, &mut words.clone()[..l], &words[..r]))
+        };
+        assert!(multiply(15, 8).contains("lengths of the factors"));
+        assert!(multiply(8, 16).contains("lengths of the factors"));
+        let sum = |a: usize, l: usize, r: usize| {
+            let call = || {
+                super::sealed::Kernels::multiply_accumulate(isa, &c, &mut words.clone()[..a], &words[..l], &words[..r]);
+            };
+            refused(&call)
+        };
+        assert!(sum(8, 16, 8).contains("lengths of the factors"));
+        assert!(sum(8, 12, 12).contains("rows as long as the accumulator"));
+        assert!(sum(0, 8, 8).contains("rows as long as the accumulator"));
+    }
+}

@@ -54,7 +54,8 @@ impl sealed::Kernels for u64 {
     fn multiply(isa: Isa, c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = &c.ifma {
-            // SAFETY: there are constants only where there is IFMA; the caller has checked the lengths.
+            assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
+            // SAFETY: there are constants only where there is IFMA; the lengths agree.
             return unsafe { ifma::multiply(c, lhs, rhs) };
         }
         match isa {
@@ -67,7 +68,7 @@ impl sealed::Kernels for u64 {
     fn multiply_scalar(isa: Isa, c: &Constants, values: &mut [u64], factor: u64) {
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = &c.ifma {
-            // SAFETY: as for `multiply`.
+            // SAFETY: there are constants only where there is IFMA.
             return unsafe { ifma::multiply_scalar(c, values, factor) };
         }
         let companion = ((u128::from(factor) << 64) / u128::from(c.p)) as u64;
@@ -80,7 +81,9 @@ impl sealed::Kernels for u64 {
     fn multiply_accumulate(_: Isa, c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = &c.ifma {
-            // SAFETY: as for `multiply`.
+            assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
+            assert!(lhs.len().is_multiple_of(acc.len()), "rows as long as the accumulator");
+            // SAFETY: there are constants only where there is IFMA; both factors have the same number of whole rows.
             return unsafe { ifma::multiply_accumulate(c, acc, lhs, rhs) };
         }
         loops::multiply_accumulate(c, acc, lhs, rhs);
