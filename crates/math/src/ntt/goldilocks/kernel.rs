@@ -458,7 +458,7 @@ pub(super) unsafe fn forward_first<V: Lanes>(
     let stride = n >> levels;
     // SAFETY: the caller's contract; a source that describes itself has n coefficients.
     unsafe {
-        match Known::of(source, out) {
+        match Known::of(source, n, out) {
             Known::Opaque(source) => {
                 let width = stride.min(SOURCE_TILE);
                 let mut buffer = SourceBuffer([[0; SOURCE_TILE]; 8]);

@@ -81,11 +81,11 @@ pub(super) enum Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// The pointers are those of slices of `source.len()` coefficients; without a source, that of `words`.
+    /// The pointers are those of slices of `n` coefficients; without a source, that of `words`.
     ///
     /// # Panics
-    /// If the source describes more or fewer coefficients than it has.
-    pub(super) fn of(source: Option<&'a dyn CoefficientSource<u64>>, words: *const u64) -> Self {
+    /// If the source describes more or fewer. What its `len` says does not count: it may say something else every time.
+    pub(super) fn of(source: Option<&'a dyn CoefficientSource<u64>>, n: usize, words: *const u64) -> Self {
         let Some(source) = source else {
             return Known::Words(Words(words));
         };
@@ -96,7 +96,7 @@ impl<'a> Known<'a> {
             SourceView::ResidueDigits(x, digit) => (x.len(), Known::ResidueDigits(ResidueDigits(x.as_ptr(), digit))),
             SourceView::Opaque => return Known::Opaque(source),
         };
-        assert_eq!(len, source.len(), "a source describes as many coefficients as it has");
+        assert_eq!(len, n, "number of coefficients that the source describes");
         known
     }
 }

@@ -208,10 +208,48 @@ fn digits_are_those_of_their_definition() {
 }
 
 #[test]
-#[should_panic = "as many coefficients as it has"]
+#[should_panic = "number of coefficients that the source describes"]
 fn views_of_another_length_are_refused() {
     let engine = GoldilocksNtt::new(64, Isa::Portable).unwrap();
     engine.forward(&Described(SourceView::Slice(&[0; 63]), 64), &mut [0; 64]);
+}
+
+/// A source that has N coefficients when it is first asked, and then those of its view.
+struct Fickle(std::cell::Cell<Option<usize>>, [u64; 8]);
+
+impl CoefficientSource<u64> for Fickle {
+    fn len(&self) -> usize {
+        self.0.take().unwrap_or(self.1.len())
+    }
+
+    fn read(&self, _start: usize, _out: &mut [u64]) {
+        unreachable!("it describes itself");
+    }
+
+    fn view(&self) -> SourceView<'_, u64> {
+        SourceView::Slice(&self.1)
+    }
+}
+
+/// Nothing behind a view is read, even if the source's length agrees with it by the time it is compared.
+#[test]
+fn views_are_compared_with_the_size_of_the_transform() {
+    for n in [16, 64, 1 << 15] {
+        for (path, engine) in engines(n) {
+            let source = Fickle(std::cell::Cell::new(Some(n)), [5; 8]);
+            let fused = Fickle(std::cell::Cell::new(Some(n)), [5; 8]);
+            let refused = |f: &mut dyn FnMut()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err();
+            assert!(refused(&mut || engine.forward(&source, &mut vec![0; n])), "{path}, N = {n}");
+            let column = vec![0; n];
+            let columns = [&column[..]; 2];
+            assert!(
+                refused(&mut || {
+                    engine.forward_multiply_accumulate(&[&fused], &columns, &mut vec![0; 2 * n], &mut vec![0; n]);
+                }),
+                "{path}, N = {n}, fused"
+            );
+        }
+    }
 }
 
 /// Pointwise operations of any words; the largest ones over exactly and over more than the rows of one lazy sum would

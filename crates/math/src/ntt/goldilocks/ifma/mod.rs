@@ -94,7 +94,7 @@ unsafe fn forward_with(tables: &Tables, source: Option<&dyn CoefficientSource<u6
     // SAFETY: the caller's contract; a source that describes itself has N coefficients.
     unsafe {
         let Some(&first) = tables.word_passes.first() else {
-            match Known::of(source, out) {
+            match Known::of(source, n, out) {
                 Known::Words(c) => forward_blocks(tables, c, out, ahead),
                 Known::Digits(c) => forward_blocks(tables, c, out, ahead),
                 Known::Digits32(c) => forward_blocks(tables, c, out, ahead),
