@@ -49,7 +49,7 @@ use std::cell::RefCell;
 
 use super::{NttEngine, NttError, reference};
 use crate::modulus::Modulus;
-use crate::{CoefficientSource, Isa, SourceView};
+use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -319,6 +319,13 @@ impl Prime32Ntt {
     fn assert_len(&self, what: &str, len: usize) {
         assert_eq!(len, self.polynomial_size(), "length of the {what}");
     }
+
+    /// N of them, each in [−p, p): from −half to mask − half.
+    fn assert_digits(&self, count: usize, digit: BalancedDigit) {
+        self.assert_len("source", count);
+        let (p, BalancedDigit { mask, half, .. }) = (self.modulus.value(), digit);
+        assert!(half <= p && mask < p + half, "digits from −{half} to {mask} − {half} do not fit the modulus {p}");
+    }
 }
 
 impl NttEngine<u32> for Prime32Ntt {
@@ -362,7 +369,7 @@ impl NttEngine<u32> for Prime32Ntt {
     fn forward(&self, source: &dyn CoefficientSource<u32>, spectrum: &mut [u32]) {
         self.assert_len("source", source.len());
         self.assert_len("spectrum", spectrum.len());
-        let p = self.modulus.value();
+        let p = self.modulus.value() as u32;
         match source.view() {
             SourceView::Slice(words) => {
                 self.assert_len("source", words.len());
@@ -370,12 +377,12 @@ impl NttEngine<u32> for Prime32Ntt {
                 return unsafe { self.forward_words(words.as_ptr(), spectrum.as_mut_ptr()) };
             }
             SourceView::Digits(words, digit) => {
-                assert!(digit.half <= p, "digits of {} do not fit below the modulus {p}", digit.half);
-                pointwise::digits(self.isa, words, digit, p as u32, spectrum);
+                self.assert_digits(words.len(), digit);
+                pointwise::digits(self.isa, words, digit, p, spectrum);
             }
             SourceView::Digits32(words, digit) => {
-                assert!(digit.half <= p, "digits of {} do not fit below the modulus {p}", digit.half);
-                pointwise::digits_32(self.isa, words, digit, p as u32, spectrum);
+                self.assert_digits(words.len(), digit);
+                pointwise::digits_32(self.isa, words, digit, p, spectrum);
             }
             _ => source.read(0, spectrum),
         }

@@ -180,6 +180,29 @@ fn sources_that_describe_themselves() {
     }
 }
 
+/// Transforms digits that are not what the engine needs: fewer than N, or beyond the modulus 12289.
+fn forward_digits(count: usize, mask: u64, half: u64) {
+    let (words, short) = (vec![0; count], vec![0; count]);
+    let digit = BalancedDigit { offset: 0, shift: 40, mask, half };
+    let engine = Prime32Ntt::new(256, 12_289, Isa::Portable).unwrap();
+    for view in [SourceView::Digits(&words, digit), SourceView::Digits32(&short, digit)] {
+        let call = || engine.forward(&Source(view, vec![0; 256]), &mut [0; 256]);
+        let panic = std::panic::catch_unwind(call).expect_err("refused");
+        let message = panic.downcast_ref::<String>().expect("a message");
+        let of_length = message.contains("length of the source");
+        assert!(if count == 256 { message.contains("do not fit the modulus") } else { of_length }, "{message}");
+    }
+}
+
+#[test]
+fn digits_that_do_not_suit_are_refused() {
+    forward_digits(255, 255, 128);
+    forward_digits(257, 255, 128);
+    forward_digits(256, (1 << 15) - 1, 1 << 14);
+    forward_digits(256, (1 << 14) - 1, 0);
+    forward_digits(256, 12_289 + 128, 128);
+}
+
 #[test]
 fn what_is_not_offered() {
     let isa = Isa::Portable;
