@@ -83,7 +83,7 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
 }
 
 /// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use and
-/// kept, its tables (about 8N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that nobody uses
+/// kept, its tables (about 4.5N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that nobody uses
 /// gives way, or if there is none the new one is not kept.
 ///
 /// # Errors
@@ -98,17 +98,17 @@ pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Ar
         return Ok(engine.clone());
     }
     let engine = Arc::new(PrimeNtt::new(polynomial_size, modulus, isa)?);
-    keep(&mut engines, key, &engine);
+    keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
     Ok(engine)
 }
 
-/// Puts an engine among those that are kept, in the place of an idle one if there are [`MAX_PRIME_ENGINES`].
-fn keep<K: Copy + Eq + Hash, E>(engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
-    if engines.len() >= MAX_PRIME_ENGINES {
+/// Puts an engine among those that are kept, in the place of an idle one if there are `limit`.
+fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
+    if engines.len() >= limit {
         let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
         idle.map(|key| engines.remove(&key));
     }
-    if engines.len() < MAX_PRIME_ENGINES {
+    if engines.len() < limit {
         engines.insert(key, engine.clone());
     }
 }
@@ -132,7 +132,7 @@ pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Resul
         return Ok(engine.clone());
     }
     let engine = Arc::new(Prime32Ntt::new(polynomial_size, modulus, isa)?);
-    keep(&mut engines, key, &engine);
+    keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
     Ok(engine)
 }
 
@@ -213,4 +213,30 @@ pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
 
     /// Inverse transform in place, normalised by 1/N: a spectrum in, coefficients in `[0, p)` out.
     fn inverse_in_place(&self, values: &mut [W]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_engines_give_way_and_those_in_use_do_not() {
+        let mut kept = HashMap::new();
+        let engines: Vec<Arc<u32>> = (0..4).map(Arc::new).collect();
+        keep(2, &mut kept, 0, &engines[0]);
+        keep(2, &mut kept, 1, &engines[1]);
+        // Both are in use: the third is not kept.
+        keep(2, &mut kept, 2, &engines[2]);
+        let keys = |kept: &HashMap<i32, Arc<u32>>| {
+            let mut keys: Vec<i32> = kept.keys().copied().collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(keys(&kept), [0, 1]);
+        // The first one no longer: the fourth takes its place.
+        let [_, second, _, fourth] = <[Arc<u32>; 4]>::try_from(engines).expect("four");
+        keep(2, &mut kept, 3, &fourth);
+        assert_eq!(keys(&kept).len(), 2);
+        assert!(kept.contains_key(&3) && kept.contains_key(&1) && Arc::ptr_eq(&kept[&1], &second));
+    }
 }

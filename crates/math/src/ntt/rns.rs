@@ -169,7 +169,7 @@ impl<W: NttWord> RnsNtt<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Prime32Ntt, goldilocks_engine, reference};
+    use super::super::{Prime32Ntt, PrimeNtt, goldilocks_engine, reference};
     use super::*;
     use crate::modulus::ntt_primes;
     use crate::{Isa, Modulus};
@@ -232,6 +232,61 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Primes of 46, 50 and 62 bits and Goldilocks, each with its own strategy.
+    #[test]
+    fn batches_of_64_bit_words_are_products_modulo_each_prime() {
+        for isa in Isa::available() {
+            let mut limbs = vec![goldilocks_engine(N, isa).expect("a size on offer")];
+            limbs.extend([46, 50, 62].map(|bits| {
+                let p = ntt_primes(bits, N).next().expect("a prime of that length");
+                Arc::new(PrimeNtt::new(N, p.value(), isa).expect("a prime of its class")) as Arc<dyn NttEngine>
+            }));
+            let rns = RnsNtt::new(limbs).expect("distinct primes of one N");
+            let residues = |seed: u64| {
+                let mut state = seed;
+                let mut values = Vec::new();
+                for p in rns.moduli() {
+                    values.extend((0..2 * N).map(|_| {
+                        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                        ((u128::from(state) * u128::from(p)) >> 64) as u64
+                    }));
+                }
+                values
+            };
+            let (lhs, rhs) = (residues(1), residues(2));
+            let (mut x, mut y) = (lhs.clone(), rhs.clone());
+            rns.forward_in_place(&mut x);
+            rns.forward_in_place(&mut y);
+            let mut sum = vec![0; rns.words()];
+            rns.multiply_accumulate(&mut sum, &x, &y);
+            rns.inverse_in_place(&mut sum);
+            rns.multiply(&mut x, &y);
+            rns.inverse_in_place(&mut x);
+            for (limb, p) in rns.moduli().enumerate() {
+                let mut expected_sum = vec![0; N];
+                for row in 0..2 {
+                    let at = (2 * limb + row) * N..(2 * limb + row + 1) * N;
+                    let expected = negacyclic(&lhs[at.clone()], &rhs[at.clone()], p);
+                    assert!(x[at] == expected, "{isa}, row {row}, modulo {p}");
+                    for (s, x) in expected_sum.iter_mut().zip(expected) {
+                        *s = ((u128::from(*s) + u128::from(x)) % u128::from(p)) as u64;
+                    }
+                }
+                assert!(sum[limb * N..][..N] == expected_sum, "{isa}, modulo {p}");
+            }
+        }
+    }
+
+    /// The product modulo X^N + 1, term by term, for any p.
+    fn negacyclic(lhs: &[u64], rhs: &[u64], p: u64) -> Vec<u64> {
+        let p = u128::from(p);
+        let term = |i: usize, j: usize| {
+            let product = u128::from(lhs[j]) * u128::from(rhs[(N + i - j) % N]) % p;
+            if j <= i { product } else { (p - product) % p }
+        };
+        (0..N).map(|i| (0..N).fold(0, |sum, j| (sum + term(i, j)) % p) as u64).collect()
     }
 
     #[test]

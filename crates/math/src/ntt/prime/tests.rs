@@ -34,7 +34,7 @@ fn inputs(n: usize, p: u64) -> Vec<Vec<u64>> {
 
 const PAPER: [u64; 3] = [(1 << 34) + (1 << 27) + 1, (1 << 34) + (1 << 19) + 1, (1 << 38) + (1 << 23) + 1];
 
-/// The largest prime of each class, the smallest of all, the smallest of 50 and 61 bits, and the primes of the form
+/// The largest prime of each class, the smallest of all, the smallest of 47, 50 and 61 bits, one of 49 bits, and the primes of the form
 /// 2^a + 2^b + 1 from the papers, of those that suit N.
 fn moduli(n: usize) -> Vec<Modulus> {
     let from = |least: u64| {
@@ -42,8 +42,8 @@ fn moduli(n: usize) -> Vec<Modulus> {
         (least / step + 1..).map(|k| k * step + 1).find(|&p| is_prime(p)).unwrap()
     };
     let paper = PAPER.into_iter().filter(|&p| is_prime(p) && (p - 1).is_multiple_of(2 * n as u64));
-    let others = paper.chain([from(0), from(1 << 49), from(1 << 60)]).map(|p| Modulus::new(p).unwrap());
-    [46, 50, 61, 62].into_iter().flat_map(|bits| ntt_primes(bits, n).take(1)).chain(others).collect()
+    let others = paper.chain([from(0), from(1 << 46), from(1 << 49), from(1 << 60)]).map(|p| Modulus::new(p).unwrap());
+    [46, 47, 49, 50, 61, 62].into_iter().flat_map(|bits| ntt_primes(bits, n).take(1)).chain(others).collect()
 }
 
 /// An engine for each of the kernels that this CPU has and that suit.
@@ -91,6 +91,48 @@ fn spectra_equal_the_golden_model_and_come_back() {
                     let mut coefficients = vec![u64::MAX; n];
                     engine.inverse(&mut spectrum, &mut coefficients);
                     assert!(coefficients == input, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Polynomials whose sums grow in step: halves of p and multiples of p − 1 in patterns, and powers of ψ, all of whose
+/// terms have the same sign in one place of the spectrum, and so in every butterfly on the way there.
+#[test]
+fn structured_extremes_stay_in_range() {
+    for log_n in [6u32, 7, 9, 13] {
+        let n = 1usize << log_n;
+        for modulus in [46u32, 47, 50, 61, 62].into_iter().flat_map(|bits| ntt_primes(bits, n).take(1)) {
+            let p = modulus.value();
+            let psi = modulus.primitive_root_2n(n).unwrap();
+            let of = |f: &dyn Fn(usize) -> u64| (0..n).map(f).collect::<Vec<u64>>();
+            let power = |j: usize| modulus.pow(psi, (j % (2 * n)) as u64);
+            let cases = [
+                vec![p / 2; n],
+                vec![p / 2 + 1; n],
+                of(&|j| p / 2 + j as u64 % 2),
+                of(&|j| if j % 2 == 0 { p - 1 } else { 1 }),
+                of(&|j| if j < n / 2 { p - 1 } else { 0 }),
+                of(&|j| if j < n / 2 { 0 } else { p - 1 }),
+                of(&|j| power(5 * j)),
+                of(&|j| modulus.mul(p / 2, power(2 * n - j))),
+            ];
+            let engines: Vec<PrimeNtt> = engines(n, modulus).collect();
+            for (i, case) in cases.iter().enumerate() {
+                let mut expected = case.clone();
+                reference::prime::forward(modulus, &mut expected);
+                for engine in &engines {
+                    let what = format!("{:?}, N = {n}, p = {modulus}, case {i}", engine.kernels);
+                    let mut values = case.clone();
+                    engine.forward_in_place(&mut values);
+                    assert!(sorted(engine, &values) == expected, "forward, {what}");
+                    engine.inverse_in_place(&mut values);
+                    assert!(&values == case, "inverse, {what}");
+                    // As a spectrum, too.
+                    engine.inverse_in_place(&mut values);
+                    reference::prime::forward(modulus, &mut values);
+                    assert!(sorted(engine, case) == values, "inverse of the pattern, {what}");
                 }
             }
         }
@@ -174,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn pointwise_sums_equal_the_definition(seed in any::<u64>(), rows in 0usize..40, class in 0usize..7, edges in any::<bool>()) {
+    fn pointwise_sums_equal_the_definition(seed in any::<u64>(), rows in 0usize..40, class in 0usize..10, edges in any::<bool>()) {
         let n = 128;
         let moduli = moduli(n);
         let modulus = moduli[class % moduli.len()];
@@ -226,4 +268,32 @@ fn engines_are_shared() {
     let b = prime_engine(64, 257, Isa::Portable).unwrap();
     assert!(std::sync::Arc::ptr_eq(&a, &b));
     assert_eq!((a.polynomial_size(), a.modulus(), a.isa(), a.strategy()), (64, 257, Isa::Portable, "shoup62"));
+}
+
+/// The fastest strategy that the instruction set, the prime and N allow.
+#[test]
+fn strategies_are_those_of_the_table() {
+    for isa in Isa::available() {
+        for n in (4..=17).map(|log| 1usize << log) {
+            for modulus in [46, 47, 50, 51, 61, 62].into_iter().flat_map(|bits| ntt_primes(bits, n).take(1)) {
+                // Two tiles of 8 · 8 words, of 8 · 4, and no vector at all.
+                let lanes = match isa {
+                    Isa::Avx512 if n >= 128 => 8,
+                    Isa::Avx512 | Isa::Avx2 if n >= 64 => 4,
+                    _ => 1,
+                };
+                let expected = match (lanes, modulus.bits()) {
+                    (8, ..=46) if isa.has_ifma() => "ifma46",
+                    (8, ..=50) if isa.has_ifma() => "ifma50",
+                    (4 | 8, ..=47) => "fma47",
+                    (4 | 8, ..=50) => "fma50",
+                    (4 | 8, ..=61) => "shoup61",
+                    _ => "shoup62",
+                };
+                let engine = PrimeNtt::new(n, modulus.value(), isa).unwrap();
+                let given = (engine.strategy(), engine.kernels.lanes);
+                assert_eq!(given, (expected, lanes), "{isa}, N = {n}, p = {modulus}");
+            }
+        }
+    }
 }
