@@ -103,6 +103,11 @@ fn packed_zeros_and_single_values() {
                 let mut sums = vec![f64::NAN; n];
                 fft.multiply_packed(word, &mut [&mut sums], &[&any], &packed(&fft, word, &vec![0.0; n]), false);
                 assert!(sums.iter().all(|s| *s == 0.0), "{isa} N = {n}: {word:?}");
+                // Too little for a unit: as good as zeros.
+                let tiny = packed(&fft, word, &vec![1e-300; n]);
+                fft.multiply_packed(word, &mut [&mut sums], &[&any], &tiny, false);
+                assert!(largest(&sums) < 1e-270, "{isa} N = {n}: {word:?}");
+                assert!(sums.iter().all(|s| s.is_finite()), "{isa} N = {n}: {word:?}");
                 fft.multiply_packed(word, &mut [&mut sums], &[&lhs], &packed(&fft, word, &minimum), false);
                 let error = sums.iter().zip(&minimum).map(|(s, m)| s - m).collect::<Vec<_>>();
                 assert!(largest(&error) <= 2f64.powi(63 - 52), "{isa} N = {n}: {word:?}");

@@ -1,9 +1,9 @@
 //! Spectra as a transformed key keeps them: interleaved in the order of their use, and as 48-bit numbers where that is
 //! enough.
 //!
-//! A product of a row with a key reads gigabytes once, from memory. What counts is the number of bytes and that they lie
-//! in the order in which they are read. `columns` products at a time share one row of operands, so the packed form of
-//! `rows` · `columns` spectra is
+//! A product of a row with a key reads gigabytes once, from memory. What counts is the number of bytes and that they
+//! lie in the order in which they are read. `columns` products at a time share one row of operands, so the packed form
+//! of `rows` · `columns` spectra is
 //!
 //! | bytes | content |
 //! | --- | --- |
@@ -14,23 +14,24 @@
 //!
 //! # Error
 //!
-//! [`PackedWord::Fixed48`] keeps round(x/u) + 2^47 with u = peak/(2^47 − 1), where `peak` is the largest part of all these
-//! spectra. A part changes by at most u/2 and, roundings being uniform, by u/√12 in root mean square; nothing saturates,
-//! whatever the spectra hold. The parts of a uniform torus polynomial are nearly Gaussian, so that the peak of c of them
-//! is about √(2 ln c) standard deviations: 4.9 for ten spectra of N = 16384, and the error 2^−46.5 of a standard deviation,
-//! some fifteen times what the transform itself errs. [`PackedWord::Float64`] keeps every bit.
+//! [`PackedWord::Fixed48`] keeps round(x/u) + 2^47 with u = peak/(2^47 − 1), where `peak` is the largest part of all
+//! these spectra. A part changes by at most u/2 and, roundings being uniform, by u/√12 in root mean square; nothing
+//! saturates. Parts are to be finite; if all of them are below 2^-975, where u would be no normal number, zeros are
+//! kept. The parts of a uniform torus polynomial are nearly Gaussian, so that the peak of c of them is about √(2 ln c)
+//! standard deviations: 4.9 for ten spectra of N = 16384, and the error 2^−46.5 of a standard deviation, some fifteen
+//! times what the transform itself errs. [`PackedWord::Float64`] keeps every bit.
 //!
 //! # Cost
 //!
-//! Per point, row and two columns: 8 fused multiply-adds, and for 48 bits 4 permutations and 4 subtractions. On eight lanes
-//! and two ports 8 cycles per 8 points and row, that is 82 000 for 10 rows of N = 16384, 23 µs at 3.57 GHz; 1.97 MB of key
-//! (2.62 MB as f64) and 1.3 MB of operands. From the second-level cache (45 B a cycle) as fast as it computes; from memory
-//! the key decides.
+//! Per point, row and two columns: 8 fused multiply-adds, and for 48 bits 4 permutations and 4 subtractions. On eight
+//! lanes and two ports 8 cycles per 8 points and row, that is 82 000 for 10 rows of N = 16384, 23 µs at 3.57 GHz; 1.97
+//! MB of key (2.62 MB as f64) and 1.3 MB of operands. From the second-level cache (45 B a cycle) as fast as it
+//! computes; from memory the key decides.
 //!
-//! Measured (Xeon, Granite Rapids class, two vector FMA per cycle at 3.57 GHz; 10 rows, two columns, a key of 1.6 GB): 128 µs,
-//! 15.3 GB/s where a loop that only reads gets 18.6; as f64 141 to 156 µs. With the key in the third-level cache 92 µs, and 77 µs
-//! with two operands at a time: 23 to 30 GB/s, what that cache gives. Asking for operands and sums ahead as well, or for the key
-//! further ahead, changed nothing.
+//! Measured (Xeon, Granite Rapids class, two vector FMA per cycle at 3.57 GHz; 10 rows, two columns, a key of 1.6 GB):
+//! 128 µs, 15.3 GB/s where a loop that only reads gets 18.6; as f64 141 to 156 µs. With the key in the third-level
+//! cache 92 µs, and 77 µs with two operands at a time: 23 to 30 GB/s, what that cache gives. Asking for operands and
+//! sums ahead as well, or for the key further ahead, changed nothing.
 
 use super::FftEngine;
 use super::lanes::{Complex, F64Lanes};
@@ -45,7 +46,7 @@ mod portable;
 /// How a real or imaginary part is kept in packed spectra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PackedWord {
-    /// 48 bits of fixed point below the largest part: an error of at most 2^-48 of that.
+    /// 48 bits of fixed point below the largest part: an error of at most 1/(2^48 − 2) of that.
     Fixed48,
     /// As it is.
     Float64,
@@ -74,6 +75,9 @@ const OFFSET: f64 = 4_644_337_115_725_824.0;
 
 /// The pattern of 2^52, below whose exponent there is room for 48 bits.
 const EXPONENT: u64 = 0x4330 << 48;
+
+/// The least peak whose unit is a normal number, and the reciprocal of that finite: about 2^-975.
+const LEAST_PEAK: f64 = f64::MIN_POSITIVE * LARGEST;
 
 /// The largest magnitude of a 48-bit part.
 const LARGEST: f64 = 140_737_488_355_327.0;
@@ -113,8 +117,8 @@ type Pack = unsafe fn(PackedWord, words: usize, spectra: &[f64], inverse: f64, p
 type Multiply =
     unsafe fn(PackedWord, words: usize, sums: &mut [&mut [f64]], lhs: &[&[f64]], packed: &[u8], accumulate: bool);
 
-/// The kernels of one vector type. Each asks for a CPU that offers its instruction set, and for spectra of a multiple of
-/// 2 · LANES words.
+/// The kernels of one vector type. Each asks for a CPU that offers its instruction set, and for spectra of a multiple
+/// of 2 · LANES words.
 struct PackedKernels {
     pack: Pack,
     multiply: Multiply,
@@ -165,21 +169,21 @@ fn kernels(isa: Isa, lanes: usize) -> &'static PackedKernels {
     }
 }
 
-/// [`FftEngine::pack`] for an engine whose spectra are groups of `lanes` real and `lanes` imaginary parts, and whose `isa`
-/// this CPU offers.
+/// [`FftEngine::pack`] for an engine whose spectra are groups of `lanes` real and `lanes` imaginary parts, and whose
+/// `isa` this CPU offers.
 pub(super) fn pack_spectra(engine: &dyn FftEngine, lanes: usize, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
     let words = engine.polynomial_size();
     assert_eq!(spectra.len() % words, 0, "whole spectra of {words} words");
     assert_eq!(packed.len(), word.packed_len(spectra.len() / words, words), "bytes of the packed spectra");
     let peak = match word {
-        PackedWord::Fixed48 => peak(engine.isa(), spectra),
+        PackedWord::Fixed48 => Some(peak(engine.isa(), spectra)).filter(|&peak| peak >= LEAST_PEAK).unwrap_or(0.0),
         PackedWord::Float64 => LARGEST,
     };
     let inverse = if peak > 0.0 { LARGEST / peak } else { 0.0 };
     packed[..HEADER].fill(0);
     packed[..8].copy_from_slice(&(peak / LARGEST).to_ne_bytes());
-    // SAFETY: the engine was made for an instruction set that this CPU offers; words are a multiple of 2 · `lanes`, and the
-    // lengths are checked.
+    // SAFETY: the engine was made for an instruction set that this CPU offers; words are a multiple of 2 · `lanes`, and
+    // the lengths are checked.
     unsafe { (kernels(engine.isa(), lanes).pack)(word, words, spectra, inverse, packed) }
 }
 
@@ -245,9 +249,9 @@ unsafe fn pack<L: PackedLanes>(word: PackedWord, words: usize, spectra: &[f64], 
 }
 
 /// # Safety
-/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides the lengths of all sums, which
-/// are equal, and of all operands, which are equal too; `packed` holds a spectrum for each spectrum of an operand and each of
-/// its sums.
+/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides the lengths of all sums,
+/// which are equal, and of all operands, which are equal too; `packed` holds a spectrum for each spectrum of an operand
+/// and each of its sums.
 #[inline(always)]
 unsafe fn multiply<L: PackedLanes>(
     word: PackedWord,
@@ -321,8 +325,9 @@ unsafe fn multiply_columns<L: PackedLanes, const O: usize, const BYTES: usize, c
 /// How far ahead the key is asked for, in bytes: hardware prefetchers alone keep too few lines on their way.
 const AHEAD: usize = 1536;
 
-/// Columns `first`..`first` + C; answers C. A point's products are added up in registers, over the rows in order, before
-/// they are scaled and, apart from that, added to what is there: so a sum does not depend on who adds it, or with what.
+/// Columns `first`..`first` + C; answers C. A point's products are added up in registers, over the rows in order,
+/// before they are scaled and, apart from that, added to what is there: so a sum does not depend on who adds it, or
+/// with what.
 ///
 /// # Safety
 /// As [`multiply`], with `first` + C columns in `sums`.
@@ -339,8 +344,8 @@ unsafe fn multiply_some<L: PackedLanes, const O: usize, const BYTES: usize, cons
     let row_step = step * (sums[0].len() / words);
     let mut unit = [0; 8];
     unit.copy_from_slice(&packed[..8]);
-    // SAFETY: every access lies within the spectra and the packed bytes, whose lengths the caller vouches for; a prefetch
-    // may name any address.
+    // SAFETY: every access lies within the spectra and the packed bytes, whose lengths the caller vouches for; a
+    // prefetch may name any address.
     unsafe {
         let unit = L::splat(f64::from_ne_bytes(unit));
         let zero = L::splat(0.0);
