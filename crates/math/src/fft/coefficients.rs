@@ -206,13 +206,14 @@ fn prefetch_second_level(line: *const u8) {
     let _ = line;
 }
 
-/// Asks for the line of a word that will be written in the first-level cache.
+/// Asks for the line of a word in the first-level cache, as for reading: asking for it as for writing (`prefetchw`) is a
+/// CPU feature that no kernel enables, and what one thread works on is its own anyway.
 #[inline(always)]
-pub(super) fn prefetch_for_writing(word: *const f64) {
+pub(super) fn prefetch_first_level(word: *const f64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of x86-64, and a prefetch never faults, whatever its address.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(word.cast())
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(word.cast())
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = word;

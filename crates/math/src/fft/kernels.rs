@@ -6,7 +6,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::coefficients::{Coefficients, DigitField, Digits, Digits32, Feed, Integers, prefetch_for_writing};
+use super::coefficients::{Coefficients, DigitField, Digits, Digits32, Feed, Integers, prefetch_first_level};
 use super::lanes::{
     Complex, F64Lanes, butterfly, butterfly_1, butterfly_1_minus_i, butterfly_i, butterfly_minus_i, load_parts,
     store_parts, transpose,
@@ -512,7 +512,7 @@ pub(super) unsafe fn forward<L: F64Lanes, const FEED: bool>(
 #[inline(always)]
 fn expect_points(from: *const f64, points: usize) {
     for at in (0..2 * points).step_by(8) {
-        prefetch_for_writing(from.wrapping_add(at));
+        prefetch_first_level(from.wrapping_add(at));
     }
 }
 
