@@ -17,16 +17,8 @@
 //!   cheaper than exact quotients are.
 
 use super::lanes::{Lanes, MAX_CONSTANTS};
+use super::portable::{self, MAX_TERMS};
 use crate::Modulus;
-
-/// Products of canonical values whose sum fits 128 bits with one more canonical value: 16·(2^62 − 1)² + 2^62 < 2^128.
-pub(super) const MAX_TERMS: usize = 16;
-
-/// p; ⌊2^64/p⌋; 2^64 mod p and its quotient.
-pub(super) fn constants(modulus: Modulus) -> [u64; MAX_CONSTANTS] {
-    let word = modulus.reduce_u128(1 << 64);
-    [modulus.value(), modulus.shoup_quotient(1), word, modulus.shoup_quotient(word), 0, 0, 0, 0]
-}
 
 /// Vectors of `LANES` words.
 ///
@@ -117,7 +109,7 @@ impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
     const ROWS: usize = 8;
 
     fn constants(modulus: Modulus, _log_n: u32) -> [u64; MAX_CONSTANTS] {
-        constants(modulus)
+        portable::constants(modulus)
     }
 
     fn prepare(modulus: Modulus, w: u64) -> [u64; 2] {

@@ -45,6 +45,7 @@ mod avx512;
 mod driver;
 #[cfg(target_arch = "x86_64")]
 mod fma;
+#[cfg(target_arch = "x86_64")]
 mod harvey;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
@@ -192,7 +193,7 @@ impl PrimeNtt<u64> {
     /// The greatest N.
     pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
-    /// Prepares the tables, about 8N words, for the fastest strategy that `isa` offers for p and N.
+    /// Prepares the tables, about 4.5N words, for the fastest strategy that `isa` offers for p and N.
     ///
     /// # Errors
     /// If `modulus` is not an odd prime below 2^62, if `polynomial_size` is not a power of two from 2^4 to 2^17, if 2N does

@@ -1,10 +1,18 @@
 //! Harvey's lazy butterflies on one word at a time, for any CPU and any p < 2^62.
 
-use super::harvey;
 use super::lanes::{Lanes, MAX_CONSTANTS};
 use crate::Modulus;
 
-/// One lane; ranges as in [`harvey`] with exact quotients.
+/// Products of canonical values whose sum fits 128 bits with one more canonical value: 16·(2^62 − 1)² + 2^62 < 2^128.
+pub(super) const MAX_TERMS: usize = 16;
+
+/// p; ⌊2^64/p⌋; 2^64 mod p and its quotient.
+pub(super) fn constants(modulus: Modulus) -> [u64; MAX_CONSTANTS] {
+    let word = modulus.reduce_u128(1 << 64);
+    [modulus.value(), modulus.shoup_quotient(1), word, modulus.shoup_quotient(word), 0, 0, 0, 0]
+}
+
+/// One lane; ranges as in `harvey` with exact quotients.
 #[derive(Clone, Copy)]
 pub(super) struct Portable {
     p: u64,
@@ -39,7 +47,7 @@ impl Lanes for Portable {
     const ROWS: usize = 8;
 
     fn constants(modulus: Modulus, _log_n: u32) -> [u64; MAX_CONSTANTS] {
-        harvey::constants(modulus)
+        constants(modulus)
     }
 
     fn prepare(modulus: Modulus, w: u64) -> [u64; 2] {
@@ -113,7 +121,7 @@ impl Lanes for Portable {
         self.reduce_wide(u128::from(lhs) * u128::from(rhs))
     }
 
-    const MAX_TERMS: usize = harvey::MAX_TERMS;
+    const MAX_TERMS: usize = MAX_TERMS;
 
     #[inline(always)]
     unsafe fn dot(self, acc: u64, lhs: *const u64, rhs: *const u64, stride: usize, rows: usize) -> u64 {

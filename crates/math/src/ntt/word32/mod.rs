@@ -45,6 +45,7 @@
 //! 15 400 cycles, 4.9 and 4.3 µs; measured 7.1 and 6.6 µs, back 6.4 µs: 70 % and 65 %, as six of them are multiplications
 //! and the tile factors have to be split into even and odd lanes.
 
+#[cfg(target_arch = "x86_64")]
 use std::cell::RefCell;
 
 use super::{NttEngine, NttError, reference};
@@ -71,7 +72,9 @@ mod tests;
 
 use lanes::Lanes;
 pub(crate) use montgomery::Reduction;
-use tables::{Aligned, Tables};
+#[cfg(target_arch = "x86_64")]
+use tables::Aligned;
+use tables::Tables;
 
 /// Compiles the kernels for one vector type and set of CPU features.
 macro_rules! entry_points {
@@ -148,6 +151,7 @@ enum Kernel {
 #[cfg(target_arch = "x86_64")]
 const SHORT_FROM: usize = 1 << 15;
 
+#[cfg(target_arch = "x86_64")]
 thread_local! {
     /// Where the values of [`Kernel::Wide`] are kept between passes.
     static CELLS: RefCell<(usize, Aligned<u64>)> = RefCell::new((0, Aligned::new(&[])));

@@ -34,6 +34,7 @@ impl<C: Copy> Aligned<C> {
     }
 
     /// The first cell.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn as_mut_ptr(&mut self) -> *mut C {
         self.cells[self.start..].as_mut_ptr()
     }
