@@ -154,13 +154,13 @@ fn kernels_check_lengths_themselves() {
         let c = constants::<u64>(isa);
         let words = [1u64; 16];
         let multiply = |l: usize, r: usize| {
-            refused(&|| super::sealed::Kernels::multiply(isa, &c, &mut words.clone()[..l], &words[..r]))
+            refused(&|| super::sealed::Kernels::multiply(isa, &c, &mut { words }[..l], &words[..r]))
         };
         assert!(multiply(15, 8).contains("lengths of the factors"));
         assert!(multiply(8, 16).contains("lengths of the factors"));
         let sum = |a: usize, l: usize, r: usize| {
             let call = || {
-                super::sealed::Kernels::multiply_accumulate(isa, &c, &mut words.clone()[..a], &words[..l], &words[..r]);
+                super::sealed::Kernels::multiply_accumulate(isa, &c, &mut { words }[..a], &words[..l], &words[..r]);
             };
             refused(&call)
         };
