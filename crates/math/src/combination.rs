@@ -1,7 +1,7 @@
 //! Linear combinations of rows of 32-bit words with small batches of coefficients: the inner loop of LWE key switching.
 //!
-//! out_b ← out_b − Σ_j c_(b,j)·row_j modulo 2^32. The rows come from memory, hundreds of megabytes once each; the outputs stay
-//! in the first-level cache.
+//! out_b ← out_b − Σ_j c_(b,j)·row_j modulo 2^32. The rows come from memory, hundreds of megabytes once each; the
+//! outputs stay in the first-level cache.
 //!
 //! Columns are taken four vectors at a time: those of up to eight rows are loaded once from memory and combined for
 //! every output in registers, so an output is loaded and stored once per eight rows. The same columns of the rows that
@@ -9,11 +9,11 @@
 //!
 //! All arithmetic wraps, so no value has a bound and the paths agree bit for bit.
 //!
-//! **Floor.** The bytes of the rows: 4 per element, at one core's bandwidth for reads. For each output a multiplication (two
-//! operations of one port on Intel) and a subtraction, 2 cycles per 16 elements with AVX-512: a seventh of the time of the bytes.
-//! Measured with the key of the NVMe-TFHE platform (367 MB; 7 rows of 801 words at a time) on a Granite Rapids core whose reads
-//! alone take 22 ms: 23.7 ms for one output, 38 ms for eight. Without asking for the rows that follow: 35 and 51 ms; into the
-//! first-level instead of the second-level cache: 24.6 and 40 ms.
+//! **Floor.** The bytes of the rows: 4 per element, at one core's bandwidth for reads. For each output a multiplication
+//! (two operations of one port on Intel) and a subtraction, 2 cycles per 16 elements with AVX-512: a seventh of the
+//! time of the bytes. Measured with the key of the NVMe-TFHE platform (367 MB; 7 rows of 801 words at a time) on a
+//! Granite Rapids core whose reads alone take 22 ms: 23.7 ms for one output, 38 ms for eight. Without asking for the
+//! rows that follow: 35 and 51 ms; into the first-level instead of the second-level cache: 24.6 and 40 ms.
 
 use crate::Isa;
 
@@ -22,9 +22,9 @@ const MAX_ROWS: usize = 8;
 
 /// out_b ← out_b − Σ_j c_(b,j)·row_j modulo 2^32.
 ///
-/// `outputs` and `rows` hold out_b and row_j of `size` words each, one after another; `coefficients` holds the c_(b,j), j running
-/// fastest, as many per output as there are rows. Memory after `rows` is asked for, as if more rows of the same number
-/// followed there.
+/// `outputs` and `rows` hold out_b and row_j of `size` words each, one after another; `coefficients` holds the c_(b,j),
+/// j running fastest, as many per output as there are rows. Memory after `rows` is asked for, as if more rows of the
+/// same number followed there.
 ///
 /// # Panics
 /// If the lengths do not fit, or `isa` is not available.
@@ -263,8 +263,8 @@ mod x86 {
     }
 
     /// # Safety
-    /// The CPU has V's features. Of `part`, outputs are valid for batch·size words, rows for ROWS·size, coefficients for
-    /// (batch − 1)·count + ROWS.
+    /// The CPU has V's features. Of `part`, outputs are valid for batch·size words, rows for ROWS·size, coefficients
+    /// for (batch − 1)·count + ROWS.
     #[inline(always)]
     unsafe fn some_rows<V: Words, const ROWS: usize>(part: Part) {
         const VECTORS: usize = 4;

@@ -1,21 +1,22 @@
 //! The automorphisms X ↦ X^g of Z\[X\]/(X^N + 1), g odd: on coefficients and on spectra.
 //!
-//! **Coefficients.** σ_g(X^j) = X^(gj), and X^N = −1. With h = g^-1 mod 2N, the coefficient at X^i of σ_g(a) is therefore
-//! a_e for e = h·i mod 2N below N, and −a_(e−N) otherwise: a gather with signs whose indices need no table, as e grows by h from one i
-//! to the next. [`Automorphism`] does it modulo any q and on the torus.
+//! **Coefficients.** σ_g(X^j) = X^(gj), and X^N = −1. With h = g^-1 mod 2N, the coefficient at X^i of σ_g(a) is
+//! therefore a_e for e = h·i mod 2N below N, and −a_(e−N) otherwise: a gather with signs whose indices need no table,
+//! as e grows by h from one i to the next. [`Automorphism`] does it modulo any q and on the torus.
 //!
-//! **Spectra.** The place of a spectrum with exponent e holds a(ψ^e), so that of σ_g(a) holds a(ψ^(g·e)): a permutation of
-//! the places, without signs. [`SpectrumAutomorphism`] keeps it as a table of 32-bit indices, made from
+//! **Spectra.** The place of a spectrum with exponent e holds a(ψ^e), so that of σ_g(a) holds a(ψ^(g·e)): a permutation
+//! of the places, without signs. [`SpectrumAutomorphism`] keeps it as a table of 32-bit indices, made from
 //! [`NttEngine::exponent`], for any engine.
 //!
 //! Values are only moved, negated once or added once, so canonical ones stay canonical: −x is q − x for x > 0 and 0 for
-//! x = 0; a sum a + b of values below q is a − (q − b), plus q if that is negative, which fits the word for any q. Spectra
-//! of some engines hold any word for a residue: before they are added, q is taken off once, which is enough for all words below 2q.
+//! x = 0; a sum a + b of values below q is a − (q − b), plus q if that is negative, which fits the word for any q.
+//! Spectra of some engines hold any word for a residue: before they are added, q is taken off once, which is enough for
+//! all words below 2q.
 //!
 //! **Floor.** One load of an arbitrary word per coefficient: gather instructions and scalar loads alike take 0.5 to 0.7
-//! cycles for it on Intel. Measured for N = 16384 on a Granite Rapids core (3.57 GHz) with AVX-512, in cycles per coefficient: a
-//! spectrum of 64-bit words 0.80 (3.7 µs), added to another 1.15, 64-bit coefficients 0.8 to 1.0, 32-bit ones 0.57. AVX2: 0.9,
-//! 1.8, 2.0, 0.8; portable: 1.2, 3.1, 2.3, 2.2.
+//! cycles for it on Intel. Measured for N = 16384 on a Granite Rapids core (3.57 GHz) with AVX-512, in cycles per
+//! coefficient: a spectrum of 64-bit words 0.80 (3.7 µs), added to another 1.15, 64-bit coefficients 0.8 to 1.0, 32-bit
+//! ones 0.57. AVX2: 0.9, 1.8, 2.0, 0.8; portable: 1.2, 3.1, 2.3, 2.2.
 
 use crate::Isa;
 use crate::ntt::{NttEngine, NttWord};
@@ -143,8 +144,8 @@ fn assert_fits<W>(modulus: u64) {
     assert!(modulus >> (8 * size_of::<W>() - 1) <= 1, "the modulus {modulus} does not fit the word");
 }
 
-/// a^-1 modulo every power of two that a word holds, for odd a: Newton's iteration doubles the number of right bits, and an
-/// odd number is its own inverse to three.
+/// a^-1 modulo every power of two that a word holds, for odd a: Newton's iteration doubles the number of right bits,
+/// and an odd number is its own inverse to three.
 fn inverse_mod_power_of_two(a: usize) -> usize {
     (0..5).fold(a, |x, _| x.wrapping_mul(2usize.wrapping_sub(a.wrapping_mul(x))))
 }
@@ -193,7 +194,8 @@ impl SpectrumAutomorphism {
         unsafe { W::gather(self.isa, &self.table, spectrum, out) }
     }
 
-    /// acc += the spectrum of σ_g(a), for that of a. Both are spectra of the engine; the result is canonical, in `[0, p)`.
+    /// acc += the spectrum of σ_g(a), for that of a. Both are spectra of the engine; the result is canonical, in
+    /// `[0, p)`.
     ///
     /// # Panics
     /// If a length is not N, or the engine's modulus does not fit the word.
@@ -220,7 +222,8 @@ macro_rules! kernels {
                 assert_eq!(out.len(), n, "length of the result");
                 assert!(isa.is_available());
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU is checked; both slices have N words, a power of two from the lanes of the kernel to 2^17.
+                // SAFETY: the CPU is checked; both slices have N words, a power of two from the lanes of the kernel to
+                // 2^17.
                 unsafe {
                     match isa {
                         Isa::Avx2 if n >= x86::$avx2::LANES => return x86::$avx2::permute(step, modulus, src, out),

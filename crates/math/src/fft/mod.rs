@@ -165,8 +165,8 @@ pub trait FftEngine: Send + Sync + Debug {
     fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]);
 
     /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`; for each of several operands,
-    /// which share what is read and unpacked, but not their results. The sum over the rows is rounded on its own and then
-    /// added, so that sums of several calls may also be formed apart and added in the same order.
+    /// which share what is read and unpacked, but not their results. The sum over the rows is rounded on its own and
+    /// then added, so that sums of several calls may also be formed apart and added in the same order.
     fn multiply_packed(
         &self,
         word: PackedWord,

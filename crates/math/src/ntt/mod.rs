@@ -15,8 +15,8 @@ mod rns;
 pub(crate) mod word32;
 
 pub use goldilocks::GoldilocksNtt;
-pub use rns::{RnsError, RnsNtt};
 pub use prime::PrimeNtt;
+pub use rns::{RnsError, RnsNtt};
 pub use word32::Prime32Ntt;
 
 /// An engine cannot be made.
@@ -82,9 +82,9 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
     Ok(engine)
 }
 
-/// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use and
-/// kept, its tables (about 4.5N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that nobody uses
-/// gives way, or if there is none the new one is not kept.
+/// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use
+/// and kept, its tables (about 4.5N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that
+/// nobody uses gives way, or if there is none the new one is not kept.
 ///
 /// # Errors
 /// Those of [`PrimeNtt::new`].
@@ -113,8 +113,8 @@ fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, 
     }
 }
 
-/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each: more than the limbs of any modulus chain, and at N = 2^17 half a
-/// gigabyte.
+/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each: more than the limbs of any modulus chain,
+/// and at N = 2^17 0.3 GB of tables.
 pub const MAX_PRIME_ENGINES: usize = 64;
 
 /// The engine of this process for primes below 2^31, made on first use and kept as by [`prime_engine`]; its tables take
@@ -191,8 +191,8 @@ pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     fn multiply_accumulate(&self, acc: &mut [W], lhs: &[W], rhs: &[W]);
 
     /// Transforms every source, then adds Σ_r source_r ∘ column_(c,r) to the c-th spectrum of `accs`, for each of
-    /// `columns`, which hold one spectrum per source: a row of an external product or of a key switch. `scratch` has room
-    /// for one spectrum per source; its content is lost.
+    /// `columns`, which hold one spectrum per source: a row of an external product or of a key switch. `scratch` has
+    /// room for one spectrum per source; its content is lost.
     fn forward_multiply_accumulate(
         &self,
         sources: &[&dyn CoefficientSource<W>],

@@ -33,13 +33,13 @@ pub enum RnsError {
     },
 }
 
-/// Negacyclic NTTs of one size N modulo distinct primes p_0 … p_(L−1): products of polynomials over Z_(p_0·…·p_(L−1)), limb
-/// by limb.
+/// Negacyclic NTTs of one size N modulo distinct primes p_0 … p_(L−1): products of polynomials over Z_(p_0·…·p_(L−1)),
+/// limb by limb.
 ///
-/// A batch of R polynomials is stored limb after limb, and within a limb polynomial after polynomial, as L·R·N words: so the
-/// tables of one prime stay in the cache while its R polynomials are transformed, and the R products of an accumulation are
-/// the consecutive spectra that [`NttEngine::multiply_accumulate`] sums without reductions in between. For R = 1
-/// it is the usual order of a polynomial's limbs. Every function finds R from the length of its slices.
+/// A batch of R polynomials is stored limb after limb, and within a limb polynomial after polynomial, as L·R·N words:
+/// so the tables of one prime stay in the cache while its R polynomials are transformed, and the R products of an
+/// accumulation are the consecutive spectra that [`NttEngine::multiply_accumulate`] sums without reductions in between.
+/// For R = 1 it is the usual order of a polynomial's limbs. Every function finds R from the length of its slices.
 ///
 /// Everything happens on the calling thread. A caller who has more gives them the [`engines`](Self::engines) with their
 /// R·N words each.
@@ -101,8 +101,8 @@ impl<W: NttWord> RnsNtt<W> {
         words / self.limb_count()
     }
 
-    /// Transforms one polynomial per limb and source: `sources` holds R of them for each limb, in the order of the batch, with
-    /// coefficients below that limb's prime.
+    /// Transforms one polynomial per limb and source: `sources` holds R of them for each limb, in the order of the
+    /// batch, with coefficients below that limb's prime.
     pub fn forward(&self, sources: &[&dyn CoefficientSource<W>], spectra: &mut [W]) {
         let limb = self.limb_len(spectra.len());
         let rows = limb / self.polynomial_size;
@@ -146,7 +146,8 @@ impl<W: NttWord> RnsNtt<W> {
         }
     }
 
-    /// Adds Σ_r lhs_r ∘ rhs_r over the polynomials of two batches of the same size to `acc`, one polynomial (L·N words).
+    /// Adds Σ_r lhs_r ∘ rhs_r over the polynomials of two batches of the same size to `acc`, one polynomial (L·N
+    /// words).
     pub fn multiply_accumulate(&self, acc: &mut [W], lhs: &[W], rhs: &[W]) {
         assert_eq!(acc.len(), self.words(), "length of the accumulator");
         assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");

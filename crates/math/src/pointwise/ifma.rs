@@ -1,16 +1,16 @@
 //! AVX-512 IFMA, p < 2^50: products in 52-bit halves.
 //!
-//! `vpmadd52luq` and `vpmadd52huq` add the lower or upper 52 bits of the 104-bit product of two 52-bit words to a 64-bit word. b is
-//! the length of p in bits, at most 50.
+//! `vpmadd52luq` and `vpmadd52huq` add the lower or upper 52 bits of the 104-bit product of two 52-bit words to a
+//! 64-bit word. b is the length of p in bits, at most 50.
 //!
-//! * Product x = l·r < 2^(2b) = high·2^52 + low. x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) ≤ 2^52 and μ = ⌊2^(b+50)/p⌋ ≤ 2^51 give
-//!   q = ⌊x₁·μ/2^52⌋, which misses less than 5/2 of x/p as with 64-bit words. x − q·p is in `[0, 5p/2)`, below 2^52, so that it
-//!   is the difference of the lower halves modulo 2^52.
+//! * Product x = l·r < 2^(2b) = high·2^52 + low. x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) ≤ 2^52 and μ = ⌊2^(b+50)/p⌋ ≤ 2^51 give q =
+//!   ⌊x₁·μ/2^52⌋, which misses less than 5/2 of x/p as with 64-bit words. x − q·p is in `[0, 5p/2)`, below 2^52, so
+//!   that it is the difference of the lower halves modulo 2^52.
 //! * Product with one factor: w' = ⌊w·2^52/p⌋ and q = ⌊w'·x/2^52⌋ for x < 2^52 give w·x − q·p in `[0, 2p)`.
-//! * Sums of T products: the lower halves sum up to less than T·2^52, with acc < 2^50 below 2^64 for T ≤ 4095. The upper halves
-//!   are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each; with the carry of the lower ones, below 2^12, their sum is to stay below 2^52:
-//!   T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡ high·(2^52 mod p) + low·1 is the
-//!   sum of two products with one factor, below 4p < 2^52.
+//! * Sums of T products: the lower halves sum up to less than T·2^52, with acc < 2^50 below 2^64 for T ≤ 4095. The
+//!   upper halves are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each; with the carry of the lower ones, below 2^12, their sum is
+//!   to stay below 2^52: T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡
+//!   high·(2^52 mod p) + low·1 is the sum of two products with one factor, below 4p < 2^52.
 
 use std::arch::x86_64::*;
 

@@ -1,7 +1,7 @@
 //! Plain loops on 64-bit words, which the compiler vectorises.
 //!
-//! No instruction set but IFMA multiplies 64-bit words in vectors. With `VECTOR` upper halves of products are made of 32-bit
-//! ones, for which there are vectors; without, of the CPU's 128-bit product.
+//! No instruction set but IFMA multiplies 64-bit words in vectors. With `VECTOR` upper halves of products are made of
+//! 32-bit ones, for which there are vectors; without, of the CPU's 128-bit product.
 
 use super::word64::Constants;
 use crate::multiversion;
@@ -126,8 +126,8 @@ pub(super) fn multiply_scalar_words(p: u64, values: &mut [u64], factor: u64, com
 /// Products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
 pub(super) const MAX_TERMS: usize = 16;
 
-/// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. The CPU makes one 128-bit product per cycle;
-/// vectors of 32-bit products are no faster.
+/// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. The CPU makes one 128-bit product per
+/// cycle; vectors of 32-bit products are no faster.
 pub(super) fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
     debug_assert!(lhs.len() <= MAX_TERMS * acc.len());
     // As many as there are registers for: each sum takes two.

@@ -18,7 +18,7 @@
 //! | a product, [`Pair::mul`] | \[−2^48 − δ, 2^48 + δ\] |
 //! | after [`Pair::carried`] | \[−2^5, 2^48 + 2^5) |
 //! | sums of at most 7 products and one word or carried value, plus [`Pair::to_middle`] | (0, 2^52): operands of a product |
-//! | the same plus [`Pair::to_word_range`] | a in ±2^51, b in (−2^52, −2^46): operands of [`Pair::into_word`] |
+//! | the same plus [`Pair::to_word_range`] | a in ±2^52, b in (−2^52, −2^46): operands of [`Pair::into_word`] |
 //!
 //! The last two: a constant near 2^51 − 2^47 or −2^51 − 2^47 plus \[−2^5, 2^48 + 2^5) plus 7·\[−2^48 − δ, 2^48 + δ\] lies
 //! within 2^47 + 7·2^48 + 2^42 of ±2^51.
@@ -185,7 +185,7 @@ impl Pair {
         self.mul_from(CENTRE, [s, t, s_i, t_i])
     }
 
-    /// As [`mul`](Self::mul), but b in (−2^50, −2^42), an operand of [`into_word`](Self::into_word).
+    /// As [`mul`](Self::mul), but b in (−2^50, −2^41), an operand of [`into_word`](Self::into_word).
     #[inline(always)]
     pub(super) fn mul_to_word_range(self, factor: [Avx512; 4]) -> Pair {
         self.mul_from(PRODUCT_TO_WORD_RANGE, factor)
