@@ -84,9 +84,12 @@ impl Pools {
         let pool = |threads: usize| -> Result<ThreadPool, Failure> {
             let cores = cores.clone();
             let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-            let pinned = pool.broadcast(move |thread| {
+            // All of them to the same cores, as a thread that one of them starts inherits where it may run.
+            let pinned = pool.broadcast(move |_| {
                 let mut set = CpuSet::new();
-                set.set(cores[thread.index()]);
+                for &core in &cores[..threads] {
+                    set.set(core);
+                }
                 sched_setaffinity(None, &set)
             });
             pinned.into_iter().collect::<Result<(), _>>()?;

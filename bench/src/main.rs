@@ -95,7 +95,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         isas: cases::isas()?,
         kernels: match arguments.quick {
             true => Effort { rounds: 5, least_rounds: 2, budget: Duration::from_millis(50), clock },
-            false => Effort { rounds: 400, least_rounds: 60, budget: Duration::from_millis(800), clock },
+            false => Effort { rounds: 400, least_rounds: 60, budget: Duration::from_millis(400), clock },
         },
     };
     let mut report = Report::default();

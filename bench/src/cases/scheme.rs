@@ -152,12 +152,12 @@ impl Contender for Server<'_> {
 
     /// A failure leaves no output, and so is found incorrect.
     fn run(&mut self) {
-        let (key, table) = (self.key, &self.ours.table);
+        let (key, table, threads) = (self.key, &self.ours.table, rayon::current_num_threads());
         let (small, big) = (&self.ours.small[self.message(0)], &self.ours.big[self.message(0)]);
         self.outputs = match self.job {
-            Job::Bootstrap => key.bootstrap_without_keyswitch(small, table).map(|output| vec![output]),
+            Job::Bootstrap => key.bootstrap_without_keyswitch(small, table, threads).map(|output| vec![output]),
             Job::Keyswitch => key.keyswitch(big).map(|output| vec![output]),
-            Job::KeyswitchBootstrap(1) => key.bootstrap(big, table).map(|output| vec![output]),
+            Job::KeyswitchBootstrap(1) => key.bootstrap_with(big, table, threads).map(|output| vec![output]),
             Job::KeyswitchBootstrap(batch) => {
                 let input = |i| &self.ours.big[self.message(i)];
                 let jobs: Vec<BootstrapJob<'_>> =

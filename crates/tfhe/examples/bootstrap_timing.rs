@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let (one, two) = (pool(1)?, pool(2)?);
-    time("rotation alone", 1, 10, &|| server.bootstrap_without_keyswitch(&inputs[0], &table).map(drop))?;
+    time("rotation alone", 1, 10, &|| server.bootstrap_without_keyswitch(&inputs[0], &table, 1).map(drop))?;
     time("bootstrap", 1, 10, &|| server.bootstrap(&inputs[0], &table).map(drop))?;
     time("bootstrap, 2 threads", 1, 10, &|| two.install(|| server.bootstrap_with(&inputs[0], &table, 2).map(drop)))?;
     time("batch", batch, 3, &|| one.install(|| server.bootstrap_batch(&jobs).map(drop)))?;

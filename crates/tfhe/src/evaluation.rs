@@ -78,7 +78,9 @@ impl ServerKey {
     }
 
     /// [`bootstrap`](Self::bootstrap) on up to `threads` threads: this one and others that it starts, of which at most k+1
-    /// find work, none where a step of the blind rotation is too short to share, and for the key switch those of the current Rayon pool. The result is the same for any number.
+    /// find work, none where a step of the blind rotation is too short to share, and for the key switch those of the
+    /// current Rayon pool. Threads that it starts run on the CPUs that this one may use. The result is the same for any
+    /// number.
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap).
@@ -108,7 +110,8 @@ impl ServerKey {
         Ok(even.chain(run(rest, 1, threads / rest.len().max(1))?).collect())
     }
 
-    /// [`bootstrap`](Self::bootstrap) without its key switch: a ciphertext under the small key becomes one under the big key.
+    /// [`bootstrap_with`](Self::bootstrap_with) without its key switch: a ciphertext under the small key becomes one under
+    /// the big key.
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap), and if the input is not under the small key.
@@ -116,6 +119,7 @@ impl ServerKey {
         &self,
         input: &Ciphertext,
         test_vector: &TestVector,
+        threads: usize,
     ) -> Result<Ciphertext, TfheError> {
         self.check(input)?;
         self.parameters.check_test_vector(test_vector)?;
@@ -125,8 +129,8 @@ impl ServerKey {
         };
         let exponents = [modulus_switch(small, self.parameters.polynomial_size)];
         let mut rotated = match &self.rotation {
-            TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], 1)?),
-            TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], 1)?),
+            TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
+            TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
         };
         Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated.swap_remove(0)))
     }
