@@ -12,6 +12,8 @@ mod goldilocks;
 mod prime;
 pub mod reference;
 mod rns;
+#[cfg(target_arch = "x86_64")]
+mod transpose;
 pub(crate) mod word32;
 
 pub use goldilocks::GoldilocksNtt;

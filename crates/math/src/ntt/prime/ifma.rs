@@ -36,9 +36,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::transpose;
 use super::lanes::{Lanes, MAX_CONSTANTS};
 use crate::Modulus;
+use crate::ntt::transpose::transpose;
 
 /// Primes below 2^46.
 pub(super) type Ifma46 = Ifma<46>;

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Bias, Lanes, OfTile, Roots, forward_levels, inverse_levels};
 use crate::modulus::Modulus;
+use crate::ntt::transpose::transpose;
 
 /// Constants in all lanes. `SHORT` if the tile tables hold three factors of a block's seven and the others are those
 /// times units, which costs five products per tile and saves four sevenths of the bytes.
@@ -114,30 +115,6 @@ impl<const SHORT: bool> Ifma<SHORT> {
     unsafe fn correct(self, x: __m512i) -> __m512i {
         // SAFETY: the caller vouches for the CPU.
         unsafe { _mm512_min_epu32(x, _mm512_sub_epi32(x, self.p_32)) }
-    }
-}
-
-/// The 8 × 8 words of `r`, transposed.
-#[inline(always)]
-unsafe fn transpose(r: &mut [__m512i; 8]) {
-    // SAFETY: the caller vouches for the CPU.
-    unsafe {
-        let mut a = *r;
-        for i in 0..4 {
-            a[2 * i] = _mm512_unpacklo_epi64(r[2 * i], r[2 * i + 1]);
-            a[2 * i + 1] = _mm512_unpackhi_epi64(r[2 * i], r[2 * i + 1]);
-        }
-        // a[2i + c] holds columns c, c+2, c+4, c+6 of rows 2i, 2i+1 in its four quarters.
-        for c in 0..2 {
-            let low_01 = _mm512_shuffle_i64x2::<0b10_00_10_00>(a[c], a[2 + c]);
-            let low_23 = _mm512_shuffle_i64x2::<0b10_00_10_00>(a[4 + c], a[6 + c]);
-            let high_01 = _mm512_shuffle_i64x2::<0b11_01_11_01>(a[c], a[2 + c]);
-            let high_23 = _mm512_shuffle_i64x2::<0b11_01_11_01>(a[4 + c], a[6 + c]);
-            r[c] = _mm512_shuffle_i64x2::<0b10_00_10_00>(low_01, low_23);
-            r[c + 4] = _mm512_shuffle_i64x2::<0b11_01_11_01>(low_01, low_23);
-            r[c + 2] = _mm512_shuffle_i64x2::<0b10_00_10_00>(high_01, high_23);
-            r[c + 6] = _mm512_shuffle_i64x2::<0b11_01_11_01>(high_01, high_23);
-        }
     }
 }
 
