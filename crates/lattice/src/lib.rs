@@ -1,20 +1,25 @@
-//! What the lattice schemes share: randomness, noise, gadget decomposition, and rotation of negacyclic polynomials.
+//! What the lattice schemes share: randomness, noise, gadget decomposition, rotation of negacyclic polynomials, and
+//! polynomials over a residue number system.
 //!
 //! - [`rng`]: a ChaCha20 keystream from a public or a secret seed.
 //! - [`sampler`]: uniform, binary, ternary, Gaussian and TUniform values.
 //! - [`torus`]: the discretised torus of 32 or 64 bits.
 //! - [`gadget`]: balanced decomposition of torus elements and of residues modulo the Goldilocks prime.
 //! - [`rotate`]: products with X^e and X^e − 1 modulo X^N + 1, without copies.
+//! - [`rns`]: polynomials modulo a product of primes, as residues modulo each of them.
 //! - [`dimension`]: the newtypes of the dimensions.
 
 pub mod dimension;
 pub mod gadget;
+mod key_tag;
 pub mod rng;
+pub mod rns;
 pub mod rotate;
 pub mod sampler;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
+pub use key_tag::KeyTag;
 pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
 pub use torus::Torus;

@@ -1,15 +1,12 @@
 //! Ciphertexts and test vectors as they travel: with their key, key choice and torus width.
 
+pub use ciphermill_lattice::KeyTag;
+
 use crate::dimension::LweDimension;
 use crate::error::{TfheError, require_equal};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::parameters::{EncryptionKeyChoice, TorusWidth};
-
-/// A random public number that all keys and ciphertexts of one key set carry. It lets a mix-up be refused where
-/// computing on would yield noise; it is no protection against forgery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeyTag(pub u64);
 
 /// LWE elements of either width.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,103 @@
+//! The tables of a parameter set.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::rns::{ModDown, RnsBasis, ScaleAndRound};
+use ciphermill_math::Isa;
+
+use crate::error::BfvError;
+use crate::parameters::ParameterSet;
+
+/// A parameter set on one instruction set, with all its tables. Cloning shares them.
+#[derive(Clone, Debug)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    parameters: ParameterSet,
+    /// q_0 … q_(L−1), p_0 … p_(K−1).
+    chain: RnsBasis,
+    /// The first l primes of the chain, l = 1 … L + K.
+    levels: Vec<RnsBasis>,
+    /// q_0 … q_(l−1) and the special primes, l = 1 … L; empty without special primes.
+    extended: Vec<RnsBasis>,
+    /// From `extended` to `levels`, by l.
+    mod_down: Vec<ModDown>,
+    /// Decryption at each level.
+    scale: Vec<ScaleAndRound>,
+}
+
+impl Context {
+    /// The tables of `parameters`, with kernels for `isa`.
+    ///
+    /// # Errors
+    /// If the CPU lacks `isa`.
+    pub fn new(parameters: &ParameterSet, isa: Isa) -> Result<Self, BfvError> {
+        let _ = (parameters, isa);
+        todo!()
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &ParameterSet {
+        &self.inner.parameters
+    }
+
+    /// The instruction set.
+    pub fn isa(&self) -> Isa {
+        self.inner.chain.isa()
+    }
+
+    /// N.
+    pub fn n(&self) -> usize {
+        self.inner.chain.polynomial_size().get()
+    }
+
+    /// t.
+    pub fn t(&self) -> u64 {
+        self.inner.parameters.plaintext_modulus
+    }
+
+    /// L, the limbs of a ciphertext at the top level.
+    pub fn top(&self) -> usize {
+        self.inner.parameters.ciphertext_moduli.len()
+    }
+
+    /// All primes, the special ones last.
+    pub fn chain(&self) -> &RnsBasis {
+        &self.inner.chain
+    }
+
+    /// The basis of ciphertexts with `limbs` limbs, 1 to L + K.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn basis(&self, limbs: usize) -> &RnsBasis {
+        &self.inner.levels[limbs - 1]
+    }
+
+    /// The basis in which keys are switched at `limbs` limbs, 1 to L: those of the ciphertext, then the special ones.
+    ///
+    /// # Panics
+    /// If there is no such level, or the set has no special modulus.
+    pub fn extended(&self, limbs: usize) -> &RnsBasis {
+        &self.inner.extended[limbs - 1]
+    }
+
+    /// From [`extended`](Self::extended) back to [`basis`](Self::basis).
+    ///
+    /// # Panics
+    /// As [`extended`](Self::extended).
+    pub fn mod_down(&self, limbs: usize) -> &ModDown {
+        &self.inner.mod_down[limbs - 1]
+    }
+
+    /// What decryption at `limbs` limbs ends with.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn scale_and_round(&self, limbs: usize) -> &ScaleAndRound {
+        &self.inner.scale[limbs - 1]
+    }
+}

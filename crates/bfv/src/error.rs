@@ -1,0 +1,121 @@
+//! Errors of the scheme. Each names what was given, what the limit is and what to do.
+
+use ciphermill_lattice::KeyTag;
+use ciphermill_lattice::rng::RngError;
+use ciphermill_lattice::rns::RnsBasisError;
+use ciphermill_wire::WireError;
+
+use crate::hmvp::PlanError;
+use crate::parameters::ParameterError;
+
+/// Anything that can go wrong in this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BfvError {
+    /// A parameter set is not admissible.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// No product can be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A stored or sent object is malformed.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// Randomness could not be had.
+    #[error(transparent)]
+    Randomness(#[from] RngError),
+    /// Primes that make no basis.
+    #[error(transparent)]
+    Basis(#[from] RnsBasisError),
+    /// Reading or writing an object failed.
+    #[error("input/output failed: {0}")]
+    Io(#[source] std::io::Error),
+    /// An object is of another key set.
+    #[error("{what} is of key set {given}, key set {expected} is needed; use objects of one key set")]
+    WrongKey {
+        /// The object.
+        what: &'static str,
+        /// Its key set.
+        given: KeyTag,
+        /// The one that is needed.
+        expected: KeyTag,
+    },
+    /// An object is of another parameter set.
+    #[error("{what} is of parameter set {given:016x}, {expected:016x} is needed; use objects of one parameter set")]
+    WrongParameters {
+        /// The object.
+        what: &'static str,
+        /// Its set's id.
+        given: u64,
+        /// The id of the set that is needed.
+        expected: u64,
+    },
+    /// A count or length is not the one that is needed.
+    #[error("{what} is {given}, {expected} is needed")]
+    Length {
+        /// What is counted.
+        what: &'static str,
+        /// What was given.
+        given: usize,
+        /// What fits.
+        expected: usize,
+    },
+    /// A number is out of its range.
+    #[error("{what} is {given}, allowed are {min} to {max}")]
+    Range {
+        /// The number.
+        what: &'static str,
+        /// Its value.
+        given: i128,
+        /// Smallest admissible value.
+        min: i128,
+        /// Largest admissible value.
+        max: i128,
+    },
+    /// A key switch needs keys that are not there.
+    #[error("Galois keys are missing for the elements {}; generate them for every element that the plan lists", list(.elements))]
+    MissingGaloisKeys {
+        /// The exponents g of X ↦ X^g.
+        elements: Vec<usize>,
+    },
+    /// The operation does not exist for these parameters.
+    #[error("{what}")]
+    Unsupported {
+        /// What was asked for, and what would do.
+        what: String,
+    },
+    /// The machine has no room for an object.
+    #[error("{what} needs {needed} bytes of memory, at most {limit} are allowed; use smaller tiles or allow more")]
+    Memory {
+        /// The object.
+        what: &'static str,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are allowed.
+        limit: u64,
+    },
+}
+
+/// The first elements of a list that an outsider may have made long.
+fn list(elements: &[usize]) -> String {
+    const SHOWN: usize = 32;
+    let shown: Vec<String> = elements.iter().take(SHOWN).map(usize::to_string).collect();
+    let more = elements.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// An error unless `given` is `expected`.
+pub(crate) fn require_length(what: &'static str, given: usize, expected: usize) -> Result<(), BfvError> {
+    if given == expected { Ok(()) } else { Err(BfvError::Length { what, given, expected }) }
+}
+
+/// An error unless `given` is in `[min, max]`.
+pub(crate) fn require_range(
+    what: &'static str,
+    given: impl Into<i128>,
+    min: impl Into<i128>,
+    max: impl Into<i128>,
+) -> Result<(), BfvError> {
+    let (given, min, max) = (given.into(), min.into(), max.into());
+    if (min..=max).contains(&given) { Ok(()) } else { Err(BfvError::Range { what, given, min, max }) }
+}

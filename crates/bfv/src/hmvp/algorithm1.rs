@@ -1,0 +1,1 @@
+//! The paper's algorithm 1.

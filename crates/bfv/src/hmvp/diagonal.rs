@@ -1,0 +1,1 @@
+//! The diagonal method with baby and giant steps, in slots.

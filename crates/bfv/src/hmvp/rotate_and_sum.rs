@@ -1,0 +1,1 @@
+//! Rotate and sum, in slots.

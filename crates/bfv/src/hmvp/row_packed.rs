@@ -1,0 +1,1 @@
+//! Many rows per plaintext, split trace, double hoisting.

@@ -1,0 +1,1 @@
+//! What the noise of each operation is expected to be, and how likely a wrong result is.
