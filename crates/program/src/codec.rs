@@ -38,7 +38,7 @@ pub enum DecodeError {
         given: u32,
     },
     /// No instruction has this number.
-    #[error("instruction {index}: opcode {opcode} is {}; this version defines 0 to 7", opcode.owner())]
+    #[error("instruction {index}: opcode {opcode} is {}; this version defines 0 to 7 and 16", opcode.owner())]
     Opcode {
         /// The index of the instruction, from 0.
         index: usize,
@@ -108,6 +108,7 @@ impl Fields {
             Instruction::Return { n } | Instruction::Push { n } | Instruction::Pop { n } => Self::with_a(opcode, n),
             Instruction::Move { dst, src } => Self::with_a(opcode, dst).with_b(src),
             Instruction::Bootstrap { tv, n } => Self::with_a(opcode, tv).with_b(n),
+            Instruction::Hmvp { matrix, n } => Self::with_a(opcode, matrix).with_b(n),
             Instruction::HomAdd { n1, n2 } | Instruction::HomSub { n1, n2 } => Self::with_a(opcode, n1).with_b(n2),
             Instruction::HomIntMult { n, value } => Self { w4: value.cast_unsigned(), ..Self::with_a(opcode, n) },
         }
@@ -144,6 +145,7 @@ impl Fields {
             Opcode::PUSH => Instruction::Push { n: self.a() },
             Opcode::POP => Instruction::Pop { n: self.a() },
             Opcode::BOOTSTRAP => Instruction::Bootstrap { tv: self.a(), n: self.b() },
+            Opcode::HMVP => Instruction::Hmvp { matrix: self.a(), n: self.b() },
             Opcode::HOM_ADD => Instruction::HomAdd { n1: self.a(), n2: self.b() },
             Opcode::HOM_SUB => Instruction::HomSub { n1: self.a(), n2: self.b() },
             Opcode::HOM_INT_MULT => Instruction::HomIntMult { n: self.a(), value: self.w4.cast_signed() },

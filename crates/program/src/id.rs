@@ -7,7 +7,8 @@ use thiserror::Error;
 
 /// What a virtual register holds: the Type field of an object's metadata (paper, Table 2).
 ///
-/// Codes 0–4 are the paper's, 5–15 are set aside for BFV objects and 16–31 for Paillier objects; all others are free.
+/// Codes 0–4 are the paper's, 5–8 are BFV objects and 9–15 set aside for more of them, 16–31 are set aside for Paillier
+/// objects; all others are free.
 /// The newtype is open on purpose: whether a code is *supported* is for the device's handlers to say, not for this crate.
 /// There is no code for a secret key, so no device can be made to hold one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,14 @@ impl TypeCode {
     pub const TLWE_COR: Self = Self(3);
     /// A TLWE ciphertext; writing it runs the program (compute-on-write).
     pub const TLWE_COW: Self = Self(4);
+    /// A public evaluation key of BFV; the data id says which ([`DataId::GALOIS_KEYS`]).
+    pub const BFV_KEY: Self = Self(5);
+    /// A plain matrix for products with encrypted vectors, with the plan of the product.
+    pub const BFV_MATRIX: Self = Self(6);
+    /// A vector encrypted by BFV, or a product of a matrix with one; reading it runs the program.
+    pub const BFV_COR: Self = Self(7);
+    /// A vector encrypted by BFV, or a product of a matrix with one; writing it runs the program.
+    pub const BFV_COW: Self = Self(8);
 
     /// The kind of object the code stands for.
     #[must_use]
@@ -33,7 +42,10 @@ impl TypeCode {
             1 => TypeClass::TestVector,
             2 => TypeClass::Key,
             3 | 4 => TypeClass::Tlwe,
-            5..=15 => TypeClass::Bfv,
+            5 => TypeClass::BfvKey,
+            6 => TypeClass::BfvMatrix,
+            7 | 8 => TypeClass::BfvVector,
+            9..=15 => TypeClass::Bfv,
             16..=31 => TypeClass::Paillier,
             _ => TypeClass::Unassigned,
         }
@@ -58,12 +70,26 @@ pub enum TypeClass {
     Key,
     /// Codes 3 and 4.
     Tlwe,
-    /// Codes 5–15.
+    /// Code 5.
+    BfvKey,
+    /// Code 6.
+    BfvMatrix,
+    /// Codes 7 and 8.
+    BfvVector,
+    /// Codes 9–15.
     Bfv,
     /// Codes 16–31.
     Paillier,
     /// Codes from 32.
     Unassigned,
+}
+
+impl TypeClass {
+    /// Whether registers of the class hold ciphertexts, which programs move, write and return.
+    #[must_use]
+    pub const fn is_ciphertext(self) -> bool {
+        matches!(self, Self::Tlwe | Self::BfvVector)
+    }
 }
 
 impl fmt::Display for TypeClass {
@@ -73,7 +99,10 @@ impl fmt::Display for TypeClass {
             Self::TestVector => "a test vector (type 1)",
             Self::Key => "a key (type 2)",
             Self::Tlwe => "a TLWE ciphertext (type 3 or 4)",
-            Self::Bfv => "a BFV object (types 5 to 15)",
+            Self::BfvKey => "a BFV key (type 5)",
+            Self::BfvMatrix => "a plain matrix (type 6)",
+            Self::BfvVector => "an encrypted vector (type 7 or 8)",
+            Self::Bfv => "of an unassigned BFV type (9 to 15)",
             Self::Paillier => "a Paillier object (types 16 to 31)",
             Self::Unassigned => "of an unassigned type (from 32)",
         })
@@ -101,6 +130,8 @@ impl DataId {
     pub const KEY_SWITCHING_KEY: Self = Self(2);
     /// Of a [`TypeCode::KEY`]: the private-functional key-switching key.
     pub const PRIVATE_KEY_SWITCHING_KEY: Self = Self(3);
+    /// Of a [`TypeCode::BFV_KEY`]: the Galois keys of matrix-vector products.
+    pub const GALOIS_KEYS: Self = Self(1);
     /// The lowest data id that the assembler gives to a register it names itself; the range runs to `u32::MAX`, so it
     /// holds as many temporaries as a program can have instructions ([`crate::MAX_INSTRUCTIONS`]).
     pub const FIRST_TEMPORARY: Self = Self(0xFFFF_0000);
@@ -148,6 +179,12 @@ impl VrId {
     #[must_use]
     pub const fn key_switching_key(key_id: KeyId) -> Self {
         Self::new(TypeCode::KEY, key_id, DataId::KEY_SWITCHING_KEY)
+    }
+
+    /// The Galois keys of `key_id`.
+    #[must_use]
+    pub const fn galois_keys(key_id: KeyId) -> Self {
+        Self::new(TypeCode::BFV_KEY, key_id, DataId::GALOIS_KEYS)
     }
 
     /// The kind of object the register holds.
@@ -247,11 +284,11 @@ mod tests {
 
     #[test]
     fn type_codes_fall_into_their_ranges() {
-        let classes: Vec<_> = [0, 1, 2, 3, 4, 5, 15, 16, 31, 32, u16::MAX].map(|code| TypeCode(code).class()).into();
+        let class = |code| TypeCode(code).class();
         use TypeClass::*;
-        assert_eq!(
-            classes,
-            [Program, TestVector, Key, Tlwe, Tlwe, Bfv, Bfv, Paillier, Paillier, Unassigned, Unassigned]
-        );
+        let bfv = [BfvKey, BfvMatrix, BfvVector, BfvVector, Bfv];
+        assert_eq!([0, 1, 2, 3, 4].map(class), [Program, TestVector, Key, Tlwe, Tlwe]);
+        assert_eq!([5, 6, 7, 8, 9].map(class), bfv);
+        assert_eq!([15, 16, 31, 32, u16::MAX].map(class), [Bfv, Paillier, Paillier, Unassigned, Unassigned]);
     }
 }

@@ -1,4 +1,4 @@
-//! The eight instructions and programs made of them.
+//! The instructions and programs made of them.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub const MAX_INSTRUCTIONS: usize = 65_536;
 
 /// The number an instruction has in the binary form: the Type column of the paper's Table 4.
 ///
-/// 0–7 are the paper's; 16–31 are set aside for BFV and 32–47 for Paillier.
+/// 0–7 are the paper's; 16 is the matrix-vector product, 17–31 are set aside for BFV and 32–47 for Paillier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode(pub u16);
 
@@ -33,12 +33,14 @@ impl Opcode {
     pub const HOM_SUB: Self = Self(6);
     /// `homintmult n, v`
     pub const HOM_INT_MULT: Self = Self(7);
+    /// `hmvp matrix, n`
+    pub const HMVP: Self = Self(16);
 
     /// Who owns the number, for messages about one that has no instruction (yet).
     pub(crate) const fn owner(self) -> &'static str {
         match self.0 {
-            0..=7 => "an instruction",
-            16..=31 => "reserved for BFV, which this version does not define",
+            0..=7 | 16 => "an instruction",
+            17..=31 => "reserved for BFV, which this version does not define",
             32..=47 => "reserved for Paillier, which this version does not define",
             _ => "unknown",
         }
@@ -51,10 +53,12 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// One secure-computing instruction (paper, section 4.4 and Table 4).
+/// One secure-computing instruction (paper, section 4.4 and Table 4; [`Hmvp`](Self::Hmvp) is ours).
 ///
-/// The fields stand in the order of the paper's arguments. Every register but `tv` holds a TLWE ciphertext over the
-/// 32-bit torus; all arithmetic is modulo 2^32 in each of the ciphertext's n + 1 words.
+/// The fields stand in the order of the paper's arguments. [`Return`](Self::Return), [`Move`](Self::Move),
+/// [`Push`](Self::Push) and [`Pop`](Self::Pop) work on any ciphertext. Every register of the others but `tv` and `matrix`
+/// holds a TLWE ciphertext over the 32-bit torus, and all arithmetic is modulo 2^32 in each of its n + 1 words; `hmvp`
+/// works on vectors that BFV has encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// Ends the program with the content of `n` as its result.
@@ -109,6 +113,13 @@ pub enum Instruction {
         /// because the noise grows with |value|, which makes −1 a cheap factor and 2^32 − 1 a misleading name for it.
         value: i32,
     },
+    /// `n ← matrix · n`: the vector becomes the product. The Galois keys are those of `n`'s key id.
+    Hmvp {
+        /// The plain matrix.
+        matrix: VrId,
+        /// Read and written: an encrypted vector, then an encrypted product.
+        n: VrId,
+    },
 }
 
 impl Instruction {
@@ -124,6 +135,7 @@ impl Instruction {
             Self::HomAdd { .. } => Opcode::HOM_ADD,
             Self::HomSub { .. } => Opcode::HOM_SUB,
             Self::HomIntMult { .. } => Opcode::HOM_INT_MULT,
+            Self::Hmvp { .. } => Opcode::HMVP,
         }
     }
 
@@ -139,6 +151,7 @@ impl Instruction {
             Self::HomAdd { .. } => "homadd",
             Self::HomSub { .. } => "homsub",
             Self::HomIntMult { .. } => "homintmult",
+            Self::Hmvp { .. } => "hmvp",
         }
     }
 
@@ -148,12 +161,13 @@ impl Instruction {
             Self::Return { n } | Self::Push { n } | Self::Pop { n } | Self::HomIntMult { n, .. } => (n, None),
             Self::Move { dst, src } => (dst, Some(src)),
             Self::Bootstrap { tv, n } => (tv, Some(n)),
+            Self::Hmvp { matrix, n } => (matrix, Some(n)),
             Self::HomAdd { n1, n2 } | Self::HomSub { n1, n2 } => (n1, Some(n2)),
         };
         std::iter::once(first).chain(second)
     }
 
-    /// The registers whose content the instruction needs, in the order of the arguments. The keys of a bootstrap are not
+    /// The registers whose content the instruction needs, in the order of the arguments. Keys are not
     /// among them: they follow from the key id.
     pub fn reads(&self) -> impl Iterator<Item = VrId> + use<> {
         let (first, second) = match *self {
@@ -161,6 +175,7 @@ impl Instruction {
             Self::Move { src, .. } => (Some(src), None),
             Self::Return { n } | Self::Push { n } | Self::HomIntMult { n, .. } => (Some(n), None),
             Self::Bootstrap { tv, n } => (Some(tv), Some(n)),
+            Self::Hmvp { matrix, n } => (Some(matrix), Some(n)),
             Self::HomAdd { n1, n2 } | Self::HomSub { n1, n2 } => (Some(n1), Some(n2)),
         };
         first.into_iter().chain(second)
@@ -172,7 +187,7 @@ impl Instruction {
         match *self {
             Self::Return { .. } | Self::Push { .. } => None,
             Self::Move { dst, .. } => Some(dst),
-            Self::Pop { n } | Self::Bootstrap { n, .. } | Self::HomIntMult { n, .. } => Some(n),
+            Self::Pop { n } | Self::Bootstrap { n, .. } | Self::HomIntMult { n, .. } | Self::Hmvp { n, .. } => Some(n),
             Self::HomAdd { n1, .. } | Self::HomSub { n1, .. } => Some(n1),
         }
     }
@@ -239,6 +254,7 @@ mod tests {
     #[test]
     fn what_is_read_and_written_follows_the_papers_table() {
         let (a, b, tv) = (vr("3:0:1"), vr("4:0:2"), vr("1:0:0"));
+        let (matrix, v) = (vr("6:0:0"), vr("7:0:1"));
         let table = [
             (Instruction::Return { n: a }, 0, vec![a], None, "return 3:0:1"),
             (Instruction::Move { dst: a, src: b }, 1, vec![b], Some(a), "mov 3:0:1, 4:0:2"),
@@ -248,6 +264,7 @@ mod tests {
             (Instruction::HomAdd { n1: a, n2: b }, 5, vec![a, b], Some(a), "homadd 3:0:1, 4:0:2"),
             (Instruction::HomSub { n1: a, n2: b }, 6, vec![a, b], Some(a), "homsub 3:0:1, 4:0:2"),
             (Instruction::HomIntMult { n: a, value: -3 }, 7, vec![a], Some(a), "homintmult 3:0:1, -3"),
+            (Instruction::Hmvp { matrix, n: v }, 16, vec![matrix, v], Some(v), "hmvp 6:0:0, 7:0:1"),
         ];
         for (instruction, opcode, reads, writes, text) in table {
             assert_eq!(instruction.opcode(), Opcode(opcode), "{text}");

@@ -69,8 +69,14 @@ pub enum Fault {
         /// What belongs in its place.
         expected: TypeClass,
     },
+    /// An operand is no ciphertext.
+    #[error("{register} is {}, the instruction needs a ciphertext (type 3, 4, 7 or 8) here", register.class())]
+    NoCiphertext {
+        /// The operand.
+        register: VrId,
+    },
     /// A register is written that programs must not write.
-    #[error("{register} is {}, a program may write TLWE registers (type 3 or 4) only", register.class())]
+    #[error("{register} is {}, a program may write ciphertexts (types 3, 4, 7 and 8) only", register.class())]
     NotWritable {
         /// The destination.
         register: VrId,
@@ -99,12 +105,12 @@ pub enum Fault {
         /// Its length in bytes.
         right_size: u64,
     },
-    /// A key that a bootstrap needs is not stored.
+    /// A key that an instruction needs is not stored.
     #[error("the {role} {key} is not stored; write it before the program runs")]
     MissingKey {
         /// The key's register.
         key: VrId,
-        /// `bootstrapping key` or `key-switching key`.
+        /// `bootstrapping key`, `key-switching key` or `Galois key object`.
         role: &'static str,
     },
     /// A pop from the empty stack.
@@ -307,10 +313,10 @@ pub fn verify<'a>(
 struct Machine<'a> {
     environment: &'a dyn Environment,
     max_stack: usize,
-    /// Lengths of the registers written so far.
-    written: HashMap<VrId, u64>,
+    /// Lengths of the registers written so far; that of a product is not known before it is computed.
+    written: HashMap<VrId, Option<u64>>,
     /// The pushed register and the length of its content at that time.
-    stack: Vec<(VrId, u64)>,
+    stack: Vec<(VrId, Option<u64>)>,
     stack_depth: usize,
     inputs: BTreeSet<VrId>,
     keys: BTreeSet<VrId>,
@@ -334,19 +340,20 @@ impl<'a> Machine<'a> {
     fn step(&mut self, instruction: &Instruction) -> Result<(), Fault> {
         match *instruction {
             Instruction::Return { n } => {
-                self.read(n, TypeClass::Tlwe)?;
+                self.read_ciphertext(n)?;
                 if !self.stack.is_empty() {
                     return Err(Fault::StackImbalance { depth: self.stack.len() });
                 }
             }
             Instruction::Move { dst, src } => {
                 writable(dst)?;
-                let size = self.read(src, TypeClass::Tlwe)?;
+                let size = self.read_ciphertext(src)?;
+                same_class(dst, src)?;
                 same_key(dst, src)?;
                 self.written.insert(dst, size);
             }
             Instruction::Push { n } => {
-                let size = self.read(n, TypeClass::Tlwe)?;
+                let size = self.read_ciphertext(n)?;
                 if self.stack.len() >= self.max_stack {
                     return Err(Fault::StackOverflow { limit: self.max_stack });
                 }
@@ -356,6 +363,7 @@ impl<'a> Machine<'a> {
             Instruction::Pop { n } => {
                 writable(n)?;
                 let (pushed, size) = self.stack.pop().ok_or(Fault::StackUnderflow)?;
+                same_class(n, pushed)?;
                 same_key(n, pushed)?;
                 self.written.insert(n, size);
             }
@@ -373,7 +381,9 @@ impl<'a> Machine<'a> {
                 let left_size = self.read(n1, TypeClass::Tlwe)?;
                 let right_size = self.read(n2, TypeClass::Tlwe)?;
                 same_key(n1, n2)?;
-                if left_size != right_size {
+                if let (Some(left_size), Some(right_size)) = (left_size, right_size)
+                    && left_size != right_size
+                {
                     return Err(Fault::SizeMismatch { left: n1, left_size, right: n2, right_size });
                 }
                 self.written.insert(n1, left_size);
@@ -383,13 +393,29 @@ impl<'a> Machine<'a> {
                 let size = self.read(n, TypeClass::Tlwe)?;
                 self.written.insert(n, size);
             }
+            Instruction::Hmvp { matrix, n } => {
+                writable(n)?;
+                self.read(matrix, TypeClass::BfvMatrix)?;
+                self.read(n, TypeClass::BfvVector)?;
+                same_key(matrix, n)?;
+                self.need_key(VrId::galois_keys(n.key_id), "Galois key object")?;
+                self.written.insert(n, None);
+            }
         }
         self.estimate = self.estimate.saturating_add(self.environment.cost(instruction));
         Ok(())
     }
 
-    /// The length of what `register` holds at this point.
-    fn read(&mut self, register: VrId, expected: TypeClass) -> Result<u64, Fault> {
+    /// The length of the ciphertext that `register` holds at this point, if it is known.
+    fn read_ciphertext(&mut self, register: VrId) -> Result<Option<u64>, Fault> {
+        if !register.class().is_ciphertext() {
+            return Err(Fault::NoCiphertext { register });
+        }
+        self.read(register, register.class())
+    }
+
+    /// The length of what `register` holds at this point, if it is known.
+    fn read(&mut self, register: VrId, expected: TypeClass) -> Result<Option<u64>, Fault> {
         if register.class() != expected {
             return Err(Fault::WrongType { register, expected });
         }
@@ -398,7 +424,7 @@ impl<'a> Machine<'a> {
         }
         let object = self.environment.object(register).ok_or(Fault::Undefined { register })?;
         self.inputs.insert(register);
-        Ok(object.size)
+        Ok(Some(object.size))
     }
 
     fn need_key(&mut self, key: VrId, role: &'static str) -> Result<(), Fault> {
@@ -411,7 +437,13 @@ impl<'a> Machine<'a> {
 }
 
 fn writable(register: VrId) -> Result<(), Fault> {
-    if register.class() == TypeClass::Tlwe { Ok(()) } else { Err(Fault::NotWritable { register }) }
+    if register.class().is_ciphertext() { Ok(()) } else { Err(Fault::NotWritable { register }) }
+}
+
+/// Whether what `source` holds may stand in `register`.
+fn same_class(register: VrId, source: VrId) -> Result<(), Fault> {
+    let expected = source.class();
+    if register.class() == expected { Ok(()) } else { Err(Fault::WrongType { register, expected }) }
 }
 
 fn same_key(left: VrId, right: VrId) -> Result<(), Fault> {

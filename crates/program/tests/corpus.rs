@@ -7,12 +7,12 @@ use replay::replay;
 
 #[test]
 fn program_decode() {
-    replay("program_decode", invariants::program_decode, &["xy", "xy_body", "every_instruction"]);
+    replay("program_decode", invariants::program_decode, &["xy", "xy_body", "every_instruction", "hmvp"]);
 }
 
 #[test]
 fn program_assemble() {
-    replay("program_assemble", invariants::program_assemble, &["xy", "bound", "literals"]);
+    replay("program_assemble", invariants::program_assemble, &["xy", "bound", "literals", "hmvp"]);
 }
 
 #[test]

@@ -100,7 +100,9 @@ fn operands_of_the_wrong_type() {
     for (register, what) in [
         ("0:0:0", "a program (type 0)"),
         ("1:0:0", "a test vector (type 1)"),
-        ("5:0:0", "a BFV object (types 5 to 15)"),
+        ("5:0:0", "a BFV key (type 5)"),
+        ("6:0:0", "a plain matrix (type 6)"),
+        ("9:0:0", "of an unassigned BFV type (9 to 15)"),
         ("31:0:0", "a Paillier object (types 16 to 31)"),
         ("32:0:0", "of an unassigned type (from 32)"),
     ] {
@@ -113,8 +115,13 @@ fn operands_of_the_wrong_type() {
 
 #[test]
 fn writing_to_programs_test_vectors_and_keys() {
-    for (register, what) in [("0:0:0", "program"), ("1:0:0", "test vector"), ("2:0:1", "key"), ("5:0:0", "BFV object")]
-    {
+    for (register, what) in [
+        ("0:0:0", "program"),
+        ("1:0:0", "test vector"),
+        ("2:0:1", "key"),
+        ("5:0:0", "BFV key"),
+        ("6:0:0", "plain matrix"),
+    ] {
         for source in [
             format!("mov {register}, 3:0:2\nreturn 3:0:2"),
             format!("push 3:0:2\npop {register}\nreturn 3:0:2"),
@@ -125,9 +132,29 @@ fn writing_to_programs_test_vectors_and_keys() {
         ] {
             let message = refusal(&source);
             assert!(message.contains(&format!("{register} is a {what}")), "{message}");
-            assert!(message.ends_with("a program may write TLWE registers (type 3 or 4) only"), "{message}");
+            assert!(message.ends_with("a program may write ciphertexts (types 3, 4, 7 and 8) only"), "{message}");
         }
     }
+}
+
+/// Types 5 to 8: a product in place, moved and pushed like other ciphertexts; no mixing with TLWE ciphertexts.
+#[test]
+fn matrix_vector_products() {
+    let store = store().put("5:0:1", 9).put("6:0:1", 9).put("7:0:2", 9).put("8:0:2", 9);
+    let judge = |source: &str| verify(&program(source), &store, &Limits::default()).map(|v| v.keys().to_vec());
+    let message = |source: &str| judge(source).unwrap_err().to_string();
+    assert_eq!(judge("hmvp 6:0:1, 8:0:2\nreturn 8:0:2").unwrap(), [vr("5:0:1")]);
+    judge("mov t, 7:0:2\nhmvp 6:0:1, t\npush t\npop u\nreturn u").unwrap();
+    assert!(message("hmvp 6:0:9, 8:0:2\nreturn 8:0:2").contains("6:0:9 is read, but it is neither stored"));
+    assert!(message("hmvp 1:0:0, 8:0:2\nreturn 8:0:2").contains("the instruction needs a plain matrix (type 6) here"));
+    assert!(message("hmvp 6:0:1, 3:0:2\nreturn 3:0:2").contains("needs an encrypted vector (type 7 or 8) here"));
+    assert!(message("mov 3:0:2, 7:0:2\nreturn 3:0:2").contains("3:0:2 is a TLWE ciphertext"));
+    assert!(message("push 7:0:2\npop 3:0:2\nreturn 3:0:2").contains("needs an encrypted vector (type 7 or 8) here"));
+    assert!(message("homadd 8:0:2, 8:0:2\nreturn 8:0:2").contains("the instruction needs a TLWE ciphertext"));
+    assert!(message("hmvp 6:1:1, 8:0:2\nreturn 8:0:2").contains("6:1:1"));
+    let keyless = self::store().put("6:0:1", 9).put("8:0:2", 9);
+    let error = verify(&program("hmvp 6:0:1, 8:0:2\nreturn 8:0:2"), &keyless, &Limits::default()).unwrap_err();
+    assert!(error.to_string().contains("the Galois key object 5:0:1 is not stored"), "{error}");
 }
 
 #[test]

@@ -143,6 +143,10 @@ fn type_name(register: VrId) -> &'static str {
         (TypeClass::Key, _) => "key",
         (TypeClass::Tlwe, _) if register.type_code == ciphermill_program::TypeCode::TLWE_COR => "TLWE-CoR",
         (TypeClass::Tlwe, _) => "TLWE-CoW",
+        (TypeClass::BfvKey, _) => "Galois keys",
+        (TypeClass::BfvMatrix, _) => "matrix",
+        (TypeClass::BfvVector, _) if register.type_code == ciphermill_program::TypeCode::BFV_COR => "vector-CoR",
+        (TypeClass::BfvVector, _) => "vector-CoW",
         _ => "other",
     }
 }

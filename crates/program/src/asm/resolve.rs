@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::bindings::Bindings;
 use super::error::{AsmError, AsmProblem, shown};
 use super::parse::{Operand, Register, Second, Statement, Text};
-use crate::id::{DataId, KeyId, TypeCode, VrId};
+use crate::id::{DataId, KeyId, TypeClass, TypeCode, VrId};
 use crate::instruction::{Instruction, Opcode};
 
 /// The name that stands for the test vector 0 of the program's key unless it is bound.
@@ -29,6 +29,8 @@ pub(super) struct Resolver<'a> {
     temporaries: HashMap<&'a str, VrId>,
     /// The data id to try for the next temporary; beyond `u32` when none is left.
     next_temporary: u64,
+    /// Types of the registers on the stack, for the temporaries that take them off again.
+    stack: Vec<TypeCode>,
     names: HashMap<&'a str, VrId>,
 }
 
@@ -52,6 +54,7 @@ impl<'a> Resolver<'a> {
             explicit,
             temporaries: HashMap::new(),
             next_temporary: u64::from(DataId::FIRST_TEMPORARY.0),
+            stack: Vec::new(),
             names: HashMap::new(),
         }
     }
@@ -60,12 +63,23 @@ impl<'a> Resolver<'a> {
     pub(super) fn instruction(&mut self, statement: &Statement<'a>) -> Result<Instruction, AsmError> {
         let first = statement.first;
         Ok(match (statement.opcode, statement.second) {
-            (Opcode::POP, _) => Instruction::Pop { n: self.written(first)? },
-            (Opcode::PUSH, _) => Instruction::Push { n: self.read(first, TypeCode::TLWE_COR)? },
+            (Opcode::POP, _) => {
+                let held = self.stack.pop().unwrap_or(TypeCode::TLWE_COR);
+                Instruction::Pop { n: self.written(first, held)? }
+            }
+            (Opcode::PUSH, _) => {
+                let n = self.read(first, TypeCode::TLWE_COR)?;
+                self.stack.push(n.type_code);
+                Instruction::Push { n }
+            }
             (Opcode::MOVE, Second::Register(second)) => {
                 let src = self.read(second, TypeCode::TLWE_COR)?;
-                Instruction::Move { dst: self.written(first)?, src }
+                Instruction::Move { dst: self.written(first, src.type_code)?, src }
             }
+            (Opcode::HMVP, Second::Register(second)) => Instruction::Hmvp {
+                matrix: self.read(first, TypeCode::BFV_MATRIX)?,
+                n: self.read(second, TypeCode::BFV_COR)?,
+            },
             (Opcode::BOOTSTRAP, Second::Register(second)) => Instruction::Bootstrap {
                 tv: self.read(first, TypeCode::TV)?,
                 n: self.read(second, TypeCode::TLWE_COR)?,
@@ -105,21 +119,26 @@ impl<'a> Resolver<'a> {
         Err(at(operand, AsmProblem::Unbound { name: shown(name), example: example(role) }))
     }
 
-    /// A register whose content is replaced, for which a new name becomes a temporary.
-    fn written(&mut self, operand: Operand<'a>) -> Result<VrId, AsmError> {
+    /// A register whose content is replaced by that of a register of type `source`. A new name becomes a temporary that
+    /// holds the same kind of ciphertext, compute-on-read.
+    fn written(&mut self, operand: Operand<'a>, source: TypeCode) -> Result<VrId, AsmError> {
+        let role = match source.class() {
+            TypeClass::BfvVector => TypeCode::BFV_COR,
+            _ => TypeCode::TLWE_COR,
+        };
         let name = match operand.register {
             Register::Name(name) if name != DEFAULT_TEST_VECTOR => name,
-            _ => return self.read(operand, TypeCode::TLWE_COR),
+            _ => return self.read(operand, role),
         };
         if let Some(register) =
             spelt_out(self.outer, self.text, operand).or_else(|| self.temporaries.get(name).copied())
         {
             return Ok(self.keep(operand, register));
         }
-        let key = self.key_for(name, TypeCode::TLWE_COR, operand)?;
+        let key = self.key_for(name, role, operand)?;
         while let Ok(data) = u32::try_from(self.next_temporary) {
             self.next_temporary += 1;
-            let register = VrId::new(TypeCode::TLWE_COR, key, DataId(data));
+            let register = VrId::new(role, key, DataId(data));
             if !self.explicit.contains(&register) {
                 self.temporaries.insert(name, register);
                 return Ok(self.keep(operand, register));

@@ -57,7 +57,7 @@ impl Environment for Store {
 pub(crate) fn instruction(
     register: impl Strategy<Value = VrId> + Clone + 'static,
 ) -> impl Strategy<Value = Instruction> {
-    (0..8_u8, register.clone(), register, any::<i32>()).prop_map(|(which, a, b, value)| match which {
+    (0..9_u8, register.clone(), register, any::<i32>()).prop_map(|(which, a, b, value)| match which {
         0 => Instruction::Return { n: a },
         1 => Instruction::Move { dst: a, src: b },
         2 => Instruction::Push { n: a },
@@ -65,6 +65,7 @@ pub(crate) fn instruction(
         4 => Instruction::Bootstrap { tv: a, n: b },
         5 => Instruction::HomAdd { n1: a, n2: b },
         6 => Instruction::HomSub { n1: a, n2: b },
+        7 => Instruction::Hmvp { matrix: a, n: b },
         _ => Instruction::HomIntMult { n: a, value },
     })
 }
