@@ -35,8 +35,21 @@ impl Context {
     /// # Errors
     /// If the CPU lacks `isa`.
     pub fn new(parameters: &ParameterSet, isa: Isa) -> Result<Self, BfvError> {
-        let _ = (parameters, isa);
-        todo!()
+        let chain: Vec<u64> = parameters.chain().collect();
+        let (top, all) = (parameters.ciphertext_moduli.len(), chain.len());
+        let chain = RnsBasis::new(parameters.polynomial_size, &chain, isa)?;
+        let levels: Vec<RnsBasis> = (1..=all).map(|limbs| chain.slice(0..limbs)).collect();
+        let scale = levels.iter().map(|basis| ScaleAndRound::new(basis, parameters.plaintext_modulus)).collect();
+        let (mut extended, mut mod_down) = (Vec::new(), Vec::new());
+        if top < all {
+            let special = chain.slice(top..all);
+            for basis in &levels[..top] {
+                extended.push(basis.join(&special));
+                mod_down.push(ModDown::new(basis, &special));
+            }
+        }
+        let inner = Inner { parameters: parameters.clone(), chain, levels, extended, mod_down, scale };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The parameter set.

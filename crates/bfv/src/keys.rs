@@ -3,13 +3,31 @@
 use std::collections::BTreeMap;
 
 use ciphermill_lattice::rns::{RnsPoly, Spectrum};
-use ciphermill_lattice::{KeyTag, SecretSeed};
-use zeroize::{Zeroize, Zeroizing};
+use ciphermill_lattice::sampler::{self, Gaussian};
+use ciphermill_lattice::{Csprng, KeyTag, MaskStream, PublicSeed, SecretSeed};
+use rayon::prelude::*;
+use zeroize::Zeroizing;
 
 use crate::context::Context;
-use crate::error::BfvError;
+use crate::error::{BfvError, require_range};
 use crate::keyswitch::{Gadget, KeySwitchKey};
-use crate::parameters::ParameterId;
+use crate::parameters::{ERROR_STD_DEV, ParameterId};
+
+/// The streams of the seed of a secret key: the key, and its tag.
+const KEY_STREAM: u64 = 0;
+const TAG_STREAM: u64 = 1;
+
+/// The stream of a public seed in which a mask starts, for objects that have one mask.
+pub(crate) const MASK_STREAM: u64 = 0;
+
+/// N coefficients of an error: rounded Gaussians of standard deviation [`ERROR_STD_DEV`].
+pub(crate) fn error(n: usize, rng: &mut Csprng) -> Zeroizing<Vec<i64>> {
+    // The sampler's unit is the torus of 64 bits.
+    let gaussian = Gaussian::new(ERROR_STD_DEV * 2f64.powi(-64)).expect("far less than a quarter of the torus");
+    let mut words = Zeroizing::new(vec![0u64; n]);
+    gaussian.sample_into(rng, &mut words);
+    Zeroizing::new(words.iter().map(|&word| word as i64).collect())
+}
 
 /// The secret key: a ternary polynomial s. It is wiped when dropped and does not show its content.
 pub struct SecretKey {
@@ -30,8 +48,23 @@ impl std::fmt::Debug for SecretKey {
 impl SecretKey {
     /// A key drawn from `seed`, deterministically.
     pub fn generate(context: &Context, seed: &SecretSeed) -> Self {
-        let _ = (context, seed);
-        todo!()
+        let mut coefficients = Zeroizing::new(vec![0; context.n()]);
+        sampler::ternary(&mut Csprng::from_secret(seed, KEY_STREAM), &mut coefficients);
+        let tag = KeyTag(Csprng::from_secret(seed, TAG_STREAM).next_u64());
+        Self::from_coefficients(context, tag, coefficients)
+    }
+
+    /// The key with these N coefficients in {−1, 0, 1}.
+    pub(crate) fn from_coefficients(context: &Context, tag: KeyTag, coefficients: Zeroizing<Vec<i64>>) -> Self {
+        let chain = context.chain();
+        let spectrum = Zeroizing::new(chain.forward(chain.from_signed(&coefficients)));
+        Self { context: context.clone(), tag, coefficients, spectrum }
+    }
+
+    /// s over the first `limbs` primes of the chain.
+    pub(crate) fn spectrum_at(&self, limbs: usize) -> Zeroizing<RnsPoly<Spectrum>> {
+        let words = self.spectrum.words()[..limbs * self.context.n()].to_vec();
+        Zeroizing::new(RnsPoly::from_words(self.context.parameters().polynomial_size, words))
     }
 
     /// Its context.
@@ -45,10 +78,10 @@ impl SecretKey {
     }
 }
 
-impl Drop for SecretKey {
-    fn drop(&mut self) {
-        self.coefficients.zeroize();
-    }
+/// The mask a of a public key.
+pub(crate) fn mask(context: &Context, seed: &PublicSeed) -> RnsPoly<Spectrum> {
+    let chain = context.chain();
+    chain.forward(chain.uniform(&mut MaskStream::new(seed, MASK_STREAM)))
 }
 
 /// A public key: an encryption of 0 over the whole chain, from which anyone encrypts.
@@ -56,7 +89,9 @@ impl Drop for SecretKey {
 pub struct PublicKey {
     pub(crate) context: Context,
     pub(crate) tag: KeyTag,
-    /// (−a·s + e, a).
+    /// The seed of a, stored instead of it.
+    pub(crate) seed: PublicSeed,
+    /// (−a·s + e, a) over the whole chain.
     pub(crate) parts: [RnsPoly<Spectrum>; 2],
 }
 
@@ -66,8 +101,16 @@ impl PublicKey {
     /// # Errors
     /// If the operating system gives no randomness.
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
-        let _ = secret;
-        todo!()
+        let (context, seed) = (secret.context.clone(), PublicSeed::from_os()?);
+        let chain = context.chain();
+        let mut noise = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let mask = mask(&context, &seed);
+        // e − a·s; the product a·s is a secret until e is in it.
+        let mut product = Zeroizing::new(mask.clone());
+        chain.multiply(&mut product, &secret.spectrum);
+        let mut body = chain.forward(chain.from_signed(&error(context.n(), &mut noise)));
+        chain.sub_assign(&mut body, &product);
+        Ok(Self { tag: secret.tag, seed, parts: [body, mask], context })
     }
 
     /// Its context.
@@ -93,8 +136,15 @@ impl RelinearizationKey {
     /// # Errors
     /// If the set has no special modulus, or the operating system gives no randomness.
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
-        let _ = secret;
-        todo!()
+        let mut square = secret.spectrum.clone();
+        secret.context.chain().multiply(&mut square, &secret.spectrum);
+        let gadget = secret.context.parameters().gadget;
+        Ok(Self { key: KeySwitchKey::generate(secret, &square, gadget)? })
+    }
+
+    /// The id of its parameter set.
+    pub fn parameter_id(&self) -> ParameterId {
+        self.key.parameter_id()
     }
 
     /// Its key set.
@@ -112,6 +162,16 @@ pub struct GaloisRequest {
     pub gadget: Gadget,
 }
 
+/// An error unless X ↦ X^`element` is an automorphism other than the identity for N = `n`.
+pub(crate) fn check_element(element: usize, n: usize) -> Result<(), BfvError> {
+    require_range("element g of an automorphism", element as u64, 3, 2 * n as u64 - 1)?;
+    if element.is_multiple_of(2) {
+        let what = format!("X -> X^{element} is no automorphism; use odd elements from 3 to {}", 2 * n - 1);
+        return Err(BfvError::Unsupported { what });
+    }
+    Ok(())
+}
+
 /// Keys that switch from σ_g(s) to s, one for each of a set of elements g.
 #[derive(Clone, Debug)]
 pub struct GaloisKeys {
@@ -127,8 +187,22 @@ impl GaloisKeys {
     /// If an element is even, 1 or not below 2N, if the set has no special modulus or a gadget does not fit it, or if the
     /// operating system gives no randomness.
     pub fn generate(secret: &SecretKey, requests: &[GaloisRequest]) -> Result<Self, BfvError> {
-        let _ = (secret, requests);
-        todo!()
+        let (context, n) = (&secret.context, secret.context.n());
+        let mut wanted: BTreeMap<usize, Gadget> = BTreeMap::new();
+        for request in requests {
+            check_element(request.element, n)?;
+            wanted.entry(request.element).or_insert(request.gadget);
+        }
+        let chain = context.chain();
+        let coefficients = Zeroizing::new(chain.from_signed(&secret.coefficients));
+        let keys = wanted
+            .into_par_iter()
+            .map(|(element, gadget)| {
+                let from = Zeroizing::new(chain.forward(chain.automorphism(&coefficients, element)));
+                Ok((element, KeySwitchKey::generate(secret, &from, gadget)?))
+            })
+            .collect::<Result<_, BfvError>>()?;
+        Ok(Self { parameters: context.parameters().id(), tag: secret.tag, keys })
     }
 
     /// The id of their parameter set.

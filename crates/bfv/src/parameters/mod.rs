@@ -1,21 +1,30 @@
 //! Parameter sets: validated once, immutable after, with their security and where it comes from.
 
 mod sets;
+mod spec;
 mod standard;
 
 use std::ops::Deref;
 
 use ciphermill_lattice::PolynomialSize;
 use ciphermill_lattice::dimension::DimensionError;
-use ciphermill_math::modulus::ModulusError;
+use ciphermill_math::modulus::{ModulusError, is_prime};
 
-pub use sets::{CHAM_PAPER, SET_NAMES};
+pub use sets::{
+    BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, CHAM_PAPER, SET_NAMES, TEST_32, TEST_512,
+};
 pub use standard::{SecurityLevel, max_modulus_bits};
 
 use crate::keyswitch::Gadget;
 
 /// Longest name of a parameter set, in bytes.
 pub const MAX_NAME_LEN: usize = 64;
+
+/// The least N for which the standard has a bound.
+pub const MIN_SECURE_POLYNOMIAL_SIZE: usize = 1024;
+
+/// The greatest N, likewise.
+pub const MAX_POLYNOMIAL_SIZE: usize = 32768;
 
 /// The most primes of a chain, special ones included.
 pub const MAX_LIMBS: usize = 32;
@@ -143,8 +152,22 @@ impl ParameterSet {
     /// # Errors
     /// If a number is outside its range, or the chain is beyond the standard's bound and `policy` does not accept that.
     pub fn new(spec: ParameterSpec, policy: SecurityPolicy) -> Result<Self, ParameterError> {
-        let _ = (spec, policy);
-        todo!()
+        spec.validate()?;
+        let (n, product) = (spec.polynomial_size.get(), spec.product());
+        // Exactly: a product below 2^max, not a sum of rounded logarithms.
+        let keeps =
+            |level: &SecurityLevel| max_modulus_bits(n, *level, false).is_some_and(|max| product.bits() <= max.into());
+        let security = SecurityLevel::ALL.into_iter().rfind(keeps);
+        let set = Self { id: spec.id(), spec, security };
+        if security.is_none() && policy == SecurityPolicy::Require128Bits {
+            let (min, max) = (MIN_SECURE_POLYNOMIAL_SIZE, MAX_POLYNOMIAL_SIZE);
+            let Some(max) = max_modulus_bits(n, SecurityLevel::Bits128, false) else {
+                let what = "polynomial size N of a set of 128 bits of security";
+                return Err(ParameterError::Range { what, given: n as u64, min: min as u64, max: max as u64 });
+            };
+            return Err(ParameterError::Insecure { bits: set.chain_bits(), max, polynomial_size: n });
+        }
+        Ok(set)
     }
 
     /// One of the sets in [`SET_NAMES`].
@@ -152,8 +175,13 @@ impl ParameterSet {
     /// # Errors
     /// If there is none of this name, or as [`new`](Self::new).
     pub fn named(name: &str, policy: SecurityPolicy) -> Result<Self, ParameterError> {
-        let _ = (name, policy);
-        todo!()
+        let spec = sets::spec(name).ok_or_else(|| ParameterError::UnknownName(name.to_owned()))?;
+        Self::new(spec, policy)
+    }
+
+    /// The numbers.
+    pub fn spec(&self) -> &ParameterSpec {
+        &self.spec
     }
 
     /// Its numbers' id.
@@ -173,6 +201,6 @@ impl ParameterSet {
 
     /// Whether plaintexts have slots: t is a prime and 1 modulo 2N.
     pub fn has_slots(&self) -> bool {
-        todo!()
+        self.plaintext_modulus % (2 * self.polynomial_size.get() as u64) == 1 && is_prime(self.plaintext_modulus)
     }
 }

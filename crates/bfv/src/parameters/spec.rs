@@ -1,0 +1,134 @@
+//! What the numbers of a set must satisfy, and their byte form.
+//!
+//! ```text
+//! u8 bytes of the name | name | numbers:
+//!   u8 log2 N | u8 L | u8 K | u8 gadget (0 Limbs, 1 Bits) | u8 its limbs per digit or log2 of its base
+//!   u64 t | L × u64 q_i | K × u64 p_k
+//! ```
+
+use ciphermill_lattice::{DecompositionBaseLog, PolynomialSize};
+use ciphermill_math::Modulus;
+use ciphermill_wire::{Decoder, Encoder};
+use num_bigint::BigUint;
+
+use super::{
+    MAX_LIMBS, MAX_NAME_LEN, MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, ParameterError, ParameterId, ParameterSpec,
+};
+use crate::error::{BfvError, require_range};
+use crate::keyswitch::Gadget;
+
+/// log2 of the greatest base of [`Gadget::Bits`].
+const MAX_BASE_LOG: usize = 32;
+
+fn range(what: &'static str, given: u64, min: u64, max: u64) -> Result<(), ParameterError> {
+    if (min..=max).contains(&given) { Ok(()) } else { Err(ParameterError::Range { what, given, min, max }) }
+}
+
+impl ParameterSpec {
+    /// All primes, the special ones last.
+    pub fn chain(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ciphertext_moduli.iter().chain(&self.special_moduli).copied()
+    }
+
+    /// The product of all primes.
+    pub(super) fn product(&self) -> BigUint {
+        self.chain().map(BigUint::from).product()
+    }
+
+    /// The id of the numbers.
+    pub(super) fn id(&self) -> ParameterId {
+        let mut numbers = Encoder::default();
+        self.encode_numbers(&mut numbers);
+        let fnv1a = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        ParameterId(numbers.into_vec().iter().fold(0xcbf2_9ce4_8422_2325, fnv1a))
+    }
+
+    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+        if self.name.is_empty() || self.name.len() > MAX_NAME_LEN || !self.name.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(ParameterError::Name(self.name.len()));
+        }
+        let (n, l, k) = (self.polynomial_size.get(), self.ciphertext_moduli.len(), self.special_moduli.len());
+        let smallest = 1 << PolynomialSize::MIN_LOG2;
+        range("polynomial size N", n as u64, smallest, MAX_POLYNOMIAL_SIZE as u64)?;
+        range("number L of ciphertext moduli", l as u64, 1, MAX_LIMBS as u64)?;
+        range("number K of special moduli", k as u64, 0, (MAX_LIMBS - l) as u64)?;
+        range("plaintext modulus t", self.plaintext_modulus, 2, (1 << MAX_PLAINTEXT_BITS) - 1)?;
+        match self.gadget {
+            Gadget::Limbs { limbs_per_digit } => range("limbs per digit", limbs_per_digit as u64, 1, l as u64)?,
+            Gadget::Bits { base_log } => {
+                range("log2 of the base of digits", base_log.0 as u64, 1, MAX_BASE_LOG as u64)?;
+            }
+        }
+        for (i, modulus) in self.chain().enumerate() {
+            Modulus::new(modulus)?;
+            if modulus % (2 * n as u64) != 1 {
+                return Err(ParameterError::NoTransform { modulus, order: 2 * n });
+            }
+            if self.chain().take(i).any(|other| other == modulus) || self.plaintext_modulus.is_multiple_of(modulus) {
+                return Err(ParameterError::NotCoprime { modulus });
+            }
+        }
+        // Below that no plaintext could be told from another even without noise.
+        let q: BigUint = self.ciphertext_moduli.iter().copied().map(BigUint::from).product();
+        if q < BigUint::from(2 * self.plaintext_modulus) {
+            let max = q.iter_u64_digits().next().unwrap_or(0) / 2;
+            return Err(ParameterError::Range {
+                what: "plaintext modulus t",
+                given: self.plaintext_modulus,
+                min: 2,
+                max,
+            });
+        }
+        Ok(())
+    }
+
+    /// Appends the byte form.
+    pub(crate) fn encode(&self, out: &mut Encoder) {
+        out.u8(self.name.len() as u8).bytes(self.name.as_bytes());
+        self.encode_numbers(out);
+    }
+
+    fn encode_numbers(&self, out: &mut Encoder) {
+        out.u8(self.polynomial_size.log2() as u8);
+        out.u8(self.ciphertext_moduli.len() as u8).u8(self.special_moduli.len() as u8);
+        self.gadget.encode(out);
+        out.u64(self.plaintext_modulus).u64s(&self.ciphertext_moduli).u64s(&self.special_moduli);
+    }
+
+    /// Reads the fields; [`ParameterSet::new`](super::ParameterSet::new) judges them.
+    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
+        let len = input.u8()?;
+        require_range("length of the parameter set's name", len, 1, MAX_NAME_LEN as i128)?;
+        let name = input.bytes(usize::from(len))?;
+        let name = str::from_utf8(name).map_err(|_| ParameterError::Name(name.len()))?.to_owned();
+        let log2 = input.u8()?;
+        require_range("log2 of the polynomial size", log2, PolynomialSize::MIN_LOG2, PolynomialSize::MAX_LOG2)?;
+        let polynomial_size = PolynomialSize::new(1 << log2).map_err(ParameterError::from)?;
+        let (l, k) = (input.u8()?, input.u8()?);
+        let gadget = Gadget::decode(input)?;
+        let plaintext_modulus = input.u64()?;
+        let ciphertext_moduli = input.u64s(usize::from(l))?;
+        let special_moduli = input.u64s(usize::from(k))?;
+        Ok(Self { name, polynomial_size, ciphertext_moduli, special_moduli, plaintext_modulus, gadget })
+    }
+}
+
+impl Gadget {
+    /// Appends two bytes.
+    pub(crate) fn encode(self, out: &mut Encoder) {
+        match self {
+            Gadget::Limbs { limbs_per_digit } => out.u8(0).u8(limbs_per_digit as u8),
+            Gadget::Bits { base_log } => out.u8(1).u8(base_log.0 as u8),
+        };
+    }
+
+    /// Reads two bytes; whether the gadget fits a parameter set is for others to say.
+    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
+        let (code, value) = (input.u8()?, usize::from(input.u8()?));
+        require_range("code of a gadget", code, 0, 1)?;
+        Ok(match code {
+            0 => Gadget::Limbs { limbs_per_digit: value },
+            _ => Gadget::Bits { base_log: DecompositionBaseLog(value) },
+        })
+    }
+}
