@@ -1,1 +1,144 @@
 //! What the noise of each operation is expected to be, and how likely a wrong result is.
+//!
+//! Noise is v = c_0 + c_1·s − ⌊Q·m/t⌉ modulo Q, an integer per coefficient; variances are those of such integers. Decryption
+//! is right while |v| < Q/(2t). Keys are uniform ternary (a coefficient has variance 2/3), errors are rounded Gaussians of
+//! standard deviation [`ERROR_STD_DEV`], digits and rounding errors are taken as uniform and independent of each other
+//! (A. Costache, K. Laine, R. Player, "Evaluating the effectiveness of heuristic worst-case noise analysis in FHE", ESORICS
+//! 2020, measure how well such averages hold).
+
+use crate::hmvp::Encryption;
+use crate::keyswitch::Gadget;
+use crate::parameters::{ERROR_STD_DEV, ParameterSpec};
+
+/// Variance of a coefficient of a ternary polynomial, the secret key or that of a public-key encryption.
+const TERNARY_VARIANCE: f64 = 2.0 / 3.0;
+
+/// Variance of a rounding to integers.
+const ROUNDING_VARIANCE: f64 = 1.0 / 12.0;
+
+/// Variance of one error of a key or a fresh ciphertext: the Gaussian's and that of its rounding.
+pub const ERROR_VARIANCE: f64 = ERROR_STD_DEV * ERROR_STD_DEV + ROUNDING_VARIANCE;
+
+/// Variance of a fresh encryption, the rounding of the encoding included: e for a secret key, e·u + e_1 + e_2·s for a public
+/// one.
+pub fn fresh_variance(spec: &ParameterSpec, encryption: Encryption) -> f64 {
+    let n = spec.polynomial_size.get() as f64;
+    let error = match encryption {
+        Encryption::Secret => ERROR_VARIANCE,
+        Encryption::Public => zero_variance(n),
+    };
+    error + ROUNDING_VARIANCE
+}
+
+/// Variance of an encryption of 0 under the public key, for N = `n`: what re-randomising adds.
+pub fn zero_variance(n: f64) -> f64 {
+    ERROR_VARIANCE * (1.0 + 2.0 * n * TERNARY_VARIANCE)
+}
+
+/// Variance of rounding c_0 and c_1 to integers, which a division by a modulus ends with: ε_0 + ε_1·s for N = `n`.
+pub fn rounding_variance(n: f64) -> f64 {
+    ROUNDING_VARIANCE * (1.0 + n * TERNARY_VARIANCE)
+}
+
+/// Variance that the errors of a key add in one key switch of a polynomial of `limbs` limbs with the digits of `gadget`,
+/// divided by the special primes, without the rounding of that division: digits times errors, Σ_j N·E\[d_j²\]·σ²/P².
+pub fn key_error_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) -> f64 {
+    let n = spec.polynomial_size.get() as f64;
+    let special: f64 = spec.special_moduli.iter().map(|&p| p as f64).product();
+    let moduli = &spec.ciphertext_moduli[..limbs];
+    let moments: f64 = match gadget {
+        Gadget::Limbs { limbs_per_digit } => {
+            moduli.chunks(limbs_per_digit).map(|digit| digit.iter().map(|&q| (q as f64).powi(2)).product::<f64>()).sum()
+        }
+        Gadget::Bits { base_log } => {
+            let digits: u32 = moduli.iter().map(|q| (64 - q.leading_zeros()).div_ceil(base_log.0 as u32)).sum();
+            f64::from(digits) * (2.0 * base_log.0 as f64).exp2()
+        }
+    };
+    n * moments * ROUNDING_VARIANCE * ERROR_VARIANCE / (special * special)
+}
+
+/// Variance that a whole key switch adds: [`key_error_variance`], and the rounding of the division by the special primes.
+pub fn key_switch_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) -> f64 {
+    let rounding =
+        if spec.special_moduli.is_empty() { 0.0 } else { rounding_variance(spec.polynomial_size.get() as f64) };
+    key_error_variance(spec, gadget, limbs) + rounding
+}
+
+/// log2 of the probability that any of `count` values of Gaussian noise of this standard deviation exceeds 2^`log2_limit` in
+/// magnitude, by the union bound: at most 0.
+pub fn log2_failure(log2_limit: f64, std_dev: f64, count: f64) -> f64 {
+    (log2_tails(log2_limit, std_dev) + count.log2()).min(0.0)
+}
+
+/// log2 of the bound that any of `count` values of Gaussian noise of this standard deviation exceeds with a probability of
+/// at most 2^`log2_probability` (below 0).
+pub fn log2_bound(std_dev: f64, log2_probability: f64, count: f64) -> f64 {
+    // The probability falls with the bound, so halving the interval finds it from above: erfc(2^10) is below 2^-10^6.
+    let (mut low, mut high) = (-10.0f64, 10.0f64);
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if log2_erfc(middle.exp2()) + count.log2() <= log2_probability {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high + 0.5 + std_dev.log2()
+}
+
+/// log2 of the probability that Gaussian noise of this standard deviation exceeds 2^`log2_limit` in magnitude.
+fn log2_tails(log2_limit: f64, std_dev: f64) -> f64 {
+    log2_erfc((log2_limit - std_dev.log2() - 0.5).exp2())
+}
+
+/// log2(erfc(x)) for x ≥ 0, by the asymptotic series where erfc nears the smallest numbers of an `f64`.
+pub fn log2_erfc(x: f64) -> f64 {
+    if x < 20.0 {
+        return libm::erfc(x).log2();
+    }
+    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + 3/(4x⁴) − …), whose terms alternate: what is left out is below 2^-24 here.
+    let (x2, ln_pi) = (x * x, std::f64::consts::PI.ln());
+    let series = 1.0 - 0.5 / x2 + 0.75 / (x2 * x2);
+    (series.ln() - x2 - x.ln() - 0.5 * ln_pi) * std::f64::consts::LOG2_E
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with mpmath 1.3 to 50 digits: log(erfc(x), 2).
+    const LOG2_ERFC: [(f64, f64); 7] = [
+        (0.0, 0.0),
+        (0.5, -1.060_396_912_014_155_7),
+        (1.0, -2.668_416_696_781_599_6),
+        (6.0, -55.367_117_186_022_21),
+        (19.99, -581.649_836_801_698_9),
+        (20.01, -582.805_431_945_167_9),
+        (1000.0, -1_442_705.832_422_034_2),
+    ];
+
+    #[test]
+    fn erfc_keeps_its_known_values_beyond_the_range_of_f64() {
+        for (x, expected) in LOG2_ERFC {
+            let got = log2_erfc(x);
+            assert!(
+                (got - expected).abs() <= 1e-9 * expected.abs().max(1.0),
+                "erfc({x}): 2^{got}, 2^{expected} expected"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bound_is_exceeded_with_the_probability_asked_for() {
+        for (std_dev, log2_p, count) in
+            [(3.2, -1.0, 1.0), (1e6, -64.0, 4096.0), (0.25, -400.0, 1e9), (1e40, -5000.0, 7.0)]
+        {
+            let bound = log2_bound(std_dev, log2_p, count);
+            let got = log2_failure(bound, std_dev, count);
+            assert!((got - log2_p).abs() < 1e-6 * log2_p.abs(), "2^{got} instead of 2^{log2_p}");
+        }
+        assert_eq!(log2_failure(0.0, 1e9, 1.0).round(), 0.0);
+        assert_eq!(log2_failure(0.0, 1.0, 1e9), 0.0, "a probability is at most 1");
+    }
+}

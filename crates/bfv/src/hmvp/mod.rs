@@ -112,7 +112,8 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
     fn costs(&self) -> Costs;
 
     /// The standard deviation of the noise of one entry of a product (of the coefficient, for slots of the worst
-    /// coefficient), as an integer modulo the product's Q.
+    /// coefficient), as an integer modulo the product's Q: over the randomness of keys and encryption, for the worst matrix,
+    /// so that a failure probability holds for every matrix.
     fn noise_std_dev(&self, operands: &Operands) -> f64;
 }
 
@@ -122,7 +123,7 @@ pub(crate) type RowReader<'a> = dyn Fn(usize, &mut [i64]) + Sync + 'a;
 /// What the noise of a product depends on besides the parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
-    /// Entries of a matrix part are below 2^(matrix_bits−1) in magnitude.
+    /// Entries of a matrix part are at most 2^(matrix_bits−1) in magnitude, of either sign.
     pub(crate) matrix_bits: u32,
     /// Entries of a vector part likewise.
     pub(crate) vector_bits: u32,
