@@ -3,6 +3,7 @@
 use std::{env, fs, path::Path};
 
 const LOCK: &str = "../Cargo.lock";
+const GO_MODULE: &str = "lattigo/go.mod";
 
 /// The versions of `package`'s direct dependencies: in the lock file a dependency carries its version only where several are
 /// locked.
@@ -29,8 +30,17 @@ fn dependency_versions(lock: &str, package: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The version of Lattigo that the Go module requires.
+fn lattigo_version(module: &str) -> Option<&str> {
+    let line = module.lines().find(|line| line.contains("github.com/tuneinsight/lattigo/v6 "))?;
+    line.split_whitespace().last()?.strip_prefix('v')
+}
+
 fn main() {
     println!("cargo:rerun-if-changed={LOCK}");
+    println!("cargo:rerun-if-changed={GO_MODULE}");
+    let module = fs::read_to_string(GO_MODULE).expect("the Go module's file is readable");
+    println!("cargo:rustc-env=VERSION_LATTIGO={}", lattigo_version(&module).expect("it requires Lattigo"));
     let lock = fs::read_to_string(Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join(LOCK))
         .expect("bench/Cargo.lock is readable");
     for (name, version) in dependency_versions(&lock, &env::var("CARGO_PKG_NAME").expect("set by cargo")) {

@@ -1,18 +1,19 @@
-//! Adapters to the crates that Ciphermill is measured against, each behind the interface that the harness drives.
+//! Adapters to the libraries that Ciphermill is measured against, each behind the interface that the harness drives.
 //!
 //! This crate is apart from the harness because it is compiled for the CPU at hand, as the peers are (their generic code is
 //! instantiated here), while Ciphermill runs as it ships. See `native.sh`.
 
 pub mod fft;
+pub mod lattigo;
 pub mod lwe;
 pub mod ntt;
 
-/// A crate that is measured.
+/// A library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name on crates.io.
+    /// Its name on crates.io, or that of the Go module.
     pub name: &'static str,
-    /// The version in bench/Cargo.lock.
+    /// The version in bench/Cargo.lock or go.mod.
     pub version: &'static str,
 }
 
