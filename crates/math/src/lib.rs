@@ -7,6 +7,9 @@
 //! [`FftEngine`](fft::FftEngine): an accelerator implements them, a scheme calls them. A forward transform reads its
 //! input from a [`CoefficientSource`], so that a scheme can decompose or rotate while the transform loads; a spectrum is
 //! opaque, its order is private to the strategy that made it, and it is never serialised.
+//!
+//! Kernels on slices do the rest of a scheme's work: [`pointwise`] arithmetic, [`automorphism`]s, and the [`products`] of
+//! matrices of spectra with vectors of ciphertexts.
 
 pub mod automorphism;
 mod combination;
@@ -17,6 +20,7 @@ mod low_weight;
 pub mod modulus;
 pub mod ntt;
 pub mod pointwise;
+pub mod products;
 mod source;
 
 pub use combination::subtract_combinations;

@@ -150,14 +150,62 @@ fn inverse_mod_power_of_two(a: usize) -> usize {
     (0..5).fold(a, |x, _| x.wrapping_mul(2usize.wrapping_sub(a.wrapping_mul(x))))
 }
 
+/// A permutation of the N places of spectra of one modulus.
+#[derive(Clone, Debug)]
+pub(crate) struct Permutation {
+    isa: Isa,
+    modulus: u64,
+    /// Which place of the argument each place of the result takes: a permutation of 0..N.
+    table: Vec<u32>,
+}
+
+impl Permutation {
+    /// Place i of a result is place `table`_i of the argument.
+    ///
+    /// # Panics
+    /// If `table` is no permutation of 0..N, or the CPU lacks `isa`.
+    pub(crate) fn new(isa: Isa, modulus: u64, table: Vec<u32>) -> Self {
+        let mut seen = vec![false; table.len()];
+        for &place in &table {
+            // What the kernels rely on when they read at the table's indices.
+            assert!(!std::mem::replace(&mut seen[place as usize], true), "a permutation has each place once");
+        }
+        assert!(isa.is_available());
+        Self { isa, modulus, table }
+    }
+
+    /// Another permutation of the same spectra.
+    pub(crate) fn with_table(&self, table: Vec<u32>) -> Self {
+        assert_eq!(table.len(), self.table.len(), "length of the table");
+        Self::new(self.isa, self.modulus, table)
+    }
+
+    /// out = the permuted `spectrum`.
+    pub(crate) fn apply<W: AutomorphismWord>(&self, spectrum: &[W], out: &mut [W]) {
+        self.check(spectrum, out);
+        // SAFETY: the table is a permutation of 0..N, and the lengths are N.
+        unsafe { W::gather(self.isa, &self.table, spectrum, out) }
+    }
+
+    /// acc += the permuted `spectrum`, canonical.
+    pub(crate) fn accumulate<W: AutomorphismWord>(&self, spectrum: &[W], acc: &mut [W]) {
+        self.check(spectrum, acc);
+        assert_fits::<W>(self.modulus);
+        // SAFETY: as for `apply`.
+        unsafe { W::gather_add(self.isa, &self.table, self.modulus, spectrum, acc) }
+    }
+
+    fn check<W>(&self, spectrum: &[W], out: &[W]) {
+        assert_eq!(spectrum.len(), self.table.len(), "length of the spectrum");
+        assert_eq!(out.len(), self.table.len(), "length of the result");
+    }
+}
+
 /// X ↦ X^g on the spectra of one engine, or of any other that has its order: the table is made once for each g.
 #[derive(Clone, Debug)]
 pub struct SpectrumAutomorphism {
     automorphism: Automorphism,
-    isa: Isa,
-    modulus: u64,
-    /// Which place of a's spectrum each place of σ_g(a)'s takes: a permutation of 0..N.
-    table: Vec<u32>,
+    permutation: Permutation,
 }
 
 impl SpectrumAutomorphism {
@@ -173,10 +221,8 @@ impl SpectrumAutomorphism {
         for (place, e) in exponents.iter().enumerate() {
             places[e / 2] = place as u32;
         }
-        // Each odd exponent once: what the kernels rely on when they read at the table's indices.
-        assert!(places.iter().all(|&place| (place as usize) < n), "an engine's exponents are a permutation");
         let table = exponents.iter().map(|e| places[e * automorphism.exponent % (2 * n) / 2]).collect();
-        Ok(Self { automorphism, isa: engine.isa(), modulus: engine.modulus(), table })
+        Ok(Self { automorphism, permutation: Permutation::new(engine.isa(), engine.modulus(), table) })
     }
 
     /// The automorphism.
@@ -189,9 +235,7 @@ impl SpectrumAutomorphism {
     /// # Panics
     /// If a length is not N.
     pub fn apply<W: AutomorphismWord>(&self, spectrum: &[W], out: &mut [W]) {
-        self.check(spectrum, out);
-        // SAFETY: the table is a permutation of 0..N, and the lengths are N.
-        unsafe { W::gather(self.isa, &self.table, spectrum, out) }
+        self.permutation.apply(spectrum, out);
     }
 
     /// acc += the spectrum of σ_g(a), for that of a. Both are spectra of the engine; the result is canonical, in
@@ -200,16 +244,7 @@ impl SpectrumAutomorphism {
     /// # Panics
     /// If a length is not N, or the engine's modulus does not fit the word.
     pub fn accumulate<W: AutomorphismWord>(&self, spectrum: &[W], acc: &mut [W]) {
-        self.check(spectrum, acc);
-        assert_fits::<W>(self.modulus);
-        // SAFETY: as for `apply`.
-        unsafe { W::gather_add(self.isa, &self.table, self.modulus, spectrum, acc) }
-    }
-
-    fn check<W>(&self, spectrum: &[W], out: &[W]) {
-        assert_eq!(spectrum.len(), self.table.len(), "length of the spectrum");
-        assert_eq!(out.len(), self.table.len(), "length of the result");
-        assert!(self.isa.is_available());
+        self.permutation.accumulate(spectrum, acc);
     }
 }
 

@@ -32,12 +32,12 @@
 use crate::{Isa, Modulus};
 
 #[cfg(target_arch = "x86_64")]
-mod ifma;
-mod loops;
+pub(crate) mod ifma;
+pub(crate) mod loops;
 #[cfg(test)]
 mod tests;
 mod word32;
-mod word64;
+pub(crate) mod word64;
 
 /// Kernels cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,6 +124,11 @@ impl<W: PointwiseWord> PointwiseKernels<W> {
     /// The instruction set.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// What the kernels know of p.
+    pub(crate) fn constants(&self) -> &W::Constants {
+        &self.constants
     }
 
     /// lhs ← lhs + rhs.

@@ -1,0 +1,181 @@
+//! Products of a matrix of spectra with vectors of ciphertexts, as the packed matrix-vector product needs them: one
+//! prime, 64-bit words, all arguments and results canonical, in `[0, p)`.
+//!
+//! * [`OrbitOrder`] puts spectra in an order in which automorphisms are rotations, so that they cost nothing but an
+//!   offset where a kernel loads.
+//! * [`ProductKernels::key_products`] multiplies rotated digits with the rows of a key switching key and adds up.
+//! * [`ProductKernels::multiply`] multiplies a matrix of spectra with vectors whose entries are pairs of spectra.
+//! * [`MonomialFft`] is the Fourier transform over small polynomials whose roots of unity are monomials, which brings
+//!   matrices into that form, and [`SmallCoefficients`] lifts its results to a transform's input.
+//!
+//! A product of spectra is reduced once for each word of a result, not for each term; the bounds are in the modules of
+//! the instruction sets.
+
+use crate::pointwise::{PointwiseError, PointwiseKernels};
+use crate::{Isa, Modulus};
+
+mod layout;
+mod loops;
+mod monomial;
+mod orbit;
+pub mod reference;
+mod small;
+mod words;
+
+pub use layout::{KeyBlock, MatrixBlock, MatrixPart, SumBlock, SumPart, VectorBlock};
+pub use monomial::{MonomialFft, SmallInteger};
+pub use orbit::{FromOrbit, OrbitOrder, Rotation};
+pub use small::SmallCoefficients;
+pub use words::AlignedWords;
+
+use words::LANES;
+
+/// Sums of products modulo one prime below 2^62 on one instruction set.
+///
+/// Lengths that do not match are a caller's error and panic.
+#[derive(Clone, Copy, Debug)]
+pub struct ProductKernels {
+    pointwise: PointwiseKernels<u64>,
+}
+
+impl ProductKernels {
+    /// Prepares the constants.
+    ///
+    /// # Errors
+    /// If the CPU lacks `isa`.
+    pub fn new(modulus: Modulus, isa: Isa) -> Result<Self, PointwiseError> {
+        Ok(Self { pointwise: PointwiseKernels::new(modulus, isa)? })
+    }
+
+    /// p.
+    pub fn modulus(&self) -> Modulus {
+        self.pointwise.modulus()
+    }
+
+    /// The instruction set.
+    pub fn isa(&self) -> Isa {
+        self.pointwise.isa()
+    }
+
+    /// Sums, differences and products of two spectra with the same modulus and instruction set.
+    pub fn pointwise(&self) -> &PointwiseKernels<u64> {
+        &self.pointwise
+    }
+
+    /// out_k = Σ_d rotated(digit_d) ∘ key_(d,k), and factor·rotated(head) added to out_0: a key switch, or with a rotation
+    /// an automorphism of a ciphertext whose other part is `head`.
+    ///
+    /// All spectra have N words, and `factor` is in `[0, p)`; digits and `head` have the order that the rotation is for.
+    ///
+    /// # Panics
+    /// If lengths, digits and key do not match, or `factor` is not below p.
+    pub fn key_products(
+        &self,
+        rotation: &Rotation,
+        digits: &[&[u64]],
+        head: Option<(&[u64], u64)>,
+        key: &KeyBlock,
+        out: [&mut [u64]; 2],
+    ) {
+        self.key_products_to(rotation, digits, head, key, Output::spectra(out, key), false);
+    }
+
+    /// As [`key_products`](Self::key_products), but added to `acc`.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn add_key_products(
+        &self,
+        rotation: &Rotation,
+        digits: &[&[u64]],
+        head: Option<(&[u64], u64)>,
+        key: &KeyBlock,
+        acc: [&mut [u64]; 2],
+    ) {
+        self.key_products_to(rotation, digits, head, key, Output::spectra(acc, key), true);
+    }
+
+    /// As [`key_products`](Self::key_products), but entry (`vector`, `column`) of `vectors` takes the result.
+    ///
+    /// # Panics
+    /// As there, or if there is no such entry or its N is another one.
+    #[expect(clippy::too_many_arguments, reason = "an entry has two indices")]
+    pub fn key_products_entry(
+        &self,
+        rotation: &Rotation,
+        digits: &[&[u64]],
+        head: Option<(&[u64], u64)>,
+        key: &KeyBlock,
+        vectors: &mut VectorBlock,
+        vector: usize,
+        column: usize,
+    ) {
+        assert_eq!(vectors.polynomial_size(), key.polynomial_size(), "length of the vectors' spectra");
+        let (start, stride) = (vectors.start(vector, column), vectors.stride());
+        let out = Output::Entry(&mut vectors.words[start..], stride);
+        self.key_products_to(rotation, digits, head, key, out, false);
+    }
+
+    fn key_products_to(
+        &self,
+        rotation: &Rotation,
+        digits: &[&[u64]],
+        head: Option<(&[u64], u64)>,
+        key: &KeyBlock,
+        out: Output<'_>,
+        accumulate: bool,
+    ) {
+        let n = key.polynomial_size();
+        assert_eq!(digits.len(), key.digits(), "number of digits");
+        for spectrum in digits.iter().copied().chain(head.map(|(spectrum, _)| spectrum)) {
+            assert_eq!(spectrum.len(), n, "length of a spectrum");
+        }
+        if let Some((_, factor)) = head {
+            assert!(factor < self.modulus().value(), "factor {factor} is not below the modulus");
+        }
+        rotation.check(n);
+        loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
+    }
+
+    /// Σ_j matrix_(i,j) ∘ vectors_(v,j) for every row i that `sums` has, every vector v and both parts: replaces the sums,
+    /// or with `accumulate` is added to them.
+    ///
+    /// # Panics
+    /// If the shapes do not match.
+    pub fn multiply(&self, matrix: &MatrixBlock, vectors: &VectorBlock, sums: &mut SumPart<'_>, accumulate: bool) {
+        assert_eq!(matrix.polynomial_size(), vectors.polynomial_size(), "length of the vectors' spectra");
+        assert_eq!(matrix.polynomial_size(), sums.polynomial_size, "length of the sums' spectra");
+        assert_eq!(matrix.columns(), vectors.columns(), "length of the vectors");
+        assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
+        assert!(sums.rows.end <= matrix.rows(), "number of rows");
+        loops::multiply(self.pointwise.constants(), matrix, vectors, sums, accumulate);
+    }
+}
+
+/// Where the results of a key switch go.
+enum Output<'a> {
+    /// To two spectra.
+    Spectra([&'a mut [u64]; 2]),
+    /// To the pairs of blocks at multiples of so many words.
+    Entry(&'a mut [u64], usize),
+}
+
+impl<'a> Output<'a> {
+    fn spectra(out: [&'a mut [u64]; 2], key: &KeyBlock) -> Self {
+        for out in &out {
+            assert_eq!(out.len(), key.polynomial_size(), "length of a result");
+        }
+        Output::Spectra(out)
+    }
+
+    /// The words of `block` of both parts.
+    fn block(&mut self, block: usize) -> [&mut [u64]; 2] {
+        match self {
+            Output::Spectra(out) => out.each_mut().map(|out| &mut out[block * LANES..][..LANES]),
+            Output::Entry(words, stride) => {
+                let (first, second) = words[block * *stride..][..2 * LANES].split_at_mut(LANES);
+                [first, second]
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The Fourier transform over polynomials of small integers whose roots of unity are monomials.
+//!
+//! For P polynomials a_i modulo X^N + 1, P ≤ 2N a power of two, ω = X^(2N/P) has order P. The transform is R_t = Σ_i
+//! ω^(i·t)·a_i for t < P. Modulo Y^m − ω^e a polynomial in Y of degree below m splits into its remainders modulo Y^(m/2)
+//! − ω^(e/2) and Y^(m/2) − ω^(e/2 + P/2) by butterflies (a, b) ↦ (a + ω^(e/2)·b, a − ω^(e/2)·b), from Y^P − 1 down to
+//! Y − ω^t: log2 P levels in place, which leave t in bit-reversed order.
+//!
+//! A butterfly must shift b by s = e/2·2N/P places with sign. It pairs coefficient i of a with coefficient i − s of b and
+//! puts the sum in the place of the former, the difference in the place of the latter: nothing moves, and what lies in the
+//! second half of a block is X^-s times what is meant. Within a block all polynomials have the same such *shift*, so that
+//! it plays no part in the next levels; [`MonomialFft::shift`] tells it for the results.
+//!
+//! Every level at most doubles the coefficients.
+
+use std::fmt::Debug;
+
+use crate::{Isa, multiversion};
+
+mod sealed {
+    use super::Isa;
+
+    /// The kernels of one width.
+    pub trait Kernels: Copy {
+        /// (x, y) ← (x + y, x − y), or with `negative` (x − y, −x − y).
+        fn butterflies(isa: Isa, x: &mut [Self], y: &mut [Self], negative: bool);
+        /// out = ±x, plus p where that is negative.
+        fn lift(x: &[Self], negative: bool, p: u64, out: &mut [u64]);
+    }
+}
+
+/// Small signed coefficients: `i16` and `i32`.
+pub trait SmallInteger: sealed::Kernels + Default + Debug + Send + Sync + 'static {}
+
+impl SmallInteger for i16 {}
+impl SmallInteger for i32 {}
+
+macro_rules! kernels {
+    ($word:ty, $butterflies:ident) => {
+        multiversion! {
+            fn $butterflies(isa, x: &mut [$word], y: &mut [$word], negative: bool) {
+                if negative {
+                    for (x, y) in x.iter_mut().zip(y) {
+                        (*x, *y) = (x.wrapping_sub(*y), x.wrapping_add(*y).wrapping_neg());
+                    }
+                } else {
+                    for (x, y) in x.iter_mut().zip(y) {
+                        (*x, *y) = (x.wrapping_add(*y), x.wrapping_sub(*y));
+                    }
+                }
+            }
+        }
+
+        impl sealed::Kernels for $word {
+            fn butterflies(isa: Isa, x: &mut [Self], y: &mut [Self], negative: bool) {
+                $butterflies(isa, x, y, negative);
+            }
+
+            #[inline(always)]
+            fn lift(x: &[Self], negative: bool, p: u64, out: &mut [u64]) {
+                // ±x is (x ^ mask) − mask.
+                let mask = -i64::from(negative);
+                for (out, &x) in out.iter_mut().zip(x) {
+                    let x = ((i64::from(x) ^ mask) - mask) as u64;
+                    *out = x.min(x.wrapping_add(p));
+                }
+            }
+        }
+    };
+}
+
+kernels!(i16, butterflies16);
+kernels!(i32, butterflies32);
+
+/// The transform of P polynomials of N coefficients.
+#[derive(Clone, Copy, Debug)]
+pub struct MonomialFft {
+    polynomial_size: usize,
+    points: usize,
+    isa: Isa,
+}
+
+impl MonomialFft {
+    /// For `points` = P polynomials of `polynomial_size` = N coefficients.
+    ///
+    /// # Panics
+    /// If they are not powers of two, P is above 2N, or the CPU lacks `isa`: dimensions come validated.
+    pub fn new(polynomial_size: usize, points: usize, isa: Isa) -> Self {
+        assert!(polynomial_size.is_power_of_two(), "{polynomial_size} is no polynomial size");
+        assert!(points.is_power_of_two() && points <= 2 * polynomial_size, "no root of order {points}");
+        assert!(isa.is_available());
+        Self { polynomial_size, points, isa }
+    }
+
+    /// P.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// Which of the polynomials in memory belongs to R_t, t < P: t with its log2 P bits reversed.
+    pub fn position(&self, t: usize) -> usize {
+        assert!(t < self.points, "no result {t}");
+        match self.points.trailing_zeros() {
+            0 => 0,
+            bits => t.reverse_bits() >> (usize::BITS - bits),
+        }
+    }
+
+    /// R_t is X^`shift` times the polynomial at its position.
+    pub fn shift(&self, t: usize) -> usize {
+        // The bits of the position tell for each level in which half its block lay.
+        let (mut shift, mut e) = (0, 0);
+        let bits = self.points.trailing_zeros();
+        for level in 0..bits {
+            e /= 2;
+            if self.position(t) >> (bits - 1 - level) & 1 == 1 {
+                shift += self.monomial(e);
+                e += self.points / 2;
+            }
+        }
+        shift % (2 * self.polynomial_size)
+    }
+
+    /// ω^e = X^this.
+    fn monomial(&self, e: usize) -> usize {
+        e * (2 * self.polynomial_size / self.points)
+    }
+
+    /// Transforms P polynomials, one after another, in place: where the results stand and by how much they are shifted,
+    /// [`position`](Self::position) and [`shift`](Self::shift) tell. P times the greatest absolute value must fit the
+    /// word, or results are right only modulo 2^16 or 2^32.
+    ///
+    /// # Panics
+    /// If there are not P·N coefficients.
+    pub fn forward<T: SmallInteger>(&self, polynomials: &mut [T]) {
+        assert_eq!(polynomials.len(), self.points * self.polynomial_size, "number of coefficients");
+        let bits = self.points.trailing_zeros();
+        let mut exponents = vec![0];
+        for level in 0..bits {
+            let half = self.points >> (level + 1);
+            let blocks = polynomials.chunks_exact_mut(2 * half * self.polynomial_size);
+            let mut next = Vec::new();
+            for (block, e) in blocks.zip(exponents) {
+                let (first, second) = block.split_at_mut(half * self.polynomial_size);
+                let first = first.chunks_exact_mut(self.polynomial_size);
+                for (a, b) in first.zip(second.chunks_exact_mut(self.polynomial_size)) {
+                    self.butterfly(a, b, e / 2);
+                }
+                next.extend([e / 2, e / 2 + self.points / 2]);
+            }
+            exponents = next;
+        }
+    }
+
+    /// (a, b) ← (a + ω^e·b, ω^-e·(a − ω^e·b)) for e < P/2.
+    fn butterfly<T: SmallInteger>(&self, a: &mut [T], b: &mut [T], e: usize) {
+        let shift = self.monomial(e);
+        // Coefficient i of X^s·b is b_(i−s) for i ≥ s and −b_(N+i−s) below; there coefficient N+i−s of X^-s·a is −a_i.
+        let (a_low, a_high) = a.split_at_mut(shift);
+        let (b_low, b_high) = b.split_at_mut(self.polynomial_size - shift);
+        T::butterflies(self.isa, a_high, b_low, false);
+        T::butterflies(self.isa, a_low, b_high, true);
+    }
+}

@@ -1,0 +1,44 @@
+//! Small signed integers as the coefficients of a residue polynomial.
+
+use super::monomial::SmallInteger;
+use crate::{CoefficientSource, Modulus};
+
+/// The polynomial X^shift·a modulo X^N + 1 and p, for a with small signed coefficients: what is read is in `[0, p)`.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallCoefficients<'a, T> {
+    coefficients: &'a [T],
+    shift: usize,
+    modulus: Modulus,
+}
+
+impl<'a, T: SmallInteger> SmallCoefficients<'a, T> {
+    /// The coefficients of a, below p in absolute value; `shift` counts modulo 2N.
+    ///
+    /// # Panics
+    /// If their number is not a power of two.
+    pub fn new(coefficients: &'a [T], shift: usize, modulus: Modulus) -> Self {
+        assert!(coefficients.len().is_power_of_two(), "{} is no polynomial size", coefficients.len());
+        Self { coefficients, shift: shift & (2 * coefficients.len() - 1), modulus }
+    }
+}
+
+impl<T: SmallInteger> CoefficientSource<u64> for SmallCoefficients<'_, T> {
+    fn len(&self) -> usize {
+        self.coefficients.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        let n = self.coefficients.len();
+        let turn = 2 * n - 1;
+        assert!(start + out.len() <= n, "coefficients {start} and {} more of {n}", out.len());
+        let mut done = 0;
+        while done < out.len() {
+            // Coefficient i is that of X^(i − shift), and X^(e + N) = −X^e.
+            let e = (start + done).wrapping_sub(self.shift) & turn;
+            let from = &self.coefficients[e & (n - 1)..];
+            let count = from.len().min(out.len() - done);
+            T::lift(&from[..count], e >= n, self.modulus.value(), &mut out[done..done + count]);
+            done += count;
+        }
+    }
+}
