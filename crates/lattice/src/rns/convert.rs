@@ -1,65 +1,87 @@
 //! From one residue number system to another.
 
+use super::crt::{self, CrtSums, Target};
+use super::kernels::{self, Factor};
 use super::{Coefficients, RnsBasis, RnsPoly};
 
 /// Takes x ∈ Z_Q, represented by the integer of (−Q/2, Q/2], to the residues modulo the primes of another basis, exactly
-/// except where |x| is within 2^-50 of Q/2, where it may be taken as x ± Q (S. Halevi, Y. Polyakov, V. Shoup, "An
-/// improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2).
+/// except where |x| is within Q·2^-50 of Q/2, where it may be taken as x ± Q (S. Halevi, Y. Polyakov, V. Shoup, "An
+/// improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2). With a single prime in `from` it is
+/// always exact, and so are the primes that both have. Time and places in memory do not depend on the values.
 #[derive(Clone, Debug)]
 pub struct BaseConverter {
     from: RnsBasis,
     to: RnsBasis,
+    /// Runs of limbs of `to`, in order.
+    runs: Vec<Run>,
+}
+
+/// How consecutive limbs are made.
+#[derive(Clone, Debug)]
+enum Run {
+    /// One that is limb `from` as well.
+    Copy { from: usize },
+    /// Limb `to`, from the only limb.
+    Lift { to: usize },
+    /// Several, by sums over the limbs.
+    Sums(CrtSums),
 }
 
 impl BaseConverter {
     /// From basis `from` to basis `to`, of one N; they may share primes.
     pub fn new(from: &RnsBasis, to: &RnsBasis) -> Self {
-        Self { from: from.clone(), to: to.clone() }
+        assert_eq!(from.polynomial_size(), to.polynomial_size(), "bases of one polynomial size");
+        let mut runs = Vec::new();
+        for (j, p) in to.moduli().enumerate() {
+            if let Some(from) = from.moduli().position(|q| q == p) {
+                runs.push(Run::Copy { from });
+                continue;
+            }
+            if from.len() == 1 {
+                runs.push(Run::Lift { to: j });
+                continue;
+            }
+            let p = p.value();
+            let terms = crt::cofactors(from, p).chain([(p - crt::product(from, p)) % p]);
+            let target = Target { modulus: p, own: None, terms: terms.map(|c| Factor::new(c, p)).collect() };
+            if let Some(Run::Sums(sums)) = runs.last_mut() {
+                sums.targets.push(target);
+            } else {
+                runs.push(Run::Sums(CrtSums { targets: vec![target], ..CrtSums::new(from, 1) }));
+            }
+        }
+        Self { from: from.clone(), to: to.clone(), runs }
     }
 
     /// The residues of `poly` in the basis `to`.
     pub fn convert(&self, poly: &RnsPoly<Coefficients>) -> RnsPoly<Coefficients> {
-        let _ = (poly, &self.from, &self.to);
-        todo!()
-    }
-}
-
-/// Divides by the product P of the last K primes of a basis and rounds: x modulo Q·P to ⌊x/P⌉ modulo Q.
-#[derive(Clone, Debug)]
-pub struct ModDown {
-    keep: RnsBasis,
-    drop: RnsBasis,
-}
-
-impl ModDown {
-    /// From `keep` followed by `drop` to `keep`.
-    pub fn new(keep: &RnsBasis, drop: &RnsBasis) -> Self {
-        Self { keep: keep.clone(), drop: drop.clone() }
+        self.from.check(poly);
+        let mut out = self.to.zero();
+        self.convert_words(poly.words(), out.words_mut());
+        out
     }
 
-    /// ⌊x/P⌉.
-    pub fn apply(&self, poly: RnsPoly<Coefficients>) -> RnsPoly<Coefficients> {
-        let _ = (poly, &self.keep, &self.drop);
-        todo!()
-    }
-}
-
-/// ⌊t·x/Q⌉ modulo t for x modulo Q: what decryption ends with. For t < 2^60 and any basis.
-#[derive(Clone, Debug)]
-pub struct ScaleAndRound {
-    basis: RnsBasis,
-    t: u64,
-}
-
-impl ScaleAndRound {
-    /// To the modulus `t`.
-    pub fn new(basis: &RnsBasis, t: u64) -> Self {
-        Self { basis: basis.clone(), t }
-    }
-
-    /// Every coefficient of `poly`, scaled, in `[0, t)`.
-    pub fn apply(&self, poly: &RnsPoly<Coefficients>) -> Vec<u64> {
-        let _ = (poly, &self.basis, self.t);
-        todo!()
+    /// The same for words, limb after limb: those of `from` in `words`, those of `to` in `out`.
+    ///
+    /// # Panics
+    /// If they are not as many as the limbs of both bases have.
+    pub fn convert_words(&self, words: &[u64], out: &mut [u64]) {
+        let (n, isa) = (self.from.polynomial_size().get(), self.from.isa());
+        assert_eq!(words.len(), n * self.from.len(), "words of the polynomial");
+        assert_eq!(out.len(), n * self.to.len(), "words of the result");
+        let mut rest = out;
+        for run in &self.runs {
+            let limbs = if let Run::Sums(sums) = run { sums.targets.len() } else { 1 };
+            let (out, tail) = rest.split_at_mut(limbs * n);
+            rest = tail;
+            match run {
+                Run::Copy { from } => out.copy_from_slice(&words[from * n..][..n]),
+                Run::Lift { to } => {
+                    let [q, p] = [&self.from.limbs()[0], &self.to.limbs()[*to]].map(|limb| limb.modulus());
+                    kernels::lift(isa, q.value(), p.value(), words, out);
+                }
+                Run::Sums(sums) => sums.run(isa, n, words, out),
+            }
+        }
     }
 }

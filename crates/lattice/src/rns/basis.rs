@@ -1,0 +1,150 @@
+//! An ordered list of primes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ciphermill_math::ntt::{self, NttEngine, NttError};
+use ciphermill_math::{Isa, Modulus, PointwiseKernels};
+use num_bigint::BigUint;
+
+use super::{Form, RnsPoly};
+use crate::PolynomialSize;
+
+/// One prime with its transform and kernels.
+#[derive(Clone, Debug)]
+pub struct Limb {
+    modulus: Modulus,
+    engine: Arc<dyn NttEngine>,
+    kernels: PointwiseKernels<u64>,
+}
+
+impl Limb {
+    /// The prime.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The transform.
+    pub fn engine(&self) -> &dyn NttEngine {
+        &*self.engine
+    }
+
+    /// The pointwise kernels.
+    pub fn kernels(&self) -> &PointwiseKernels<u64> {
+        &self.kernels
+    }
+}
+
+/// A basis cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RnsBasisError {
+    /// There is no prime.
+    #[error("a residue number system without a modulus; use at least one")]
+    Empty,
+    /// Two primes are the same.
+    #[error("modulus {modulus} occurs twice; use distinct primes")]
+    Repeated {
+        /// The prime.
+        modulus: u64,
+    },
+    /// No transform exists for a modulus.
+    #[error(transparent)]
+    Ntt(#[from] ciphermill_math::ntt::NttError),
+    /// No kernels exist for a modulus.
+    #[error(transparent)]
+    Pointwise(#[from] ciphermill_math::pointwise::PointwiseError),
+}
+
+/// An ordered list of distinct primes p_0 … p_(L−1), each 1 modulo 2N and below 2^62, with everything that arithmetic
+/// on polynomials of N coefficients modulo their product Q needs. Cloning shares the tables.
+///
+/// Polynomials that are passed together have as many limbs as the basis has primes; anything else is a caller's error
+/// and panics.
+#[derive(Clone, Debug)]
+pub struct RnsBasis {
+    polynomial_size: PolynomialSize,
+    isa: Isa,
+    limbs: Vec<Limb>,
+}
+
+impl RnsBasis {
+    /// The basis of these primes, on one instruction set.
+    ///
+    /// # Errors
+    /// If there is no prime, if one occurs twice, or if one has no transform of this size.
+    pub fn new(polynomial_size: PolynomialSize, moduli: &[u64], isa: Isa) -> Result<Self, RnsBasisError> {
+        if moduli.is_empty() {
+            return Err(RnsBasisError::Empty);
+        }
+        let mut limbs = Vec::with_capacity(moduli.len());
+        for (i, &p) in moduli.iter().enumerate() {
+            if moduli[..i].contains(&p) {
+                return Err(RnsBasisError::Repeated { modulus: p });
+            }
+            let engine = ntt::prime_engine(polynomial_size.get(), p, isa)?;
+            let modulus = Modulus::new(p).map_err(NttError::from)?;
+            limbs.push(Limb { modulus, engine, kernels: PointwiseKernels::new(modulus, isa)? });
+        }
+        Ok(Self { polynomial_size, isa, limbs })
+    }
+
+    /// The limbs `range` as a basis of their own.
+    ///
+    /// # Panics
+    /// If the range is empty or out of bounds.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        assert!(!range.is_empty(), "a basis has at least one limb");
+        Self { limbs: self.limbs[range].to_vec(), ..self.clone() }
+    }
+
+    /// These limbs followed by those of `other`, which is of the same N and has other primes.
+    pub fn join(&self, other: &Self) -> Self {
+        assert_eq!(self.polynomial_size, other.polynomial_size, "bases of one polynomial size");
+        Self { limbs: self.limbs.iter().chain(&other.limbs).cloned().collect(), ..self.clone() }
+    }
+
+    /// N.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.polynomial_size
+    }
+
+    /// The instruction set of all kernels.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// L.
+    pub fn len(&self) -> usize {
+        self.limbs.len()
+    }
+
+    /// Never: a basis has at least one limb.
+    pub fn is_empty(&self) -> bool {
+        self.limbs.is_empty()
+    }
+
+    /// The limbs.
+    pub fn limbs(&self) -> &[Limb] {
+        &self.limbs
+    }
+
+    /// The primes.
+    pub fn moduli(&self) -> impl ExactSizeIterator<Item = Modulus> + '_ {
+        self.limbs.iter().map(Limb::modulus)
+    }
+
+    /// Q, the product of the primes.
+    pub fn product(&self) -> BigUint {
+        self.moduli().map(|p| BigUint::from(p.value())).product()
+    }
+
+    /// log2 Q.
+    pub fn log2(&self) -> f64 {
+        self.moduli().map(|p| (p.value() as f64).log2()).sum()
+    }
+
+    /// The zero polynomial.
+    pub fn zero<F: Form>(&self) -> RnsPoly<F> {
+        RnsPoly::zero(self.polynomial_size, self.len())
+    }
+}

@@ -1,0 +1,107 @@
+//! Residues as bytes: part of the stored formats.
+//!
+//! Limb after limb; within a limb N words of as many bits as the prime has, lowest bit first, in bytes from their lowest
+//! bit on; the last byte of a limb is filled with zeros. (As N is a multiple of 8, it is always full.)
+
+use super::{Coefficients, RnsBasis, RnsPoly};
+
+/// Bytes are no polynomial of a basis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnpackError {
+    /// Too few or too many.
+    #[error("{given} bytes given for a polynomial that takes {expected}")]
+    Length {
+        /// The bytes given.
+        given: usize,
+        /// Those of every polynomial of the basis.
+        expected: usize,
+    },
+    /// A residue that is not below its prime.
+    #[error("a residue of limb {limb} is not below the modulus {modulus}; residues must be reduced")]
+    NotCanonical {
+        /// Which limb.
+        limb: usize,
+        /// Its prime.
+        modulus: u64,
+    },
+}
+
+/// Bytes of `n` words of `bits` bits.
+fn limb_len(n: usize, bits: u32) -> usize {
+    (n * bits as usize).div_ceil(8)
+}
+
+impl RnsBasis {
+    /// Bytes of a packed polynomial: Σ ⌈N·b_i/8⌉ for primes of b_i bits.
+    pub fn packed_len(&self) -> usize {
+        self.moduli().map(|p| limb_len(self.polynomial_size().get(), p.bits())).sum()
+    }
+
+    /// The polynomial as [`packed_len`](Self::packed_len) bytes: limb after limb, each word with the length of its prime
+    /// in bits, in little-endian order of bits.
+    pub fn pack(&self, poly: &RnsPoly<Coefficients>) -> Vec<u8> {
+        self.check(poly);
+        let mut bytes = Vec::with_capacity(self.packed_len());
+        for (p, words) in self.moduli().zip(poly.limbs()) {
+            pack_limb(p.bits(), words, &mut bytes);
+        }
+        bytes
+    }
+
+    /// The polynomial of these bytes.
+    ///
+    /// # Errors
+    /// If they are not [`packed_len`](Self::packed_len) bytes, or if a word is not below the prime of its limb.
+    pub fn unpack(&self, bytes: &[u8]) -> Result<RnsPoly<Coefficients>, UnpackError> {
+        let expected = self.packed_len();
+        if bytes.len() != expected {
+            return Err(UnpackError::Length { given: bytes.len(), expected });
+        }
+        let mut poly = self.zero();
+        let mut rest = bytes;
+        for (i, (p, words)) in self.moduli().zip(poly.limbs_mut()).enumerate() {
+            let (limb, tail) = rest.split_at(limb_len(words.len(), p.bits()));
+            rest = tail;
+            unpack_limb(p.bits(), limb, words);
+            if !words.iter().fold(true, |below, &word| below & (word < p.value())) {
+                return Err(UnpackError::NotCanonical { limb: i, modulus: p.value() });
+            }
+        }
+        Ok(poly)
+    }
+}
+
+/// Appends words of `bits` < 64 bits.
+fn pack_limb(bits: u32, words: &[u64], bytes: &mut Vec<u8>) {
+    let (mut pending, mut len) = (0u128, 0);
+    for &word in words {
+        pending |= u128::from(word) << len;
+        len += bits;
+        if len >= u64::BITS {
+            bytes.extend_from_slice(&(pending as u64).to_le_bytes());
+            pending >>= u64::BITS;
+            len -= u64::BITS;
+        }
+    }
+    bytes.extend_from_slice(&pending.to_le_bytes()[..len.div_ceil(8) as usize]);
+}
+
+/// Reads words of `bits` < 64 bits.
+fn unpack_limb(bits: u32, bytes: &[u8], words: &mut [u64]) {
+    let mask = u64::MAX >> (u64::BITS - bits);
+    let (mut pending, mut len) = (0u128, 0);
+    let mut chunks = bytes.chunks(8);
+    for word in words {
+        if len < bits {
+            let mut next = [0; 8];
+            if let Some(chunk) = chunks.next() {
+                next[..chunk.len()].copy_from_slice(chunk);
+            }
+            pending |= u128::from(u64::from_le_bytes(next)) << len;
+            len += u64::BITS;
+        }
+        *word = pending as u64 & mask;
+        pending >>= bits;
+        len -= bits;
+    }
+}
