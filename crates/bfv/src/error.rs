@@ -2,7 +2,7 @@
 
 use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::rng::RngError;
-use ciphermill_lattice::rns::RnsBasisError;
+use ciphermill_lattice::rns::{RnsBasisError, UnpackError};
 use ciphermill_wire::WireError;
 
 use crate::hmvp::PlanError;
@@ -27,6 +27,9 @@ pub enum BfvError {
     /// Primes that make no basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
+    /// Bytes that are no polynomial of the basis.
+    #[error(transparent)]
+    Residues(#[from] UnpackError),
     /// Reading or writing an object failed.
     #[error("input/output failed: {0}")]
     Io(#[source] std::io::Error),
@@ -94,6 +97,17 @@ pub enum BfvError {
         /// Bytes that are allowed.
         limit: u64,
     },
+}
+
+impl From<std::io::Error> for BfvError {
+    /// Takes back a [`WireError`] that travelled through [`std::io::Read`] inside an I/O error: a truncated key is malformed,
+    /// its medium is not at fault.
+    fn from(error: std::io::Error) -> Self {
+        match WireError::from(error) {
+            WireError::Io(source) => Self::Io(source),
+            malformed => Self::Wire(malformed),
+        }
+    }
 }
 
 /// The first elements of a list that an outsider may have made long.

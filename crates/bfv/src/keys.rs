@@ -78,10 +78,11 @@ impl SecretKey {
     }
 }
 
-/// The mask a of a public key.
-pub(crate) fn mask(context: &Context, seed: &PublicSeed) -> RnsPoly<Spectrum> {
+/// The uniform polynomial over the whole chain that stream `stream` of a public seed stands for: the mask a of a public
+/// key, a_j of digit j = `stream` of a switching key.
+pub(crate) fn mask(context: &Context, seed: &PublicSeed, stream: u64) -> RnsPoly<Spectrum> {
     let chain = context.chain();
-    chain.forward(chain.uniform(&mut MaskStream::new(seed, MASK_STREAM)))
+    chain.forward(chain.uniform(&mut MaskStream::new(seed, stream)))
 }
 
 /// A public key: an encryption of 0 over the whole chain, from which anyone encrypts.
@@ -104,7 +105,7 @@ impl PublicKey {
         let (context, seed) = (secret.context.clone(), PublicSeed::from_os()?);
         let chain = context.chain();
         let mut noise = Csprng::from_secret(&SecretSeed::from_os()?, 0);
-        let mask = mask(&context, &seed);
+        let mask = mask(&context, &seed, MASK_STREAM);
         // e − a·s; the product a·s is a secret until e is in it.
         let mut product = Zeroizing::new(mask.clone());
         chain.multiply(&mut product, &secret.spectrum);

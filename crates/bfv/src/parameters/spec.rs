@@ -36,7 +36,7 @@ impl ParameterSpec {
     }
 
     /// The id of the numbers.
-    pub(super) fn id(&self) -> ParameterId {
+    pub(crate) fn id(&self) -> ParameterId {
         let mut numbers = Encoder::default();
         self.encode_numbers(&mut numbers);
         let fnv1a = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

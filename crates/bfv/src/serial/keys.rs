@@ -1,0 +1,84 @@
+//! The secret and the public key.
+
+use ciphermill_lattice::{KeyTag, PublicSeed};
+use ciphermill_math::Isa;
+use ciphermill_wire::{Decoder, Encoder, open, seal};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::ciphertext::residues;
+use super::{BODY_VERSION, MAX_PARAMETER_SET_LEN, PUBLIC_KEY, SECRET_KEY};
+use crate::context::Context;
+use crate::error::{BfvError, require_range};
+use crate::keys::{MASK_STREAM, PublicKey, SecretKey, mask};
+use crate::parameters::{MAX_POLYNOMIAL_SIZE, ParameterSet, ParameterSpec, SecurityPolicy};
+
+/// Coefficients in a byte.
+const PER_BYTE: usize = 4;
+
+/// Reads the numbers of a set, which must be those of `context`; the names may differ.
+pub(super) fn require_spec(what: &'static str, context: &Context, input: &mut Decoder<'_>) -> Result<(), BfvError> {
+    context.require_parameters(what, ParameterSpec::decode(input)?.id())
+}
+
+impl SecretKey {
+    /// The sealed **secret** key: whoever holds these bytes decrypts everything. Store them with mode 0600 at least.
+    pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
+        // Never grown, so that no copy stays behind.
+        let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + 8 + self.coefficients.len() / PER_BYTE);
+        self.context.parameters().spec().encode(&mut out);
+        out.u64(self.tag.0);
+        for four in self.coefficients.chunks_exact(PER_BYTE) {
+            out.u8(four.iter().rev().fold(0, |byte, &x| byte << 2 | (x & 3) as u8));
+        }
+        let mut body = out.into_vec();
+        let sealed = Zeroizing::new(seal(SECRET_KEY, BODY_VERSION, &body));
+        body.zeroize();
+        sealed
+    }
+
+    /// Reads a sealed secret key and makes its context for `isa`.
+    ///
+    /// # Errors
+    /// If it is malformed, its parameter set is not admissible under `policy`, or the CPU lacks `isa`.
+    pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Self, BfvError> {
+        let limit = MAX_PARAMETER_SET_LEN + 8 + (MAX_POLYNOMIAL_SIZE / PER_BYTE) as u64;
+        let (_, mut input) = open(bytes, SECRET_KEY, BODY_VERSION..=BODY_VERSION, limit)?;
+        let parameters = ParameterSet::new(ParameterSpec::decode(&mut input)?, policy)?;
+        let tag = KeyTag(input.u64()?);
+        let packed = input.bytes(parameters.polynomial_size.get() / PER_BYTE)?;
+        input.finish()?;
+        // The two bits of each coefficient, with their sign; −2 is none, and only whether there is one is looked at.
+        let places = packed.iter().flat_map(|&byte| [0, 2, 4, 6].map(|shift| (i64::from(byte) << (62 - shift)) >> 62));
+        let coefficients: Zeroizing<Vec<i64>> = Zeroizing::new(places.collect());
+        let none = coefficients.iter().fold(0u8, |none, &x| none | u8::from(x == -2));
+        require_range("number of kinds of coefficients of the secret key that are not -1, 0 or 1", none, 0, 0)?;
+        Ok(Self::from_coefficients(&Context::new(&parameters, isa)?, tag, coefficients))
+    }
+}
+
+impl PublicKey {
+    /// The sealed key: its parameter set, the seed of a, and b.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let chain = self.context.chain();
+        let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + chain.packed_len());
+        self.context.parameters().spec().encode(&mut out);
+        out.u64(self.tag.0).bytes(&self.seed.0).bytes(&chain.pack(&chain.inverse(self.parts[0].clone())));
+        seal(PUBLIC_KEY, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Reads a sealed key.
+    ///
+    /// # Errors
+    /// If it is malformed or of another parameter set.
+    pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
+        let chain = context.chain();
+        let limit = MAX_PARAMETER_SET_LEN + chain.packed_len() as u64;
+        let (_, mut input) = open(bytes, PUBLIC_KEY, BODY_VERSION..=BODY_VERSION, limit)?;
+        require_spec("the public key", context, &mut input)?;
+        let (tag, seed) = (KeyTag(input.u64()?), PublicSeed(input.array()?));
+        let body = residues(chain, &mut input)?;
+        input.finish()?;
+        let parts = [chain.forward(body), mask(context, &seed, MASK_STREAM)];
+        Ok(Self { context: context.clone(), tag, seed, parts })
+    }
+}
