@@ -11,6 +11,8 @@
 //!   upper halves are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each; with the carry of the lower ones, below 2^12, their sum is
 //!   to stay below 2^52: T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡
 //!   high·(2^52 mod p) + low·1 is the sum of two products with one factor, below 4p < 2^52.
+//! * More terms, up to 4095: the upper halves and the carry stay below 4095·2^48 + 2^12 < 2^60, and what they have from
+//!   2^52 on is the factor of 2^104. The sum of three products with one factor is below 6p < 2^53.
 
 use std::arch::x86_64::*;
 
@@ -24,9 +26,12 @@ const MASK: u64 = (1 << 52) - 1;
 /// Words per vector.
 const LANES: usize = 8;
 
+/// Products whose lower halves can be summed, with a canonical value, in any case.
+pub(crate) const MAX_TERMS: usize = 4095;
+
 /// What the kernels need to know of p.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Constants {
+pub(crate) struct Constants {
     p: u64,
     bits: u32,
     /// ⌊2^(bits+50)/p⌋.
@@ -35,8 +40,10 @@ pub(super) struct Constants {
     one: u64,
     /// 2^52 mod p and its companion.
     word: (u64, u64),
-    /// Products that can be summed without reduction.
-    pub(super) max_terms: usize,
+    /// 2^104 mod p and its companion.
+    square: (u64, u64),
+    /// Products that can be summed without reduction, if upper halves are to fit 52 bits.
+    pub(crate) max_terms: usize,
 }
 
 impl Constants {
@@ -44,6 +51,7 @@ impl Constants {
         let p = modulus.value();
         debug_assert!(modulus.bits() <= MAX_BITS);
         let word = (1 << 52) % p;
+        let square = modulus.mul(word, word);
         let upper = ((u128::from(p - 1) * u128::from(p - 1)) >> 52) as u64;
         Constants {
             p,
@@ -51,7 +59,8 @@ impl Constants {
             barrett: ((1u128 << (modulus.bits() + 50)) / u128::from(p)) as u64,
             one: companion(1, p),
             word: (word, companion(word, p)),
-            max_terms: (((1u64 << 52) - (1 << 12)) / upper.max(1)).min(4095) as usize,
+            square: (square, companion(square, p)),
+            max_terms: (((1u64 << 52) - (1 << 12)) / upper.max(1)).min(MAX_TERMS as u64) as usize,
         }
     }
 }
@@ -81,6 +90,46 @@ fn product_scalar(x: __m512i, factor: __m512i, companion: __m512i, p: __m512i) -
     let quotient = _mm512_madd52hi_epu64(zero, x, companion);
     let rest = _mm512_sub_epi64(_mm512_madd52lo_epu64(zero, x, factor), _mm512_madd52lo_epu64(zero, quotient, p));
     _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64))
+}
+
+/// The constants in registers that end a sum of products.
+#[derive(Clone, Copy)]
+pub(crate) struct Reduction {
+    p: __m512i,
+    one: [__m512i; 2],
+    word: [__m512i; 2],
+    square: [__m512i; 2],
+}
+
+impl Reduction {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(crate) fn new(c: &Constants) -> Self {
+        let pair = |(x, companion)| [_mm512_set1_epi64(x as i64), _mm512_set1_epi64(companion as i64)];
+        let p = _mm512_set1_epi64(c.p as i64);
+        Self { p, one: pair((1, c.one)), word: pair(c.word), square: pair(c.square) }
+    }
+
+    /// (low + high·2^52) mod p for sums of lower and upper halves of at most `max_terms` products, or with `MANY` of at
+    /// most [`MAX_TERMS`].
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(crate) fn reduce<const MANY: bool>(&self, low: __m512i, high: __m512i) -> __m512i {
+        let mask = _mm512_set1_epi64(MASK as i64);
+        let product = |x, [factor, companion]: [__m512i; 2]| product_scalar(x, factor, companion, self.p);
+        let twice = _mm512_add_epi64(self.p, self.p);
+        let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
+        let mut sum = product(_mm512_and_si512(low, mask), self.one);
+        if MANY {
+            let top = product(_mm512_srli_epi64::<52>(high), self.square);
+            let high = product(_mm512_and_si512(high, mask), self.word);
+            sum = _mm512_add_epi64(sum, _mm512_add_epi64(top, high));
+            sum = reduce_once(sum, _mm512_add_epi64(twice, twice));
+        } else {
+            sum = _mm512_add_epi64(sum, product(high, self.word));
+        }
+        reduce_once(reduce_once(sum, twice), self.p)
+    }
 }
 
 /// The constants of a product in registers.
@@ -224,14 +273,9 @@ unsafe fn sum_columns<const V: usize>(
                 *high = _mm512_madd52hi_epu64(*high, l, r);
             }
         }
-        let (p, twice) = (_mm512_set1_epi64(c.p as i64), _mm512_set1_epi64(2 * c.p as i64));
+        let reduction = Reduction::new(c);
         for (v, (low, high)) in lows.into_iter().zip(highs).enumerate() {
-            let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
-            let low = _mm512_and_si512(low, _mm512_set1_epi64(MASK as i64));
-            let [one, one_companion] = [1, c.one].map(|x| x as i64);
-            let high = product_scalar(high, _mm512_set1_epi64(c.word.0 as i64), _mm512_set1_epi64(c.word.1 as i64), p);
-            let low = product_scalar(low, _mm512_set1_epi64(one), _mm512_set1_epi64(one_companion), p);
-            let sum = reduce_once(reduce_once(_mm512_add_epi64(high, low), twice), p);
+            let sum = reduction.reduce::<false>(low, high);
             _mm512_mask_storeu_epi64(acc.as_mut_ptr().add(column + v * LANES).cast(), mask, sum);
         }
     }

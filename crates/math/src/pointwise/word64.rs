@@ -19,7 +19,7 @@ pub struct Constants {
     pub(super) word: (u64, u64),
     /// If IFMA is used.
     #[cfg(target_arch = "x86_64")]
-    pub(super) ifma: Option<ifma::Constants>,
+    pub(crate) ifma: Option<ifma::Constants>,
 }
 
 impl sealed::Kernels for u64 {

@@ -14,6 +14,8 @@
 use crate::pointwise::{PointwiseError, PointwiseKernels};
 use crate::{Isa, Modulus};
 
+#[cfg(target_arch = "x86_64")]
+mod ifma;
 mod layout;
 mod loops;
 mod monomial;
@@ -134,6 +136,12 @@ impl ProductKernels {
             assert!(factor < self.modulus().value(), "factor {factor} is not below the modulus");
         }
         rotation.check(n);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(c) = self.pointwise.constants().ifma.as_ref().filter(|_| digits.len() < ifma::MAX_DIGITS) {
+            // SAFETY: there are constants only where there is IFMA; lengths and rotation are checked above and where
+            // `out` was made.
+            return unsafe { ifma::key_products(c, rotation, digits, head, key, out, accumulate) };
+        }
         loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
     }
 
@@ -148,6 +156,11 @@ impl ProductKernels {
         assert_eq!(matrix.columns(), vectors.columns(), "length of the vectors");
         assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
         assert!(sums.rows.end <= matrix.rows(), "number of rows");
+        #[cfg(target_arch = "x86_64")]
+        if let Some(c) = &self.pointwise.constants().ifma {
+            // SAFETY: there are constants only where there is IFMA; the shapes are checked above.
+            return unsafe { ifma::multiply(c, matrix, vectors, sums, accumulate) };
+        }
         loops::multiply(self.pointwise.constants(), matrix, vectors, sums, accumulate);
     }
 }

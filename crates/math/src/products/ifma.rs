@@ -1,0 +1,266 @@
+//! AVX-512 IFMA, p < 2^50: lower and upper halves of products are summed apart, as in `pointwise/ifma.rs`, and reduced
+//! once for each word of a result.
+//!
+//! A sum of up to [`MAX_TERMS`] = 4095 products never needs a reduction on the way. Beyond `max_terms` of them (15 for
+//! primes of 50 bits, 3855 for 46 bits) only the reduction at the end is the longer one.
+
+use std::arch::x86_64::*;
+
+use super::layout::{GROUP, KeyBlock, MatrixBlock, SumPart, VectorBlock, group_size};
+use super::orbit::Rotation;
+use super::{LANES, Output};
+use crate::pointwise::ifma::{Constants, MAX_TERMS, Reduction};
+
+/// Digits of a key that are fewer than these, and a head, are summed without a reduction.
+pub(super) const MAX_DIGITS: usize = MAX_TERMS;
+
+/// Lower and upper halves of a sum of products.
+type Sum = [__m512i; 2];
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add_product([low, high]: &mut Sum, l: __m512i, r: __m512i) {
+    *low = _mm512_madd52lo_epu64(*low, l, r);
+    *high = _mm512_madd52hi_epu64(*high, l, r);
+}
+
+/// Eight words of a rotated spectrum: those at `at`, of which the ones not in `mask` lie `sequence` words before.
+///
+/// # Safety
+/// The CPU has AVX-512; what is selected lies in the spectrum.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn load<const WRAPS: bool>(spectrum: *const u64, at: usize, mask: __mmask8, sequence: usize) -> __m512i {
+    let at = spectrum.wrapping_add(at);
+    // SAFETY: the caller's contract; what a mask leaves out is not read.
+    unsafe {
+        if WRAPS {
+            let head = _mm512_maskz_loadu_epi64(mask, at.cast());
+            _mm512_mask_loadu_epi64(head, !mask, at.wrapping_sub(sequence).cast())
+        } else {
+            _mm512_loadu_si512(at.cast())
+        }
+    }
+}
+
+/// What all blocks of one key switch share.
+struct KeyProducts<'a> {
+    reduction: Reduction,
+    digits: &'a [&'a [u64]],
+    head: Option<(*const u64, __m512i)>,
+    key: *const u64,
+    out: [*mut u64; 2],
+    /// Words from one block of a result to the next.
+    stride: usize,
+    sequence: usize,
+    accumulate: bool,
+}
+
+impl KeyProducts<'_> {
+    /// The blocks of words `from` … `to` of the result, which come from `shift` words further on.
+    ///
+    /// # Safety
+    /// The CPU has IFMA, and all words lie in the slices: with `WRAPS` those that `mask` selects, and the others one
+    /// sequence before.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    unsafe fn blocks<const WRAPS: bool, const MANY: bool>(&self, from: usize, to: usize, shift: usize, mask: __mmask8) {
+        let zero = _mm512_setzero_si512();
+        for index in (from..to).step_by(LANES) {
+            let (block, at) = (index / LANES, index.wrapping_add(shift));
+            // SAFETY: the caller's contract.
+            unsafe {
+                let out = self.out.map(|out| out.add(block * self.stride));
+                let mut sums: [Sum; 2] = [[zero; 2]; 2];
+                if self.accumulate {
+                    sums = out.map(|out| [_mm512_loadu_si512(out.cast()), zero]);
+                }
+                if let Some((head, factor)) = self.head {
+                    add_product(&mut sums[0], load::<WRAPS>(head, at, mask, self.sequence), factor);
+                }
+                let key = self.key.add(2 * self.digits.len() * index);
+                for (d, digit) in self.digits.iter().enumerate() {
+                    let digit = load::<WRAPS>(digit.as_ptr(), at, mask, self.sequence);
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        add_product(sum, digit, _mm512_load_si512(key.add((2 * d + k) * LANES).cast()));
+                    }
+                }
+                for (out, [low, high]) in out.into_iter().zip(sums) {
+                    _mm512_storeu_si512(out.cast(), self.reduction.reduce::<MANY>(low, high));
+                }
+            }
+        }
+    }
+
+    /// All blocks.
+    ///
+    /// # Safety
+    /// The CPU has IFMA; all spectra have `n` words, of which the rotation is one.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    unsafe fn run<const MANY: bool>(&self, n: usize, rotation: &Rotation) {
+        let sequence = self.sequence;
+        for start in (0..n).step_by(sequence) {
+            let source = if rotation.swap { n - sequence - start } else { start };
+            // Words up to `middle` come from behind the offset, at most one block from both ends, the others from before.
+            let rest = (sequence - rotation.offset) % LANES;
+            let middle = start + sequence - rotation.offset - rest;
+            let wrap = middle + if rest == 0 { 0 } else { LANES };
+            let shift = source.wrapping_sub(start).wrapping_add(rotation.offset);
+            // SAFETY: the caller's contract.
+            unsafe {
+                self.blocks::<false, MANY>(start, middle, shift, 0xff);
+                self.blocks::<true, MANY>(middle, wrap, shift, ((1u32 << rest) - 1) as __mmask8);
+                self.blocks::<false, MANY>(wrap, start + sequence, shift.wrapping_sub(sequence), 0xff);
+            }
+        }
+    }
+}
+
+/// See [`ProductKernels::key_products`](super::ProductKernels::key_products).
+///
+/// # Safety
+/// The CPU has AVX-512 F and IFMA. All spectra have the key's N words and the key as many digits as there are, fewer than
+/// [`MAX_DIGITS`]; the rotation is one of N words, and so is `out`.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn key_products(
+    c: &Constants,
+    rotation: &Rotation,
+    digits: &[&[u64]],
+    head: Option<(&[u64], u64)>,
+    key: &KeyBlock,
+    out: Output<'_>,
+    accumulate: bool,
+) {
+    let (out, stride) = match out {
+        Output::Spectra(out) => (out.map(<[u64]>::as_mut_ptr), LANES),
+        Output::Entry(words, stride) => ([words.as_mut_ptr(), words[LANES..].as_mut_ptr()], stride),
+    };
+    let products = KeyProducts {
+        reduction: Reduction::new(c),
+        digits,
+        head: head.map(|(head, factor)| (head.as_ptr(), _mm512_set1_epi64(factor as i64))),
+        key: key.words.as_ptr(),
+        out,
+        stride,
+        sequence: rotation.sequence,
+        accumulate,
+    };
+    let terms = digits.len() + usize::from(head.is_some());
+    // SAFETY: the caller's contract.
+    unsafe {
+        if terms > c.max_terms {
+            products.run::<true>(key.polynomial_size(), rotation);
+        } else {
+            products.run::<false>(key.polynomial_size(), rotation);
+        }
+    }
+}
+
+/// See [`ProductKernels::multiply`](super::ProductKernels::multiply).
+///
+/// # Safety
+/// The CPU has AVX-512 F and IFMA, and the shapes match.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn multiply(
+    c: &Constants,
+    matrix: &MatrixBlock,
+    vectors: &VectorBlock,
+    sums: &mut SumPart<'_>,
+    accumulate: bool,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if matrix.columns() > c.max_terms {
+            multiply_all::<true>(c, matrix, vectors, sums, accumulate);
+        } else {
+            multiply_all::<false>(c, matrix, vectors, sums, accumulate);
+        }
+    }
+}
+
+/// All blocks, groups of rows and vectors, in this order: the matrix is read once, the rows of a group stay in the first
+/// cache for all vectors.
+///
+/// # Safety
+/// As for [`multiply`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+unsafe fn multiply_all<const MANY: bool>(
+    c: &Constants,
+    matrix: &MatrixBlock,
+    vectors: &VectorBlock,
+    sums: &mut SumPart<'_>,
+    accumulate: bool,
+) {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    let reduction = Reduction::new(c);
+    for block in 0..matrix.polynomial_size() / LANES {
+        for start in sums.rows.clone().step_by(GROUP) {
+            // SAFETY: block, rows and vectors lie in the slices.
+            unsafe {
+                let matrix = matrix.words().as_ptr().add((block * rows + start) * columns * LANES);
+                for v in 0..sums.vectors {
+                    let x = vectors.words.as_ptr().add(block * vectors.stride() + v * columns * 2 * LANES);
+                    let first = (start - sums.rows.start) * sums.vectors + v;
+                    let out = sums.words.as_mut_ptr().add(2 * first * sums.stride() + block * LANES);
+                    let strides = [2 * sums.vectors * sums.stride(), sums.stride()];
+                    match group_size(rows, start) {
+                        4 => group::<4, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
+                        3 => group::<3, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
+                        2 => group::<2, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
+                        _ => group::<1, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One block of R rows' products with one vector. Results of consecutive rows and of both parts lie `strides` words apart.
+///
+/// # Safety
+/// As for [`multiply`]; the pointers are to the block's words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+unsafe fn group<const R: usize, const MANY: bool>(
+    reduction: &Reduction,
+    matrix: *const u64,
+    x: *const u64,
+    columns: usize,
+    out: *mut u64,
+    strides: [usize; 2],
+    accumulate: bool,
+) {
+    let zero = _mm512_setzero_si512();
+    // SAFETY: the caller's contract.
+    unsafe {
+        let at = |row: usize, part: usize| out.add(row * strides[0] + part * strides[1]);
+        let mut sums: [[Sum; 2]; R] = [[[zero; 2]; 2]; R];
+        if accumulate {
+            for (row, sums) in sums.iter_mut().enumerate() {
+                for (part, [low, _]) in sums.iter_mut().enumerate() {
+                    *low = _mm512_loadu_si512(at(row, part).cast());
+                }
+            }
+        }
+        for first in (0..columns).step_by(MAX_TERMS) {
+            for column in first..columns.min(first + MAX_TERMS) {
+                let x = [0, 1].map(|part| _mm512_load_si512(x.add((2 * column + part) * LANES).cast()));
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let factor = _mm512_load_si512(matrix.add((column * R + row) * LANES).cast());
+                    for (sum, x) in sums.iter_mut().zip(x) {
+                        add_product(sum, factor, x);
+                    }
+                }
+            }
+            for sum in sums.iter_mut().flatten() {
+                *sum = [reduction.reduce::<MANY>(sum[0], sum[1]), zero];
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (part, sum) in sums.iter().enumerate() {
+                _mm512_storeu_si512(at(row, part).cast(), sum[0]);
+            }
+        }
+    }
+}
