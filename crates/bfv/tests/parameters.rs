@@ -1,0 +1,281 @@
+//! Parameter sets: the homomorphic-encryption standard as data, the named sets, and what is refused.
+
+use std::collections::HashSet;
+
+use ciphermill_bfv::parameters::{
+    BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, CHAM_PAPER, MAX_LIMBS, ParameterError, SET_NAMES,
+    TEST_32, TEST_512, max_modulus_bits,
+};
+use ciphermill_bfv::{BfvError, Context, Gadget, ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy};
+use ciphermill_lattice::{DecompositionBaseLog, PolynomialSize};
+use ciphermill_math::Isa;
+use ciphermill_math::modulus::{is_prime, ntt_primes};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+
+const SECURE: SecurityPolicy = SecurityPolicy::Require128Bits;
+const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+
+/// The largest primes of these lengths for N = `n`.
+fn primes(n: usize, bits: &[u32]) -> Vec<u64> {
+    let mut taken = HashSet::new();
+    bits.iter().map(|&b| ntt_primes(b, n).map(|p| p.value()).find(|&p| taken.insert(p)).expect("a prime")).collect()
+}
+
+fn spec(n: usize, ciphertext: &[u32], special: &[u32]) -> ParameterSpec {
+    let all = primes(n, &[ciphertext, special].concat());
+    let (ciphertext_moduli, special_moduli) = all.split_at(ciphertext.len());
+    ParameterSpec {
+        name: "test".to_owned(),
+        polynomial_size: PolynomialSize::new(n).expect("a power of two"),
+        ciphertext_moduli: ciphertext_moduli.to_vec(),
+        special_moduli: special_moduli.to_vec(),
+        plaintext_modulus: 1 << 10,
+        gadget: Gadget::Limbs { limbs_per_digit: 1 },
+    }
+}
+
+#[test]
+fn the_tables_are_those_of_the_standard() {
+    let data: serde_json::Value =
+        serde_json::from_str(include_str!("data/he_standard.json")).expect("the standard's tables");
+    let sizes: Vec<usize> = serde_json::from_value(data["polynomial_sizes"].clone()).expect("sizes");
+    let mut entries = 0;
+    for (attack, quantum) in [("classical", false), ("quantum", true)] {
+        for level in SecurityLevel::ALL {
+            let column: Vec<u32> =
+                serde_json::from_value(data[attack][level.bits().to_string()].clone()).expect("column");
+            assert_eq!(column.len(), sizes.len());
+            for (&n, &bits) in sizes.iter().zip(&column) {
+                assert_eq!(max_modulus_bits(n, level, quantum), Some(bits), "{attack} {level:?} N = {n}");
+                entries += 1;
+            }
+            for n in [0, 1, 512, 1023, 1025, 3072, 65536, usize::MAX] {
+                assert_eq!(max_modulus_bits(n, level, quantum), None, "N = {n}");
+            }
+        }
+    }
+    assert_eq!(entries, 36);
+}
+
+/// The table in the documentation of the named sets, checked number by number.
+#[test]
+fn named_sets_are_as_documented() {
+    type Row = (&'static str, usize, &'static [u32], &'static [u32], Option<u32>, u64, bool);
+    let rows: [Row; 9] = [
+        (CHAM_PAPER, 4096, &[35, 35], &[39], Some(109), 1 << 24, false),
+        (BFV_1024, 1024, &[27], &[], Some(27), 12289, true),
+        (BFV_2048, 2048, &[36], &[18], Some(54), 65537, true),
+        (BFV_4096, 4096, &[36, 36], &[37], Some(109), 1_032_193, true),
+        (BFV_8192, 8192, &[43, 43, 44, 44], &[44], Some(218), 1_032_193, true),
+        (BFV_16384, 16384, &[48, 48, 48, 49, 49, 49, 49, 49], &[49], Some(438), 786_433, true),
+        (
+            BFV_32768,
+            32768,
+            &[48, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49, 49],
+            &[49],
+            Some(881),
+            786_433,
+            true,
+        ),
+        (TEST_32, 32, &[30, 30, 30], &[31], None, 12289, true),
+        (TEST_512, 512, &[40, 40, 40], &[41], None, 1_032_193, true),
+    ];
+    assert_eq!(rows.map(|row| row.0).as_slice(), SET_NAMES);
+    let bits = |moduli: &[u64]| moduli.iter().map(|p| 64 - p.leading_zeros()).collect::<Vec<_>>();
+    for (name, n, ciphertext, special, max, t, slots) in rows {
+        let set = ParameterSet::named(name, INSECURE).expect("a named set");
+        assert_eq!((set.name.as_str(), set.polynomial_size.get()), (name, n));
+        assert_eq!(
+            (bits(&set.ciphertext_moduli).as_slice(), bits(&set.special_moduli).as_slice()),
+            (ciphertext, special)
+        );
+        assert_eq!((set.plaintext_modulus, set.has_slots()), (t, slots), "{name}");
+        let product: BigUint = set.chain().map(BigUint::from).product();
+        let secure = ParameterSet::named(name, SECURE);
+        if let Some(max) = max {
+            assert!(product < BigUint::from(1u32) << max, "{name}");
+            assert_eq!(set.security(), Some(SecurityLevel::Bits128));
+            assert_eq!(secure.expect("at least 128 bits"), set);
+        } else {
+            assert_eq!(set.security(), None);
+            assert!(matches!(secure, Err(ParameterError::Range { min: 1024, max: 32768, .. })), "{secure:?}");
+        }
+        for p in set.chain() {
+            assert!(is_prime(p) && p % (2 * n as u64) == 1, "{name}: {p}");
+        }
+        // Keys are switched with less noise than a digit is large.
+        assert!(set.special_moduli.is_empty() || name == BFV_2048 || set.special_moduli >= set.ciphertext_moduli);
+        let context = Context::new(&set, Isa::current()).expect("tables");
+        assert_eq!((context.top(), context.chain().len()), (ciphertext.len(), ciphertext.len() + special.len()));
+        assert_eq!(context.basis(1).len(), 1);
+        assert_eq!(ParameterSet::from_bytes(&set.to_bytes(), INSECURE).expect("own bytes"), set);
+    }
+    let paper = ParameterSet::named(CHAM_PAPER, SECURE).expect("secure");
+    assert_eq!(paper.ciphertext_moduli, [17_314_086_913, 17_180_393_473]);
+    assert_eq!(paper.special_moduli, [274_886_295_553]);
+    assert!((106.0..106.1).contains(&paper.chain_bits()), "{}", paper.chain_bits());
+    let unknown = ParameterSet::named("BFV_2", SECURE).expect_err("no such set");
+    assert!(unknown.to_string().contains("known are CHAM_PAPER, BFV_1024"), "{unknown}");
+}
+
+/// A chain as long as the standard allows is accepted, one bit more is not.
+#[test]
+fn the_bound_is_exact() {
+    for (level, n, at, above) in [
+        (SecurityLevel::Bits128, 4096, &[36, 36, 37][..], &[36, 37, 37][..]),
+        (SecurityLevel::Bits128, 1024, &[27], &[28]),
+        (SecurityLevel::Bits192, 8192, &[50, 51, 51], &[51, 51, 51]),
+        (SecurityLevel::Bits256, 16384, &[59, 59, 59, 60], &[59, 59, 60, 60]),
+    ] {
+        let set = ParameterSet::new(spec(n, at, &[]), SECURE).expect("at the bound");
+        assert_eq!(set.security(), Some(level));
+        let above = spec(n, above, &[]);
+        let lower = ParameterSet::new(above.clone(), INSECURE).expect("opted in").security();
+        assert!(lower < Some(level), "{lower:?}");
+        match ParameterSet::new(above, SECURE) {
+            Ok(set) => assert_eq!(set.security(), lower),
+            Err(ParameterError::Insecure { bits, max, polynomial_size }) => {
+                assert_eq!((lower, polynomial_size), (None, n));
+                assert!(bits > f64::from(max));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    // Special moduli count.
+    let error = ParameterSet::new(spec(4096, &[36, 37], &[37]), SECURE).expect_err("110 bits");
+    assert!(error.to_string().contains("allows 109 bits at N = 4096"), "{error}");
+    for n in [16, 512] {
+        let set = ParameterSet::new(spec(n, &[14], &[]), INSECURE).expect("opted in");
+        assert_eq!(set.security(), None);
+        let error = ParameterSet::new(spec(n, &[14], &[]), SECURE).expect_err("no row for it");
+        assert!(error.to_string().contains("allowed are 1024 to 32768"), "{error}");
+    }
+}
+
+#[test]
+fn inadmissible_numbers_are_refused() {
+    type Change = fn(&mut ParameterSpec);
+    let cases: &[(&str, Change)] = &[
+        ("name", |s| s.name = String::new()),
+        ("name", |s| s.name = "x".repeat(65)),
+        ("name", |s| s.name = "two words".to_owned()),
+        ("name", |s| s.name = "größe".to_owned()),
+        ("polynomial size N is 65536", |s| s.polynomial_size = PolynomialSize::new(65536).expect("a power of two")),
+        ("number L of ciphertext moduli is 0", |s| s.ciphertext_moduli = vec![]),
+        ("number L of ciphertext moduli is 33", |s| s.ciphertext_moduli = vec![12289; 33]),
+        ("number K of special moduli is 31, allowed are 0 to 30", |s| s.special_moduli = vec![12289; 31]),
+        ("plaintext modulus t is 0", |s| s.plaintext_modulus = 0),
+        ("plaintext modulus t is 1,", |s| s.plaintext_modulus = 1),
+        ("allowed are 2 to 576460752303423487", |s| s.plaintext_modulus = 1 << 59),
+        ("limbs per digit is 0, allowed are 1 to 2", |s| s.gadget = Gadget::Limbs { limbs_per_digit: 0 }),
+        ("limbs per digit is 3", |s| s.gadget = Gadget::Limbs { limbs_per_digit: 3 }),
+        ("base of digits is 0", |s| s.gadget = Gadget::Bits { base_log: DecompositionBaseLog(0) }),
+        ("base of digits is 33", |s| s.gadget = Gadget::Bits { base_log: DecompositionBaseLog(33) }),
+        ("modulus 0 is outside", |s| s.ciphertext_moduli[0] = 0),
+        ("outside the range", |s| s.ciphertext_moduli[0] = 1 << 62),
+        ("outside the range", |s| s.special_moduli[0] = u64::MAX),
+        // 8192·k + 1 with a factor.
+        ("is not an odd prime", |s| s.ciphertext_moduli[1] = 8193),
+        ("is not 1 modulo 8192", |s| s.ciphertext_moduli[1] = 2_147_483_647),
+        ("occurs twice", |s| s.ciphertext_moduli[1] = s.ciphertext_moduli[0]),
+        ("occurs twice", |s| s.special_moduli[0] = s.ciphertext_moduli[0]),
+        ("divides the plaintext modulus", |s| {
+            s.special_moduli[0] = 40961;
+            s.plaintext_modulus = 3 * 40961;
+        }),
+        ("plaintext modulus t is 30000, allowed are 2 to 20480", |s| {
+            s.ciphertext_moduli = vec![40961];
+            s.plaintext_modulus = 30000;
+        }),
+    ];
+    for (says, change) in cases {
+        let mut spec = spec(4096, &[36, 36], &[37]);
+        ParameterSet::new(spec.clone(), SECURE).expect("sound");
+        change(&mut spec);
+        for policy in [SECURE, INSECURE] {
+            let error = ParameterSet::new(spec.clone(), policy).expect_err(says).to_string();
+            assert!(error.contains(says), "{error:?} does not say {says:?}");
+        }
+    }
+}
+
+/// FNV-1a of the documented byte form, computed here once more from the numbers.
+#[test]
+fn ids_are_of_the_numbers_alone() {
+    let base = spec(64, &[30, 31], &[32]);
+    let id = |spec: &ParameterSpec| ParameterSet::new(spec.clone(), INSECURE).expect("sound").id();
+    let mut bytes = vec![6, 2, 1, 0, 1];
+    for number in [1 << 10, base.ciphertext_moduli[0], base.ciphertext_moduli[1], base.special_moduli[0]] {
+        bytes.extend_from_slice(&u64::to_le_bytes(number));
+    }
+    let mut hash = 14_695_981_039_346_656_037u64;
+    for byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
+    }
+    assert_eq!(id(&base).0, hash);
+    assert_eq!(id(&ParameterSpec { name: "another".to_owned(), ..base.clone() }), id(&base));
+    let changes = [
+        ParameterSpec { plaintext_modulus: 1 << 11, ..base.clone() },
+        ParameterSpec { gadget: Gadget::Bits { base_log: DecompositionBaseLog(1) }, ..base.clone() },
+        ParameterSpec { gadget: Gadget::Limbs { limbs_per_digit: 2 }, ..base.clone() },
+        ParameterSpec { polynomial_size: PolynomialSize::new(32).expect("a power of two"), ..base.clone() },
+        ParameterSpec { special_moduli: vec![], ..base.clone() },
+        ParameterSpec {
+            ciphertext_moduli: [base.ciphertext_moduli.clone(), base.special_moduli.clone()].concat(),
+            special_moduli: vec![],
+            ..base.clone()
+        },
+        ParameterSpec { ciphertext_moduli: base.ciphertext_moduli.iter().rev().copied().collect(), ..base.clone() },
+    ];
+    let ids: HashSet<_> = changes.iter().chain([&base]).map(id).collect();
+    assert_eq!(ids.len(), changes.len() + 1);
+}
+
+#[test]
+fn slots_need_a_prime_with_roots() {
+    let with = |t| ParameterSet::new(ParameterSpec { plaintext_modulus: t, ..spec(1024, &[27], &[]) }, SECURE);
+    for (t, slots) in [(12289, true), (2, false), (65536, false), (65537, true), (2049, false), (40960 + 3, false)] {
+        assert_eq!(with(t).expect("sound").has_slots(), slots, "t = {t}");
+    }
+}
+
+#[test]
+fn the_longest_chain_has_tables() {
+    let set = ParameterSet::new(spec(32, &[40; MAX_LIMBS - 2], &[41, 42]), INSECURE).expect("32 primes");
+    let context = Context::new(&set, Isa::current()).expect("tables");
+    assert_eq!((context.chain().len(), context.extended(30).len(), context.extended(1).len()), (32, 32, 3));
+    assert_eq!(ParameterSet::from_bytes(&set.to_bytes(), INSECURE).expect("own bytes"), set);
+}
+
+proptest! {
+    /// Whatever numbers are admissible come back from their bytes, and nothing but these bytes is accepted.
+    #[test]
+    fn byte_form(
+        name in "[!-~]{1,64}",
+        log_n in 4u32..=8,
+        bits in prop::collection::vec(20u32..=61, 1..6),
+        special in prop::collection::vec(20u32..=61, 0..3),
+        t in 2u64..1 << 18,
+        base_log in 1usize..=32,
+        at in any::<prop::sample::Index>(),
+        bit in 0u32..8,
+    ) {
+        let mut spec = spec(1 << log_n, &bits, &special);
+        spec.name = name;
+        spec.plaintext_modulus = t;
+        spec.gadget = Gadget::Bits { base_log: DecompositionBaseLog(base_log) };
+        let set = ParameterSet::new(spec, INSECURE).expect("sound");
+        let bytes = set.to_bytes();
+        prop_assert_eq!(&ParameterSet::from_bytes(&bytes, INSECURE).expect("own bytes"), &set);
+        let mut body = bytes[24..bytes.len() - 4].to_vec();
+        let at = at.index(body.len());
+        body[at] ^= 1 << bit;
+        let sealed = ciphermill_wire::seal(ciphermill_bfv::serial::PARAMETER_SET, 1, &body);
+        match ParameterSet::from_bytes(&sealed, INSECURE) {
+            Ok(other) => prop_assert!(other != set && other.to_bytes() == sealed),
+            Err(BfvError::Wire(_) | BfvError::Parameters(_) | BfvError::Range { .. }) => {}
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}
