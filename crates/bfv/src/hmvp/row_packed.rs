@@ -1,1 +1,0 @@
-//! Many rows per plaintext, split trace, double hoisting.

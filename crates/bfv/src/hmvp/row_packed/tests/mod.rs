@@ -1,0 +1,3 @@
+//! Tests by what they compare with.
+
+mod plain;
