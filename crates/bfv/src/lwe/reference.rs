@@ -1,0 +1,294 @@
+//! The plain definitions of extraction, embedding, key switching and packing: polynomials as lists of residues, products
+//! term by term, every division exact. They are deterministic and know no transform: what the fast paths and the
+//! accelerator's RTL are checked against, bit for bit.
+
+use std::collections::BTreeMap;
+
+use ciphermill_lattice::rns::{RnsPoly, Spectrum};
+use ciphermill_math::automorphism;
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
+
+use super::LweCiphertext;
+use crate::ciphertext::Ciphertext;
+use crate::context::Context;
+use crate::error::BfvError;
+use crate::keys::GaloisKeys;
+use crate::keyswitch::Gadget;
+
+/// A polynomial: for each prime its N residues, the constant coefficient first, in `[0, p)`.
+pub type Residues = Vec<Vec<u64>>;
+
+/// An RLWE ciphertext, c_0 + c_1·s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rlwe {
+    /// c_0.
+    pub c0: Residues,
+    /// c_1.
+    pub c1: Residues,
+}
+
+/// An LWE ciphertext, b + ⟨a, s⟩.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lwe {
+    /// a, N residues for each prime.
+    pub mask: Residues,
+    /// b, a residue for each prime.
+    pub body: Vec<u64>,
+}
+
+/// The keys of a packing by element g, each the pairs (b_j, a_j) of its digits over q_0 … q_(l−1) and the special primes.
+pub type Keys = BTreeMap<usize, Vec<[Residues; 2]>>;
+
+/// The polynomials modulo X^N + 1 and the primes of ciphertexts of one level, with the special ones beside them.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// N.
+    pub n: usize,
+    /// q_0 … q_(l−1).
+    pub moduli: Vec<u64>,
+    /// p_0 … p_(K−1), with the product P.
+    pub special: Vec<u64>,
+    /// Limbs of a digit of a key switch.
+    pub limbs_per_digit: usize,
+}
+
+/// The integer of (−M/2, M/2] with these residues modulo `moduli`, of product M.
+fn centred(residues: impl Iterator<Item = u64>, moduli: &[u64]) -> BigInt {
+    let product: BigInt = moduli.iter().map(|&p| BigInt::from(p)).product();
+    let mut x = BigInt::zero();
+    for (residue, &p) in residues.zip(moduli) {
+        let rest = &product / p;
+        let inverse = rest.modinv(&BigInt::from(p)).unwrap_or_else(BigInt::one);
+        x += rest * inverse * residue;
+    }
+    x %= &product;
+    if &x * 2 > product { x - product } else { x }
+}
+
+/// x modulo p, in `[0, p)`.
+fn residue(x: &BigInt, p: u64) -> u64 {
+    let rest = x % p;
+    let rest = if rest < BigInt::zero() { rest + p } else { rest };
+    rest.to_u64().expect("below a word")
+}
+
+/// a·b modulo X^N + 1 and p, term by term.
+pub fn product(a: &[u64], b: &[u64], p: u64) -> Vec<u64> {
+    // Sixteen products of numbers below 2^62 fit 128 bits.
+    let sum = |a: &[u64], b: &mut dyn Iterator<Item = &u64>| {
+        let mut sum = 0u128;
+        for a in a.chunks(8) {
+            sum %= u128::from(p);
+            a.iter().zip(&mut *b).for_each(|(&a, &b)| sum += u128::from(a) * u128::from(b));
+        }
+        sum % u128::from(p)
+    };
+    let coefficient = |k: usize| {
+        let direct = sum(&a[..=k], &mut b[..=k].iter().rev());
+        let wrapped = sum(&a[k + 1..], &mut b[k + 1..].iter().rev());
+        ((direct + u128::from(p) - wrapped) % u128::from(p)) as u64
+    };
+    (0..a.len()).map(coefficient).collect()
+}
+
+/// X^e·a modulo X^N + 1 and p, for e below N.
+pub fn monomial_product(a: &[u64], e: usize, p: u64) -> Vec<u64> {
+    let n = a.len();
+    (0..n).map(|i| if i >= e { a[i - e] } else { (p - a[n + i - e]) % p }).collect()
+}
+
+impl Ring {
+    /// Of the ciphertexts of `limbs` limbs of a context, 1 to L.
+    ///
+    /// # Errors
+    /// If its parameter set does not switch keys by whole limbs: accelerators do.
+    pub fn new(context: &Context, limbs: usize) -> Result<Self, BfvError> {
+        let parameters = context.parameters();
+        let Gadget::Limbs { limbs_per_digit } = parameters.gadget else {
+            let what = "plain definitions of a key switch by bits; use a gadget of limbs".to_owned();
+            return Err(BfvError::Unsupported { what });
+        };
+        Ok(Self {
+            n: context.n(),
+            moduli: parameters.ciphertext_moduli[..limbs].to_vec(),
+            special: parameters.special_moduli.clone(),
+            limbs_per_digit,
+        })
+    }
+
+    /// The primes of the extended basis: those of ciphertexts, then the special ones.
+    pub fn extended(&self) -> Vec<u64> {
+        [&self.moduli[..], &self.special].concat()
+    }
+
+    /// The keys of `keys` in coefficient form, for this ring's level of `context`.
+    pub fn keys(&self, context: &Context, keys: &GaloisKeys) -> Keys {
+        let chain = context.chain();
+        let limbs = (0..self.moduli.len()).chain(context.top()..chain.len());
+        let coefficients = |poly: &RnsPoly<Spectrum>| -> Residues {
+            let poly = chain.inverse(poly.clone());
+            limbs.clone().map(|i| poly.limb(i).to_vec()).collect()
+        };
+        let count = self.moduli.len().div_ceil(self.limbs_per_digit);
+        let key = |element: usize| {
+            let key = keys.get(element).expect("one of its elements");
+            key.digits()[..count].iter().map(|digit| [coefficients(&digit[0]), coefficients(&digit[1])]).collect()
+        };
+        keys.elements().map(|element| (element, key(element))).collect()
+    }
+
+    /// lhs + rhs.
+    pub fn add(&self, lhs: &Residues, rhs: &Residues) -> Residues {
+        self.each(lhs, rhs, |x, y, p| (x + y) % p)
+    }
+
+    /// lhs − rhs.
+    pub fn sub(&self, lhs: &Residues, rhs: &Residues) -> Residues {
+        self.each(lhs, rhs, |x, y, p| (x + p - y) % p)
+    }
+
+    fn each(&self, lhs: &Residues, rhs: &Residues, f: impl Fn(u64, u64, u64) -> u64) -> Residues {
+        let limb = |((x, y), &p): ((&Vec<u64>, &Vec<u64>), &u64)| x.iter().zip(y).map(|(&x, &y)| f(x, y, p)).collect();
+        lhs.iter().zip(rhs).zip(&self.moduli).map(limb).collect()
+    }
+
+    /// ⌊x/P⌉ for x over the extended basis.
+    pub fn divide_by_special(&self, x: &Residues) -> Residues {
+        let (keep, drop) = x.split_at(self.moduli.len());
+        let rests: Vec<BigInt> = (0..self.n).map(|k| centred(drop.iter().map(|limb| limb[k]), &self.special)).collect();
+        let special: BigInt = self.special.iter().map(|&p| BigInt::from(p)).product();
+        let limb = |(limb, &q): (&Vec<u64>, &u64)| {
+            let inverse = special.modinv(&BigInt::from(q)).expect("primes are distinct");
+            limb.iter().zip(&rests).map(|(&x, rest)| residue(&((x - rest) * &inverse), q)).collect()
+        };
+        keep.iter().zip(&self.moduli).map(limb).collect()
+    }
+
+    /// The pair (u_0, u_1) with u_0 + u_1·s ≈ poly·s′ for the key from s′: digit j is `poly` modulo the product of its limbs,
+    /// centred; the sum of its products with the key is divided by P.
+    pub fn key_switch(&self, poly: &Residues, key: &[[Residues; 2]]) -> Rlwe {
+        let extended = self.extended();
+        let mut sums: [Residues; 2] = [0, 1].map(|_| vec![vec![0; self.n]; extended.len()]);
+        let groups = poly.chunks(self.limbs_per_digit).zip(self.moduli.chunks(self.limbs_per_digit));
+        for ((limbs, moduli), key) in groups.zip(key) {
+            let digit: Vec<BigInt> = (0..self.n).map(|k| centred(limbs.iter().map(|limb| limb[k]), moduli)).collect();
+            for (i, &p) in extended.iter().enumerate() {
+                let digit: Vec<u64> = digit.iter().map(|x| residue(x, p)).collect();
+                for (sum, key) in sums.iter_mut().zip(key) {
+                    let term = product(&digit, &key[i], p);
+                    sum[i].iter_mut().zip(term).for_each(|(sum, term)| *sum = (*sum + term) % p);
+                }
+            }
+        }
+        let [c0, c1] = sums.map(|sum| self.divide_by_special(&sum));
+        Rlwe { c0, c1 }
+    }
+
+    /// σ_g(ciphertext) under the same key: (σ_g(c_0), 0) and the key switch of σ_g(c_1).
+    ///
+    /// # Panics
+    /// If `keys` has no key for g.
+    pub fn automorphism(&self, ciphertext: &Rlwe, g: usize, keys: &Keys) -> Rlwe {
+        let apply = |poly: &Residues| -> Residues {
+            poly.iter().zip(&self.moduli).map(|(limb, &p)| automorphism::reference::modular(g, p, limb)).collect()
+        };
+        let switched = self.key_switch(&apply(&ciphertext.c1), &keys[&g]);
+        Rlwe { c0: self.add(&apply(&ciphertext.c0), &switched.c0), c1: switched.c1 }
+    }
+
+    /// ExtractLWEs: the LWE ciphertext of the coefficient at X^k.
+    pub fn extract(&self, ciphertext: &Rlwe, k: usize) -> Lwe {
+        let limb = |(limb, &p): (&Vec<u64>, &u64)| {
+            (0..self.n).map(|j| if j <= k { limb[k - j] } else { (p - limb[self.n + k - j]) % p }).collect()
+        };
+        Lwe {
+            mask: ciphertext.c1.iter().zip(&self.moduli).map(limb).collect(),
+            body: ciphertext.c0.iter().map(|limb| limb[k]).collect(),
+        }
+    }
+
+    /// The RLWE ciphertext with the plaintext of `lwe` in its constant coefficient.
+    pub fn embed(&self, lwe: &Lwe) -> Rlwe {
+        let c0 = lwe.body.iter().map(|&b| (0..self.n).map(|j| if j == 0 { b } else { 0 }).collect()).collect();
+        let limb = |(a, &p): (&Vec<u64>, &u64)| {
+            (0..self.n).map(|j| if j == 0 { a[0] } else { (p - a[self.n - j]) % p }).collect()
+        };
+        Rlwe { c0, c1: lwe.mask.iter().zip(&self.moduli).map(limb).collect() }
+    }
+
+    /// lwe·2^-`log2` modulo Q.
+    pub fn divide_by_power_of_two(&self, lwe: &Lwe, log2: u32) -> Lwe {
+        let scale = |x: u64, p: u64| {
+            let half = u128::from(p).div_ceil(2);
+            (0..log2).fold(u128::from(x), |x, _| x * half % u128::from(p)) as u64
+        };
+        let limb = |(limb, &p): (&Vec<u64>, &u64)| limb.iter().map(|&x| scale(x, p)).collect();
+        Lwe {
+            mask: lwe.mask.iter().zip(&self.moduli).map(limb).collect(),
+            body: lwe.body.iter().zip(&self.moduli).map(|(&x, &p)| scale(x, p)).collect(),
+        }
+    }
+
+    /// PackTwoLWEs at level `level`: (even + X^k·odd) + σ(even − X^k·odd) for k = N/2^`level` and σ = X ↦ X^(2^`level` + 1).
+    ///
+    /// # Panics
+    /// If `keys` has no key for that element.
+    pub fn pack_two(&self, even: &Rlwe, odd: &Rlwe, level: u32, keys: &Keys) -> Rlwe {
+        let shift = |poly: &Residues| -> Residues {
+            poly.iter().zip(&self.moduli).map(|(limb, &p)| monomial_product(limb, self.n >> level, p)).collect()
+        };
+        let odd = Rlwe { c0: shift(&odd.c0), c1: shift(&odd.c1) };
+        let difference = Rlwe { c0: self.sub(&even.c0, &odd.c0), c1: self.sub(&even.c1, &odd.c1) };
+        let moved = self.automorphism(&difference, (1 << level) + 1, keys);
+        Rlwe {
+            c0: self.add(&self.add(&even.c0, &odd.c0), &moved.c0),
+            c1: self.add(&self.add(&even.c1, &odd.c1), &moved.c1),
+        }
+    }
+
+    /// PackLWEs of 2^l inputs: input i, times 2^l, at the coefficient i·N/2^l.
+    ///
+    /// # Panics
+    /// If the number of inputs is no power of two up to N, or `keys` lacks the key of a level.
+    pub fn pack(&self, inputs: &[Lwe], keys: &Keys) -> Rlwe {
+        assert!(inputs.len().is_power_of_two() && inputs.len() <= self.n, "a power of two up to N");
+        if let [input] = inputs {
+            return self.embed(input);
+        }
+        let half = |first: usize| -> Vec<Lwe> { inputs.iter().skip(first).step_by(2).cloned().collect() };
+        let (even, odd) = (self.pack(&half(0), keys), self.pack(&half(1), keys));
+        self.pack_two(&even, &odd, inputs.len().ilog2(), keys)
+    }
+
+    /// The field trace of a packing of 2^`level` inputs: the coefficients at multiples of N/2^`level` times N/2^`level`,
+    /// 0 elsewhere.
+    ///
+    /// # Panics
+    /// If `keys` lacks the key of a level.
+    pub fn trace(&self, packed: &Rlwe, level: u32, keys: &Keys) -> Rlwe {
+        (level + 1..=self.n.ilog2()).fold(packed.clone(), |sum, level| {
+            let moved = self.automorphism(&sum, (1 << level) + 1, keys);
+            Rlwe { c0: self.add(&sum.c0, &moved.c0), c1: self.add(&sum.c1, &moved.c1) }
+        })
+    }
+
+    /// The LWE ciphertext of 0 without a mask: what packings are filled up with.
+    pub fn zero_lwe(&self) -> Lwe {
+        Lwe { mask: vec![vec![0; self.n]; self.moduli.len()], body: vec![0; self.moduli.len()] }
+    }
+}
+
+impl From<&Ciphertext> for Rlwe {
+    /// The first two parts.
+    fn from(ciphertext: &Ciphertext) -> Self {
+        let [c0, c1] = [0, 1].map(|part| ciphertext.parts()[part].limbs().map(<[u64]>::to_vec).collect());
+        Self { c0, c1 }
+    }
+}
+
+impl From<&LweCiphertext> for Lwe {
+    fn from(lwe: &LweCiphertext) -> Self {
+        Self { mask: (0..lwe.limb_count()).map(|limb| lwe.mask(limb).to_vec()).collect(), body: lwe.body().to_vec() }
+    }
+}
