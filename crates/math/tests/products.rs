@@ -156,9 +156,18 @@ fn check_matrix(p: Modulus, isa: Isa, n: usize, [rows, columns, vectors]: [usize
         x.set(i / columns, i % columns, [&pair[0], &pair[1]]);
     }
     let mut sums = SumBlock::zeroed(n, rows, vectors);
-    // Twice: the second time added, row by row of groups.
+    // Twice: the second time added, row by row of groups, by vectors that were joined.
     kernels.multiply(&matrix, &x, &mut sums.part(), false);
     let once = sums.clone();
+    let single = |v: usize| {
+        let mut block = VectorBlock::zeroed(n, 1, columns);
+        for (j, pair) in parts[v * columns * 2..][..columns * 2].chunks_exact(2).enumerate() {
+            block.set(0, j, [&pair[0], &pair[1]]);
+        }
+        block
+    };
+    let singles: Vec<VectorBlock> = (0..vectors).map(single).collect();
+    let x = VectorBlock::join(&singles.iter().collect::<Vec<_>>());
     let parts_of_sums = sums.parts(3);
     assert!(parts_of_sums.len() <= 3);
     for mut part in parts_of_sums {

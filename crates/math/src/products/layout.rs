@@ -77,6 +77,26 @@ impl VectorBlock {
         Self { polynomial_size, vectors, columns, words }
     }
 
+    /// The vectors of all `blocks`, in order: what is multiplied in one pass over a matrix.
+    ///
+    /// # Panics
+    /// If there is none, or they differ in N or the number of columns.
+    pub fn join(blocks: &[&Self]) -> Self {
+        let first = blocks.first().expect("a block of vectors");
+        let vectors = blocks.iter().map(|block| block.vectors).sum();
+        let mut joined = Self::zeroed(first.polynomial_size, vectors, first.columns);
+        let (stride, mut start) = (joined.stride(), 0);
+        for block in blocks {
+            assert_eq!(block.polynomial_size, first.polynomial_size, "length of the spectra");
+            assert_eq!(block.columns, first.columns, "number of columns");
+            for (out, words) in joined.words.chunks_exact_mut(stride).zip(block.words.chunks_exact(block.stride())) {
+                out[start..][..words.len()].copy_from_slice(words);
+            }
+            start += block.stride();
+        }
+        joined
+    }
+
     /// N.
     pub fn polynomial_size(&self) -> usize {
         self.polynomial_size
