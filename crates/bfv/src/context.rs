@@ -6,6 +6,7 @@ use ciphermill_lattice::rns::{ModDown, RnsBasis, ScaleAndRound};
 use ciphermill_math::Isa;
 
 use crate::error::BfvError;
+use crate::evaluation::Tables;
 use crate::parameters::ParameterSet;
 
 /// A parameter set on one instruction set, with all its tables. Cloning shares them.
@@ -27,6 +28,8 @@ struct Inner {
     mod_down: Vec<ModDown>,
     /// Decryption at each level.
     scale: Vec<ScaleAndRound>,
+    /// What is made when it is first needed.
+    tables: Tables,
 }
 
 impl Context {
@@ -48,7 +51,15 @@ impl Context {
                 mod_down.push(ModDown::new(basis, &special));
             }
         }
-        let inner = Inner { parameters: parameters.clone(), chain, levels, extended, mod_down, scale };
+        let inner = Inner {
+            parameters: parameters.clone(),
+            chain,
+            levels,
+            extended,
+            mod_down,
+            scale,
+            tables: Tables::new(top, all),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -112,5 +123,10 @@ impl Context {
     /// If there is no such level.
     pub fn scale_and_round(&self, limbs: usize) -> &ScaleAndRound {
         &self.inner.scale[limbs - 1]
+    }
+
+    /// What is made when it is first needed.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.inner.tables
     }
 }

@@ -29,7 +29,7 @@ impl Context {
     }
 
     /// An error unless `plaintext` has N coefficients below t.
-    fn require_plaintext(&self, plaintext: &Plaintext) -> Result<(), BfvError> {
+    pub(crate) fn require_plaintext(&self, plaintext: &Plaintext) -> Result<(), BfvError> {
         require_length("number of coefficients of the plaintext", plaintext.coefficients.len(), self.n())?;
         let greatest = plaintext.coefficients.iter().copied().max().unwrap_or(0);
         require_range("greatest coefficient of the plaintext", greatest, 0, self.t() - 1)

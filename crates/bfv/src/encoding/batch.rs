@@ -5,6 +5,12 @@
 //! left, σ_(3^k) by k; σ_(2N−1) swaps the rows. The order is that of SEAL (libraries that rotate by powers of 5 have another
 //! order of the columns); ζ is the least primitive root, as in SEAL.
 
+use std::sync::Arc;
+
+use ciphermill_math::Modulus;
+use ciphermill_math::ntt::{NttEngine, prime_engine};
+
+use super::coefficient::signed;
 use crate::ciphertext::Plaintext;
 use crate::context::Context;
 use crate::error::BfvError;
@@ -13,6 +19,10 @@ use crate::error::BfvError;
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
     context: Context,
+    /// The transform modulo t.
+    engine: Arc<dyn NttEngine>,
+    /// The place in the transform's spectrum of each slot, row 0 first: a permutation of 0..N.
+    places: Arc<[u32]>,
 }
 
 impl BatchEncoder {
@@ -21,8 +31,31 @@ impl BatchEncoder {
     /// # Errors
     /// If t is no prime or not 1 modulo 2N.
     pub fn new(context: &Context) -> Result<Self, BfvError> {
-        let _ = &context;
-        todo!()
+        let (n, t) = (context.n(), context.t());
+        let parameters = context.parameters();
+        let modulus = if parameters.has_slots() { Modulus::new(t).ok() } else { None };
+        let Some((modulus, root)) = modulus.and_then(|p| Some((p, p.primitive_root_2n(n)?))) else {
+            let what = format!(
+                "set {} has no slots: its plaintext modulus {t} is not a prime that is 1 modulo {}; use one that is",
+                parameters.name,
+                2 * n
+            );
+            return Err(BfvError::Unsupported { what });
+        };
+        let engine = prime_engine(n, t, context.isa()).map_err(ciphermill_lattice::rns::RnsBasisError::from)?;
+        let mut place_of = vec![0; n];
+        for place in 0..n {
+            place_of[engine.exponent(place) / 2] = place as u32;
+        }
+        let order = 2 * n;
+        let mut exponent = least_root_exponent(modulus, root, n);
+        let mut places = vec![0; n];
+        for column in 0..n / 2 {
+            places[column] = place_of[exponent / 2];
+            places[n / 2 + column] = place_of[(order - exponent) / 2];
+            exponent = 3 * exponent % order;
+        }
+        Ok(Self { context: context.clone(), engine, places: places.into() })
     }
 
     /// The number of columns, N/2.
@@ -35,24 +68,44 @@ impl BatchEncoder {
     /// # Errors
     /// If there are more than N values or one is out of range.
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BfvError> {
-        let _ = values;
-        todo!()
+        let mut coefficients = vec![0; self.context.n()];
+        for (&place, residue) in self.places.iter().zip(self.context.residues(values)?) {
+            coefficients[place as usize] = residue;
+        }
+        self.engine.inverse_in_place(&mut coefficients);
+        Ok(Plaintext { coefficients })
     }
 
     /// The N slots, row 0 first, signed.
+    ///
+    /// # Panics
+    /// If the plaintext is of another parameter set.
     pub fn decode(&self, plaintext: &Plaintext) -> Vec<i64> {
-        let _ = plaintext;
-        todo!()
+        let t = self.context.t();
+        let mut values = plaintext.coefficients.clone();
+        self.engine.forward_in_place(&mut values);
+        // An engine may leave residues beyond t in a spectrum.
+        self.places.iter().map(|&place| signed(values[place as usize] % t, (t - 1) / 2, t)).collect()
     }
 
     /// g such that σ_g rotates both rows by `steps` to the left (negative: to the right).
     pub fn rotation(&self, steps: i64) -> usize {
-        let _ = steps;
-        todo!()
+        let order = 2 * self.context.n();
+        // 3 has order N/2 modulo 2N.
+        let steps = steps.rem_euclid(self.columns() as i64);
+        (0..steps).fold(1, |g, _| 3 * g % order)
     }
 
     /// g such that σ_g swaps the rows.
     pub fn row_swap(&self) -> usize {
         2 * self.context.n() - 1
     }
+}
+
+/// The exponent k such that `root`^k is the least primitive 2N-th root of unity modulo p, for one of them.
+fn least_root_exponent(p: Modulus, root: u64, n: usize) -> usize {
+    let square = p.mul(root, root);
+    let roots = std::iter::successors(Some(root), |&x| Some(p.mul(x, square)));
+    let (index, _) = roots.take(n).enumerate().min_by_key(|&(_, x)| x).expect("N is not 0");
+    2 * index + 1
 }

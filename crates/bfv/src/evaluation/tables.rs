@@ -1,0 +1,88 @@
+//! Tables that only some computations need: made on first use and kept with the context.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ciphermill_lattice::rns::{BaseConverter, ModDown};
+use ciphermill_math::automorphism::SpectrumAutomorphism;
+
+use super::multiply::Multiplication;
+use crate::context::Context;
+
+/// The most automorphisms whose tables are kept: 4N bytes for each order of spectra, so 8 MB at N = 32768.
+const MAX_AUTOMORPHISMS: usize = 64;
+
+/// X ↦ X^g on the spectra of each limb of the chain.
+pub(crate) type ChainAutomorphism = Arc<[Arc<SpectrumAutomorphism>]>;
+
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// For products of ciphertexts, by limbs − 1.
+    multiplication: Vec<OnceLock<Multiplication>>,
+    /// For switches of the modulus, by limbs before − 1 and limbs after − 1.
+    modulus_switch: Vec<Vec<OnceLock<ModDown>>>,
+    /// From each digit to the extended basis, by limbs − 1 and limbs per digit − 1.
+    digit_converters: Vec<Vec<OnceLock<Vec<BaseConverter>>>>,
+    automorphisms: Mutex<HashMap<usize, ChainAutomorphism>>,
+}
+
+impl Tables {
+    /// None yet, for `top` limbs of ciphertexts among `all`.
+    pub(crate) fn new(top: usize, all: usize) -> Self {
+        Self {
+            multiplication: unmade(top),
+            modulus_switch: (0..all).map(unmade).collect(),
+            digit_converters: (1..=top).map(unmade).collect(),
+            automorphisms: Mutex::default(),
+        }
+    }
+
+    /// For products at `limbs` limbs, 1 to L.
+    pub(super) fn multiplication(&self, context: &Context, limbs: usize) -> &Multiplication {
+        self.multiplication[limbs - 1].get_or_init(|| Multiplication::new(context, limbs))
+    }
+
+    /// From `from` limbs to fewer, `to`.
+    pub(super) fn modulus_switch(&self, context: &Context, from: usize, to: usize) -> &ModDown {
+        let make = || ModDown::new(context.basis(to), &context.chain().slice(to..from));
+        self.modulus_switch[from - 1][to - 1].get_or_init(make)
+    }
+
+    /// From each digit of `limbs_per_digit` limbs of a polynomial of `limbs` limbs to the extended basis.
+    pub(crate) fn digit_converters(&self, context: &Context, limbs: usize, limbs_per_digit: usize) -> &[BaseConverter] {
+        // All of these digits are the whole polynomial.
+        let limbs_per_digit = limbs_per_digit.min(limbs);
+        self.digit_converters[limbs - 1][limbs_per_digit - 1].get_or_init(|| {
+            let (basis, extended) = (context.basis(limbs), context.extended(limbs));
+            let firsts = (0..limbs).step_by(limbs_per_digit);
+            let own = firsts.map(|first| basis.slice(first..limbs.min(first + limbs_per_digit)));
+            own.map(|own| BaseConverter::new(&own, extended)).collect()
+        })
+    }
+
+    /// X ↦ X^g for odd g.
+    pub(crate) fn automorphism(&self, context: &Context, g: usize) -> ChainAutomorphism {
+        // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+        let mut kept = self.automorphisms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(automorphism) = kept.get(&g) {
+            return automorphism.clone();
+        }
+        // Transforms of one strategy have one order: their limbs share a table.
+        let mut by_strategy: HashMap<&str, Arc<SpectrumAutomorphism>> = HashMap::new();
+        let limbs = context.chain().limbs().iter().map(|limb| {
+            let make = || Arc::new(SpectrumAutomorphism::new(limb.engine(), g).expect("elements are odd"));
+            by_strategy.entry(limb.engine().strategy()).or_insert_with(make).clone()
+        });
+        let automorphism: ChainAutomorphism = limbs.collect();
+        if kept.len() >= MAX_AUTOMORPHISMS {
+            let any = kept.keys().next().copied();
+            any.map(|any| kept.remove(&any));
+        }
+        kept.insert(g, automorphism.clone());
+        automorphism
+    }
+}
+
+fn unmade<T>(count: usize) -> Vec<OnceLock<T>> {
+    (0..count).map(|_| OnceLock::new()).collect()
+}

@@ -1,0 +1,183 @@
+//! Hybrid key switching (C. Gentry, S. Halevi, N. Smart, CRYPTO 2012; K. Han, D. Ki, CT-RSA 2020): with P the product
+//! of the special primes, Σ_j d_j·K_j over the digits d_j of a polynomial modulo Q is computed modulo Q·P and divided
+//! by P, which divides the error of the keys by P as well.
+
+use ciphermill_lattice::rns::{RnsPoly, Spectrum};
+use ciphermill_lattice::{Csprng, DecompositionBaseLog, KeyTag, PublicSeed, SecretSeed};
+use num_bigint::BigInt;
+use zeroize::Zeroizing;
+
+use crate::context::Context;
+use crate::error::{BfvError, require_range};
+use crate::keys::{SecretKey, error, mask};
+use crate::parameters::ParameterId;
+
+mod digits;
+mod switch;
+
+/// log2 of the greatest base of [`Gadget::Bits`].
+const MAX_BASE_LOG: usize = 32;
+
+/// How a polynomial modulo Q = q_0·…·q_(l−1) is cut into digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gadget {
+    /// Digit j is the polynomial modulo the product of the limbs `limbs_per_digit`·j …, centred. The product P of the
+    /// special primes should be at least as large as the largest such product.
+    Limbs {
+        /// At least 1, at most L.
+        limbs_per_digit: usize,
+    },
+    /// Each limb, centred, is cut into ⌈bits(q_i)/`base_log`⌉ balanced digits, the least significant first: smaller digits
+    /// than a limb, for less noise. They are in [−B/2, B/2 − 1] for B = 2^`base_log`, the last one in [−B/2, B/2].
+    Bits {
+        /// log2 of the base, at least 1 and at most 32.
+        base_log: DecompositionBaseLog,
+    },
+}
+
+/// A key that switches from one secret polynomial to the secret key: for each digit j of its gadget an encryption
+/// (b_j, a_j) of P·g_j·s′ modulo Q·P, as spectra over the whole chain. The gadget entry g_j is 1 modulo the limbs of
+/// digit j (2^(base_log·i) for the i-th digit of a limb) and 0 modulo the other limbs, so that one key serves every
+/// level.
+#[derive(Clone, Debug)]
+pub struct KeySwitchKey {
+    pub(crate) parameters: ParameterId,
+    pub(crate) tag: KeyTag,
+    pub(crate) gadget: Gadget,
+    /// The seed of the a_j, stored instead of them; a_j is its stream j.
+    pub(crate) seed: PublicSeed,
+    /// (b_j, a_j) over the chain, by digit.
+    pub(crate) digits: Vec<[RnsPoly<Spectrum>; 2]>,
+}
+
+impl KeySwitchKey {
+    /// The key that switches from `from`, a small polynomial over the whole chain, to `secret`.
+    pub(crate) fn generate(secret: &SecretKey, from: &RnsPoly<Spectrum>, gadget: Gadget) -> Result<Self, BfvError> {
+        let context = &secret.context;
+        let entries = context.gadget_entries(gadget)?;
+        let (chain, n, seed) = (context.chain(), context.n(), PublicSeed::from_os()?);
+        let noise_seed = SecretSeed::from_os()?;
+        let special = chain.residues(&context.special_product());
+        let mut digits = Vec::with_capacity(entries.len());
+        for (j, entry) in entries.iter().enumerate() {
+            let a = mask(context, &seed, j as u64);
+            // P·g_j·s′ + e_j − a_j·s; each of the three is a secret until they are together.
+            let error = error(n, &mut Csprng::from_secret(&noise_seed, j as u64));
+            let mut b = chain.forward(chain.from_signed(&error));
+            for limb in entry.limbs.clone() {
+                let kernels = chain.limbs()[limb].kernels();
+                let factor = chain.limbs()[limb].modulus().mul(special[limb], 1 << entry.shift);
+                let mut term = Zeroizing::new(from.limb(limb).to_vec());
+                kernels.multiply_scalar(&mut term, factor);
+                kernels.add(b.limb_mut(limb), &term);
+            }
+            let mut product = Zeroizing::new(a.clone());
+            chain.multiply(&mut product, &secret.spectrum);
+            chain.sub_assign(&mut b, &product);
+            digits.push([b, a]);
+        }
+        Ok(Self { parameters: context.parameters().id(), tag: secret.tag, gadget, seed, digits })
+    }
+
+    /// The id of its parameter set.
+    pub fn parameter_id(&self) -> ParameterId {
+        self.parameters
+    }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    /// Its decomposition.
+    pub fn gadget(&self) -> Gadget {
+        self.gadget
+    }
+
+    /// (b_j, a_j) over the whole chain, by digit.
+    pub fn digits(&self) -> &[[RnsPoly<Spectrum>; 2]] {
+        &self.digits
+    }
+}
+
+/// The digits of a polynomial, transformed, in the extended basis of its level: made once, used for many automorphisms
+/// (hoisting; S. Halevi, V. Shoup, CRYPTO 2018).
+#[derive(Clone, Debug)]
+pub struct HoistedDigits {
+    pub(crate) limbs: usize,
+    pub(crate) gadget: Gadget,
+    pub(crate) digits: Vec<RnsPoly<Spectrum>>,
+}
+
+/// One entry g_j of a gadget: 2^`shift` modulo `limbs`, 0 modulo the others.
+struct GadgetEntry {
+    limbs: std::ops::Range<usize>,
+    shift: usize,
+}
+
+impl Context {
+    /// The number of digits of `gadget` for polynomials of `limbs` limbs.
+    ///
+    /// # Errors
+    /// If the gadget does not fit the parameter set.
+    pub fn digit_count(&self, gadget: Gadget, limbs: usize) -> Result<usize, BfvError> {
+        self.require_gadget(gadget)?;
+        self.require_switchable("number of limbs of a polynomial that is cut into digits", limbs)?;
+        Ok(match gadget {
+            Gadget::Limbs { limbs_per_digit } => limbs.div_ceil(limbs_per_digit),
+            Gadget::Bits { base_log } => self.basis(limbs).moduli().map(|q| limb_digits(q.bits(), base_log)).sum(),
+        })
+    }
+
+    /// An error unless keys can be switched with `gadget`.
+    fn require_gadget(&self, gadget: Gadget) -> Result<(), BfvError> {
+        if self.parameters().special_moduli.is_empty() {
+            let name = &self.parameters().name;
+            let what = format!("set {name} has no special modulus, so keys cannot be switched; use a set that has one");
+            return Err(BfvError::Unsupported { what });
+        }
+        match gadget {
+            Gadget::Limbs { limbs_per_digit } => {
+                require_range("limbs per digit of a gadget", limbs_per_digit as u64, 1, self.top() as u64)
+            }
+            Gadget::Bits { base_log } => {
+                require_range("log2 of the base of a gadget", base_log.0 as u64, 1, MAX_BASE_LOG as u64)
+            }
+        }
+    }
+
+    /// An error unless `limbs` is from 1 to L: the levels at which keys are switched.
+    pub(crate) fn require_switchable(&self, what: &'static str, limbs: usize) -> Result<(), BfvError> {
+        require_range(what, limbs as u64, 1, self.top() as u64)
+    }
+
+    /// The gadget's entries at the top level; those of a lower level are the first of them.
+    fn gadget_entries(&self, gadget: Gadget) -> Result<Vec<GadgetEntry>, BfvError> {
+        self.require_gadget(gadget)?;
+        let top = self.top();
+        Ok(match gadget {
+            Gadget::Limbs { limbs_per_digit } => (0..top)
+                .step_by(limbs_per_digit)
+                .map(|first| GadgetEntry { limbs: first..top.min(first + limbs_per_digit), shift: 0 })
+                .collect(),
+            Gadget::Bits { base_log } => {
+                let moduli = self.basis(top).moduli().enumerate();
+                let entries = moduli.flat_map(|(limb, q)| {
+                    let digits = 0..limb_digits(q.bits(), base_log);
+                    digits.map(move |i| GadgetEntry { limbs: limb..limb + 1, shift: i * base_log.0 })
+                });
+                entries.collect()
+            }
+        })
+    }
+
+    /// P, the product of the special primes; 1 if there are none.
+    pub(crate) fn special_product(&self) -> BigInt {
+        self.parameters().special_moduli.iter().map(|&p| BigInt::from(p)).product()
+    }
+}
+
+/// The number of digits of one limb of `bits` bits.
+fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
+    (bits as usize).div_ceil(base_log.0)
+}
