@@ -20,6 +20,7 @@ mod plan;
 mod product;
 mod rotate_and_sum;
 mod row_packed;
+mod slots;
 mod vector;
 
 use std::any::Any;
