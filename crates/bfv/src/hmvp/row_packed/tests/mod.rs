@@ -1,3 +1,5 @@
 //! Tests by what they compare with.
 
+mod encrypted;
 mod plain;
+mod support;
