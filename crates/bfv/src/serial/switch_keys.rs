@@ -122,9 +122,11 @@ impl Head {
     fn open<R: Read>(kind: Kind, reader: R) -> Result<(OpenReader<R>, Self), BfvError> {
         let mut input = OpenReader::new(reader, kind, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
         let mut len = [0; 4];
+        require_remaining(&input, len.len() as u64)?;
         input.read_exact(&mut len)?;
         let len = u32::from_le_bytes(len);
         require_range("bytes of the head of the keys", len, 1, MAX_HEAD_LEN as u64)?;
+        require_remaining(&input, len.into())?;
         // No more memory than the input has bytes.
         let mut bytes = Vec::new();
         (&mut input).take(len.into()).read_to_end(&mut bytes)?;
@@ -136,6 +138,12 @@ impl Head {
         }
         Ok((input, head))
     }
+}
+
+/// An error unless the body goes on for `needed` bytes.
+fn require_remaining<R: Read>(input: &OpenReader<R>, needed: u64) -> Result<(), WireError> {
+    let available = input.remaining();
+    if needed <= available { Ok(()) } else { Err(WireError::Truncated { needed, available }) }
 }
 
 /// Writes a list of keys, one polynomial at a time.

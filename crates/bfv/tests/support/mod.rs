@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
+pub mod objects;
+
 use ciphermill_bfv::serial::SECRET_KEY;
 use ciphermill_bfv::{Ciphertext, Context, ParameterSet, Plaintext, SecretKey, SecurityPolicy};
 use ciphermill_lattice::rns::{Coefficients, RnsPoly};
