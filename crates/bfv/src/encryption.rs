@@ -113,13 +113,22 @@ impl SecretKey {
     /// # Errors
     /// As [`decrypt`](Self::decrypt).
     pub fn noise(&self, ciphertext: &Ciphertext) -> Result<BigInt, BfvError> {
+        let noise = self.noise_polynomial(ciphertext)?;
+        let basis = self.context.basis(ciphertext.limb_count());
+        Ok((0..self.context.n()).map(|i| basis.compose(&noise, i).abs()).max().unwrap_or_default())
+    }
+
+    /// The noise v itself.
+    pub(crate) fn noise_polynomial(
+        &self,
+        ciphertext: &Ciphertext,
+    ) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
         let mut noise = self.phase(ciphertext)?;
         let limbs = ciphertext.limb_count();
-        let basis = self.context.basis(limbs);
         let coefficients = self.context.scale_and_round(limbs).apply(&noise);
         let message = Zeroizing::new(self.context.scale_up(&Plaintext { coefficients }, limbs));
-        basis.sub_assign(&mut noise, &message);
-        Ok((0..self.context.n()).map(|i| basis.compose(&noise, i).abs()).max().unwrap_or_default())
+        self.context.basis(limbs).sub_assign(&mut noise, &message);
+        Ok(noise)
     }
 
     /// log2 of how much the noise may still grow before decryption fails: log2(Q/(2t)) − log2(noise), at least 0.
@@ -136,7 +145,7 @@ impl SecretKey {
 }
 
 /// log2 of a positive integer.
-fn log2(x: &BigInt) -> f64 {
+pub(crate) fn log2(x: &BigInt) -> f64 {
     let shift = x.bits().saturating_sub(64);
     let top = (x.magnitude() >> shift).iter_u64_digits().next().unwrap_or(0);
     (top as f64).log2() + shift as f64
