@@ -24,6 +24,11 @@ fn range(what: &'static str, given: u64, min: u64, max: u64) -> Result<(), Param
     if (min..=max).contains(&given) { Ok(()) } else { Err(ParameterError::Range { what, given, min, max }) }
 }
 
+fn check_name(name: &[u8]) -> Result<(), ParameterError> {
+    let sound = (1..=MAX_NAME_LEN).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic);
+    if sound { Ok(()) } else { Err(ParameterError::Name(name.len())) }
+}
+
 impl ParameterSpec {
     /// All primes, the special ones last.
     pub fn chain(&self) -> impl Iterator<Item = u64> + '_ {
@@ -44,9 +49,7 @@ impl ParameterSpec {
     }
 
     pub(super) fn validate(&self) -> Result<(), ParameterError> {
-        if self.name.is_empty() || self.name.len() > MAX_NAME_LEN || !self.name.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(ParameterError::Name(self.name.len()));
-        }
+        check_name(self.name.as_bytes())?;
         let (n, l, k) = (self.polynomial_size.get(), self.ciphertext_moduli.len(), self.special_moduli.len());
         let smallest = 1 << PolynomialSize::MIN_LOG2;
         range("polynomial size N", n as u64, smallest, MAX_POLYNOMIAL_SIZE as u64)?;
@@ -95,12 +98,12 @@ impl ParameterSpec {
         out.u64(self.plaintext_modulus).u64s(&self.ciphertext_moduli).u64s(&self.special_moduli);
     }
 
-    /// Reads the fields; [`ParameterSet::new`](super::ParameterSet::new) judges them.
+    /// Reads the fields; [`ParameterSet::new`](super::ParameterSet::new) judges the numbers.
     pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
-        let len = input.u8()?;
-        require_range("length of the parameter set's name", len, 1, MAX_NAME_LEN as i128)?;
-        let name = input.bytes(usize::from(len))?;
-        let name = str::from_utf8(name).map_err(|_| ParameterError::Name(name.len()))?.to_owned();
+        let len = usize::from(input.u8()?);
+        let name = input.bytes(len)?;
+        check_name(name)?;
+        let name = String::from_utf8_lossy(name).into_owned();
         let log2 = input.u8()?;
         require_range("log2 of the polynomial size", log2, PolynomialSize::MIN_LOG2, PolynomialSize::MAX_LOG2)?;
         let polynomial_size = PolynomialSize::new(1 << log2).map_err(ParameterError::from)?;

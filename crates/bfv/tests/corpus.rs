@@ -1,0 +1,25 @@
+//! Replays the fuzzer's corpus and, from each seed, a fixed set of mutations.
+
+mod invariants;
+#[path = "../../program/tests/replay/mod.rs"]
+mod replay;
+
+use replay::replay;
+
+#[test]
+fn bfv_objects() {
+    let accepted = [
+        "ciphertext",
+        "ciphertext_three_parts",
+        "galois_keys",
+        "galois_keys_none",
+        "parameter_set",
+        "parameter_set_secure",
+        "public_key",
+        "relinearization_key",
+        "sealed_ciphertext_seeded",
+        "sealed_galois_keys",
+        "secret_key",
+    ];
+    replay("bfv_objects", invariants::bfv_objects, &accepted);
+}
