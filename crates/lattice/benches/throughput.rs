@@ -1,5 +1,5 @@
 //! Keystream, samplers, decomposition and rotation: the work of key generation and of one external product beside its
-//! transforms. `cargo bench -p ciphermill-lattice`; one JSON record a line.
+//! transforms. `cargo bench -p ciphermill-lattice --bench throughput`; one JSON record a line.
 
 use std::hint::black_box;
 use std::time::Instant;

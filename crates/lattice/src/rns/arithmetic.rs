@@ -12,7 +12,7 @@ impl RnsBasis {
         assert_eq!(coefficients.len(), self.polynomial_size().get(), "as many coefficients as N");
         let mut poly = self.zero();
         for (limb, out) in self.limbs().iter().zip(poly.limbs_mut()) {
-            kernels::reduce_signed(self.isa(), limb.modulus(), coefficients, out);
+            kernels::reduce_signed(self.isa(), limb.modulus().value(), coefficients, out);
         }
         poly
     }
@@ -28,12 +28,15 @@ impl RnsBasis {
             // As many words as coefficients are missing: never more than will be needed, so that the stream goes on
             // behind the last word that was.
             while done < out.len() {
-                stream.fill_u64(&mut out[done..]);
-                for next in done..out.len() {
-                    let word = out[next] & mask;
-                    out[done] = word;
-                    done += usize::from(word < p.value());
+                let missing = &mut out[done..];
+                stream.fill_u64(missing);
+                let mut kept = 0;
+                for next in 0..missing.len() {
+                    let word = missing[next] & mask;
+                    missing[kept] = word;
+                    kept += usize::from(word < p.value());
                 }
+                done += kept;
             }
         }
         poly

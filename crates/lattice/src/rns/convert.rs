@@ -1,7 +1,7 @@
 //! From one residue number system to another.
 
 use super::crt::{self, CrtSums, Target};
-use super::kernels::{self, Factor};
+use super::kernels;
 use super::{Coefficients, RnsBasis, RnsPoly};
 
 /// Takes x ∈ Z_Q, represented by the integer of (−Q/2, Q/2], to the residues modulo the primes of another basis, exactly
@@ -27,29 +27,30 @@ enum Run {
     Sums(CrtSums),
 }
 
+/// The run of the targets so far, if there are any.
+fn sums(from: &RnsBasis, targets: &mut Vec<Target>) -> Option<Run> {
+    let targets = std::mem::take(targets);
+    (!targets.is_empty()).then(|| Run::Sums(CrtSums::new(from, 1, targets)))
+}
+
 impl BaseConverter {
     /// From basis `from` to basis `to`, of one N; they may share primes.
     pub fn new(from: &RnsBasis, to: &RnsBasis) -> Self {
         assert_eq!(from.polynomial_size(), to.polynomial_size(), "bases of one polynomial size");
         let mut runs = Vec::new();
+        let mut targets = Vec::new();
         for (j, p) in to.moduli().enumerate() {
-            if let Some(from) = from.moduli().position(|q| q == p) {
-                runs.push(Run::Copy { from });
+            let shared = from.moduli().position(|q| q == p);
+            if shared.is_none() && from.len() > 1 {
+                let p = p.value();
+                let terms = (0..from.len()).map(|i| crt::cofactor(from, i, p));
+                targets.push(Target::new(p, None, terms.chain([(p - crt::product(from.moduli(), p)) % p])));
                 continue;
             }
-            if from.len() == 1 {
-                runs.push(Run::Lift { to: j });
-                continue;
-            }
-            let p = p.value();
-            let terms = crt::cofactors(from, p).chain([(p - crt::product(from, p)) % p]);
-            let target = Target { modulus: p, own: None, terms: terms.map(|c| Factor::new(c, p)).collect() };
-            if let Some(Run::Sums(sums)) = runs.last_mut() {
-                sums.targets.push(target);
-            } else {
-                runs.push(Run::Sums(CrtSums { targets: vec![target], ..CrtSums::new(from, 1) }));
-            }
+            runs.extend(sums(from, &mut targets));
+            runs.push(shared.map_or(Run::Lift { to: j }, |from| Run::Copy { from }));
         }
+        runs.extend(sums(from, &mut targets));
         Self { from: from.clone(), to: to.clone(), runs }
     }
 
@@ -71,7 +72,7 @@ impl BaseConverter {
         assert_eq!(out.len(), n * self.to.len(), "words of the result");
         let mut rest = out;
         for run in &self.runs {
-            let limbs = if let Run::Sums(sums) = run { sums.targets.len() } else { 1 };
+            let limbs = if let Run::Sums(sums) = run { sums.target_count() } else { 1 };
             let (out, tail) = rest.split_at_mut(limbs * n);
             rest = tail;
             match run {
@@ -80,7 +81,7 @@ impl BaseConverter {
                     let [q, p] = [&self.from.limbs()[0], &self.to.limbs()[*to]].map(|limb| limb.modulus());
                     kernels::lift(isa, q.value(), p.value(), words, out);
                 }
-                Run::Sums(sums) => sums.run(isa, n, words, out),
+                Run::Sums(sums) => sums.run(n, words, out),
             }
         }
     }

@@ -5,7 +5,9 @@
 //! [`Coefficients`], which is what is stored and sent, or [`Spectrum`], whose order is private to the transforms and
 //! which never leaves the process.
 //!
-//! [`BaseConverter`] takes residues from one basis to another; [`ScaleAndRound`] computes ⌊t·x/Q⌉ modulo t.
+//! [`BaseConverter`] takes residues from one basis to another; [`ModDown`] divides by some of the primes and rounds;
+//! [`ScaleAndRound`] computes ⌊t·x/Q⌉ modulo t, [`ScaleToBasis`] modulo the primes of another basis.
+//! [`RnsBasis::pack`] and [`RnsBasis::unpack`] are how polynomials are stored.
 
 mod arithmetic;
 mod basis;

@@ -89,19 +89,14 @@ fn pack_limb(bits: u32, words: &[u64], bytes: &mut Vec<u8>) {
 /// Reads words of `bits` < 64 bits.
 fn unpack_limb(bits: u32, bytes: &[u8], words: &mut [u64]) {
     let mask = u64::MAX >> (u64::BITS - bits);
-    let (mut pending, mut len) = (0u128, 0);
-    let mut chunks = bytes.chunks(8);
-    for word in words {
-        if len < bits {
-            let mut next = [0; 8];
-            if let Some(chunk) = chunks.next() {
-                next[..chunk.len()].copy_from_slice(chunk);
-            }
-            pending |= u128::from(u64::from_le_bytes(next)) << len;
-            len += u64::BITS;
-        }
-        *word = pending as u64 & mask;
-        pending >>= bits;
-        len -= bits;
+    // Each word lies within 16 bytes from the one where it starts; the last ones are read from a copy with zeros behind.
+    let first_copied = bytes.len().saturating_sub(16);
+    let mut end = [0; 32];
+    end[..bytes.len() - first_copied].copy_from_slice(&bytes[first_copied..]);
+    for (i, word) in words.iter_mut().enumerate() {
+        let (byte, shift) = (i * bits as usize / 8, i * bits as usize % 8);
+        let from = if byte < first_copied { &bytes[byte..] } else { &end[byte - first_copied..] };
+        let from: &[u8; 16] = from.first_chunk().expect("16 bytes before the end of the copy");
+        *word = (u128::from_le_bytes(*from) >> shift) as u64 & mask;
     }
 }

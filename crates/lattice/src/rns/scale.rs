@@ -1,40 +1,110 @@
 //! Division with rounding: of a polynomial by some of its primes, and of t times a polynomial by all.
 //!
-//! With [x]_Q the representative of x modulo Q in (−Q/2, Q/2], ⌊t·x/Q⌉ = (t·x − [t·x]_Q)/Q. As [t·x]_Q = Σ y_i·(Q/q_i) −
-//! v·Q for y_i = x_i·t·(Q/q_i)^-1 mod q_i, this is t·x·Q^-1 − Σ y_i·q_i^-1 + v modulo any m that has an inverse of Q.
+//! With [x]_Q the integer of (−Q/2, Q/2] that is x modulo Q, ⌊t·x/Q⌉ = (t·x − [t·x]_Q)/Q, for odd Q. As [t·x]_Q =
+//! Σ y_i·(Q/q_i) − v·Q for y_i = t·x_i·(Q/q_i)^-1 mod q_i, this is t·x·Q^-1 − Σ y_i·q_i^-1 + v modulo any m that has an
+//! inverse of Q.
 
+use ciphermill_math::Modulus;
 use num_bigint::BigUint;
+use zeroize::Zeroizing;
 
-use super::crt::{self, CrtSums, Target};
-use super::kernels::{self, Factor, Reciprocal};
+use super::crt::{self, BLOCK, CrtSums, Target};
+use super::kernels::{Factor, Path, Reciprocal, Source};
 use super::{Coefficients, RnsBasis, RnsPoly};
 
-/// The target m = `modulus` of ⌊t·x/Q⌉, for x with a residue modulo m.
-fn quotient_target(q: &RnsBasis, t: u64, modulus: ciphermill_math::Modulus) -> Target {
-    let m = modulus.value();
-    let inverse = |x: u64| modulus.inverse(x % m).expect("the bases have no prime in common");
-    let own = Factor::new(crt::mul(t % m, inverse(crt::product(q, m)), m), m);
-    let terms = q.moduli().map(|q| m - inverse(q.value())).chain([1]);
-    Target { modulus: m, own: Some(own), terms: terms.map(|c| Factor::new(c, m)).collect() }
+/// ⌊t·x/Q⌉ modulo some primes, for x modulo Q and modulo each of them.
+#[derive(Clone, Debug)]
+enum Quotient {
+    /// Q is one prime: exact.
+    One(OnePrime),
+    /// Q is a product of several.
+    Sums(CrtSums),
+}
+
+/// ⌊t·x/q⌉ for one prime q.
+#[derive(Clone, Debug)]
+struct OnePrime {
+    q: u64,
+    /// t modulo q, unless t = 1.
+    factor: Option<(Path, Factor)>,
+    targets: Vec<OneTarget>,
+}
+
+#[derive(Clone, Debug)]
+struct OneTarget {
+    path: Path,
+    m: u64,
+    /// t, unless it is 1 (or x·t is 0) modulo m.
+    factor: Option<Factor>,
+    /// q^-1.
+    inverse: Factor,
+}
+
+impl Quotient {
+    fn new(q: &RnsBasis, t: u64, targets: impl Iterator<Item = Modulus>) -> Self {
+        let inverse = |x: u64, m: Modulus| m.inverse(x % m.value()).expect("the bases have no prime in common");
+        if q.len() == 1 {
+            let prime = q.limbs()[0].modulus().value();
+            let scaled = |m: u64| (t != 1).then(|| Factor::new(t % m, m));
+            let targets = targets.map(|modulus| {
+                let m = modulus.value();
+                let path = Path::new(q.isa(), [prime, m]);
+                OneTarget { path, m, factor: scaled(m), inverse: Factor::new(inverse(prime, modulus), m) }
+            });
+            let factor = scaled(prime).map(|factor| (Path::new(q.isa(), [prime]), factor));
+            return Self::One(OnePrime { q: prime, factor, targets: targets.collect() });
+        }
+        let targets = targets.map(|modulus| {
+            let m = modulus.value();
+            let own = crt::mul(t % m, inverse(crt::product(q.moduli(), m), modulus), m);
+            Target::new(m, Some(own), q.moduli().map(|q| m - inverse(q.value(), modulus)).chain([1]))
+        });
+        Self::Sums(CrtSums::new(q, t, targets.collect()))
+    }
+
+    /// `x` is the limbs of Q, `out` those of the other primes, of `n` words each: x before, the quotient afterwards.
+    fn run(&self, n: usize, x: &[u64], out: &mut [u64]) {
+        match self {
+            Self::One(prime) => prime.run(n, x, out),
+            Self::Sums(sums) => sums.run(n, x, out),
+        }
+    }
+}
+
+impl OnePrime {
+    fn run(&self, n: usize, x: &[u64], out: &mut [u64]) {
+        assert_eq!(x.len(), n, "words of the limb");
+        assert_eq!(out.len(), n * self.targets.len(), "words of the results");
+        // In one piece if there is nothing to keep in between.
+        let block = if self.factor.is_some() { BLOCK.min(n) } else { n };
+        let mut scaled = Zeroizing::new(vec![0; self.factor.map_or(0, |_| block)]);
+        for start in (0..n).step_by(block) {
+            let mut x = &x[start..][..block];
+            if let Some((path, factor)) = self.factor {
+                scaled.copy_from_slice(x);
+                path.scale(self.q, factor, &mut scaled);
+                x = &scaled;
+            }
+            for (target, out) in self.targets.iter().zip(out.chunks_exact_mut(n)) {
+                let out = &mut out[start..][..block];
+                if let Some(factor) = target.factor {
+                    target.path.scale(target.m, factor, out);
+                }
+                target.path.divide_and_round(self.q, target.m, target.inverse, x, out);
+            }
+        }
+    }
 }
 
 /// Divides by the product P of the last K primes of a basis and rounds: x modulo Q·P to ⌊x/P⌉ modulo Q.
 ///
-/// For K = 1 it is always exact, otherwise except where x/P is within 2^-50 of a half, which may be rounded either way.
-/// Time and places in memory do not depend on the values.
+/// For K = 1 it is always exact. Otherwise, where x/P is within 2^-50 of a half, it may be rounded either way. Time and
+/// places in memory do not depend on the values.
 #[derive(Clone, Debug)]
 pub struct ModDown {
     keep: RnsBasis,
     drop: RnsBasis,
-    division: Division,
-}
-
-#[derive(Clone, Debug)]
-enum Division {
-    /// By one prime, with its inverse modulo each kept one.
-    One(Vec<Factor>),
-    /// By several.
-    Sums(CrtSums),
+    quotient: Quotient,
 }
 
 impl ModDown {
@@ -44,13 +114,7 @@ impl ModDown {
     /// If they differ in N or have a prime in common.
     pub fn new(keep: &RnsBasis, drop: &RnsBasis) -> Self {
         assert_eq!(keep.polynomial_size(), drop.polynomial_size(), "bases of one polynomial size");
-        let targets: Vec<Target> = keep.moduli().map(|q| quotient_target(drop, 1, q)).collect();
-        let division = if drop.len() == 1 {
-            Division::One(targets.iter().filter_map(|target| target.own).collect())
-        } else {
-            Division::Sums(CrtSums { targets, ..CrtSums::new(drop, 1) })
-        };
-        Self { keep: keep.clone(), drop: drop.clone(), division }
+        Self { keep: keep.clone(), drop: drop.clone(), quotient: Quotient::new(drop, 1, keep.moduli()) }
     }
 
     /// ⌊x/P⌉.
@@ -67,27 +131,17 @@ impl ModDown {
     /// # Panics
     /// If they are not as many as the limbs of both bases have.
     pub fn apply_words(&self, keep: &mut [u64], drop: &[u64]) {
-        let (n, isa) = (self.keep.polynomial_size().get(), self.keep.isa());
-        assert_eq!(keep.len(), n * self.keep.len(), "words of the limbs that are kept");
-        assert_eq!(drop.len(), n * self.drop.len(), "words of the limbs that go");
-        match &self.division {
-            Division::One(inverses) => {
-                let p = self.drop.limbs()[0].modulus().value();
-                for ((q, &inverse), keep) in self.keep.moduli().zip(inverses).zip(keep.chunks_exact_mut(n)) {
-                    kernels::divide_and_round(isa, p, q.value(), inverse, drop, keep);
-                }
-            }
-            Division::Sums(sums) => sums.run(isa, n, drop, keep),
-        }
+        self.quotient.run(self.keep.polynomial_size().get(), drop, keep);
     }
 }
 
-/// ⌊t·x/Q⌉ modulo t for x modulo Q: what decryption ends with. For t < 2^60 and any basis. Exact, except where t·x/Q is
-/// within 2^-50 of a half, which may be rounded either way. Time and places in memory do not depend on the values.
+/// ⌊t·x/Q⌉ modulo t for x modulo Q: what decryption ends with. For t < 2^60 and any basis. Exact for a basis of one
+/// prime. Otherwise, where t·x/Q is within 2^-50 of a half, it may be rounded either way. Time and places in memory do not
+/// depend on the values.
 #[derive(Clone, Debug)]
 pub struct ScaleAndRound {
     basis: RnsBasis,
-    sums: CrtSums,
+    quotient: Quotient,
 }
 
 impl ScaleAndRound {
@@ -97,24 +151,34 @@ impl ScaleAndRound {
     /// If t is not from 2 to 2^60 − 1.
     pub fn new(basis: &RnsBasis, t: u64) -> Self {
         assert!((2..1 << 60).contains(&t), "plaintext modulus {t} is not from 2 to 2^60 - 1");
-        let mut sums = CrtSums::new(basis, t);
-        let mut terms = Vec::new();
-        for (source, q) in sums.sources.iter_mut().zip(basis.moduli()) {
-            // t·x ≡ 0 modulo t: what remains is −Σ y_i·q_i^-1 + v. If q_i divides t, then x_i adds the integer
-            // (x_i·(Q/q_i)^-1 mod q_i)·t/q_i, and no fraction.
-            let inverse = BigUint::from(q.value()).modinv(&BigUint::from(t));
-            terms.push(match inverse {
-                Some(inverse) => t - u64::try_from(inverse).expect("below t"),
-                None => {
-                    *source = CrtSums::new(basis, 1).sources[terms.len()];
-                    source.reciprocal = Reciprocal::zero();
-                    t / q.value()
-                }
-            });
-        }
-        let terms = terms.into_iter().chain([1]).map(|c| Factor::new(c, t)).collect();
-        sums.targets.push(Target { modulus: t, own: None, terms });
-        Self { basis: basis.clone(), sums }
+        let inverse = |q: u64| {
+            let inverse = BigUint::from(q).modinv(&BigUint::from(t))?;
+            Some(u64::try_from(inverse).expect("below t"))
+        };
+        let first = basis.limbs()[0].modulus().value();
+        let quotient = match inverse(first).filter(|_| basis.len() == 1) {
+            Some(inverse) => {
+                let factor = Some((Path::new(basis.isa(), [first]), Factor::new(t % first, first)));
+                let path = Path::new(basis.isa(), [first, t]);
+                let target = OneTarget { path, m: t, factor: None, inverse: Factor::new(inverse, t) };
+                Quotient::One(OnePrime { q: first, factor, targets: vec![target] })
+            }
+            None => {
+                // t·x is 0 modulo t: −Σ y_i·q_i^-1 + v remains. A prime q_i that divides t has no inverse, but adds an
+                // integer for it, (x_i·(Q/q_i)^-1 mod q_i)·t/q_i.
+                let limbs = basis.moduli().enumerate().map(|(i, q)| match inverse(q.value()) {
+                    Some(inverse) => (crt::source(basis, i, t), t - inverse),
+                    None => {
+                        let whole = Source { reciprocal: Reciprocal::zero(), ..crt::source(basis, i, 1) };
+                        (whole, t / q.value())
+                    }
+                });
+                let (sources, terms): (Vec<_>, Vec<_>) = limbs.unzip();
+                let target = Target::new(t, None, terms.into_iter().chain([1]));
+                Quotient::Sums(CrtSums::from_sources(basis.isa(), sources, vec![target]))
+            }
+        };
+        Self { basis: basis.clone(), quotient }
     }
 
     /// Every coefficient of `poly`, scaled, in `[0, t)`.
@@ -122,22 +186,23 @@ impl ScaleAndRound {
         self.basis.check(poly);
         let n = self.basis.polynomial_size().get();
         let mut out = vec![0; n];
-        self.sums.run(self.basis.isa(), n, poly.words(), &mut out);
+        self.quotient.run(n, poly.words(), &mut out);
         out
     }
 }
 
 /// ⌊t·x/Q⌉ modulo B for x modulo Q·B, represented by the integer of (−Q·B/2, Q·B/2]: what a product of BFV ciphertexts
 /// ends with, before [`BaseConverter`](super::BaseConverter) takes it from B back to Q (S. Halevi, Y. Polyakov, V. Shoup,
-/// "An improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2.4). Exact, except where t·x/Q is
-/// within 2^-50 of a half, which may be rounded either way. Time and places in memory do not depend on the values.
+/// "An improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2.4). Exact if Q is one prime.
+/// Otherwise, where t·x/Q is within 2^-50 of a half, it may be rounded either way. Time and places in memory do not
+/// depend on the values.
 ///
-/// ⌊t·x/Q⌉ itself is of (−t·B/2, t·B/2): it is determined by its residues only if |x| ≤ Q·B/(2t).
+/// ⌊t·x/Q⌉ itself is between ±t·B/2: its residues determine it if |x| < (B − 1)·Q/(2t).
 #[derive(Clone, Debug)]
 pub struct ScaleToBasis {
     q: RnsBasis,
     b: RnsBasis,
-    sums: CrtSums,
+    quotient: Quotient,
 }
 
 impl ScaleToBasis {
@@ -148,8 +213,7 @@ impl ScaleToBasis {
     pub fn new(q: &RnsBasis, b: &RnsBasis, t: u64) -> Self {
         assert_eq!(q.polynomial_size(), b.polynomial_size(), "bases of one polynomial size");
         assert!((1..1 << 60).contains(&t), "plaintext modulus {t} is not from 1 to 2^60 - 1");
-        let targets = b.moduli().map(|p| quotient_target(q, t, p)).collect();
-        Self { q: q.clone(), b: b.clone(), sums: CrtSums { targets, ..CrtSums::new(q, t) } }
+        Self { q: q.clone(), b: b.clone(), quotient: Quotient::new(q, t, b.moduli()) }
     }
 
     /// ⌊t·x/Q⌉ over B, for `poly` over Q·B: the limbs of Q first.
@@ -159,7 +223,7 @@ impl ScaleToBasis {
         let n = poly.polynomial_size();
         let (q, b) = poly.words().split_at(self.q.len() * n);
         let mut out = RnsPoly::from_words(self.b.polynomial_size(), b.to_vec());
-        self.sums.run(self.b.isa(), n, q, out.words_mut());
+        self.quotient.run(n, q, out.words_mut());
         out
     }
 }

@@ -4,7 +4,7 @@ use ciphermill_lattice::rns::{Coefficients, RnsBasis, RnsPoly};
 use ciphermill_lattice::{PolynomialSize, PublicSeed, rng::MaskStream};
 use ciphermill_math::Isa;
 use ciphermill_math::modulus::ntt_primes;
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigInt;
 
 /// The basis of the largest primes of these lengths; `skip` of each length are left to others.
 pub(crate) fn basis(n: usize, bits: &[u32], skip: usize, isa: Isa) -> RnsBasis {
@@ -33,28 +33,4 @@ pub(crate) fn put(basis: &RnsBasis, poly: &mut RnsPoly<Coefficients>, i: usize, 
     for (limb, residue) in poly.limbs_mut().zip(basis.residues(x)) {
         limb[i] = residue;
     }
-}
-
-/// What ⌊x/m⌉ may be: one integer, or two if x/m is within 2^-50 of a half.
-pub(crate) fn rounded(x: &BigInt, m: &BigUint) -> Vec<BigInt> {
-    let m = BigInt::from(m.clone());
-    let rest: BigInt = ((x % &m) + &m) % &m;
-    let down = (x - &rest) / &m;
-    // 2·rest/m is 1 for a half.
-    let distance: BigInt = &rest * 2 - &m;
-    if distance.magnitude() << 49u32 <= *m.magnitude() {
-        vec![down.clone(), down + 1]
-    } else if distance > BigInt::ZERO {
-        vec![down + 1]
-    } else {
-        vec![down]
-    }
-}
-
-/// ⌊x/m⌉ for odd m.
-pub(crate) fn exactly_rounded(x: &BigInt, m: &BigUint) -> BigInt {
-    let m = BigInt::from(m.clone());
-    let shifted: BigInt = x + &m / 2;
-    let rest = ((&shifted % &m) + &m) % &m;
-    (shifted - rest) / m
 }
