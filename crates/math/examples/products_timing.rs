@@ -31,6 +31,13 @@ fn residues(seed: u64, len: usize, p: Modulus) -> Vec<u64> {
     (0..len as u64).map(|i| p.reduce(word(i))).collect()
 }
 
+fn fill(matrix: &mut MatrixBlock, spectra: &[Vec<u64>]) {
+    for position in 0..matrix.rows() * matrix.columns() {
+        let spectrum = &spectra[position % spectra.len()];
+        matrix.part().set(position, &[(spectrum, Rotation::none(spectrum.len()))]);
+    }
+}
+
 fn products(isa: Isa, n: usize, bits: u32) {
     let p = ntt_primes(bits, n).next().expect("a prime");
     let kernels = ProductKernels::new(p, isa).expect("an available path");
@@ -61,23 +68,52 @@ fn products(isa: Isa, n: usize, bits: u32) {
             });
         }
     }
-    for (rows, columns, vectors, matrices) in
-        [(4, 16, 1, 1), (4, 16, 1, 8), (32, 64, 1, 1), (32, 64, 1, 8), (8, 16, 8, 2)]
-    {
-        let matrices: Vec<MatrixBlock> =
-            (0..matrices).map(|_| MatrixBlock::pack(n, rows, columns, |i, j| &spectra[(i + j) % 8])).collect();
-        let mut x = VectorBlock::zeroed(n, vectors, columns);
-        for (v, j) in (0..vectors).flat_map(|v| (0..columns).map(move |j| (v, j))) {
-            x.set(v, j, [&spectra[(v + j) % 8], &spectra[(v + j + 1) % 8]]);
+    for (rows, columns, vectors, matrices) in [(4, 16, 1, 1), (4, 16, 1, 8), (32, 64, 1, 1), (8, 16, 8, 2)] {
+        for packed in [false, true] {
+            let name = format!("{rows} × {columns}, {vectors} vectors, {matrices} matrices, packed: {packed}");
+            let make =
+                |_| if packed { kernels.matrix(n, rows, columns) } else { MatrixBlock::zeroed(n, rows, columns) };
+            let mut matrices: Vec<MatrixBlock> = (0..matrices).map(make).collect();
+            for matrix in &mut matrices {
+                fill(matrix, &spectra);
+            }
+            let mut x = VectorBlock::zeroed(n, vectors, columns);
+            for (v, j) in (0..vectors).flat_map(|v| (0..columns).map(move |j| (v, j))) {
+                x.set(v, j, [&spectra[(v + j) % 8], &spectra[(v + j + 1) % 8]]);
+            }
+            let mut sums = SumBlock::zeroed(n, rows, vectors);
+            let mut next = 0;
+            time(&name, 300, || {
+                kernels.multiply(&matrices[next % matrices.len()], &x, &mut sums.part(), false);
+                next += 1;
+            });
+            black_box(&sums);
         }
-        let mut sums = SumBlock::zeroed(n, rows, vectors);
-        let mut next = 0;
-        let name = format!("{rows} × {columns}, {vectors} vectors, {} matrices in turn", matrices.len());
-        time(&name, 300, || {
-            kernels.multiply(&matrices[next % matrices.len()], &x, &mut sums.part(), false);
-            next += 1;
+    }
+    both(&kernels, n, &spectra);
+}
+
+/// Key products and a product with them, in windows of several sizes.
+fn both(kernels: &ProductKernels, n: usize, spectra: &[Vec<u64>]) {
+    let (rows, columns) = (4, 16);
+    let key_rows: Vec<[&[u64]; 2]> = (0..2).map(|d| [&spectra[d][..], &spectra[d + 1][..]]).collect();
+    let keys: Vec<KeyBlock> = (0..columns).map(|_| KeyBlock::pack(&key_rows)).collect();
+    let digits: Vec<&[u64]> = spectra[..2].iter().map(Vec::as_slice).collect();
+    let mut matrix = kernels.matrix(n, rows, columns);
+    fill(&mut matrix, spectra);
+    let mut sums = SumBlock::zeroed(n, rows, 1);
+    for size in [256, 512, 1024, 2048, 4096].into_iter().filter(|&size| size <= n) {
+        let mut vectors = VectorBlock::window(n, size, 1, columns);
+        time(&format!("16 key products and 4 × 16, windows of {size}"), 200, || {
+            for start in (0..n).step_by(size) {
+                vectors.move_to(start);
+                for (j, key) in keys.iter().enumerate() {
+                    let rotation = Rotation { sequence: n, offset: 16 * j, swap: false };
+                    kernels.key_products_entry(&rotation, &digits, Some((&spectra[7], 3)), key, &mut vectors, 0, j);
+                }
+                kernels.multiply(&matrix, &vectors, &mut sums.part(), false);
+            }
         });
-        black_box(&sums);
     }
 }
 
@@ -98,7 +134,7 @@ fn encoding(isa: Isa, n: usize, bits: u32) {
     let source = SmallCoefficients::new(&small, 333, p);
     time("forward from small coefficients", 100, || engine.forward(&source, &mut spectrum));
     for (rows, columns, run) in [(4, 16, 1), (4, 16, 16), (32, 64, 1), (32, 64, 16)] {
-        let mut matrix = MatrixBlock::zeroed(n, rows, columns);
+        let mut matrix = ProductKernels::new(p, isa).expect("an available path").matrix(n, rows, columns);
         let rotation = Rotation { sequence: n, offset: 16, swap: false };
         let spectra: Vec<Vec<u64>> = (0..run).map(|i| residues(i, n, p)).collect();
         let run: Vec<(&[u64], Rotation)> = spectra.iter().map(|spectrum| (&spectrum[..], rotation)).collect();

@@ -44,9 +44,8 @@ fn check_key(p: Modulus, isa: Isa, n: usize, digits: usize, rotation: Rotation, 
     let name = format!("{isa}, p = {p}, N = {n}, {digits} digits, {rotation:?}, extreme: {extreme}");
     let kernels = ProductKernels::new(p, isa).expect("kernels");
     let mut random = Random(digits as u64);
-    let mut spectra = |count: usize| -> Vec<Vec<u64>> {
-        (0..count).map(|_| random.spectrum(n, p.value(), extreme)).collect()
-    };
+    let mut spectra =
+        |count: usize| -> Vec<Vec<u64>> { (0..count).map(|_| random.spectrum(n, p.value(), extreme)).collect() };
     let (rows, digits, others) = (spectra(2 * digits), spectra(digits), spectra(3));
     let pairs: Vec<[&[u64]; 2]> = rows.chunks_exact(2).map(|row| [&row[0][..], &row[1][..]]).collect();
     let key = KeyBlock::pack(&pairs);
@@ -72,13 +71,16 @@ fn check_key(p: Modulus, isa: Isa, n: usize, digits: usize, rotation: Rotation, 
     for factor in [0, 1, p.value() / 3, p.value() - 1] {
         let head: Vec<u64> = reference::rotated(&rotation, &others[2]).iter().map(|&x| p.mul(x, factor)).collect();
         let expected = [add(&head, &sums[0]), sums[1].clone()];
-        let mut vectors = VectorBlock::zeroed(n, 2, 3);
-        kernels.key_products_entry(&rotation, &digits, Some((&others[2], factor)), &key, &mut vectors, 1, 1);
         // A matrix of one spectrum 1 tells what the entries are, and that the others are untouched.
         let one = vec![1; n];
-        let mut sums = SumBlock::zeroed(n, 3, 2);
         let matrix = MatrixBlock::pack(n, 3, 3, |row, column| if row == column { one.clone() } else { vec![0; n] });
-        kernels.multiply(&matrix, &vectors, &mut sums.part(), false);
+        let mut sums = SumBlock::zeroed(n, 3, 2);
+        let mut vectors = VectorBlock::window(n, if factor == 1 { 8 } else { n }, 2, 3);
+        for start in (0..n).step_by(vectors.words().len()) {
+            vectors.move_to(start);
+            kernels.key_products_entry(&rotation, &digits, Some((&others[2], factor)), &key, &mut vectors, 1, 1);
+            kernels.multiply(&matrix, &vectors, &mut sums.part(), false);
+        }
         for (row, vector) in (0..3).flat_map(|row| (0..2).map(move |vector| (row, vector))) {
             let expected = if (row, vector) == (1, 1) { expected.clone() } else { [vec![0; n], vec![0; n]] };
             assert!(sums.get(row, vector) == [&expected[0][..], &expected[1]], "entry ({row}, {vector}), {name}");
@@ -146,32 +148,42 @@ fn check_matrix(p: Modulus, isa: Isa, n: usize, [rows, columns, vectors]: [usize
     let name = format!("{isa}, p = {p}, N = {n}, {rows} × {columns}, {vectors} vectors, extreme: {extreme}");
     let kernels = ProductKernels::new(p, isa).expect("kernels");
     let mut random = Random((rows * columns + vectors) as u64);
-    let mut spectra = |count: usize| -> Vec<Vec<u64>> {
-        (0..count).map(|_| random.spectrum(n, p.value(), extreme)).collect()
-    };
+    let mut spectra =
+        |count: usize| -> Vec<Vec<u64>> { (0..count).map(|_| random.spectrum(n, p.value(), extreme)).collect() };
     let (entries, parts) = (spectra(rows * columns), spectra(vectors * columns * 2));
     let matrix = MatrixBlock::pack(n, rows, columns, |row, column| &entries[row * columns + column]);
+    let mut packed = kernels.matrix(n, rows, columns);
+    assert_eq!(packed.width(), p.bits().div_ceil(8) as usize);
+    for position in 0..rows * columns {
+        let (row, column) = packed.entry(position);
+        packed.part().set(position, &[(&entries[row * columns + column], Rotation::none(n))]);
+    }
     let mut x = VectorBlock::zeroed(n, vectors, columns);
     for (i, pair) in parts.chunks_exact(2).enumerate() {
         x.set(i / columns, i % columns, [&pair[0], &pair[1]]);
     }
     let mut sums = SumBlock::zeroed(n, rows, vectors);
-    // Twice: the second time added, row by row of groups, by vectors that were joined.
+    // Twice: the second time added, packed, row by row of groups and window by window, by vectors that were joined.
     kernels.multiply(&matrix, &x, &mut sums.part(), false);
     let once = sums.clone();
-    let single = |v: usize| {
-        let mut block = VectorBlock::zeroed(n, 1, columns);
+    let size = (n / 4).max(8);
+    let single = |v: usize, start: usize| {
+        let mut block = VectorBlock::window(n, size, 1, columns);
+        block.move_to(start);
         for (j, pair) in parts[v * columns * 2..][..columns * 2].chunks_exact(2).enumerate() {
             block.set(0, j, [&pair[0], &pair[1]]);
         }
         block
     };
-    let singles: Vec<VectorBlock> = (0..vectors).map(single).collect();
-    let x = VectorBlock::join(&singles.iter().collect::<Vec<_>>());
-    let parts_of_sums = sums.parts(3);
-    assert!(parts_of_sums.len() <= 3);
-    for mut part in parts_of_sums {
-        kernels.multiply(&matrix, &x, &mut part, true);
+    for start in (0..n).step_by(size) {
+        let singles: Vec<VectorBlock> = (0..vectors).map(|v| single(v, start)).collect();
+        let window = VectorBlock::join(&singles.iter().collect::<Vec<_>>());
+        assert_eq!(window.words(), start..start + size);
+        let parts_of_sums = sums.parts(3);
+        assert!(parts_of_sums.len() <= 3);
+        for mut part in parts_of_sums {
+            kernels.multiply(&packed, &window, &mut part, true);
+        }
     }
     for (row, v) in (0..rows).flat_map(|row| (0..vectors).map(move |v| (row, v))) {
         for k in 0..2 {
@@ -234,6 +246,20 @@ fn positions_are_entries_and_parts_are_the_whole() {
             let (first, second) = entries.split_at(entries.len() / 2);
             part.set(0, first);
             part.set(first.len(), second);
+        }
+        for isa in paths() {
+            // Packed, in other parts: the same.
+            let kernels = ProductKernels::new(Modulus::new(97).expect("a prime"), isa).expect("kernels");
+            let mut packed = kernels.matrix(n, rows, columns);
+            packed.parts(2).iter_mut().for_each(|part| part.set(0, &entries));
+            let (mut given, mut expected) = (SumBlock::zeroed(n, rows, 1), SumBlock::zeroed(n, rows, 1));
+            let mut x = VectorBlock::zeroed(n, 1, columns);
+            (0..columns).for_each(|j| x.set(0, j, [&spectra[j], &spectra[0]]));
+            kernels.multiply(&packed, &x, &mut given.part(), false);
+            kernels.multiply(&matrix, &x, &mut expected.part(), false);
+            for row in 0..rows {
+                assert_eq!(given.get(row, 0), expected.get(row, 0), "{isa}, row {row} of {rows} × {columns}");
+            }
         }
         seen.sort_unstable();
         let all: Vec<(usize, usize)> = (0..rows).flat_map(|row| (0..columns).map(move |j| (row, j))).collect();

@@ -5,10 +5,12 @@
 //! primes of 50 bits, 3855 for 46 bits) only the reduction at the end is the longer one.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
-use super::layout::{GROUP, KeyBlock, MatrixBlock, SumPart, VectorBlock, group_size};
+use super::matrix::{GROUP, group_size};
 use super::orbit::Rotation;
-use super::{LANES, Output};
+use super::packing::Unpacking;
+use super::{KeyBlock, LANES, MatrixBlock, Output, SumPart, VectorBlock};
 use crate::pointwise::ifma::{Constants, MAX_TERMS, Reduction};
 
 /// Digits of a key that are fewer than these, and a head, are summed without a reduction.
@@ -52,12 +54,15 @@ struct KeyProducts<'a> {
     out: [*mut u64; 2],
     /// Words from one block of a result to the next.
     stride: usize,
+    /// The words that are computed.
+    window: Range<usize>,
     sequence: usize,
     accumulate: bool,
 }
 
 impl KeyProducts<'_> {
-    /// The blocks of words `from` … `to` of the result, which come from `shift` words further on.
+    /// The blocks of words `from` … `to` of the result, as far as they are asked for, which come from `shift` words further
+    /// on.
     ///
     /// # Safety
     /// The CPU has IFMA, and all words lie in the slices: with `WRAPS` those that `mask` selects, and the others one
@@ -66,8 +71,8 @@ impl KeyProducts<'_> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     unsafe fn blocks<const WRAPS: bool, const MANY: bool>(&self, from: usize, to: usize, shift: usize, mask: __mmask8) {
         let zero = _mm512_setzero_si512();
-        for index in (from..to).step_by(LANES) {
-            let (block, at) = (index / LANES, index.wrapping_add(shift));
+        for index in (from.max(self.window.start)..to.min(self.window.end)).step_by(LANES) {
+            let (block, at) = ((index - self.window.start) / LANES, index.wrapping_add(shift));
             // SAFETY: the caller's contract.
             unsafe {
                 let out = self.out.map(|out| out.add(block * self.stride));
@@ -131,9 +136,13 @@ pub(super) unsafe fn key_products(
     out: Output<'_>,
     accumulate: bool,
 ) {
+    let window = out.window();
     let (out, stride) = match out {
         Output::Spectra(out) => (out.map(<[u64]>::as_mut_ptr), LANES),
-        Output::Entry(words, stride) => ([words.as_mut_ptr(), words[LANES..].as_mut_ptr()], stride),
+        Output::Entry { words, stride, .. } => {
+            let words = words.as_mut_ptr();
+            ([words, words.wrapping_add(LANES)], stride)
+        }
     };
     let products = KeyProducts {
         reduction: Reduction::new(c),
@@ -142,6 +151,7 @@ pub(super) unsafe fn key_products(
         key: key.words.as_ptr(),
         out,
         stride,
+        window,
         sequence: rotation.sequence,
         accumulate,
     };
@@ -159,8 +169,8 @@ pub(super) unsafe fn key_products(
 /// See [`ProductKernels::multiply`](super::ProductKernels::multiply).
 ///
 /// # Safety
-/// The CPU has AVX-512 F and IFMA, and the shapes match.
-#[target_feature(enable = "avx512f,avx512ifma")]
+/// The CPU has AVX-512 F, BW, VBMI and IFMA, and the shapes match.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) unsafe fn multiply(
     c: &Constants,
     matrix: &MatrixBlock,
@@ -184,7 +194,7 @@ pub(super) unsafe fn multiply(
 /// # Safety
 /// As for [`multiply`].
 #[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 unsafe fn multiply_all<const MANY: bool>(
     c: &Constants,
     matrix: &MatrixBlock,
@@ -192,23 +202,28 @@ unsafe fn multiply_all<const MANY: bool>(
     sums: &mut SumPart<'_>,
     accumulate: bool,
 ) {
-    let (rows, columns) = (matrix.rows(), matrix.columns());
-    let reduction = Reduction::new(c);
-    for block in 0..matrix.polynomial_size() / LANES {
+    let (rows, columns, width) = (matrix.rows(), matrix.columns(), matrix.width());
+    let products = Products {
+        reduction: Reduction::new(c),
+        unpacking: Unpacking::new(width),
+        columns,
+        strides: [2 * sums.vectors * sums.stride(), sums.stride()],
+        accumulate,
+    };
+    for (index, block) in vectors.blocks().enumerate() {
         for start in sums.rows.clone().step_by(GROUP) {
             // SAFETY: block, rows and vectors lie in the slices.
             unsafe {
-                let matrix = matrix.words().as_ptr().add((block * rows + start) * columns * LANES);
+                let matrix = matrix.words().as_ptr().add((block * rows + start) * columns * width);
                 for v in 0..sums.vectors {
-                    let x = vectors.words.as_ptr().add(block * vectors.stride() + v * columns * 2 * LANES);
+                    let x = vectors.words.as_ptr().add(index * vectors.stride() + v * columns * 2 * LANES);
                     let first = (start - sums.rows.start) * sums.vectors + v;
                     let out = sums.words.as_mut_ptr().add(2 * first * sums.stride() + block * LANES);
-                    let strides = [2 * sums.vectors * sums.stride(), sums.stride()];
                     match group_size(rows, start) {
-                        4 => group::<4, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
-                        3 => group::<3, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
-                        2 => group::<2, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
-                        _ => group::<1, MANY>(&reduction, matrix, x, columns, out, strides, accumulate),
+                        4 => products.group::<4, MANY>(matrix, x, out),
+                        3 => products.group::<3, MANY>(matrix, x, out),
+                        2 => products.group::<2, MANY>(matrix, x, out),
+                        _ => products.group::<1, MANY>(matrix, x, out),
                     }
                 }
             }
@@ -216,50 +231,58 @@ unsafe fn multiply_all<const MANY: bool>(
     }
 }
 
-/// One block of R rows' products with one vector. Results of consecutive rows and of both parts lie `strides` words apart.
-///
-/// # Safety
-/// As for [`multiply`]; the pointers are to the block's words.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-unsafe fn group<const R: usize, const MANY: bool>(
-    reduction: &Reduction,
-    matrix: *const u64,
-    x: *const u64,
+/// What all blocks of a product share.
+struct Products {
+    reduction: Reduction,
+    unpacking: Unpacking,
     columns: usize,
-    out: *mut u64,
+    /// Words from one row's result to the next one's, and from one part to the other.
     strides: [usize; 2],
     accumulate: bool,
-) {
-    let zero = _mm512_setzero_si512();
-    // SAFETY: the caller's contract.
-    unsafe {
-        let at = |row: usize, part: usize| out.add(row * strides[0] + part * strides[1]);
-        let mut sums: [[Sum; 2]; R] = [[[zero; 2]; 2]; R];
-        if accumulate {
-            for (row, sums) in sums.iter_mut().enumerate() {
-                for (part, [low, _]) in sums.iter_mut().enumerate() {
-                    *low = _mm512_loadu_si512(at(row, part).cast());
-                }
-            }
-        }
-        for first in (0..columns).step_by(MAX_TERMS) {
-            for column in first..columns.min(first + MAX_TERMS) {
-                let x = [0, 1].map(|part| _mm512_load_si512(x.add((2 * column + part) * LANES).cast()));
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let factor = _mm512_load_si512(matrix.add((column * R + row) * LANES).cast());
-                    for (sum, x) in sums.iter_mut().zip(x) {
-                        add_product(sum, factor, x);
+}
+
+impl Products {
+    /// One block of R rows' products with one vector.
+    ///
+    /// # Safety
+    /// As for [`multiply`]; the pointers are to the block's words.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
+    #[expect(clippy::needless_range_loop, reason = "with iterators the sums do not stay in registers")]
+    unsafe fn group<const R: usize, const MANY: bool>(&self, matrix: *const u64, x: *const u64, out: *mut u64) {
+        let zero = _mm512_setzero_si512();
+        // SAFETY: the caller's contract.
+        unsafe {
+            let at = |row: usize, part: usize| out.add(row * self.strides[0] + part * self.strides[1]);
+            let mut sums: [[Sum; 2]; R] = [[[zero; 2]; 2]; R];
+            if self.accumulate {
+                for row in 0..R {
+                    for part in 0..2 {
+                        sums[row][part][0] = _mm512_loadu_si512(at(row, part).cast());
                     }
                 }
             }
-            for sum in sums.iter_mut().flatten() {
-                *sum = [reduction.reduce::<MANY>(sum[0], sum[1]), zero];
+            for first in (0..self.columns).step_by(MAX_TERMS) {
+                for column in first..self.columns.min(first + MAX_TERMS) {
+                    let x = [0, 1].map(|part| _mm512_load_si512(x.add((2 * column + part) * LANES).cast()));
+                    for row in 0..R {
+                        let factor = self.unpacking.load(matrix.add((column * R + row) * self.unpacking.width));
+                        for part in 0..2 {
+                            add_product(&mut sums[row][part], factor, x[part]);
+                        }
+                    }
+                }
+                for row in 0..R {
+                    for part in 0..2 {
+                        let [low, high] = sums[row][part];
+                        sums[row][part] = [self.reduction.reduce::<MANY>(low, high), zero];
+                    }
+                }
             }
-        }
-        for (row, sums) in sums.iter().enumerate() {
-            for (part, sum) in sums.iter().enumerate() {
-                _mm512_storeu_si512(at(row, part).cast(), sum[0]);
+            for row in 0..R {
+                for part in 0..2 {
+                    _mm512_storeu_si512(at(row, part).cast(), sums[row][part][0]);
+                }
             }
         }
     }

@@ -3,9 +3,9 @@
 //! A reduced sum and [`MAX_TERMS`] = 16 products fit 128 bits, see `pointwise`; after as many products a sum is reduced
 //! and goes on. The CPU makes one 128-bit product per cycle.
 
-use super::layout::{GROUP, KeyBlock, MatrixBlock, SumPart, VectorBlock, group_size};
+use super::matrix::{GROUP, group_size};
 use super::orbit::Rotation;
-use super::{LANES, Output};
+use super::{KeyBlock, LANES, MatrixBlock, Output, SumPart, VectorBlock, packing};
 use crate::pointwise::loops::{MAX_TERMS, reduce};
 use crate::pointwise::word64::Constants;
 
@@ -51,10 +51,11 @@ pub(super) fn key_products(
     mut out: Output<'_>,
     accumulate: bool,
 ) {
-    for (block, key) in key.words.chunks_exact(2 * digits.len() * LANES).enumerate() {
-        let index = block * LANES;
+    let size = 2 * digits.len() * LANES;
+    for index in out.window().step_by(LANES) {
+        let key = &key.words[index / LANES * size..][..size];
         let mut sums = [[0; LANES]; 2];
-        let out = out.block(block);
+        let out = out.block(index);
         if accumulate {
             sums = out.each_ref().map(|out| words(out).map(u128::from));
         }
@@ -85,25 +86,30 @@ pub(super) fn multiply(
     sums: &mut SumPart<'_>,
     accumulate: bool,
 ) {
-    let (rows, columns, count) = (matrix.rows(), matrix.columns(), sums.vectors);
-    let stride = sums.stride();
-    let matrix = matrix.words().chunks_exact(rows * columns * LANES);
-    for (block, (matrix, entries)) in matrix.zip(vectors.words.chunks_exact(vectors.stride())).enumerate() {
+    let (rows, columns, width) = (matrix.rows(), matrix.columns(), matrix.width());
+    let (stride, count) = (sums.stride(), sums.vectors);
+    for (block, entries) in vectors.blocks().zip(vectors.words.chunks_exact(vectors.stride())) {
+        let matrix = &matrix.words()[block * rows * columns * width..];
         for row in sums.rows.clone() {
             let (group, size) = (row / GROUP * GROUP, group_size(rows, row / GROUP * GROUP));
-            let factor = |j: usize| words(&matrix[(group * columns + j * size + row - group) * LANES..]);
+            let factor =
+                |j: usize| packing::unpack(width, &matrix[(group * columns + j * size + row - group) * width..]);
             for (v, entries) in entries.chunks_exact(columns * 2 * LANES).enumerate() {
-                for k in 0..2 {
-                    let at = (((row - sums.rows.start) * count + v) * 2 + k) * stride + block * LANES;
-                    let out: &mut [u64; LANES] = sums.words[at..].first_chunk_mut().expect("a block of words");
-                    let mut sum = if accumulate { out.map(u128::from) } else { [0; LANES] };
-                    for (chunk, entries) in entries.chunks(MAX_TERMS * 2 * LANES).enumerate() {
-                        for (j, entry) in entries.chunks_exact(2 * LANES).enumerate() {
-                            add_product(&mut sum, factor(chunk * MAX_TERMS + j), words(&entry[k * LANES..]));
-                        }
-                        sum = reduce_all(c, &sum).map(u128::from);
+                let at = [0, 1].map(|k| (((row - sums.rows.start) * count + v) * 2 + k) * stride + block * LANES);
+                let mut sum = [[0; LANES]; 2];
+                if accumulate {
+                    sum = at.map(|at| words(&sums.words[at..]).map(u128::from));
+                }
+                for (chunk, entries) in entries.chunks(MAX_TERMS * 2 * LANES).enumerate() {
+                    for (j, entry) in entries.chunks_exact(2 * LANES).enumerate() {
+                        let (factor, (first, second)) = (factor(chunk * MAX_TERMS + j), entry.split_at(LANES));
+                        add_product(&mut sum[0], &factor, words(first));
+                        add_product(&mut sum[1], &factor, words(second));
                     }
-                    *out = sum.map(|sum| sum as u64);
+                    sum = sum.map(|sum| reduce_all(c, &sum).map(u128::from));
+                }
+                for (at, sum) in at.into_iter().zip(sum) {
+                    sums.words[at..at + LANES].copy_from_slice(&sum.map(|sum| sum as u64));
                 }
             }
         }

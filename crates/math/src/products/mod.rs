@@ -11,26 +11,37 @@
 //! A product of spectra is reduced once for each word of a result, not for each term; the bounds are in the modules of
 //! the instruction sets.
 
+use std::ops::Range;
+
 use crate::pointwise::{PointwiseError, PointwiseKernels};
 use crate::{Isa, Modulus};
 
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-mod layout;
 mod loops;
+mod matrix;
 mod monomial;
 mod orbit;
+mod packing;
 pub mod reference;
 mod small;
+mod sums;
+mod vectors;
 mod words;
 
-pub use layout::{KeyBlock, MatrixBlock, MatrixPart, SumBlock, SumPart, VectorBlock};
+pub use matrix::{MatrixBlock, MatrixPart};
 pub use monomial::{MonomialFft, SmallInteger};
 pub use orbit::{FromOrbit, OrbitOrder, Rotation};
 pub use small::SmallCoefficients;
+pub use sums::{SumBlock, SumPart};
+pub use vectors::{KeyBlock, VectorBlock};
 pub use words::AlignedWords;
 
 use words::LANES;
+
+fn check_size(words: usize) {
+    assert!(words.is_power_of_two() && words >= LANES, "{words} words are not whole blocks of a spectrum");
+}
 
 /// Sums of products modulo one prime below 2^62 on one instruction set.
 ///
@@ -97,7 +108,8 @@ impl ProductKernels {
         self.key_products_to(rotation, digits, head, key, Output::spectra(acc, key), true);
     }
 
-    /// As [`key_products`](Self::key_products), but entry (`vector`, `column`) of `vectors` takes the result.
+    /// As [`key_products`](Self::key_products), but entry (`vector`, `column`) of `vectors` takes the result: the words of
+    /// its window, and no others are computed.
     ///
     /// # Panics
     /// As there, or if there is no such entry or its N is another one.
@@ -113,8 +125,8 @@ impl ProductKernels {
         column: usize,
     ) {
         assert_eq!(vectors.polynomial_size(), key.polynomial_size(), "length of the vectors' spectra");
-        let (start, stride) = (vectors.start(vector, column), vectors.stride());
-        let out = Output::Entry(&mut vectors.words[start..], stride);
+        let (start, stride, window) = (vectors.start(vector, column), vectors.stride(), vectors.words());
+        let out = Output::Entry { words: &mut vectors.words[start..], stride, window };
         self.key_products_to(rotation, digits, head, key, out, false);
     }
 
@@ -145,8 +157,16 @@ impl ProductKernels {
         loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
     }
 
+    /// A matrix for [`multiply`](Self::multiply), all zero, whose words are packed to as many bytes as p has.
+    ///
+    /// # Panics
+    /// If N is not a power of two from 8 on, or a count is 0.
+    pub fn matrix(&self, polynomial_size: usize, rows: usize, columns: usize) -> MatrixBlock {
+        MatrixBlock::packed(self.modulus(), self.isa(), polynomial_size, rows, columns)
+    }
+
     /// Σ_j matrix_(i,j) ∘ vectors_(v,j) for every row i that `sums` has, every vector v and both parts: replaces the sums,
-    /// or with `accumulate` is added to them.
+    /// or with `accumulate` is added to them. If the vectors have a window, only these words of the sums are touched.
     ///
     /// # Panics
     /// If the shapes do not match.
@@ -157,8 +177,8 @@ impl ProductKernels {
         assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
         assert!(sums.rows.end <= matrix.rows(), "number of rows");
         #[cfg(target_arch = "x86_64")]
-        if let Some(c) = &self.pointwise.constants().ifma {
-            // SAFETY: there are constants only where there is IFMA; the shapes are checked above.
+        if let Some(c) = self.pointwise.constants().ifma.as_ref().filter(|_| packing::has_vbmi()) {
+            // SAFETY: there are constants only where there is IFMA; VBMI and the shapes are checked above.
             return unsafe { ifma::multiply(c, matrix, vectors, sums, accumulate) };
         }
         loops::multiply(self.pointwise.constants(), matrix, vectors, sums, accumulate);
@@ -169,8 +189,8 @@ impl ProductKernels {
 enum Output<'a> {
     /// To two spectra.
     Spectra([&'a mut [u64]; 2]),
-    /// To the pairs of blocks at multiples of so many words.
-    Entry(&'a mut [u64], usize),
+    /// To pairs of blocks that lie so many words apart: those of a window.
+    Entry { words: &'a mut [u64], stride: usize, window: Range<usize> },
 }
 
 impl<'a> Output<'a> {
@@ -181,11 +201,20 @@ impl<'a> Output<'a> {
         Output::Spectra(out)
     }
 
-    /// The words of `block` of both parts.
-    fn block(&mut self, block: usize) -> [&mut [u64]; 2] {
+    /// The words that are computed.
+    fn window(&self) -> Range<usize> {
         match self {
-            Output::Spectra(out) => out.each_mut().map(|out| &mut out[block * LANES..][..LANES]),
-            Output::Entry(words, stride) => {
+            Output::Spectra(out) => 0..out[0].len(),
+            Output::Entry { window, .. } => window.clone(),
+        }
+    }
+
+    /// The eight words at `index`, in the window, of both parts.
+    fn block(&mut self, index: usize) -> [&mut [u64]; 2] {
+        match self {
+            Output::Spectra(out) => out.each_mut().map(|out| &mut out[index..][..LANES]),
+            Output::Entry { words, stride, window } => {
+                let block = (index - window.start) / LANES;
                 let (first, second) = words[block * *stride..][..2 * LANES].split_at_mut(LANES);
                 [first, second]
             }

@@ -1,0 +1,182 @@
+//! A matrix of spectra in the order in which a product reads it.
+
+use std::ops::Range;
+
+use super::orbit::Rotation;
+use super::words::{AlignedWords, LANES};
+use super::{check_size, packing};
+use crate::{Isa, Modulus};
+
+/// A matrix of `rows` × `columns` spectra modulo one prime. Per block of eight words it has groups of up to four rows;
+/// in a group column by column the eight words of each of its rows. A product reads it once from one end to the other.
+///
+/// Memory is what bounds a product. So words may be *packed*: to as many bytes as the modulus has, eight of them to as
+/// many 64-bit words as one has bytes.
+#[derive(Clone, Debug)]
+pub struct MatrixBlock {
+    polynomial_size: usize,
+    rows: usize,
+    columns: usize,
+    /// Bytes of a word.
+    width: usize,
+    isa: Isa,
+    words: AlignedWords,
+}
+
+impl MatrixBlock {
+    /// All zero, not packed; memory of fresh pages is not touched.
+    ///
+    /// # Panics
+    /// If N is not a power of two from 8 on, or a count is 0.
+    pub fn zeroed(polynomial_size: usize, rows: usize, columns: usize) -> Self {
+        Self::with_width(polynomial_size, rows, columns, size_of::<u64>(), Isa::Portable)
+    }
+
+    /// All zero, packed for residues of `modulus`; what is written is packed with `isa`.
+    ///
+    /// # Panics
+    /// As [`zeroed`](Self::zeroed).
+    pub(super) fn packed(modulus: Modulus, isa: Isa, polynomial_size: usize, rows: usize, columns: usize) -> Self {
+        Self::with_width(polynomial_size, rows, columns, modulus.bits().div_ceil(8) as usize, isa)
+    }
+
+    fn with_width(polynomial_size: usize, rows: usize, columns: usize, width: usize, isa: Isa) -> Self {
+        check_size(polynomial_size);
+        assert!(rows > 0 && columns > 0, "a matrix has entries");
+        // Kernels read eight words wherever something packed starts.
+        let words = polynomial_size / LANES * rows * columns * width + LANES;
+        Self { polynomial_size, rows, columns, width, isa, words: AlignedWords::zeroed(words) }
+    }
+
+    /// From the spectrum that `entry` gives for each (row, column), asked for in the order of [`entry`](Self::entry).
+    ///
+    /// # Panics
+    /// As [`zeroed`](Self::zeroed), or if a spectrum's length is not N.
+    pub fn pack<S: AsRef<[u64]>>(
+        polynomial_size: usize,
+        rows: usize,
+        columns: usize,
+        mut entry: impl FnMut(usize, usize) -> S,
+    ) -> Self {
+        let mut matrix = Self::zeroed(polynomial_size, rows, columns);
+        let rotation = Rotation::none(polynomial_size);
+        for position in 0..rows * columns {
+            let (row, column) = matrix.entry(position);
+            matrix.part().set(position, &[(entry(row, column).as_ref(), rotation)]);
+        }
+        matrix
+    }
+
+    /// N.
+    pub fn polynomial_size(&self) -> usize {
+        self.polynomial_size
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Bytes of a word: eight words of an entry take as many 64-bit words.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The entries of each block after those of the one before, eight packed words each, and eight words more.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// (row, column) of the entry at `position` < rows·columns of a block.
+    pub fn entry(&self, position: usize) -> (usize, usize) {
+        assert!(position < self.rows * self.columns, "no position {position}");
+        let group = position / (GROUP * self.columns);
+        let size = group_size(self.rows, group * GROUP);
+        let place = position - group * GROUP * self.columns;
+        (group * GROUP + place % size, place / size)
+    }
+
+    /// All of it, to be written.
+    pub fn part(&mut self) -> MatrixPart<'_> {
+        self.parts(1).pop().expect("one part")
+    }
+
+    /// The matrix cut into at most `count` parts of nearly as many blocks each: threads that write entries together
+    /// write one part each.
+    pub fn parts(&mut self, count: usize) -> Vec<MatrixPart<'_>> {
+        let (entries, blocks, width, isa) =
+            (self.rows * self.columns, self.polynomial_size / LANES, self.width, self.isa);
+        let size = blocks.div_ceil(count.clamp(1, blocks));
+        let chunks = self.words[..blocks * entries * width].chunks_mut(size * entries * width).enumerate();
+        let range = |i: usize| i * size..((i + 1) * size).min(blocks);
+        chunks.map(|(i, words)| MatrixPart { entries, blocks: range(i), width, isa, words }).collect()
+    }
+}
+
+/// Rows of a matrix that a product takes together: four rows by two parts by two halves of a product are 16 sums.
+pub(super) const GROUP: usize = 4;
+
+/// The rows of the group that starts at row `start`.
+pub(super) fn group_size(rows: usize, start: usize) -> usize {
+    GROUP.min(rows - start)
+}
+
+/// Some consecutive blocks of a [`MatrixBlock`].
+#[derive(Debug)]
+pub struct MatrixPart<'a> {
+    entries: usize,
+    blocks: Range<usize>,
+    width: usize,
+    isa: Isa,
+    words: &'a mut [u64],
+}
+
+impl MatrixPart<'_> {
+    /// The entries at `position`, `position` + 1, … become the rotated spectra, as far as this part has their blocks.
+    /// Memory likes several at once: each block gets them side by side.
+    ///
+    /// # Panics
+    /// If there are not as many positions, or a spectrum's length is not N or one that its rotation is for.
+    pub fn set(&mut self, position: usize, spectra: &[(&[u64], Rotation)]) {
+        assert!(position + spectra.len() <= self.entries, "no position {}", position + spectra.len());
+        for (spectrum, rotation) in spectra {
+            assert!(spectrum.len() >= self.blocks.end * LANES, "length of a spectrum");
+            rotation.check(spectrum.len());
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Avx512 && packing::has_vbmi() {
+            // SAFETY: the CPU has the features.
+            return unsafe { self.set_avx512(position, spectra) };
+        }
+        match self.width {
+            LANES => self.set_with(position, spectra, |words, out| out.copy_from_slice(words)),
+            _ => self.set_with(position, spectra, packing::pack),
+        }
+    }
+
+    #[inline(always)]
+    fn set_with(&mut self, position: usize, spectra: &[(&[u64], Rotation)], pack: impl Fn(&[u64; LANES], &mut [u64])) {
+        let width = self.width;
+        for (block, words) in self.blocks.clone().zip(self.words.chunks_exact_mut(self.entries * width)) {
+            let words = words[position * width..].chunks_exact_mut(width);
+            for (to, (spectrum, rotation)) in words.zip(spectra) {
+                pack(&rotation.load(spectrum, block * LANES), to);
+            }
+        }
+    }
+
+    /// # Safety
+    /// The CPU has AVX-512 F, BW and VBMI.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+    unsafe fn set_avx512(&mut self, position: usize, spectra: &[(&[u64], Rotation)]) {
+        let packing = packing::Packing::new(self.width);
+        // SAFETY: entries have `width` words.
+        self.set_with(position, spectra, |words, out| unsafe { packing.pack(words, out) });
+    }
+}
