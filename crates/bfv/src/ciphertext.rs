@@ -2,6 +2,7 @@
 
 use ciphermill_lattice::rns::{Coefficients, RnsPoly};
 use ciphermill_lattice::{KeyTag, PublicSeed};
+use zeroize::Zeroize;
 
 use crate::parameters::ParameterId;
 
@@ -15,6 +16,13 @@ impl Plaintext {
     /// The coefficients, the constant one first, in `[0, t)`.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
+    }
+}
+
+impl Zeroize for Plaintext {
+    /// Leaves 0 for every coefficient: wrap a plaintext in [`Zeroizing`](zeroize::Zeroizing) to have it wiped when dropped.
+    fn zeroize(&mut self) {
+        self.coefficients.as_mut_slice().zeroize();
     }
 }
 

@@ -126,7 +126,8 @@ impl SecretKey {
         let mut noise = self.phase(ciphertext)?;
         let limbs = ciphertext.limb_count();
         let coefficients = self.context.scale_and_round(limbs).apply(&noise);
-        let message = Zeroizing::new(self.context.scale_up(&Plaintext { coefficients }, limbs));
+        let plaintext = Zeroizing::new(Plaintext { coefficients });
+        let message = Zeroizing::new(self.context.scale_up(&plaintext, limbs));
         self.context.basis(limbs).sub_assign(&mut noise, &message);
         Ok(noise)
     }
@@ -174,7 +175,7 @@ impl PublicKey {
     /// Encrypts at `limbs` limbs.
     ///
     /// # Errors
-    /// If the level does not exist.
+    /// If the level does not exist or the plaintext is of another parameter set.
     pub fn encrypt(&self, plaintext: &Plaintext, limbs: usize, rng: &mut Csprng) -> Result<Ciphertext, BfvError> {
         self.context.require_limbs(limbs)?;
         self.context.require_plaintext(plaintext)?;

@@ -69,7 +69,7 @@ fn flipped_bits() {
     for (what, kind, bytes, read) in objects.sealed() {
         let c = &objects.context;
         // Every bit of the heads and a sample of the residues.
-        let step = |i: usize| i < 160 || i % 23 == 0;
+        let step = |i: usize| i < 160 || i.is_multiple_of(23);
         for bit in (0..8 * bytes.len()).filter(|&bit| step(bit / 8)) {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);

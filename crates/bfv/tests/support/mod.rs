@@ -38,7 +38,7 @@ pub fn fresh_seed() -> SecretSeed {
 /// A uniform plaintext.
 pub fn plaintext(context: &Context, rng: &mut Csprng) -> Plaintext {
     let t = u128::from(context.t());
-    let coefficients = (0..context.n()).map(|_| (u128::from(rng.next_u64()) * t >> 64) as u64);
+    let coefficients = (0..context.n()).map(|_| ((u128::from(rng.next_u64()) * t) >> 64) as u64);
     context.plaintext(coefficients.collect()).expect("N coefficients below t")
 }
 
