@@ -15,11 +15,14 @@ mod algorithm1;
 mod conv2d;
 mod diagonal;
 mod engine;
+mod entries;
 mod matrix;
+mod parts;
 mod plan;
 mod product;
 mod rotate_and_sum;
 mod row_packed;
+mod serial;
 mod slots;
 mod vector;
 
@@ -28,10 +31,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use algorithm1::reference;
 pub use engine::{CpuEngine, EvaluationKeys, MatVecEngine};
-pub use matrix::{DenseMatrix, MatrixSource, PlainMatrix};
-pub use plan::{Encryption, Explanation, Plan, PlanError, Request, Strategy};
+pub use matrix::{DenseMatrix, MAX_PREPARED_BYTES, MatrixSource, PlainMatrix};
+pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, Plan, PlanError, Request, Strategy};
 pub use product::EncryptedProduct;
+pub use serial::{ObjectHead, SealedMatrix};
 pub use vector::EncryptedVector;
 
 use crate::ciphertext::{Ciphertext, Plaintext};

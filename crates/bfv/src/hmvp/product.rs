@@ -2,15 +2,22 @@
 
 use std::sync::Arc;
 
-use super::Plan;
-use crate::ciphertext::Ciphertext;
+use ciphermill_lattice::KeyTag;
+use num_bigint::BigInt;
+use num_traits::Signed;
+use zeroize::Zeroizing;
+
+use super::{Plan, parts};
+use crate::ciphertext::{Ciphertext, Plaintext};
+use crate::encryption::log2;
 use crate::error::BfvError;
 use crate::keys::SecretKey;
 
-/// An encrypted product: the ciphertexts of each pair of a vector part and a matrix part.
+/// The result: the ciphertexts of each pair of a vector part and a matrix part.
 #[derive(Clone, Debug)]
 pub struct EncryptedProduct {
     pub(crate) plan: Arc<Plan>,
+    pub(crate) tag: KeyTag,
     /// By vector part, matrix part, row tile.
     pub(crate) parts: Vec<Vec<Vec<Vec<Ciphertext>>>>,
 }
@@ -21,12 +28,85 @@ impl EncryptedProduct {
     /// # Errors
     /// If the key is of another key set.
     pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<i64>, BfvError> {
-        let _ = key;
-        todo!()
+        self.plan.require_key(key)?;
+        let (choice, algorithm) = (self.plan.choice(), self.plan.algorithm());
+        let mut entries = vec![0i64; self.plan.request().rows];
+        for (i, matrices) in self.parts.iter().enumerate() {
+            for (j, tiles) in matrices.iter().enumerate() {
+                let shift = parts::shift(&choice.vector_parts, i) + parts::shift(&choice.matrix_parts, j);
+                for ((tile, rows), ciphertexts) in algorithm.tiles().into_iter().enumerate().zip(tiles) {
+                    let part = decrypt_tile(&self.plan, key, tile, ciphertexts)?;
+                    for (entry, &x) in entries[rows].iter_mut().zip(part.iter()) {
+                        // Entries are below 2^63 in magnitude, as the plan has made sure, so sums modulo 2^64 give them
+                        // whatever their terms are.
+                        *entry = entry.wrapping_add(((x as u64) << shift) as i64);
+                    }
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    /// log2 of how much the noise of the worst entry may still grow before it decrypts wrongly: the least
+    /// log2(Q/(2t)) − log2|noise| over all places that hold entries (for entries in slots, over all coefficients), at least
+    /// 0. It is for the key's owner: the noise tells of the matrix, and whether a decryption failed must never be told to
+    /// who computed.
+    ///
+    /// # Errors
+    /// If the key is of another key set.
+    pub fn noise_bits_left(&self, key: &SecretKey) -> Result<f64, BfvError> {
+        self.plan.require_key(key)?;
+        let (context, algorithm) = (self.plan.context(), self.plan.algorithm());
+        let mut worst = BigInt::from(1);
+        for tiles in self.parts.iter().flatten() {
+            for (tile, ciphertexts) in tiles.iter().enumerate() {
+                for (index, ciphertext) in ciphertexts.iter().enumerate() {
+                    let basis = context.basis(ciphertext.limb_count());
+                    let noise = key.noise_polynomial(ciphertext)?;
+                    let places: Vec<usize> = if algorithm.batched() {
+                        (0..context.n()).collect()
+                    } else {
+                        algorithm
+                            .product_places(tile, index)
+                            .into_iter()
+                            .map(|(place, _)| place)
+                            .collect()
+                    };
+                    worst = places
+                        .into_iter()
+                        .map(|i| basis.compose(&noise, i).abs())
+                        .fold(worst, BigInt::max);
+                }
+            }
+        }
+        Ok((self.plan.noise_limit_bits() - log2(&worst)).max(0.0))
     }
 
     /// Its plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+}
+
+/// The entries of tile `tile` of a product of one matrix part and one vector part, in [−⌊t/2⌋, ⌊(t−1)/2⌋].
+pub(crate) fn decrypt_tile(
+    plan: &Plan,
+    key: &SecretKey,
+    tile: usize,
+    ciphertexts: &[Ciphertext],
+) -> Result<Zeroizing<Vec<i64>>, BfvError> {
+    let plaintexts = ciphertexts
+        .iter()
+        .map(|c| key.decrypt(c))
+        .collect::<Result<Vec<Plaintext>, _>>()?;
+    Ok(Zeroizing::new(plan.algorithm().decode_product(
+        plan.context(),
+        tile,
+        &plaintexts,
+    )?))
 }

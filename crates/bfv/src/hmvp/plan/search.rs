@@ -1,0 +1,249 @@
+//! The planner's search.
+
+use super::candidates::{Chain, chains, paper_chain, plaintext_modulus, splittings};
+use super::choice::{Choice, Judgement, Layout, judge, needed_modulus, widest};
+use super::cost::product_us;
+use super::request::{PlanError, Request, Strategy};
+use crate::hmvp::Algorithm;
+use crate::hmvp::row_packed::RowPackedOptions;
+use crate::keyswitch::Gadget;
+use crate::parameters::{ERROR_STD_DEV, ParameterSet};
+
+/// A candidate that will do.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) choice: Choice,
+    pub(super) algorithm: Box<dyn Algorithm>,
+    /// Estimated microseconds of a product.
+    pub(super) time: f64,
+}
+
+/// The fastest candidate of the strategies that the request admits.
+pub(super) fn best(request: &Request) -> Result<Found, PlanError> {
+    let strategies = request
+        .strategy
+        .map_or(Strategy::ALL.to_vec(), |strategy| vec![strategy]);
+    let mut best: Option<Found> = None;
+    let mut reason = None;
+    for strategy in strategies.into_iter().rev() {
+        match best_of(request, strategy) {
+            Ok(found) if best.as_ref().is_none_or(|best| found.time < best.time) => best = Some(found),
+            Ok(_) => {}
+            Err(error) => reason = reason.or(Some(error)),
+        }
+    }
+    best.ok_or_else(|| reason.expect("a strategy without candidate says why"))
+}
+
+/// The fastest candidate of one strategy.
+pub(super) fn best_of(request: &Request, strategy: Strategy) -> Result<Found, PlanError> {
+    let mut search = Search {
+        request,
+        strategy,
+        best: None,
+        nearest: None,
+    };
+    match &request.parameters {
+        Some(set) => search.given(set)?,
+        None => {
+            let paper = (strategy == Strategy::Algorithm1)
+                .then(|| paper_chain(request))
+                .flatten();
+            paper.iter().for_each(|chain| search.chain(chain));
+            if search.best.is_none() {
+                chains(request).iter().for_each(|chain| search.chain(chain));
+            }
+        }
+    }
+    let Search { best, nearest, .. } = search;
+    best.ok_or_else(|| PlanError::NoParameters {
+        what: reason(request, nearest.as_ref()),
+    })
+}
+
+/// Why no candidate will do.
+fn reason(request: &Request, nearest: Option<&(String, Judgement)>) -> String {
+    let help = "use fewer bits or columns, allow entries to be split, ask for less security or flooding, or accept a greater \
+                failure probability";
+    match nearest {
+        Some((name, judgement)) => format!(
+            "the nearest, {name}, would have noise of 2^{:.1} where 2^{:.1} decrypts wrongly, and a product be wrong with a \
+             probability of 2^{:.1}, at most 2^{:.1} is asked for; {help}",
+            judgement.noise_bits, judgement.limit_bits, judgement.log2_failure, request.log2_failure
+        ),
+        None => format!("none has room for its plaintext modulus; {help}"),
+    }
+}
+
+struct Search<'a> {
+    request: &'a Request,
+    strategy: Strategy,
+    best: Option<Found>,
+    /// The least failure probability of a candidate that will not do, and its parameter set.
+    nearest: Option<(String, Judgement)>,
+}
+
+impl Search<'_> {
+    /// Tries the parameter set that the request gives.
+    fn given(&mut self, set: &ParameterSet) -> Result<(), PlanError> {
+        let request = self.request;
+        if set.security().is_some_and(|level| level < request.security) {
+            let what = format!(
+                "{} keeps less than the {} bits of security that are asked for; ask for less or give another set",
+                set.name,
+                request.security.bits()
+            );
+            return Err(PlanError::NoParameters { what });
+        }
+        if set.special_moduli.is_empty() {
+            let what = format!(
+                "{} has no special modulus, without which no key is switched; give another set",
+                set.name
+            );
+            return Err(PlanError::NoParameters { what });
+        }
+        if self.strategy.is_batched() && !set.has_slots() {
+            let what = format!(
+                "plaintexts of {} have no slots, as t is no prime that is 1 modulo 2N; use another strategy or set",
+                set.name
+            );
+            return Err(PlanError::NoParameters { what });
+        }
+        let chain = Chain::of(set);
+        let given = set.plaintext_modulus;
+        let mut too_small = None;
+        let mut holds = false;
+        for (matrix, vector) in splittings(request) {
+            let (matrix_bits, vector_bits) = (widest(&matrix), widest(&vector));
+            let needed = needed_modulus(request.cols, matrix_bits, vector_bits);
+            if u128::from(given) < needed {
+                too_small = Some(PlanError::PlaintextModulus {
+                    given,
+                    cols: request.cols,
+                    matrix_bits,
+                    vector_bits,
+                    needed,
+                });
+            } else {
+                holds = true;
+                self.layouts(&chain, set, &matrix, &vector);
+            }
+        }
+        match too_small {
+            Some(error) if !holds => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tries one chain with the plaintext modulus that each splitting needs.
+    fn chain(&mut self, chain: &Chain) {
+        for (matrix, vector) in splittings(self.request) {
+            let needed = needed_modulus(self.request.cols, widest(&matrix), widest(&vector));
+            let Some(t) = plaintext_modulus(self.strategy, chain.polynomial_size, needed) else {
+                continue;
+            };
+            if !self.may_do(chain, t, widest(&matrix)) {
+                continue;
+            }
+            // The gadgets of row-packed keys are its own; other strategies take that of the parameter set.
+            let gadgets = match self.strategy {
+                Strategy::RowPacked => vec![Gadget::Limbs { limbs_per_digit: 1 }],
+                _ => chain.gadgets(),
+            };
+            for gadget in gadgets {
+                let Some(set) = chain.set(t, gadget) else { break };
+                if self.layouts(chain, &set, &matrix, &vector) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether a chain could do, without its tables: errors of a fresh vector reach an entry multiplied by a row of the
+    /// matrix whatever the strategy, unless special primes are divided out after the product as in algorithm 1.
+    fn may_do(&self, chain: &Chain, t: u64, matrix_bits: u32) -> bool {
+        let limit = chain.ciphertext_bits() - 1.0 - (t as f64).log2();
+        let fresh = ERROR_STD_DEV.log2() + f64::from(matrix_bits - 1) + (self.request.cols as f64).log2() / 2.0;
+        let least = if self.strategy == Strategy::Algorithm1 {
+            0.0
+        } else {
+            fresh
+        };
+        least + f64::from(self.request.flooding_bits) <= limit
+    }
+
+    /// Tries the layouts of the strategy; whether one will do.
+    fn layouts(&mut self, chain: &Chain, set: &ParameterSet, matrix: &[u32], vector: &[u32]) -> bool {
+        let choice = |layout| Choice {
+            layout,
+            parameters: set.clone(),
+            matrix_parts: matrix.to_vec(),
+            vector_parts: vector.to_vec(),
+        };
+        match self.strategy {
+            Strategy::Algorithm1 => self.consider(choice(Layout::Algorithm1)),
+            Strategy::RotateAndSum => self.consider(choice(Layout::RotateAndSum)),
+            Strategy::Diagonal => self.consider(choice(Layout::Diagonal)),
+            Strategy::RowPacked => self.row_packed(chain, choice),
+        }
+    }
+
+    /// The coarsest digits that do, for the giant steps' keys whose errors are only added, then for the baby steps' keys
+    /// whose errors the matrix multiplies; then the best number of baby steps.
+    fn row_packed(&mut self, chain: &Chain, choice: impl Fn(Layout) -> Choice) -> bool {
+        let n = chain.polynomial_size;
+        let rows_per_plaintext = n / self.request.cols.next_power_of_two().min(n);
+        let plaintexts = self
+            .request
+            .rows
+            .min(n)
+            .div_ceil(rows_per_plaintext)
+            .next_power_of_two();
+        let balanced = 1 << (plaintexts.trailing_zeros().div_ceil(2));
+        let gadgets = chain.gadgets();
+        for &baby_gadget in &gadgets {
+            for &giant_gadget in &gadgets {
+                let options = |baby_steps| RowPackedOptions {
+                    baby_steps,
+                    baby_gadget,
+                    giant_gadget,
+                };
+                if !self.consider(choice(Layout::RowPacked(options(balanced)))) {
+                    continue;
+                }
+                for log2 in 0..=plaintexts.trailing_zeros() {
+                    self.consider(choice(Layout::RowPacked(options(1 << log2))));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a candidate will do; the fastest is kept.
+    fn consider(&mut self, choice: Choice) -> bool {
+        let Ok(algorithm) = choice.algorithm(self.request) else {
+            return false;
+        };
+        let judgement = judge(self.request, &choice, &*algorithm);
+        if !judgement.keeps(self.request) {
+            if self
+                .nearest
+                .as_ref()
+                .is_none_or(|(_, nearest)| judgement.log2_failure < nearest.log2_failure)
+            {
+                self.nearest = Some((choice.parameters.name.clone(), judgement));
+            }
+            return false;
+        }
+        let time = product_us(&choice, &algorithm.costs());
+        if self.best.as_ref().is_none_or(|best| time < best.time) {
+            self.best = Some(Found {
+                choice,
+                algorithm,
+                time,
+            });
+        }
+        true
+    }
+}
