@@ -48,7 +48,7 @@ impl Context {
 /// digit is a field of x + offset, less B/2; the last digit is what is left above. As x is at most q/2 < 2^61 in
 /// magnitude, and the offset below the last digit's unit, at most 2^61, nothing overflows.
 #[derive(Clone, Copy, Debug)]
-struct BitField {
+pub(crate) struct BitField {
     q: u64,
     offset: i64,
     shift: u32,
@@ -60,7 +60,7 @@ struct BitField {
 
 impl BitField {
     /// Digit `index` of `count` in base 2^`base_log`, the least significant first.
-    fn new(q: Modulus, base_log: u32, index: u32, count: u32) -> Self {
+    pub(crate) fn new(q: Modulus, base_log: u32, index: u32, count: u32) -> Self {
         let last = index + 1 == count;
         let half = 1i64 << (base_log - 1);
         Self {
@@ -75,7 +75,7 @@ impl BitField {
 
 multiversion! {
     /// The digit of each of `residues`; no branch or index depends on them.
-    fn balanced_digits(isa, residues: &[u64], field: BitField, out: &mut [i64]) {
+    pub(crate) fn balanced_digits(isa, residues: &[u64], field: BitField, out: &mut [i64]) {
         let BitField { q, offset, shift, mask, half } = field;
         for (out, &x) in out.iter_mut().zip(residues) {
             let negative = ((q / 2).wrapping_sub(x) as i64) >> 63;

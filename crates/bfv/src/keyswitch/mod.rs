@@ -12,11 +12,11 @@ use crate::error::{BfvError, require_range};
 use crate::keys::{SecretKey, error, mask};
 use crate::parameters::ParameterId;
 
-mod digits;
+pub(crate) mod digits;
 mod switch;
 
 /// log2 of the greatest base of [`Gadget::Bits`].
-const MAX_BASE_LOG: usize = 32;
+pub(crate) const MAX_BASE_LOG: usize = 32;
 
 /// How a polynomial modulo Q = q_0·…·q_(l−1) is cut into digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,6 +178,6 @@ impl Context {
 }
 
 /// The number of digits of one limb of `bits` bits.
-fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
+pub(crate) fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
     (bits as usize).div_ceil(base_log.0)
 }

@@ -30,9 +30,7 @@ pub(super) struct Tile {
     pub(super) rows: Range<usize>,
     /// P, a power of two: plaintexts for each column tile, the last ones perhaps 0.
     pub(super) plaintexts: usize,
-    /// B, a power of two: automorphisms of the vector.
-    pub(super) babies: usize,
-    /// G = P/B: automorphisms of sums.
+    /// G = P/B, a power of two: automorphisms of sums.
     pub(super) giants: usize,
     /// By what its entries are multiplied. All row tiles share the vector, which was divided by the P of the first one.
     pub(super) scale: usize,
@@ -86,8 +84,7 @@ impl Layout {
         let start = tile * self.polynomial_size;
         let rows = start..(start + self.polynomial_size).min(self.rows);
         let plaintexts = self.plaintexts(rows.len());
-        let babies = self.baby_steps.min(plaintexts);
-        Tile { plaintexts, babies, giants: plaintexts / babies, scale: self.divisor() / plaintexts, rows }
+        Tile { plaintexts, giants: plaintexts / self.babies(), scale: self.divisor() / plaintexts, rows }
     }
 
     /// All row tiles.
@@ -95,19 +92,25 @@ impl Layout {
         (0..self.tile_count()).map(|tile| self.tile(tile))
     }
 
-    /// P for so many rows.
+    /// P for so many rows: at least one plaintext for each baby step.
     fn plaintexts(&self, rows: usize) -> usize {
-        rows.div_ceil(self.rows_per_plaintext()).next_power_of_two()
+        rows.div_ceil(self.rows_per_plaintext()).next_power_of_two().max(self.babies())
     }
 
     /// P of the first row tile, the greatest one: what the ciphertexts of a vector are divided by.
     pub(super) fn divisor(&self) -> usize {
-        self.plaintexts(self.rows.min(self.polynomial_size))
+        let rows = self.rows.min(self.polynomial_size);
+        rows.div_ceil(self.rows_per_plaintext()).next_power_of_two()
+    }
+
+    /// B, a power of two: automorphisms of the vector.
+    pub(super) fn babies(&self) -> usize {
+        self.baby_steps.min(self.divisor())
     }
 
     /// Exponents of the automorphisms of the vector, the identity first.
     pub(super) fn baby_elements(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.tile(0).babies).map(|i| self.baby(i))
+        (0..self.babies()).map(|i| self.baby(i))
     }
 
     /// Exponents of the automorphisms of sums, the identity first.
@@ -120,9 +123,9 @@ impl Layout {
         self.element(i)
     }
 
-    /// Giant step i. Tiles with fewer plaintexts have the first of them, or if they have fewer baby steps none but 0.
+    /// Giant step i. Tiles with fewer plaintexts have the first of them.
     pub(super) fn giant(&self, i: usize) -> usize {
-        self.element(self.tile(0).babies * i)
+        self.element(self.babies() * i)
     }
 
     /// 1 + c·i modulo 2N.

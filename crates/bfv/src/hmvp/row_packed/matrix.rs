@@ -13,6 +13,7 @@ use ciphermill_math::multiversion;
 use ciphermill_math::products::{MatrixBlock, MonomialFft, SmallCoefficients, SmallInteger};
 
 use super::layout::{Layout, Tile};
+use super::recycle::Lease;
 use super::tables::{LimbTables, Tables, for_each};
 use crate::context::Context;
 use crate::error::{BfvError, require_range};
@@ -22,8 +23,11 @@ use crate::hmvp::RowReader;
 /// all column tiles.
 #[derive(Debug)]
 pub(super) struct PreparedTile {
-    pub(super) limbs: Vec<MatrixBlock>,
+    pub(super) limbs: Lease<Vec<MatrixBlock>>,
 }
+
+/// Larger tiles give their memory back.
+const MAX_RECYCLED_BYTES: usize = 32 << 20;
 
 /// Spectra that are written together.
 const TOGETHER: usize = 8;
@@ -81,9 +85,17 @@ impl PreparedTile {
         tile: &Tile,
         read: &RowReader<'_>,
     ) -> Result<Self, BfvError> {
-        let columns = layout.column_tiles() * tile.babies;
-        let mut limbs: Vec<MatrixBlock> =
-            tables.limbs.iter().map(|_| MatrixBlock::zeroed(layout.polynomial_size, tile.giants, columns)).collect();
+        let columns = layout.column_tiles() * layout.babies();
+        let make = || -> Vec<MatrixBlock> {
+            tables.limbs.iter().map(|_| MatrixBlock::zeroed(layout.polynomial_size, tile.giants, columns)).collect()
+        };
+        let bytes = 8 * layout.polynomial_size * tile.giants * columns * tables.limbs.len();
+        let mut limbs = if bytes <= MAX_RECYCLED_BYTES {
+            let fits = |limbs: &Vec<MatrixBlock>| (limbs[0].rows(), limbs[0].columns()) == (tile.giants, columns);
+            tables.matrices.lease(fits, make)
+        } else {
+            Lease::once(make())
+        };
         let mut encoder = Encoder { context, layout, tables, tile, read, limbs: &mut limbs };
         // Half as many bytes where the entries turn out to be small enough.
         if encoder.encode::<i16>().is_err() {
@@ -153,7 +165,7 @@ impl Encoder<'_> {
     fn transform<T: Entry>(&mut self, column_tile: usize, transform: &MonomialFft, polynomials: &[T]) {
         let (layout, tile, context) = (self.layout, self.tile, self.context);
         let threads = rayon::current_num_threads();
-        let columns = column_tile * tile.babies..(column_tile + 1) * tile.babies;
+        let columns = column_tile * layout.babies()..(column_tile + 1) * layout.babies();
         let limbs = context.chain().limbs().iter().zip(&self.tables.limbs).zip(self.limbs.iter_mut());
         let inner = if threads == 1 { 1 } else { threads.div_ceil(self.tables.limbs.len()) };
         for_each(threads, limbs, |((limb, LimbTables { order, .. }), matrix)| {
@@ -162,7 +174,7 @@ impl Encoder<'_> {
                 .filter(|&position| columns.contains(&matrix.entry(position).1))
                 .collect();
             let mut spectra = vec![0; TOGETHER * inner * 2 * n];
-            let rotations: Vec<_> = (0..tile.babies).map(|i| order.rotation(layout.baby(i))).collect();
+            let rotations: Vec<_> = (0..layout.babies()).map(|i| order.rotation(layout.baby(i))).collect();
             let runs = positions.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(TOGETHER * inner));
             for run in runs {
                 let entries = run.iter().map(|&position| {

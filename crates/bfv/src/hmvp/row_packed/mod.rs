@@ -1,9 +1,11 @@
 //! Many rows per plaintext, split trace, double hoisting.
 
+mod digits;
 mod keys;
 mod layout;
 mod matrix;
 mod product;
+mod recycle;
 #[cfg(test)]
 mod reference;
 mod tables;
@@ -23,9 +25,9 @@ use self::vector::PreparedVector;
 use super::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
 use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::context::Context;
-use crate::error::{BfvError, require_length};
+use crate::error::{BfvError, require_length, require_range};
 use crate::keys::{GaloisKeys, GaloisRequest};
-use crate::keyswitch::Gadget;
+use crate::keyswitch::{Gadget, MAX_BASE_LOG};
 use crate::noise;
 use crate::parameters::{ParameterSet, ParameterSpec};
 
@@ -55,7 +57,7 @@ impl RowPacked {
     ///
     /// # Errors
     /// If a dimension is out of range, if the number of baby steps is not a power of two up to N, or if the set has no
-    /// special modulus.
+    /// special modulus or no room for a gadget's digits.
     pub(crate) fn new(
         rows: usize,
         cols: usize,
@@ -67,6 +69,9 @@ impl RowPacked {
             let what = format!("{} has no special modulus, which the row-packed strategy needs", parameters.name);
             return Err(BfvError::Unsupported { what });
         }
+        for gadget in [options.baby_gadget, options.giant_gadget] {
+            require_gadget(parameters, gadget)?;
+        }
         let spec: &ParameterSpec = parameters;
         Ok(Self { layout, spec: spec.clone(), options, tables: OnceLock::new() })
     }
@@ -76,7 +81,7 @@ impl RowPacked {
         if let Some(tables) = self.tables.get().filter(|tables| tables.isa() == context.isa()) {
             return Ok(tables.clone());
         }
-        let tables = Arc::new(Tables::new(context, &self.layout)?);
+        let tables = Arc::new(Tables::new(context, &self.layout, &self.options)?);
         // Another thread may have been first: both made the same.
         let _ = self.tables.set(tables.clone());
         Ok(tables)
@@ -127,11 +132,11 @@ impl Algorithm for RowPacked {
     fn prepare_vector(
         &self,
         context: &Context,
-        _: &dyn Prepared,
+        keys: &dyn Prepared,
         vector: &[Ciphertext],
     ) -> Result<Arc<dyn Prepared>, BfvError> {
         let tables = self.tables(context)?;
-        Ok(Arc::new(PreparedVector::new(context, &self.layout, &tables, self.options.baby_gadget, vector)?))
+        Ok(Arc::new(PreparedVector::new(context, &self.layout, &tables, prepared(keys), vector)?))
     }
 
     fn multiply(
@@ -142,13 +147,7 @@ impl Algorithm for RowPacked {
         matrices: &[&dyn Prepared],
         vectors: &[&dyn Prepared],
     ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
-        let multiplier = Multiplier {
-            context,
-            layout: &self.layout,
-            tables: &*self.tables(context)?,
-            keys: prepared::<PreparedKeys>(keys),
-            giant_gadget: self.options.giant_gadget,
-        };
+        let multiplier = Multiplier { context, tables: &*self.tables(context)?, keys: prepared(keys) };
         let matrices: Vec<&PreparedTile> = matrices.iter().map(|&matrix| prepared(matrix)).collect();
         let vectors: Vec<&PreparedVector> = vectors.iter().map(|&vector| prepared(vector)).collect();
         let products = multiplier.multiply(&self.layout.tile(tile), &matrices, &vectors);
@@ -177,26 +176,27 @@ impl Algorithm for RowPacked {
         let chain = limbs + spec.special_moduli.len() as u64;
         let digits = |gadget| digit_count(spec, gadget);
         let (baby_digits, giant_digits) = (digits(self.options.baby_gadget), digits(self.options.giant_gadget));
-        let column_tiles = layout.column_tiles() as u64;
-        let key_words =
-            |babies: u64, giants: u64| 2 * chain * words * ((babies - 1) * baby_digits + (giants - 1) * giant_digits);
-        // Transforms of c_0, c_1 and the digits of c_1.
-        let mut costs = Costs { ntts: column_tiles * (2 * limbs + baby_digits * chain), ..Costs::default() };
+        let [column_tiles, babies] = [layout.column_tiles(), layout.babies()].map(|x| x as u64);
+        let key_words = |steps: u64, digits: u64| 2 * chain * words * steps * digits;
+        let baby_words = key_words(babies - 1, baby_digits);
+        let mut costs = Costs {
+            hoisted_key_switches: column_tiles * (babies - 1),
+            // Of c_0 and the digits of c_1.
+            ntts: column_tiles * (limbs + baby_digits * chain),
+            words: column_tiles * baby_words,
+            key_bytes: 8 * (baby_words + key_words(layout.tile(0).giants as u64 - 1, giant_digits)),
+            ..Costs::default()
+        };
         for tile in layout.tiles() {
-            let [plaintexts, babies, giants] = [tile.plaintexts, tile.babies, tile.giants].map(|x| x as u64);
-            let products = column_tiles * plaintexts;
+            let (products, steps) = (column_tiles * tile.plaintexts as u64, tile.giants as u64 - 1);
             costs.plain_products += products;
-            costs.hoisted_key_switches += column_tiles * (babies - 1);
-            costs.key_switches += giants - 1;
-            // u_1 back and its digits forth for each giant step, and the result back.
-            costs.ntts += (giants - 1) * (1 + giant_digits) * chain + 2 * chain;
+            costs.key_switches += steps;
+            // For each giant step u_1 back and its digits forth; the result back.
+            costs.ntts += steps * (1 + giant_digits) * chain + 2 * chain;
             costs.prepare_ntts += products * chain;
-            costs.words +=
-                products * chain * words + key_words(babies, giants) + (column_tiles - 1) * key_words(babies, 1);
+            costs.words += products * chain * words + key_words(steps, giant_digits);
             costs.matrix_bytes += 8 * products * chain * words;
         }
-        let first = layout.tile(0);
-        costs.key_bytes = 8 * key_words(first.babies as u64, first.giants as u64);
         costs
     }
 
@@ -212,7 +212,7 @@ impl Algorithm for RowPacked {
         let limbs = spec.ciphertext_moduli.len();
         let square = f64::from(operands.matrix_bits - 1).exp2().powi(2) * layout.cols as f64;
         let first = layout.tile(0);
-        let [plaintexts, babies, giants] = [first.plaintexts, first.babies, first.giants].map(|x| x as f64);
+        let [plaintexts, babies, giants] = [first.plaintexts, layout.babies(), first.giants].map(|x| x as f64);
         let key_error = |gadget| noise::key_error_variance(spec, gadget, limbs);
         let rounding = noise::rounding_variance(layout.polynomial_size as f64);
         let fresh = noise::fresh_variance(spec, operands.encryption) * square;
@@ -220,6 +220,20 @@ impl Algorithm for RowPacked {
         let baby = key_error(self.options.baby_gadget) * plaintexts * rows * square * (1.0 - 1.0 / babies);
         let giant = (giants - 1.0) * (key_error(self.options.giant_gadget) + rounding);
         (fresh + baby + giant + rounding).sqrt()
+    }
+}
+
+/// An error unless digits of `gadget` fit every prime.
+fn require_gadget(spec: &ParameterSpec, gadget: Gadget) -> Result<(), BfvError> {
+    match gadget {
+        Gadget::Limbs { limbs_per_digit } => {
+            let limbs = spec.ciphertext_moduli.len();
+            require_range("limbs per digit of a gadget", limbs_per_digit as u64, 1, limbs as u64)
+        }
+        Gadget::Bits { base_log } => {
+            let bits = spec.chain().map(|p| 64 - p.leading_zeros()).fold(MAX_BASE_LOG as u32, u32::min);
+            require_range("log2 of the base of a gadget", base_log.0 as u64, 1, bits)
+        }
     }
 }
 

@@ -1,24 +1,52 @@
-//! The product: baby steps, sums, giant steps.
+//! The product: sums of the baby steps, giant steps.
 
-use ciphermill_lattice::rns::{RnsPoly, Spectrum};
+use ciphermill_lattice::rns::RnsPoly;
+use ciphermill_math::PointwiseKernels;
 use ciphermill_math::products::{Rotation, SumBlock, VectorBlock};
 
-use super::keys::{LimbKeys, PreparedKeys, giant_group};
-use super::layout::{Layout, Tile};
+use super::keys::{PreparedKeys, giant_group};
+use super::layout::Tile;
 use super::matrix::PreparedTile;
 use super::tables::{LimbTables, Tables, for_each};
 use super::vector::PreparedVector;
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
-use crate::keyswitch::Gadget;
 
 /// What a product needs besides its operands.
 pub(super) struct Multiplier<'a> {
     pub(super) context: &'a Context,
-    pub(super) layout: &'a Layout,
     pub(super) tables: &'a Tables,
     pub(super) keys: &'a PreparedKeys,
-    pub(super) giant_gadget: Gadget,
+}
+
+/// Memory for the giant steps of one product.
+#[derive(Debug)]
+pub(super) struct GiantScratch {
+    /// The result over the chain, both parts.
+    acc: [Vec<u64>; 2],
+    /// By thread.
+    threads: Vec<ThreadScratch>,
+    /// Over the chain, by step and digit.
+    digits: Vec<u64>,
+}
+
+/// Memory of one thread.
+#[derive(Debug)]
+struct ThreadScratch {
+    /// Over the chain.
+    sum: Vec<u64>,
+    signed: Vec<i64>,
+}
+
+impl GiantScratch {
+    fn new(n: usize, chain: usize, threads: usize, digits: usize) -> Self {
+        let thread = || ThreadScratch { sum: vec![0; chain * n], signed: vec![0; n] };
+        Self {
+            acc: [vec![0; chain * n], vec![0; chain * n]],
+            threads: (0..threads).map(|_| thread()).collect(),
+            digits: vec![0; digits * chain * n],
+        }
+    }
 }
 
 impl Multiplier<'_> {
@@ -29,106 +57,137 @@ impl Multiplier<'_> {
         matrices: &[&PreparedTile],
         vectors: &[&PreparedVector],
     ) -> Vec<Vec<Ciphertext>> {
-        let n = self.layout.polynomial_size;
+        let n = self.context.n();
         let threads = rayon::current_num_threads();
-        let inner = if threads == 1 { 1 } else { threads.div_ceil(self.tables.limbs.len()) };
-        let mut sums: Vec<Vec<SumBlock>> = self
-            .tables
-            .limbs
-            .iter()
-            .map(|_| matrices.iter().map(|_| SumBlock::zeroed(n, tile.giants, vectors.len())).collect())
-            .collect();
+        let chain = self.tables.limbs.len();
+        let inner = if threads == 1 { 1 } else { threads.div_ceil(chain) };
+        let mut sums = self.tables.sums.lease(
+            |sums| {
+                let shape = (sums[0].len(), sums[0][0].rows(), sums[0][0].vectors());
+                shape == (matrices.len(), tile.giants, vectors.len())
+            },
+            || {
+                let sums = || matrices.iter().map(|_| SumBlock::zeroed(n, tile.giants, vectors.len())).collect();
+                (0..chain).map(|_| sums()).collect()
+            },
+        );
         for_each(threads, sums.iter_mut().enumerate(), |(limb, sums)| {
-            let mut columns = VectorBlock::zeroed(n, vectors.len(), self.layout.column_tiles() * tile.babies);
-            self.baby_steps(limb, tile, vectors, &mut columns);
+            let joined;
+            let columns = if let [vector] = vectors {
+                &vector.limbs[limb]
+            } else {
+                joined = VectorBlock::join(&vectors.iter().map(|vector| &vector.limbs[limb]).collect::<Vec<_>>());
+                &joined
+            };
             for (matrix, sums) in matrices.iter().zip(sums) {
                 let kernels = &self.tables.limbs[limb].kernels;
                 for_each(inner, sums.parts(inner), |mut part| {
-                    kernels.multiply(&matrix.limbs[limb], &columns, &mut part, false);
+                    kernels.multiply(&matrix.limbs[limb], columns, &mut part, false);
                 });
             }
         });
-        let product = |vector: usize, matrix: usize| {
+        let mut products: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; matrices.len()]; vectors.len()];
+        let results = products.iter_mut().enumerate().flat_map(|(vector, results)| {
+            results.iter_mut().enumerate().map(move |(matrix, result)| (vector, matrix, result))
+        });
+        for_each(threads, results, |(vector, matrix, result)| {
             let sums: Vec<&SumBlock> = sums.iter().map(|sums| &sums[matrix]).collect();
-            let [u0, u1] = self.giant_steps(tile, &sums, vector);
-            Ciphertext {
-                parameters: self.context.parameters().id(),
-                tag: vectors[vector].tag,
-                parts: [u0, u1].map(|part| self.divide(part)).to_vec(),
-            }
-        };
-        (0..vectors.len()).map(|v| (0..matrices.len()).map(|m| product(v, m)).collect()).collect()
+            let parts = self.giant_steps(tile, &sums, vector);
+            let parameters = self.context.parameters().id();
+            *result = Some(Ciphertext { parameters, tag: vectors[vector].tag, parts });
+        });
+        products.into_iter().map(|products| products.into_iter().flatten().collect()).collect()
     }
 
-    /// S·σ_g(c′) for all baby steps g of all vectors, modulo one prime.
-    fn baby_steps(&self, limb: usize, tile: &Tile, vectors: &[&PreparedVector], columns: &mut VectorBlock) {
-        let (kernels, keys) = (&self.tables.limbs[limb].kernels, &self.keys.limbs[limb]);
-        let zeros = vec![0; self.layout.polynomial_size];
-        for (v, vector) in vectors.iter().enumerate() {
-            for (c, column_tile) in vector.column_tiles.iter().enumerate() {
-                let parts = column_tile.parts.each_ref().map(|part| part.get(limb).map(|part| &part[..]));
-                let first = c * tile.babies;
-                columns.set(v, first, parts.map(|part| part.unwrap_or(&zeros)));
-                let digits: Vec<&[u64]> = column_tile.digits[limb].iter().map(|digit| &digit[..]).collect();
-                let head = parts[0].map(|part| (part, 1));
-                for (i, (rotation, key)) in keys.babies[..tile.babies - 1].iter().enumerate() {
-                    kernels.key_products_entry(rotation, &digits, head, key, columns, v, first + 1 + i);
-                }
-            }
-        }
-    }
+    /// Σ σ_g(u_g)/S over all giant steps g, switched to the key.
+    fn giant_steps(
+        &self,
+        tile: &Tile,
+        sums: &[&SumBlock],
+        vector: usize,
+    ) -> Vec<RnsPoly<ciphermill_lattice::rns::Coefficients>> {
+        let (n, chain, digits) = (self.context.n(), self.tables.limbs.len(), self.tables.giant_digits.len());
+        let (steps, threads) = (tile.giants - 1, rayon::current_num_threads());
+        let step_words = digits * chain * n;
+        let mut scratch = self.tables.giant_scratch.lease(
+            |scratch| scratch.digits.len() == steps * step_words && scratch.threads.len() == threads,
+            || GiantScratch::new(n, chain, threads, steps * digits),
+        );
+        let GiantScratch { acc: [acc0, acc1], threads: thread_scratch, digits: spectra } = &mut *scratch;
 
-    /// Σ σ_g(u_g) over all giant steps g, as spectra over the whole chain: S times the result.
-    fn giant_steps(&self, tile: &Tile, sums: &[&SumBlock], vector: usize) -> [RnsPoly<Spectrum>; 2] {
-        let chain = self.context.chain();
-        let mut acc: [RnsPoly<Spectrum>; 2] = [chain.zero(), chain.zero()];
-        // What needs no key: u_1 of the identity, and all u_0, added in orbit order.
-        for (limb, (LimbTables { kernels, order }, sums)) in self.tables.limbs.iter().zip(sums).enumerate() {
+        let share = steps.div_ceil(threads).max(1);
+        let shares = spectra.chunks_mut(share * step_words).zip(thread_scratch.iter_mut()).enumerate();
+        for_each(threads, shares, |(i, (spectra, scratch))| {
+            for (step, spectra) in spectra.chunks_exact_mut(step_words).enumerate() {
+                self.giant_digits(sums, vector, 1 + i * share + step, scratch, spectra);
+            }
+        });
+
+        let spectra = &spectra[..];
+        let accs = acc0.chunks_exact_mut(n).zip(acc1.chunks_exact_mut(n)).zip(sums).enumerate();
+        for_each(threads, accs, |(limb, ((acc0, acc1), sums))| {
+            let LimbTables { kernels, order } = &self.tables.limbs[limb];
+            let keys = &self.keys.limbs[limb];
+            // What needs no key: u_1 of the identity, and all u_0, added in orbit order.
             let [u0, u1] = sums.get(0, vector);
-            order.from_orbit(u1, acc[1].limb_mut(limb));
-            let mut sum = u0.to_vec();
-            for (step, rotation) in (1..tile.giants).zip(&self.keys.limbs[limb].rotations) {
-                add_rotated(kernels.pointwise(), rotation, sums.get(step, vector)[0], &mut sum);
+            acc1.copy_from_slice(u0);
+            for (step, rotation) in (1..tile.giants).zip(&keys.rotations) {
+                add_rotated(kernels.pointwise(), rotation, sums.get(step, vector)[0], acc1);
             }
-            order.from_orbit(&sum, acc[0].limb_mut(limb));
-        }
-        for group in 0..tile.giants.trailing_zeros() as usize {
-            let digits: Vec<RnsPoly<Spectrum>> =
-                giant_group(group).flat_map(|step| self.giant_digits(sums, vector, step)).collect();
-            let [acc0, acc1] = &mut acc;
-            let accs = acc0.limbs_mut().zip(acc1.limbs_mut());
-            for (limb, (acc, LimbKeys { giants, .. })) in accs.zip(&self.keys.limbs).enumerate() {
-                let digits: Vec<&[u64]> = digits.iter().map(|digit| digit.limb(limb)).collect();
-                let none = Rotation::none(self.layout.polynomial_size);
-                let kernels = &self.tables.limbs[limb].kernels;
-                kernels.add_key_products(&none, &digits, None, &giants[group], acc.into());
+            order.from_orbit(acc1, acc0);
+            order.from_orbit(u1, acc1);
+            let spectrum =
+                |step: usize, digit: usize| &spectra[(((step - 1) * digits + digit) * chain + limb) * n..][..n];
+            for (group, key) in keys.giants[..tile.giants.trailing_zeros() as usize].iter().enumerate() {
+                let spectra: Vec<&[u64]> = giant_group(group)
+                    .flat_map(|step| (0..digits).map(move |digit| (step, digit)))
+                    .map(|(step, digit)| spectrum(step, digit))
+                    .collect();
+                kernels.add_key_products(&Rotation::none(n), &spectra, None, key, [acc0, acc1]);
             }
-        }
-        acc
+            let engine = self.context.chain().limbs()[limb].engine();
+            engine.inverse_in_place(acc0);
+            engine.inverse_in_place(acc1);
+        });
+        let part = |acc: &mut [u64]| {
+            let quotient = self.divide(acc).to_vec();
+            RnsPoly::from_words(self.context.parameters().polynomial_size, quotient)
+        };
+        vec![part(acc0), part(acc1)]
     }
 
-    /// The digits of σ_g(u_1)/S for giant step `step`.
-    fn giant_digits(&self, sums: &[&SumBlock], vector: usize, step: usize) -> Vec<RnsPoly<Spectrum>> {
-        let mut turned: RnsPoly<Spectrum> = self.context.chain().zero();
-        for ((turned, sums), keys) in turned.limbs_mut().zip(sums).zip(&self.keys.limbs) {
-            keys.turns[step - 1].apply(sums.get(step, vector)[1], turned);
+    /// The digits of σ_g(u_1)/S for giant step `step`, transformed.
+    fn giant_digits(
+        &self,
+        sums: &[&SumBlock],
+        vector: usize,
+        step: usize,
+        scratch: &mut ThreadScratch,
+        digits: &mut [u64],
+    ) {
+        let (n, limbs) = (self.context.n(), self.context.chain().limbs());
+        let ThreadScratch { sum, signed } = scratch;
+        for (((sum, sums), keys), limb) in sum.chunks_exact_mut(n).zip(sums).zip(&self.keys.limbs).zip(limbs) {
+            keys.turns[step - 1].apply(sums.get(step, vector)[1], sum);
+            limb.engine().inverse_in_place(sum);
         }
-        self.context.decompose(&self.divide(turned), self.giant_gadget).digits
+        self.tables.giant_digits.cut(self.divide(sum), signed, digits);
+        for (digit, limb) in digits.chunks_exact_mut(n).zip(limbs.iter().cycle()) {
+            limb.engine().forward_in_place(digit);
+        }
     }
 
-    /// ⌊u/S⌉.
-    fn divide(&self, u: RnsPoly<Spectrum>) -> RnsPoly<ciphermill_lattice::rns::Coefficients> {
-        self.context.mod_down(self.context.top()).apply(self.context.chain().inverse(u))
+    /// ⌊u/S⌉ for the words u over the chain.
+    fn divide<'w>(&self, words: &'w mut [u64]) -> &'w [u64] {
+        let top = self.context.top();
+        let (keep, drop) = words.split_at_mut(top * self.context.n());
+        self.context.mod_down(top).apply_words(keep, drop);
+        keep
     }
 }
 
 /// acc += the rotated `spectrum`.
-fn add_rotated(
-    kernels: &ciphermill_math::PointwiseKernels<u64>,
-    rotation: &Rotation,
-    spectrum: &[u64],
-    acc: &mut [u64],
-) {
+fn add_rotated(kernels: &PointwiseKernels<u64>, rotation: &Rotation, spectrum: &[u64], acc: &mut [u64]) {
     for (s, acc) in acc.chunks_exact_mut(rotation.sequence).enumerate() {
         let from = &spectrum[(s ^ usize::from(rotation.swap)) * rotation.sequence..][..rotation.sequence];
         let (head, tail) = from.split_at(rotation.offset);

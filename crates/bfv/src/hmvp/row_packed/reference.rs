@@ -81,7 +81,7 @@ pub(super) fn pack(layout: &Layout, tile: &Tile, vector: &[i64], matrix: &dyn Fn
         v.resize(n, 0);
         for giant in 0..tile.giants {
             let mut sum = vec![0; n];
-            for baby in 0..tile.babies {
+            for baby in 0..layout.babies() {
                 let entry = entry(layout, tile, baby, giant, &plaintexts);
                 add(&mut sum, &product(&entry, &automorphism(layout.baby(baby), &v)));
             }

@@ -1,14 +1,22 @@
 //! What a context's primes need for one layout.
 
+use std::sync::Arc;
+
 use ciphermill_lattice::rns::RnsBasisError;
 use ciphermill_math::Isa;
-use ciphermill_math::products::{OrbitOrder, ProductKernels};
+use ciphermill_math::products::{MatrixBlock, OrbitOrder, ProductKernels, SumBlock, VectorBlock};
 
-use num_bigint::BigInt;
-
+use super::RowPackedOptions;
+use super::digits::Digits;
 use super::layout::Layout;
+use super::product::GiantScratch;
+use super::recycle::Recycler;
+use super::vector::VectorScratch;
 use crate::context::Context;
 use crate::error::BfvError;
+
+/// How many unused objects of each kind are kept.
+const MAX_IDLE: usize = 4;
 
 /// One prime of the chain.
 #[derive(Clone, Debug)]
@@ -18,30 +26,43 @@ pub(super) struct LimbTables {
 }
 
 /// The chain: the primes of ciphertexts, whose product is Q, then the special ones, whose product is S.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Tables {
     isa: Isa,
     pub(super) limbs: Vec<LimbTables>,
+    pub(super) baby_digits: Digits,
+    pub(super) giant_digits: Digits,
     /// 1/P modulo the primes of ciphertexts.
     pub(super) inverse: Vec<u64>,
     /// S modulo the primes of ciphertexts.
     pub(super) special: Vec<u64>,
+    pub(super) matrices: Arc<Recycler<Vec<MatrixBlock>>>,
+    pub(super) vectors: Arc<Recycler<Vec<VectorBlock>>>,
+    pub(super) sums: Arc<Recycler<Vec<Vec<SumBlock>>>>,
+    pub(super) vector_scratch: Arc<Recycler<VectorScratch>>,
+    pub(super) giant_scratch: Arc<Recycler<GiantScratch>>,
 }
 
 impl Tables {
-    pub(super) fn new(context: &Context, layout: &Layout) -> Result<Self, BfvError> {
+    pub(super) fn new(context: &Context, layout: &Layout, options: &RowPackedOptions) -> Result<Self, BfvError> {
         let isa = context.isa();
         let limbs = context.chain().limbs().iter().map(|limb| {
             let kernels = ProductKernels::new(limb.modulus(), isa).map_err(RnsBasisError::from)?;
             Ok(LimbTables { kernels, order: OrbitOrder::new(limb.engine(), layout.step()) })
         });
         let basis = context.basis(context.top());
-        let special: BigInt = context.parameters().special_moduli.iter().map(|&p| BigInt::from(p)).product();
         Ok(Self {
             isa,
             limbs: limbs.collect::<Result<_, BfvError>>()?,
+            baby_digits: Digits::new(context, options.baby_gadget)?,
+            giant_digits: Digits::new(context, options.giant_gadget)?,
             inverse: basis.inverse_residues(&layout.divisor().into()).expect("a power of two modulo odd primes"),
-            special: basis.residues(&special),
+            special: basis.residues(&context.special_product()),
+            matrices: Recycler::new(MAX_IDLE),
+            vectors: Recycler::new(MAX_IDLE),
+            sums: Recycler::new(MAX_IDLE),
+            vector_scratch: Recycler::new(MAX_IDLE),
+            giant_scratch: Recycler::new(MAX_IDLE),
         })
     }
 

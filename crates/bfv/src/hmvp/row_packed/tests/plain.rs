@@ -4,6 +4,7 @@ use ciphermill_lattice::PolynomialSize;
 use ciphermill_math::Isa;
 use ciphermill_math::products::{SumBlock, VectorBlock};
 
+use super::super::RowPackedOptions;
 use super::super::layout::Layout;
 use super::super::matrix::PreparedTile;
 use super::super::reference;
@@ -29,6 +30,13 @@ const SHAPES: [(usize, usize, usize); 14] = [
     (20, 40, 4),
     (45, 65, 8),
 ];
+
+/// Of no weight here.
+const OPTIONS: RowPackedOptions = RowPackedOptions {
+    baby_steps: 1,
+    baby_gadget: Gadget::Limbs { limbs_per_digit: 1 },
+    giant_gadget: Gadget::Limbs { limbs_per_digit: 1 },
+};
 
 fn entry(row: usize, column: usize) -> i64 {
     (row * 37 + column * 101 + row * column) as i64 % 255 - 127
@@ -76,7 +84,7 @@ fn the_encoder_makes_the_matrix_of_the_definition() {
             let context = Context::new(&parameters(), isa).expect("available");
             for (rows, cols, babies) in SHAPES {
                 let layout = Layout::new(rows, cols, 32, babies).expect("in range");
-                let tables = Tables::new(&context, &layout).expect("available");
+                let tables = Tables::new(&context, &layout, &OPTIONS).expect("available");
                 let matrix = |row: usize, column: usize| factor * entry(row, column);
                 for tile in layout.tiles() {
                     let read = |row: usize, out: &mut [i64]| {
@@ -100,11 +108,11 @@ fn check(
 ) {
     let n = layout.polynomial_size;
     let (zeros, ones) = (vec![0; n], vec![1; n]);
-    for column in 0..layout.column_tiles() * tile.babies {
-        let (column_tile, baby) = (column / tile.babies, column % tile.babies);
+    for column in 0..layout.column_tiles() * layout.babies() {
+        let (column_tile, baby) = (column / layout.babies(), column % layout.babies());
         let plaintexts: Vec<_> =
             (0..tile.plaintexts).map(|i| reference::plaintext(layout, tile, column_tile, i, matrix)).collect();
-        for ((limb, tables), block) in context.chain().limbs().iter().zip(&tables.limbs).zip(&prepared.limbs) {
+        for ((limb, tables), block) in context.chain().limbs().iter().zip(&tables.limbs).zip(prepared.limbs.iter()) {
             // The product with a unit vector is a column.
             let mut unit = VectorBlock::zeroed(n, 1, block.columns());
             unit.set(0, column, [&ones, &zeros]);
@@ -126,7 +134,7 @@ fn check(
 fn entries_beyond_the_range_are_refused() {
     let context = Context::new(&parameters(), Isa::current()).expect("available");
     let layout = Layout::new(32, 32, 32, 4).expect("in range");
-    let tables = Tables::new(&context, &layout).expect("available");
+    let tables = Tables::new(&context, &layout, &OPTIONS).expect("available");
     let prepare = |value: i64| {
         let read = |_: usize, out: &mut [i64]| out.fill(value);
         PreparedTile::new(&context, &layout, &tables, &layout.tile(0), &read).map(|_| ())
