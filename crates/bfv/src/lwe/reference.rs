@@ -12,7 +12,6 @@ use num_traits::{One, ToPrimitive, Zero};
 use super::LweCiphertext;
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
-use crate::error::BfvError;
 use crate::keys::GaloisKeys;
 use crate::keyswitch::Gadget;
 
@@ -37,8 +36,11 @@ pub struct Lwe {
     pub body: Vec<u64>,
 }
 
-/// The keys of a packing by element g, each the pairs (b_j, a_j) of its digits over q_0 … q_(l−1) and the special primes.
-pub type Keys = BTreeMap<usize, Vec<[Residues; 2]>>;
+/// A key of a key switch: its gadget, and the pair (b_j, a_j) of each digit over q_0 … q_(l−1) and the special primes.
+pub type Key = (Gadget, Vec<[Residues; 2]>);
+
+/// The keys of a packing by element g.
+pub type Keys = BTreeMap<usize, Key>;
 
 /// The polynomials modulo X^N + 1 and the primes of ciphertexts of one level, with the special ones beside them.
 #[derive(Clone, Debug)]
@@ -49,8 +51,6 @@ pub struct Ring {
     pub moduli: Vec<u64>,
     /// p_0 … p_(K−1), with the product P.
     pub special: Vec<u64>,
-    /// Limbs of a digit of a key switch.
-    pub limbs_per_digit: usize,
 }
 
 /// The integer of (−M/2, M/2] with these residues modulo `moduli`, of product M.
@@ -75,7 +75,7 @@ fn residue(x: &BigInt, p: u64) -> u64 {
 
 /// a·b modulo X^N + 1 and p, term by term.
 pub fn product(a: &[u64], b: &[u64], p: u64) -> Vec<u64> {
-    // Sixteen products of numbers below 2^62 fit 128 bits.
+    // A residue and eight products of numbers below 2^62 fit 128 bits.
     let sum = |a: &[u64], b: &mut dyn Iterator<Item = &u64>| {
         let mut sum = 0u128;
         for a in a.chunks(8) {
@@ -101,20 +101,12 @@ pub fn monomial_product(a: &[u64], e: usize, p: u64) -> Vec<u64> {
 impl Ring {
     /// Of the ciphertexts of `limbs` limbs of a context, 1 to L.
     ///
-    /// # Errors
-    /// If its parameter set does not switch keys by whole limbs: accelerators do.
-    pub fn new(context: &Context, limbs: usize) -> Result<Self, BfvError> {
+    /// # Panics
+    /// If it has no such level.
+    pub fn new(context: &Context, limbs: usize) -> Self {
         let parameters = context.parameters();
-        let Gadget::Limbs { limbs_per_digit } = parameters.gadget else {
-            let what = "plain definitions of a key switch by bits; use a gadget of limbs".to_owned();
-            return Err(BfvError::Unsupported { what });
-        };
-        Ok(Self {
-            n: context.n(),
-            moduli: parameters.ciphertext_moduli[..limbs].to_vec(),
-            special: parameters.special_moduli.clone(),
-            limbs_per_digit,
-        })
+        let moduli = parameters.ciphertext_moduli[..limbs].to_vec();
+        Self { n: context.n(), moduli, special: parameters.special_moduli.clone() }
     }
 
     /// The primes of the extended basis: those of ciphertexts, then the special ones.
@@ -130,12 +122,40 @@ impl Ring {
             let poly = chain.inverse(poly.clone());
             limbs.clone().map(|i| poly.limb(i).to_vec()).collect()
         };
-        let count = self.moduli.len().div_ceil(self.limbs_per_digit);
         let key = |element: usize| {
             let key = keys.get(element).expect("one of its elements");
-            key.digits()[..count].iter().map(|digit| [coefficients(&digit[0]), coefficients(&digit[1])]).collect()
+            // Those of lower levels are the first of them.
+            let digits = key.digits().iter();
+            (key.gadget(), digits.map(|digit| [coefficients(&digit[0]), coefficients(&digit[1])]).collect())
         };
         keys.elements().map(|element| (element, key(element))).collect()
+    }
+
+    /// The digits of a polynomial: by [`Gadget::Limbs`] the polynomial modulo each product of limbs, centred; by
+    /// [`Gadget::Bits`] each limb, centred, in balanced digits, of which the last takes the carry.
+    pub fn digits(&self, gadget: Gadget, poly: &Residues) -> Vec<Vec<BigInt>> {
+        let integers = |limbs: &[Vec<u64>], moduli: &[u64]| -> Vec<BigInt> {
+            (0..self.n).map(|k| centred(limbs.iter().map(|limb| limb[k]), moduli)).collect()
+        };
+        match gadget {
+            Gadget::Limbs { limbs_per_digit: k } => {
+                poly.chunks(k).zip(self.moduli.chunks(k)).map(|(limbs, moduli)| integers(limbs, moduli)).collect()
+            }
+            Gadget::Bits { base_log } => {
+                let mut digits = Vec::new();
+                for (limb, &q) in poly.chunks(1).zip(&self.moduli) {
+                    let mut rest = integers(limb, &[q]);
+                    let half = BigInt::one() << (base_log.0 - 1);
+                    for _ in 1..(u64::BITS - q.leading_zeros()).div_ceil(base_log.0 as u32) {
+                        let next: Vec<BigInt> = rest.iter().map(|x| (x + &half) >> base_log.0).collect();
+                        digits.push(rest.iter().zip(&next).map(|(x, next)| x - (next << base_log.0)).collect());
+                        rest = next;
+                    }
+                    digits.push(rest);
+                }
+                digits
+            }
+        }
     }
 
     /// lhs + rhs.
@@ -165,14 +185,12 @@ impl Ring {
         keep.iter().zip(&self.moduli).map(limb).collect()
     }
 
-    /// The pair (u_0, u_1) with u_0 + u_1·s ≈ poly·s′ for the key from s′: digit j is `poly` modulo the product of its limbs,
-    /// centred; the sum of its products with the key is divided by P.
-    pub fn key_switch(&self, poly: &Residues, key: &[[Residues; 2]]) -> Rlwe {
+    /// The pair (u_0, u_1) with u_0 + u_1·s ≈ poly·s′ for the key from s′: the sum of the products of its digits with the
+    /// key's, divided by P.
+    pub fn key_switch(&self, poly: &Residues, (gadget, key): &Key) -> Rlwe {
         let extended = self.extended();
         let mut sums: [Residues; 2] = [0, 1].map(|_| vec![vec![0; self.n]; extended.len()]);
-        let groups = poly.chunks(self.limbs_per_digit).zip(self.moduli.chunks(self.limbs_per_digit));
-        for ((limbs, moduli), key) in groups.zip(key) {
-            let digit: Vec<BigInt> = (0..self.n).map(|k| centred(limbs.iter().map(|limb| limb[k]), moduli)).collect();
+        for (digit, key) in self.digits(*gadget, poly).iter().zip(key) {
             for (i, &p) in extended.iter().enumerate() {
                 let digit: Vec<u64> = digit.iter().map(|x| residue(x, p)).collect();
                 for (sum, key) in sums.iter_mut().zip(key) {

@@ -287,12 +287,17 @@ fn add(context: &Context, sum: &mut LweCiphertext, other: &LweCiphertext) {
 
 #[cfg(test)]
 mod tests {
+    use ciphermill_math::Isa;
+    use ciphermill_math::modulus::ntt_primes;
+
     use super::*;
+    use crate::noise::ERROR_VARIANCE;
+    use crate::parameters::ParameterSet;
 
     #[test]
     fn digits_are_balanced_and_recompose() {
-        for p in [97u64, 12289, (1 << 34) + (1 << 27) + 1, 4_611_686_018_427_365_377] {
-            let Ok(p) = Modulus::new(p) else { continue };
+        let primes = [5, 14, 35, 62].map(|bits| ntt_primes(bits, 1).next().expect("a prime"));
+        for p in primes {
             for base_log in 1..=32 {
                 let (base_log, count) =
                     (DecompositionBaseLog(base_log), digit_count(p, DecompositionBaseLog(base_log)));
@@ -306,6 +311,48 @@ mod tests {
                     assert!(2 * sum.abs() <= i128::from(p.value()), "centred");
                 }
             }
+        }
+    }
+
+    /// Phases of switched ciphertexts less those of the inputs, over the model's standard deviation.
+    fn noise_ratio(seed: &SecretSeed) -> f64 {
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        let parameters = ParameterSet::named("TEST_512", policy).expect("a named set");
+        let context = Context::new(&parameters, Isa::current()).expect("available");
+        let from = SecretKey::generate(&context, seed);
+        let to = LweSecretKey::generate(&context, 96, seed).expect("a dimension");
+        let (base_log, p) = (DecompositionBaseLog(8), context.basis(1).limbs()[0].modulus());
+        let key = LweKeySwitchKey::generate(&from, &to, 1, base_log, policy).expect("fits");
+        let mut stream = MaskStream::new(&PublicSeed([1; 32]), 0);
+        let inputs: Vec<LweCiphertext> = (0..512)
+            .map(|_| {
+                let mut mask = vec![0; context.n()];
+                uniform(p, &mut stream, &mut mask);
+                let (parameters, tag) = (parameters.id(), from.tag);
+                LweCiphertext { parameters, tag, dimension: context.n(), mask, body: vec![0] }
+            })
+            .collect();
+        let switched = key.switch(&context, &inputs).expect("its inputs");
+        let square = |(input, output): (&LweCiphertext, &LweCiphertext)| {
+            let before = inner_product(&input.mask, &from.coefficients, input.body[0], p);
+            let after = inner_product(&output.mask, &to.coefficients, output.body[0], p);
+            let noise = p.sub(after, before);
+            let noise = if noise > p.value() / 2 { noise as f64 - p.value() as f64 } else { noise as f64 };
+            noise * noise
+        };
+        let variance = inputs.iter().zip(&switched).map(square).sum::<f64>() / inputs.len() as f64;
+        let digits = digit_count(p, base_log) as f64;
+        (variance / (context.n() as f64 * digits * 65536.0 / 12.0 * ERROR_VARIANCE)).sqrt()
+    }
+
+    #[test]
+    fn noise_is_as_documented() {
+        let bytes = PublicSeed::from_os().expect("randomness of the system").0;
+        println!("fresh seed: {bytes:?}");
+        for seed in [[1; 32], bytes] {
+            let ratio = noise_ratio(&SecretSeed::from_bytes(seed));
+            println!("standard deviation over the model's: {ratio:.3}");
+            assert!((0.8..1.2).contains(&ratio), "{ratio}");
         }
     }
 }

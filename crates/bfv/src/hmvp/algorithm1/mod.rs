@@ -14,6 +14,8 @@
 mod noise;
 pub mod reference;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;

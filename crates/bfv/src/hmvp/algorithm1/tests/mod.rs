@@ -1,0 +1,6 @@
+//! Tests by what they compare with.
+
+mod exact;
+mod noise;
+mod reference;
+mod support;
