@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ciphermill_bfv::BfvError;
 use ciphermill_device::DeviceError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::isa::IsaError;
@@ -70,6 +71,9 @@ pub(crate) enum CliError {
     /// The scheme refused.
     #[error(transparent)]
     Tfhe(#[from] TfheError),
+    /// The scheme of matrix-vector products refused.
+    #[error(transparent)]
+    Bfv(#[from] BfvError),
     /// The device refused.
     #[error(transparent)]
     Device(#[from] DeviceError),

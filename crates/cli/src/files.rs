@@ -173,11 +173,12 @@ impl PendingFile {
 
 /// Puts several files in place. When one cannot be, those before it are removed again, so that no half of a key set is
 /// left; a file that `overwrite` replaced is then lost.
-pub(crate) fn commit_all<const N: usize>(files: [PendingFile; N]) -> Result<(), CliError> {
+pub(crate) fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), CliError> {
+    let files: Vec<PendingFile> = files.into_iter().collect();
     for pending in &files {
         pending.draft.file().sync_all().map_err(CliError::file("write", &pending.path))?;
     }
-    let mut placed: Vec<PathBuf> = Vec::with_capacity(N);
+    let mut placed: Vec<PathBuf> = Vec::with_capacity(files.len());
     for PendingFile { path, overwrite, draft } in files {
         if let Err(source) = draft.place(&path, overwrite) {
             for earlier in &placed {

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ciphermill_bfv::SecurityPolicy;
+use ciphermill_bfv::hmvp::CpuEngine as MatVecCpuEngine;
+use ciphermill_device::handlers::bfv::BfvHandler;
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::{Device, DeviceConfig, Space, SpaceId};
 use ciphermill_tfhe::CpuEngine;
@@ -81,5 +84,7 @@ fn open(directory: &Path, options: &DeviceArgs) -> Result<Device, CliError> {
     let progress = Progress::bar("loading the server key");
     let handler = TfheHandler::new(engine, options.security.policy())
         .with_progress(Arc::new(move |done, all| progress.set(done, all)));
-    Ok(Device::open(config, vec![Arc::new(handler)])?)
+    // BFV's standard knows no smaller level, so its sets need 128 bits whatever is accepted of TFHE's.
+    let products = BfvHandler::new(Arc::new(MatVecCpuEngine::default()), SecurityPolicy::Require128Bits);
+    Ok(Device::open(config, vec![Arc::new(handler), Arc::new(products)])?)
 }

@@ -6,6 +6,7 @@ mod completions;
 mod decrypt;
 mod demo;
 mod encrypt;
+mod hmvp;
 mod info;
 mod keygen;
 mod program;
@@ -36,6 +37,7 @@ enum Command {
     TestVector(test_vector::Args),
     Blob(blob::Args),
     Program(program::Args),
+    Hmvp(hmvp::Args),
     Info(info::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -53,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::TestVector(args) => test_vector::run(&args),
         Command::Blob(args) => blob::run(&args),
         Command::Program(args) => program::run(&args),
+        Command::Hmvp(args) => hmvp::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

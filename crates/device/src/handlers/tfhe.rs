@@ -17,6 +17,7 @@ use ciphermill_tfhe::{
 };
 use ciphermill_wire::WireError;
 
+use super::read_whole;
 use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
@@ -149,13 +150,6 @@ fn operand_error(id: VrId, error: &TfheError) -> HandlerError {
 
 fn ciphertext(id: VrId, bytes: &[u8]) -> Result<Ciphertext, HandlerError> {
     Ciphertext::from_bytes(bytes).map_err(|e| operand_error(id, &e))
-}
-
-/// Reads an object of a size that [`ObjectHandler::check_size`] has bounded.
-fn read_whole(id: VrId, size: u64, content: &mut dyn Read) -> Result<Vec<u8>, HandlerError> {
-    let mut bytes = Vec::new();
-    content.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| HandlerError::read(id, e))?;
-    Ok(bytes)
 }
 
 impl ObjectHandler for TfheHandler {

@@ -71,6 +71,7 @@ pub(super) struct Facts<'a> {
     pub(super) peak_rss_bytes: u64,
     /// Where all randomness came from, if it was `--seed`.
     pub(super) test_seed: Option<u64>,
+    pub(super) hmvp: super::hmvp::Report,
 }
 
 /// The JSON object.
@@ -108,6 +109,8 @@ pub(super) struct Report {
     insecure_opt_in: bool,
     /// What the paper measured at these dimensions; none for others.
     paper: Option<Paper>,
+    /// The second part: an encrypted matrix-vector product.
+    hmvp: super::hmvp::Report,
 }
 
 /// How often an instruction was done, and how long one took.
@@ -178,7 +181,7 @@ impl Report {
         let range = [0, facts.product.max()];
         Self {
             schema: "ciphermill-demo-1",
-            correct: wrong_pairs == 0,
+            correct: wrong_pairs + facts.hmvp.wrong() == 0,
             x: first.x,
             y: first.y,
             decrypted: first.decrypted,
@@ -205,12 +208,13 @@ impl Report {
             machine: machine::Machine::this(),
             insecure_opt_in: facts.parameters.security().bits < REQUIRED_SECURITY_BITS,
             paper: has_paper_dimensions(facts.parameters.spec()).then_some(PAPER),
+            hmvp: facts.hmvp,
         }
     }
 
     /// Products that were wrong.
     pub(super) fn wrong(&self) -> usize {
-        self.wrong_pairs
+        self.wrong_pairs + self.hmvp.wrong()
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -256,7 +260,7 @@ impl Report {
         row("both keys, loaded", human_bytes(z.loaded_key), none());
         row("ciphertext", human_bytes(z.ciphertext), fpga(|p| human_bytes(p.ciphertext_bytes)));
         row("peak memory", human_bytes(self.peak_rss_bytes), none());
-        let verdict = if self.correct { "correct" } else { "WRONG" };
+        let verdict = if self.wrong_pairs == 0 { "correct" } else { "WRONG" };
         let more = match self.pairs.len() {
             1 => String::new(),
             n => format!("\n{n} products in all, {} wrong.", self.wrong_pairs),
@@ -270,7 +274,7 @@ impl Report {
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
              Operands may be {} to {}: log2 of the failure probability of a product is {:.1}.\n\
              Security {:.1} bits ({}).\n\
-             {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}",
+             {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}\n\n{}",
             self.x,
             self.y,
             self.decrypted,
@@ -283,7 +287,8 @@ impl Report {
             self.backend,
             self.isa,
             self.threads,
-            self.machine.cpu
+            self.machine.cpu,
+            self.hmvp.to_text()
         )
     }
 }

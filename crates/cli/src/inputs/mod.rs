@@ -1,5 +1,7 @@
 //! Arguments that several commands share, and the files they name.
 
+pub(crate) mod hmvp;
+
 use std::path::{Path, PathBuf};
 
 use ciphermill_lattice::{Csprng, SecretSeed};

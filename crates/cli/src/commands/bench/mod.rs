@@ -1,0 +1,98 @@
+//! `bench`: times one operation in this process and checks every result by decrypting it.
+
+mod hmvp;
+mod samples;
+mod tfhe;
+
+use clap::Subcommand;
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::machine::Machine;
+use crate::output;
+
+/// Time an operation and check its results
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Every sample is decrypted and compared. Sets below 128 bits are accepted here, as benchmarks hold no data that matters.
+With one thread, it is pinned to a CPU.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    operation: Operation,
+}
+
+#[derive(Debug, Subcommand)]
+enum Operation {
+    /// A programmable bootstrap with its key switch
+    #[command(after_help = "\
+Example:
+  $ ciphermill bench pbs --params MESSAGE_4_2M64 --threads 1 --samples 20")]
+    Pbs(tfhe::PbsArgs),
+    /// A key switch from the big to the small key
+    #[command(after_help = "\
+Example:
+  $ ciphermill bench ks --params MESSAGE_4_2M64 --threads 1 --samples 20")]
+    Ks(tfhe::Args),
+    /// Both keys of a server, seeded, written to nowhere
+    #[command(after_help = "\
+Example:
+  $ ciphermill bench keygen --params MESSAGE_4_2M64 --samples 3")]
+    Keygen(tfhe::Args),
+    Hmvp(hmvp::Args),
+}
+
+/// A bench record: the fields that all of the project's records have, and those of the operation.
+#[derive(Serialize)]
+struct Record<P: Serialize, E: Serialize> {
+    schema: &'static str,
+    case: String,
+    params: P,
+    isa: &'static str,
+    threads: usize,
+    samples: usize,
+    min_ns: u64,
+    median_ns: u64,
+    peak_rss_bytes: u64,
+    correct: bool,
+    kind: &'static str,
+    machine: Machine,
+    #[serde(flatten)]
+    more: E,
+}
+
+impl<P: Serialize, E: Serialize> Record<P, E> {
+    /// Shows the record; an error if a result was wrong.
+    fn tell(&self, as_json: bool, wrong: usize) -> Result<(), CliError> {
+        let text = format!("{}\nmeasured on {}", self.table(), self.machine.cpu);
+        output::result(as_json, self, &text)?;
+        match wrong {
+            0 => Ok(()),
+            wrong => Err(CliError::WrongResults { wrong }),
+        }
+    }
+
+    fn table(&self) -> comfy_table::Table {
+        let milliseconds = |ns: u64| format!("{:.3} ms", ns as f64 / 1e6);
+        let mut table = output::table(["case", "isa", "threads", "samples", "min", "median", "peak memory", "correct"]);
+        table.add_row([
+            self.case.clone(),
+            self.isa.to_owned(),
+            self.threads.to_string(),
+            self.samples.to_string(),
+            milliseconds(self.min_ns),
+            milliseconds(self.median_ns),
+            format!("{:.2} GB", self.peak_rss_bytes as f64 / 1e9),
+            if self.correct { "yes" } else { "NO" }.to_owned(),
+        ]);
+        table
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    match &args.operation {
+        Operation::Pbs(args) => tfhe::pbs(args),
+        Operation::Ks(args) => tfhe::keyswitch(args),
+        Operation::Keygen(args) => tfhe::keygen(args),
+        Operation::Hmvp(args) => hmvp::run(args),
+    }
+}

@@ -1,0 +1,171 @@
+//! The second part of the demo: the product of a plain matrix and an encrypted vector, at a size of the CHAM paper.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ciphermill_bfv::hmvp::{
+    CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request,
+};
+use ciphermill_bfv::{GaloisKeys, SecretKey};
+use ciphermill_lattice::Csprng;
+use ciphermill_math::Isa;
+use serde::Serialize;
+
+use super::{Randomness, lap};
+use crate::error::CliError;
+use crate::output::{human_bytes, table};
+
+const ROWS: usize = 1024;
+const COLS: usize = 256;
+/// Products that are timed; the first one more warms up.
+const PRODUCTS: usize = 30;
+
+/// What the paper's table 3 gives for this size: the whole product, in seconds.
+#[derive(Debug, Serialize)]
+struct Paper {
+    cpu_s: f64,
+    gpu_s: f64,
+    fpga_s: f64,
+}
+
+const PAPER: Paper = Paper { cpu_s: 0.35206, gpu_s: 0.09279, fpga_s: 0.02188 };
+
+/// Seconds by phase.
+#[derive(Debug, Default, Serialize)]
+struct Seconds {
+    keygen: f64,
+    /// The matrix brought into the form for computing, once.
+    prepare: f64,
+    encrypt: f64,
+    /// The median of a product.
+    product: f64,
+    decrypt: f64,
+}
+
+/// What was done.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    rows: usize,
+    cols: usize,
+    correct: bool,
+    wrong_products: usize,
+    products: usize,
+    strategy: &'static str,
+    params: String,
+    security_bits: Option<u32>,
+    log2_failure: f64,
+    noise_bits_left: f64,
+    threads: usize,
+    seconds: Seconds,
+    vector_bytes: u64,
+    product_bytes: u64,
+    matrix_bytes: u64,
+    key_bytes: u64,
+    paper: Paper,
+}
+
+/// Plans, encrypts, multiplies and decrypts on the current thread pool.
+pub(super) fn run(randomness: &mut Randomness) -> Result<Report, CliError> {
+    let request = Request::new(ROWS, COLS);
+    let plan = Arc::new(Plan::new(&request, Isa::current())?);
+    let mut rng = Csprng::from_secret(&randomness.secret()?, 0);
+    let mut seconds = Seconds::default();
+    let mut start = Instant::now();
+
+    let key = SecretKey::generate(plan.context(), &randomness.secret()?);
+    let galois = GaloisKeys::generate(&key, &plan.galois_requests())?;
+    let keys = EvaluationKeys::prepare(&plan, &galois)?;
+    seconds.keygen = lap(&mut start);
+
+    let mut entries = |count: usize| -> Vec<i64> { (0..count).map(|_| rng.next_u64() as i64 >> 56).collect() };
+    let (a, v) = (entries(ROWS * COLS), entries(COLS));
+    let expected: Vec<i64> = a.chunks_exact(COLS).map(|row| row.iter().zip(&v).map(|(a, v)| a * v).sum()).collect();
+    let matrix = DenseMatrix::new(ROWS, COLS, a)?;
+    start = Instant::now();
+    let matrix = PlainMatrix::prepare(&plan, &matrix)?;
+    seconds.prepare = lap(&mut start);
+    let vector = EncryptedVector::encrypt(&plan, &key, &v, &mut rng)?;
+    seconds.encrypt = lap(&mut start);
+
+    let engine = CpuEngine::default();
+    let (mut times, mut wrong_products, mut noise_bits_left, mut product_bytes) = (Vec::new(), 0, f64::INFINITY, 0);
+    for number in 0..=PRODUCTS {
+        start = Instant::now();
+        let products = engine.multiply(&keys, &matrix, &[&vector])?;
+        let time = lap(&mut start);
+        for product in &products {
+            wrong_products += usize::from(product.decrypt(&key)? != expected);
+            seconds.decrypt = lap(&mut start);
+            noise_bits_left = product.noise_bits_left(&key)?.min(noise_bits_left);
+            product_bytes = product.to_bytes().len() as u64;
+        }
+        if number > 0 {
+            times.push(time);
+        }
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    seconds.product = times[PRODUCTS / 2];
+    let explanation = plan.explain();
+    Ok(Report {
+        rows: ROWS,
+        cols: COLS,
+        correct: wrong_products == 0,
+        wrong_products,
+        products: PRODUCTS + 1,
+        strategy: plan.strategy().name(),
+        params: explanation.parameters,
+        security_bits: explanation.security_bits,
+        log2_failure: explanation.log2_failure,
+        noise_bits_left,
+        threads: rayon::current_num_threads(),
+        seconds,
+        vector_bytes: vector.to_bytes().len() as u64,
+        product_bytes,
+        matrix_bytes: explanation.matrix_bytes,
+        key_bytes: explanation.key_bytes,
+        paper: PAPER,
+    })
+}
+
+impl Report {
+    /// Products that were wrong.
+    pub(super) fn wrong(&self) -> usize {
+        self.wrong_products
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let milliseconds = |s: f64| format!("{:.3} ms", s * 1e3);
+        let s = &self.seconds;
+        let mut table = table(["phase", "here", "paper: FPGA", "GPU", "CPU"]);
+        let papers = [self.paper.fpga_s, self.paper.gpu_s, self.paper.cpu_s].map(milliseconds);
+        let none = [const { String::new() }; 3];
+        for (name, here, beside) in [
+            ("Galois keys", milliseconds(s.keygen), &none),
+            ("matrix prepared, once", milliseconds(s.prepare), &none),
+            ("vector encrypted", milliseconds(s.encrypt), &none),
+            ("product (median)", milliseconds(s.product), &papers),
+            ("result decrypted", milliseconds(s.decrypt), &none),
+            ("encrypted vector", human_bytes(self.vector_bytes), &none),
+            ("encrypted product", human_bytes(self.product_bytes), &none),
+            ("prepared matrix", human_bytes(self.matrix_bytes), &none),
+            ("prepared keys", human_bytes(self.key_bytes), &none),
+        ] {
+            table.add_row([name, &here].into_iter().chain(beside.iter().map(String::as_str)));
+        }
+        let verdict = if self.correct { "correct" } else { "WRONG" };
+        let bits = self.security_bits.map_or("below 128".to_owned(), |bits| format!("at least {bits}"));
+        format!(
+            "A plain {} × {} matrix times an encrypted vector, 8-bit entries (CHAM, table 3).\n{table}\n\
+             {} products decrypted: {verdict}; log2 of the failure probability {:.0}, {:.1} bits of noise left.\n\
+             {} under {}, {bits} bits of security (homomorphic-encryption standard), {} threads.",
+            self.rows,
+            self.cols,
+            self.products,
+            self.log2_failure,
+            self.noise_bits_left,
+            self.strategy,
+            self.params,
+            self.threads
+        )
+    }
+}

@@ -1,0 +1,41 @@
+//! `hmvp plan`: how a product would be computed.
+
+use std::path::PathBuf;
+
+use ciphermill_bfv::hmvp::Plan;
+use ciphermill_math::Isa;
+
+use crate::error::CliError;
+use crate::files;
+use crate::inputs::hmvp::RequestArgs;
+use crate::output;
+
+/// Choose strategy and parameters for a product, and say what it costs
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill hmvp plan --rows 1024 --cols 256 --out p.plan
+
+Client and server work from the same plan file.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    request: RequestArgs,
+    /// Write the plan here
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the explanation as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let plan = Plan::new(&args.request.request()?, Isa::current())?;
+    if let Some(path) = &args.out {
+        files::write(path, &plan.to_bytes(), files::PUBLIC, args.force)?;
+    }
+    let explanation = plan.explain();
+    output::result(args.json, &explanation, explanation.to_string().trim_end())
+}

@@ -1,0 +1,108 @@
+//! The side that has the matrix.
+
+use std::path::PathBuf;
+
+use ciphermill_bfv::GaloisKeys;
+use ciphermill_bfv::hmvp::{CpuEngine, DenseMatrix, EvaluationKeys, MatVecEngine, PlainMatrix};
+use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
+use serde::Serialize;
+
+use super::{client, numbers};
+use crate::error::CliError;
+use crate::files;
+use crate::output;
+
+/// Longest file of a matrix that is read: 16384 × 16384 entries of 4 bytes, and the head.
+const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
+
+/// Put a matrix into the form that is stored on a device
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill hmvp matrix --plan p.plan --matrix a.txt --out a.mat
+
+The matrix is a text with a row of integers per line, or a .npy array. Its blob is of type 6.")]
+pub(crate) struct MatrixArgs {
+    /// The plan
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// The matrix
+    #[arg(long, value_name = "FILE")]
+    matrix: PathBuf,
+    /// Where to write it with its plan
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    path: &'a PathBuf,
+    bytes: u64,
+    rows: usize,
+    cols: usize,
+}
+
+impl Report<'_> {
+    fn tell(&self, as_json: bool) -> Result<(), CliError> {
+        let text = format!("{}: {} × {} in {} bytes", self.path.display(), self.rows, self.cols, self.bytes);
+        output::result(as_json, self, &text)
+    }
+}
+
+pub(super) fn matrix(args: &MatrixArgs) -> Result<(), CliError> {
+    let plan = client::plan(&args.plan)?;
+    let numbers::Numbers { rows, cols, entries } = numbers::read(&args.matrix)?;
+    let matrix = PlainMatrix::prepare(&plan, &DenseMatrix::new(rows, cols, entries)?)?;
+    let bytes = files::write(&args.out, &matrix.to_bytes(), files::PUBLIC, args.force)?;
+    Report { path: &args.out, bytes, rows, cols }.tell(args.json)
+}
+
+/// Multiply a matrix with an encrypted vector, without a device
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill hmvp multiply --galois-keys v.galois --matrix a.mat --vector v.ct --out u.ct")]
+pub(crate) struct MultiplyArgs {
+    /// The client's Galois keys
+    #[arg(long, value_name = "FILE")]
+    galois_keys: PathBuf,
+    /// The matrix, from `hmvp matrix`
+    #[arg(long, value_name = "FILE")]
+    matrix: PathBuf,
+    /// The encrypted vector
+    #[arg(long, value_name = "FILE")]
+    vector: PathBuf,
+    /// Where to write the encrypted product
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
+    let bytes = files::read(&args.matrix, MAX_MATRIX_BYTES)?;
+    let matrix =
+        PlainMatrix::from_bytes(&bytes, ciphermill_math::Isa::current()).map_err(CliError::content(&args.matrix))?;
+    drop(bytes);
+    let plan = matrix.plan();
+    let (file, _) = files::open(&args.galois_keys)?;
+    let galois = GaloisKeys::read(plan.context(), std::io::BufReader::new(file), MAX_LOADED_KEY_BYTES)
+        .map_err(CliError::content(&args.galois_keys))?;
+    let keys = EvaluationKeys::prepare(plan, &galois)?;
+    let vector = client::vector(&args.vector, plan)?;
+    let products = CpuEngine::default().multiply(&keys, &matrix, &[&vector])?;
+    let sealed: Vec<u8> = products.iter().flat_map(|product| product.to_bytes()).collect();
+    let bytes = files::write(&args.out, &sealed, files::PUBLIC, args.force)?;
+    let request = plan.request();
+    Report { path: &args.out, bytes, rows: request.rows, cols: request.cols }.tell(args.json)
+}

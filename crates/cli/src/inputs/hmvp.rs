@@ -1,0 +1,73 @@
+//! Arguments that name a matrix-vector product.
+
+use ciphermill_bfv::hmvp::{Encryption, Request, Strategy};
+use clap::{Args, ValueEnum};
+
+use crate::error::CliError;
+
+/// How a product is computed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StrategyArg {
+    /// The CHAM paper's algorithm: a product per row, results packed one by one
+    Algorithm1,
+    /// Entries in slots, a product and log2(n) rotations per N entries
+    RotateAndSum,
+    /// Entries in slots by diagonals, baby and giant steps
+    Diagonal,
+    /// Many rows per plaintext, packing split around the products
+    RowPacked,
+}
+
+impl From<StrategyArg> for Strategy {
+    fn from(strategy: StrategyArg) -> Self {
+        match strategy {
+            StrategyArg::Algorithm1 => Strategy::Algorithm1,
+            StrategyArg::RotateAndSum => Strategy::RotateAndSum,
+            StrategyArg::Diagonal => Strategy::Diagonal,
+            StrategyArg::RowPacked => Strategy::RowPacked,
+        }
+    }
+}
+
+/// What is wanted of a product; the planner finds parameters for it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RequestArgs {
+    /// Rows of the matrix, 1 to 16384
+    #[arg(long, value_name = "M")]
+    rows: usize,
+    /// Columns of the matrix, 1 to 16384
+    #[arg(long, value_name = "N")]
+    cols: usize,
+    /// Matrix entries are signed integers of so many bits, 2 to 32
+    #[arg(long, value_name = "BITS", default_value = "8")]
+    matrix_bits: u32,
+    /// Vector entries are signed integers of so many bits, 2 to 32
+    #[arg(long, value_name = "BITS", default_value = "8")]
+    vector_bits: u32,
+    /// How to compute [default: the planner's choice]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyArg>,
+    /// log2 of the greatest acceptable probability that any entry of a product is wrong
+    #[arg(long, value_name = "LOG2", default_value = "-64", allow_negative_numbers = true)]
+    log2_failure: f64,
+    /// Vectors are encrypted under the public key
+    #[arg(long)]
+    public_key: bool,
+}
+
+impl RequestArgs {
+    pub(crate) fn request(&self) -> Result<Request, CliError> {
+        // NaN is refused too.
+        if !(self.log2_failure <= 0.0) {
+            return Err(CliError::Usage(format!("--log2-failure is {}; use at most 0", self.log2_failure)));
+        }
+        Ok(Request {
+            matrix_bits: self.matrix_bits,
+            vector_bits: self.vector_bits,
+            strategy: self.strategy.map(Strategy::from),
+            log2_failure: self.log2_failure,
+            encryption: if self.public_key { Encryption::Public } else { Encryption::Secret },
+            ..Request::new(self.rows, self.cols)
+        })
+    }
+}

@@ -1,0 +1,349 @@
+//! BFV: Galois keys, plain matrices, encrypted vectors, and the instruction that multiplies.
+//!
+//! Objects are the sealed byte forms of `ciphermill-bfv`. A Key ID has one part, the Galois keys (data id 1). A matrix brings
+//! the plan of its products; a register of type 7 or 8 holds a vector encrypted for such a plan, or the product that `hmvp`
+//! made of it. A matrix is prepared for the first product and kept, see [`BfvHandler::with_matrix_memory`].
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ciphermill_bfv::hmvp::{
+    EncryptedProduct, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, SealedMatrix,
+};
+use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
+use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
+use ciphermill_lattice::KeyTag;
+use ciphermill_math::Isa;
+use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
+use ciphermill_wire::WireError;
+
+use super::read_whole;
+use crate::handler::{
+    HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+};
+
+const TYPES: [TypeDescriptor; 4] = [
+    TypeDescriptor {
+        code: TypeCode::BFV_KEY,
+        name: "BFV Galois keys",
+        residency: Residency::Persistent,
+        role: Role::Key,
+    },
+    TypeDescriptor {
+        code: TypeCode::BFV_MATRIX,
+        name: "plain matrix",
+        residency: Residency::Persistent,
+        role: Role::TestVector,
+    },
+    TypeDescriptor {
+        code: TypeCode::BFV_COR,
+        name: "BFV vector, compute-on-read",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnRead),
+    },
+    TypeDescriptor {
+        code: TypeCode::BFV_COW,
+        name: "BFV vector, compute-on-write",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnWrite),
+    },
+];
+
+/// Most bytes of Galois keys that are stored.
+const MAX_KEY_BYTES: u64 = 8 << 30;
+/// Most bytes of a matrix: 16384 × 16384 entries of 4 bytes, and the plan.
+const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + (64 << 10);
+/// Most bytes of a vector or product.
+const MAX_VECTOR_BYTES: u64 = 64 << 20;
+/// Bytes of prepared matrices that are kept unless the caller says otherwise.
+const MATRIX_MEMORY: u64 = 2 << 30;
+/// What a product is expected to take before any has been timed: slow on purpose, so that a program is sooner refused than
+/// cut off.
+const INITIAL_NS: u64 = 100_000_000;
+
+/// The handler. One engine computes for all keys.
+pub struct BfvHandler {
+    engine: Arc<dyn MatVecEngine>,
+    policy: SecurityPolicy,
+    isa: Isa,
+    matrix_memory: u64,
+    /// Nanoseconds: the mean of what products took.
+    product_ns: AtomicU64,
+}
+
+impl std::fmt::Debug for BfvHandler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BfvHandler").field("engine", &self.engine.name()).field("policy", &self.policy).finish()
+    }
+}
+
+/// What is known of a Key ID before its keys are loaded.
+#[derive(Debug)]
+struct Shape {
+    parameters: ParameterSet,
+    tag: KeyTag,
+}
+
+/// A loaded key with what was prepared under it.
+struct Loaded {
+    keys: GaloisKeys,
+    context: Context,
+    /// The most recently used last.
+    matrices: Mutex<Vec<Arc<Ready>>>,
+}
+
+/// A matrix ready to multiply, and the bytes that it came from, by which it is found again.
+struct Ready {
+    bytes: Vec<u8>,
+    matrix: PlainMatrix,
+    keys: EvaluationKeys,
+}
+
+impl Loaded {
+    fn matrices(&self) -> MutexGuard<'_, Vec<Arc<Ready>>> {
+        self.matrices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The matrix that `bytes` hold, prepared now or before; at most `memory` bytes of prepared matrices are kept.
+    fn matrix(&self, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, BfvError> {
+        {
+            let mut kept = self.matrices();
+            if let Some(found) = kept.iter().position(|ready| ready.bytes == bytes) {
+                let ready = kept.remove(found);
+                kept.push(Arc::clone(&ready));
+                return Ok(ready);
+            }
+        }
+        // Others may multiply meanwhile; two that prepare the same matrix both keep it, until it grows old.
+        let matrix = PlainMatrix::from_bytes(bytes, isa)?;
+        let (given, expected) = (matrix.plan().context().parameters().id(), self.context.parameters().id());
+        if given != expected {
+            let what = "the matrix";
+            return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 });
+        }
+        let keys = EvaluationKeys::prepare(matrix.plan(), &self.keys)?;
+        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix, keys });
+        let mut kept = self.matrices();
+        kept.push(Arc::clone(&ready));
+        let held = |kept: &[Arc<Ready>]| kept.iter().map(|ready| prepared_bytes(ready.matrix.plan())).sum::<u64>();
+        while kept.len() > 1 && held(&kept) > memory {
+            kept.remove(0);
+        }
+        Ok(ready)
+    }
+}
+
+fn prepared_bytes(plan: &Plan) -> u64 {
+    let explanation = plan.explain();
+    explanation.matrix_bytes + explanation.key_bytes
+}
+
+impl BfvHandler {
+    /// A handler that computes with `engine` on the current instruction set and accepts keys that `policy` allows.
+    #[must_use]
+    pub fn new(engine: Arc<dyn MatVecEngine>, policy: SecurityPolicy) -> Self {
+        Self {
+            engine,
+            policy,
+            isa: Isa::current(),
+            matrix_memory: MATRIX_MEMORY,
+            product_ns: AtomicU64::new(INITIAL_NS),
+        }
+    }
+
+    /// Keeps at most `bytes` of prepared matrices per key, the last one used in any case.
+    #[must_use]
+    pub fn with_matrix_memory(mut self, bytes: u64) -> Self {
+        self.matrix_memory = bytes;
+        self
+    }
+
+    fn product(&self, key: &Loaded, ids: [VrId; 2], matrix: &[u8], vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
+        let [matrix_id, vector_id] = ids;
+        let ready = key.matrix(matrix, self.isa, self.matrix_memory).map_err(|e| operand_error(matrix_id, &e))?;
+        let vector =
+            EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(vector_id, &e))?;
+        let start = Instant::now();
+        let products =
+            self.engine.multiply(&ready.keys, &ready.matrix, &[&vector]).map_err(|e| operand_error(vector_id, &e))?;
+        // A lost update between two threads costs one sample of an average.
+        let (mean, observed) = (self.product_ns.load(Ordering::Relaxed), start.elapsed().as_nanos() as u64);
+        self.product_ns.store(mean / 4 * 3 + observed / 4, Ordering::Relaxed);
+        let product = products.first().ok_or_else(|| HandlerError::Engine { what: "no result".to_owned() })?;
+        Ok(product.to_bytes())
+    }
+}
+
+/// Keys have one part.
+fn require_galois_keys(id: VrId) -> Result<(), HandlerError> {
+    if id.data_id == DataId::GALOIS_KEYS {
+        return Ok(());
+    }
+    let what = format!("no BFV key has data id {}; 1 is that of the Galois keys", id.data_id);
+    Err(HandlerError::Invalid { id, what })
+}
+
+fn invalid(id: VrId, error: BfvError) -> HandlerError {
+    match error {
+        BfvError::Io(source) | BfvError::Wire(WireError::Io(source)) => HandlerError::read(id, source),
+        other => HandlerError::Invalid { id, what: other.to_string() },
+    }
+}
+
+fn operand_error(id: VrId, error: &BfvError) -> HandlerError {
+    HandlerError::Operand { id, what: error.to_string() }
+}
+
+/// A mismatch with the parameter set of the key stored under the same Key ID, if there is one.
+fn require_parameters(
+    id: VrId,
+    what: &'static str,
+    given: ParameterId,
+    shape: Option<&Shape>,
+) -> Result<(), HandlerError> {
+    match shape.map(|shape| shape.parameters.id()) {
+        Some(expected) if expected != given => {
+            let error = BfvError::WrongParameters { what, given: given.0, expected: expected.0 };
+            Err(HandlerError::Invalid { id, what: error.to_string() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn downcast(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
+    shape.and_then(|shape| (shape as &dyn std::any::Any).downcast_ref())
+}
+
+/// Reads the head of Galois keys, then all of them.
+fn read_keys(
+    content: &mut dyn Read,
+    policy: SecurityPolicy,
+    isa: Isa,
+) -> Result<(GaloisKeysHeader, Context, GaloisKeys), BfvError> {
+    let mut head = Recorder { inner: content, seen: Vec::new() };
+    let header = GaloisKeysHeader::read(&mut head, policy)?;
+    let context = Context::new(header.parameters(), isa)?;
+    let seen = head.seen;
+    let keys = GaloisKeys::read(&context, seen.as_slice().chain(content), MAX_LOADED_KEY_BYTES)?;
+    Ok((header, context, keys))
+}
+
+/// Keeps what is read through it, so that it can be read again.
+struct Recorder<'a> {
+    inner: &'a mut dyn Read,
+    seen: Vec<u8>,
+}
+
+impl Read for Recorder<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(buf)?;
+        self.seen.extend_from_slice(&buf[..count]);
+        Ok(count)
+    }
+}
+
+impl ObjectHandler for BfvHandler {
+    fn name(&self) -> &'static str {
+        "bfv"
+    }
+
+    fn types(&self) -> &[TypeDescriptor] {
+        &TYPES
+    }
+
+    fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
+        require_galois_keys(id)?;
+        let header = GaloisKeysHeader::read(head, self.policy).map_err(|e| invalid(id, e))?;
+        Ok(Arc::new(Shape { parameters: header.parameters().clone(), tag: header.tag() }))
+    }
+
+    /// A vector has one size and its product another, and both depend on the plan, which a register does not name: the
+    /// content itself is judged when it is there.
+    fn check_size(&self, id: VrId, size: u64, _shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        let max = match id.type_code {
+            TypeCode::BFV_KEY => {
+                require_galois_keys(id)?;
+                MAX_KEY_BYTES
+            }
+            TypeCode::BFV_MATRIX => MAX_MATRIX_BYTES,
+            _ => MAX_VECTOR_BYTES,
+        };
+        let expected = format!("1 to {max}");
+        if (1..=max).contains(&size) { Ok(()) } else { Err(HandlerError::WrongSize { id, given: size, expected }) }
+    }
+
+    fn validate(
+        &self,
+        id: VrId,
+        size: u64,
+        content: &mut dyn Read,
+        shape: Option<&dyn KeyShape>,
+    ) -> Result<(), HandlerError> {
+        if id.type_code == TypeCode::BFV_KEY {
+            require_galois_keys(id)?;
+            // One part is all there is of a key, so no other part's shape has to fit.
+            return read_keys(content, self.policy, self.isa).map(drop).map_err(|e| invalid(id, e));
+        }
+        let bytes = read_whole(id, size, content)?;
+        if id.type_code == TypeCode::BFV_MATRIX {
+            let matrix = SealedMatrix::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
+            return require_parameters(id, "matrix", matrix.parameters(), downcast(shape));
+        }
+        let head = EncryptedVector::head(&bytes).or_else(|_| EncryptedProduct::head(&bytes));
+        let head = head.map_err(|e| invalid(id, e))?;
+        require_parameters(id, "vector", head.parameters, downcast(shape))?;
+        match downcast(shape) {
+            Some(shape) if shape.tag != head.tag => {
+                let what = format!(
+                    "vector of key set {}, but key {} holds key set {}; store it under its own key",
+                    head.tag, id.key_id, shape.tag
+                );
+                Err(HandlerError::Invalid { id, what })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        let part = parts.into_iter().find(|part| part.id.data_id == DataId::GALOIS_KEYS);
+        let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
+            key: key_id,
+            missing: format!("the Galois key object {}", VrId::galois_keys(key_id)),
+        })?;
+        let (_, context, keys) =
+            read_keys(&mut part.content, self.policy, self.isa).map_err(|e| invalid(part.id, e))?;
+        Ok(Arc::new(Loaded { keys, context, matrices: Mutex::default() }))
+    }
+
+    fn needs_key(&self, instruction: &Instruction) -> bool {
+        matches!(instruction, Instruction::Hmvp { .. })
+    }
+
+    fn estimate(&self, instruction: &Instruction, _shape: Option<&dyn KeyShape>) -> Duration {
+        match instruction {
+            Instruction::Hmvp { .. } => Duration::from_nanos(self.product_ns.load(Ordering::Relaxed)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        key: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        match (*instruction, operands) {
+            (Instruction::Hmvp { matrix, n }, [matrix_bytes, vector_bytes]) => {
+                let key = key
+                    .and_then(|key| (key as &dyn std::any::Any).downcast_ref::<Loaded>())
+                    .ok_or_else(|| HandlerError::Engine { what: "a product came without its key".to_owned() })?;
+                *result = self.product(key, [matrix, n], matrix_bytes, vector_bytes)?;
+                Ok(())
+            }
+            _ => Err(HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() }),
+        }
+    }
+}

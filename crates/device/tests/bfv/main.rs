@@ -1,0 +1,196 @@
+//! The device with encrypted matrix-vector products: both triggers, what it refuses, and what survives.
+
+use std::sync::Arc;
+
+use ciphermill_bfv::hmvp::{
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, PlainMatrix, Plan, Request, Strategy,
+};
+use ciphermill_bfv::{GaloisKeys, SecretKey, SecurityPolicy};
+use ciphermill_device::handlers::bfv::BfvHandler;
+use ciphermill_device::handlers::tfhe::TfheHandler;
+use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, WriteMode, WriteOptions};
+use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_math::Isa;
+use ciphermill_program::{Bindings, Program, VrId, assemble};
+
+const ROWS: usize = 100;
+const COLS: usize = 64;
+
+/// What a client and its server have.
+struct Parties {
+    plan: Arc<Plan>,
+    key: SecretKey,
+    galois: Vec<u8>,
+    matrix: Vec<u8>,
+    rows: Vec<Vec<i64>>,
+    rng: Csprng,
+}
+
+fn numbers(rng: &mut Csprng, count: usize) -> Vec<i64> {
+    (0..count).map(|_| rng.next_u64() as i64 >> 56).collect()
+}
+
+impl Parties {
+    fn new(strategy: Strategy) -> Self {
+        let request = Request { strategy: Some(strategy), ..Request::new(ROWS, COLS) };
+        let plan = Arc::new(Plan::new(&request, Isa::current()).expect("a plan"));
+        let mut rng = Csprng::from_secret(&SecretSeed::from_os().expect("randomness"), 0);
+        let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));
+        let galois = GaloisKeys::generate(&key, &plan.galois_requests()).expect("keys");
+        let rows: Vec<Vec<i64>> = (0..ROWS).map(|_| numbers(&mut rng, COLS)).collect();
+        let matrix = DenseMatrix::new(ROWS, COLS, rows.concat()).expect("a matrix");
+        let matrix = PlainMatrix::prepare(&plan, &matrix).expect("in range").to_bytes();
+        Self { galois: galois.to_bytes(plan.context()).expect("of this set"), plan, key, matrix, rows, rng }
+    }
+
+    fn vector(&mut self) -> (Vec<i64>, Vec<u8>) {
+        let values = numbers(&mut self.rng, COLS);
+        let vector = EncryptedVector::encrypt(&self.plan, &self.key, &values, &mut self.rng).expect("a vector");
+        (values, vector.to_bytes())
+    }
+
+    fn expected(&self, v: &[i64]) -> Vec<i64> {
+        self.rows.iter().map(|row| row.iter().zip(v).map(|(a, v)| a * v).sum()).collect()
+    }
+
+    fn decrypt(&self, product: &[u8]) -> Vec<i64> {
+        EncryptedProduct::from_bytes(&self.plan, product).expect("a product").decrypt(&self.key).expect("its key")
+    }
+}
+
+fn vr(text: &str) -> VrId {
+    text.parse().expect("a register")
+}
+
+fn program(text: &str) -> Program {
+    assemble(text, &Bindings::new()).expect("a program").program
+}
+
+/// Both schemes on one device, as the command line opens it.
+fn device(directory: &tempfile::TempDir) -> Device {
+    let tfhe = ciphermill_tfhe::CpuEngine::new(ciphermill_tfhe::Backend::Ntt);
+    let handlers: Vec<Arc<dyn ObjectHandler>> = vec![
+        Arc::new(TfheHandler::new(Arc::new(tfhe), ciphermill_tfhe::SecurityPolicy::Require128Bits)),
+        Arc::new(BfvHandler::new(Arc::new(CpuEngine::default()), SecurityPolicy::Require128Bits)),
+    ];
+    Device::open(DeviceConfig::in_directory(directory.path()), handlers).expect("a device")
+}
+
+fn space(device: &Device) -> Space {
+    device.space(SpaceId::EMBEDDED).expect("the space")
+}
+
+fn put(space: &Space, register: &str, bytes: &[u8]) -> Result<(), DeviceError> {
+    space.write_bytes(vr(register), bytes, WriteOptions::default()).map(drop)
+}
+
+fn message(result: Result<(), DeviceError>) -> String {
+    result.map(|()| String::new()).unwrap_or_else(|error| {
+        let mut text = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        text
+    })
+}
+
+#[test]
+fn a_write_or_a_read_multiplies() {
+    for strategy in [Strategy::RowPacked, Strategy::Algorithm1] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut parties = Parties::new(strategy);
+        let (v, sealed) = parties.vector();
+        {
+            let device = device(&directory);
+            let space = space(&device);
+            put(&space, "5:9:1", &parties.galois).expect("keys");
+            put(&space, "6:9:0", &parties.matrix).expect("a matrix");
+            // Compute-on-write: what is stored is the product.
+            put(&space, "0:9:0", &program("hmvp 6:9:0, 8:9:4\nreturn 8:9:4").encode()).expect("a program");
+            let compute = WriteOptions { mode: WriteMode::Compute, ..WriteOptions::default() };
+            space.write_bytes(vr("8:9:4"), &sealed, compute).expect("a product");
+            let stored = space.read_bytes(vr("8:9:4"), ReadMode::Stored).expect("the product");
+            assert_eq!(parties.decrypt(&stored), parties.expected(&v));
+            // Compute-on-read: what is stored stays the vector.
+            put(&space, "7:9:4", &sealed).expect("a vector");
+            put(&space, "0:9:0", &program("mov t, 7:9:4\nhmvp 6:9:0, t\nreturn t").encode()).expect("a program");
+            let read = space.read_bytes(vr("7:9:4"), ReadMode::Compute).expect("a product");
+            assert_eq!(parties.decrypt(&read), parties.expected(&v));
+            assert!(space.read_bytes(vr("7:9:4"), ReadMode::Stored).expect("the vector") == sealed);
+        }
+        // Another process: everything is still there, and multiplies.
+        let device = device(&directory);
+        let space = space(&device);
+        let product = space.run(&program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4")).expect("a product");
+        assert_eq!(parties.decrypt(&product), parties.expected(&v));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (mut parties, mut others) = (Parties::new(Strategy::RowPacked), Parties::new(Strategy::RowPacked));
+    let slots = Parties::new(Strategy::Diagonal);
+    let device = device(&directory);
+    let space = space(&device);
+    let (_, sealed) = parties.vector();
+    put(&space, "7:9:1", &sealed).expect("a vector before its key");
+    put(&space, "6:9:0", &parties.matrix).expect("a matrix before its key");
+    let multiply = program("hmvp 6:9:0, 7:9:1\nreturn 7:9:1");
+    assert!(message(space.run(&multiply).map(drop)).contains("Galois key object 5:9:1 is not stored"));
+    put(&space, "5:9:1", &parties.galois).expect("keys");
+
+    // Another client's vector; keys, a matrix and a vector of other parameters.
+    assert!(message(put(&space, "7:9:2", &others.vector().1)).contains("key set"));
+    assert!(message(put(&space, "6:9:1", &slots.matrix)).contains("parameter set"));
+    assert!(message(put(&space, "5:9:2", &parties.galois)).contains("no BFV key has data id 2"));
+    // Objects in registers of another type.
+    assert!(!message(put(&space, "7:9:3", &parties.matrix)).is_empty());
+    assert!(!message(put(&space, "6:9:3", &sealed)).is_empty());
+    assert!(!message(put(&space, "5:8:1", &parties.matrix)).is_empty());
+    // A product is no vector.
+    let product = space.run(&multiply).expect("a product");
+    put(&space, "7:9:5", &product).expect("a product");
+    let again = space.run(&program("hmvp 6:9:0, 7:9:5\nreturn 7:9:5"));
+    assert!(!message(again.map(drop)).is_empty());
+    // Damaged bytes, one place after another.
+    for at in (0..sealed.len()).step_by(sealed.len() / 37) {
+        let mut damaged = sealed.clone();
+        damaged[at] ^= 4;
+        assert!(!message(put(&space, "7:9:6", &damaged)).is_empty(), "byte {at}");
+    }
+    // Keys of another client in the place of the first ones: the vector stored before is of the wrong key set.
+    put(&space, "5:9:1", &others.galois).expect("keys");
+    assert!(message(space.run(&multiply).map(drop)).contains("key set"));
+}
+
+#[test]
+fn many_matrices_and_vectors_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut parties = Parties::new(Strategy::RowPacked);
+    let device = device(&directory);
+    let space = space(&device);
+    put(&space, "5:9:1", &parties.galois).expect("keys");
+    for data in 0..3 {
+        put(&space, &format!("6:9:{data}"), &parties.matrix).expect("a matrix");
+    }
+    let vectors: Vec<_> = (0..6).map(|_| parties.vector()).collect();
+    for (data, (_, sealed)) in vectors.iter().enumerate() {
+        put(&space, &format!("7:9:{data}"), sealed).expect("a vector");
+    }
+    std::thread::scope(|scope| {
+        for (data, (v, _)) in vectors.iter().enumerate() {
+            let (space, parties) = (&space, &parties);
+            scope.spawn(move || {
+                let text = format!("hmvp 6:9:{}, 7:9:{data}\nreturn 7:9:{data}", data % 3);
+                for _ in 0..3 {
+                    let product = space.run(&program(&text)).expect("a product");
+                    assert_eq!(parties.decrypt(&product), parties.expected(v));
+                }
+            });
+        }
+    });
+    assert_eq!(device.metrics().programs_run, 18);
+}
