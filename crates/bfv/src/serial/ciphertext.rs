@@ -49,7 +49,7 @@ fn put_header(context: &Context, tag: KeyTag, limbs: usize, parts: usize, form: 
 }
 
 impl Stored {
-    /// Reads a ciphertext from the front of `input`; more may follow.
+    /// Reads a body.
     fn decode(context: &Context, input: &mut Decoder<'_>) -> Result<Self, BfvError> {
         let parameters = ParameterId(input.u64()?);
         let tag = KeyTag(input.u64()?);
@@ -88,32 +88,18 @@ pub(super) fn residues(basis: &RnsBasis, input: &mut Decoder<'_>) -> Result<RnsP
 }
 
 impl Ciphertext {
-    /// Appends the body of a sealed ciphertext; objects that hold several use it too.
-    pub(crate) fn encode(&self, context: &Context, out: &mut Encoder) {
-        let basis = context.basis(self.limb_count());
-        put_header(context, self.tag, self.limb_count(), self.parts.len(), Form::Full, out);
-        for part in &self.parts {
-            out.bytes(&basis.pack(part));
-        }
-    }
-
-    /// Reads a body, of either form, from the front of `input`; more may follow.
-    pub(crate) fn decode(context: &Context, input: &mut Decoder<'_>) -> Result<Self, BfvError> {
-        match Stored::decode(context, input)? {
-            Stored::Full(ciphertext) => Ok(ciphertext),
-            Stored::Seeded(ciphertext) => ciphertext.expand(context),
-        }
-    }
-
     /// The sealed ciphertext.
     ///
     /// # Errors
     /// If it is of another parameter set.
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         context.require_parameters("the ciphertext", self.parameters)?;
-        let parts = self.parts.len() * context.basis(self.limb_count()).packed_len();
-        let mut out = Encoder::with_capacity(HEADER_LEN as usize + parts);
-        self.encode(context, &mut out);
+        let basis = context.basis(self.limb_count());
+        let mut out = Encoder::with_capacity(HEADER_LEN as usize + self.parts.len() * basis.packed_len());
+        put_header(context, self.tag, self.limb_count(), self.parts.len(), Form::Full, &mut out);
+        for part in &self.parts {
+            out.bytes(&basis.pack(part));
+        }
         Ok(seal(CIPHERTEXT, BODY_VERSION, &out.into_vec()))
     }
 
@@ -130,12 +116,6 @@ impl Ciphertext {
 }
 
 impl SeededCiphertext {
-    /// Appends the body of a sealed ciphertext.
-    pub(crate) fn encode(&self, context: &Context, out: &mut Encoder) {
-        put_header(context, self.tag, self.limb_count(), *PARTS.start(), Form::Seeded, out);
-        out.bytes(&self.seed.0).bytes(&context.basis(self.limb_count()).pack(&self.c0));
-    }
-
     /// The sealed ciphertext.
     ///
     /// # Errors
@@ -143,7 +123,8 @@ impl SeededCiphertext {
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         context.require_parameters("the ciphertext", self.parameters)?;
         let mut out = Encoder::default();
-        self.encode(context, &mut out);
+        put_header(context, self.tag, self.limb_count(), *PARTS.start(), Form::Seeded, &mut out);
+        out.bytes(&self.seed.0).bytes(&context.basis(self.limb_count()).pack(&self.c0));
         Ok(seal(CIPHERTEXT, BODY_VERSION, &out.into_vec()))
     }
 
