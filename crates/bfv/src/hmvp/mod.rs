@@ -12,7 +12,7 @@
 //! ```
 
 mod algorithm1;
-mod conv2d;
+pub mod conv2d;
 mod diagonal;
 mod engine;
 mod entries;
@@ -116,6 +116,11 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
 
     /// What the product of one matrix part and one vector part takes.
     fn costs(&self) -> Costs;
+
+    /// What of it a vector part takes once for all parts of a matrix: key switches, transforms, words.
+    fn shared_costs(&self) -> Costs {
+        Costs::default()
+    }
 
     /// The standard deviation of the noise of one entry of a product (of the coefficient, for slots of the worst
     /// coefficient), as an integer modulo the product's Q: over the randomness of keys and encryption, for the worst matrix,
