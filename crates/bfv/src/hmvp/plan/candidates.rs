@@ -15,16 +15,26 @@ pub(super) const LEAST_PART_BITS: u32 = 8;
 const MAX_MODULUS_BITS: u32 = 58;
 
 /// N that are tried. Below, the standard leaves no room for a special prime beside a useful ciphertext modulus.
-const POLYNOMIAL_SIZES: [usize; 4] = [4096, 8192, 16384, 32768];
+pub(super) const POLYNOMIAL_SIZES: [usize; 4] = [4096, 8192, 16384, 32768];
 
 /// The most ciphertext moduli that are tried.
-const MAX_LIMBS: usize = 6;
+pub(super) const MAX_LIMBS: usize = 6;
 
-/// Lengths of primes for which transforms get slower beyond, and the greatest that is tried.
-const PRIME_BITS: [u32; 3] = [46, 50, 60];
+/// Lengths of primes that are tried: transforms get slower beyond 46 bits, and everything far slower beyond 50.
+const PRIME_BITS: [u32; 2] = [46, 50];
 
 /// Shorter primes are not tried.
 const LEAST_PRIME_BITS: u32 = 24;
+
+/// Lengths to try for `limbs` ciphertext moduli and a special one within the bounds of the request's security.
+pub(super) fn prime_lengths(request: &Request, polynomial_size: usize, limbs: usize) -> Vec<u32> {
+    let max = max_modulus_bits(polynomial_size, request.security, false).unwrap_or(0);
+    let fit = max / (limbs as u32 + 1);
+    let mut lengths: Vec<u32> = PRIME_BITS.into_iter().map(|bits| bits.min(fit)).collect();
+    lengths.dedup();
+    lengths.retain(|&bits| bits >= LEAST_PRIME_BITS);
+    lengths
+}
 
 /// A chain of primes.
 #[derive(Clone, Debug)]
@@ -37,17 +47,12 @@ pub(super) struct Chain {
 
 impl Chain {
     /// Of `limbs` ciphertext moduli and a special one, the largest primes of one length; the special one is the largest.
-    fn uniform(polynomial_size: usize, limbs: usize, bits: u32) -> Option<Self> {
+    pub(super) fn uniform(polynomial_size: usize, limbs: usize, bits: u32) -> Option<Self> {
         let mut primes = ntt_primes(bits, polynomial_size).take(limbs + 1).map(|p| p.value());
         let special_moduli = vec![primes.next()?];
         let ciphertext_moduli: Vec<u64> = primes.collect();
         let name = format!("hmvp-n{polynomial_size}-{limbs}x{bits}+{bits}");
-        (ciphertext_moduli.len() == limbs).then_some(Self {
-            polynomial_size,
-            ciphertext_moduli,
-            special_moduli,
-            name,
-        })
+        (ciphertext_moduli.len() == limbs).then_some(Self { polynomial_size, ciphertext_moduli, special_moduli, name })
     }
 
     pub(super) fn of(set: &ParameterSpec) -> Self {
@@ -59,25 +64,15 @@ impl Chain {
         }
     }
 
-    /// log2 Q.
-    pub(super) fn ciphertext_bits(&self) -> f64 {
-        self.ciphertext_moduli.iter().map(|&q| (q as f64).log2()).sum()
-    }
-
     /// The length of the longest ciphertext modulus.
     fn prime_bits(&self) -> u32 {
-        self.ciphertext_moduli
-            .iter()
-            .map(|q| u64::BITS - q.leading_zeros())
-            .max()
-            .unwrap_or(0)
+        self.ciphertext_moduli.iter().map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0)
     }
 
     /// Decompositions that are worth trying, those with fewer digits first.
     pub(super) fn gadgets(&self) -> Vec<Gadget> {
-        let bits = |parts: u32| Gadget::Bits {
-            base_log: DecompositionBaseLog(self.prime_bits().div_ceil(parts) as usize),
-        };
+        let bits =
+            |parts: u32| Gadget::Bits { base_log: DecompositionBaseLog(self.prime_bits().div_ceil(parts) as usize) };
         let mut gadgets = vec![Gadget::Limbs { limbs_per_digit: 1 }];
         gadgets.extend((2..=4).map(bits));
         gadgets
@@ -98,24 +93,6 @@ impl Chain {
     }
 }
 
-/// Chains within the bounds of the request's security.
-pub(super) fn chains(request: &Request) -> Vec<Chain> {
-    let mut chains = Vec::new();
-    for n in POLYNOMIAL_SIZES {
-        let Some(max) = max_modulus_bits(n, request.security, false) else {
-            continue;
-        };
-        for limbs in 1..=MAX_LIMBS {
-            let fit = max / (limbs as u32 + 1);
-            let mut lengths: Vec<u32> = PRIME_BITS.into_iter().map(|bits| bits.min(fit)).collect();
-            lengths.dedup();
-            lengths.retain(|&bits| bits >= LEAST_PRIME_BITS);
-            chains.extend(lengths.into_iter().filter_map(|bits| Chain::uniform(n, limbs, bits)));
-        }
-    }
-    chains
-}
-
 /// The paper's chain, if it keeps the request's security.
 pub(super) fn paper_chain(request: &Request) -> Option<Chain> {
     let set = ParameterSet::named(CHAM_PAPER, SecurityPolicy::Require128Bits).ok()?;
@@ -124,24 +101,12 @@ pub(super) fn paper_chain(request: &Request) -> Option<Chain> {
 
 /// How entries may be split: the matrix's parts, the vector's parts, those with fewer products first.
 pub(super) fn splittings(request: &Request) -> Vec<(Vec<u32>, Vec<u32>)> {
-    let counts = |bits: u32| {
-        1..=if request.unsplit {
-            1
-        } else {
-            bits.div_ceil(LEAST_PART_BITS)
-        }
-    };
-    let mut counts: Vec<(u32, u32)> = counts(request.matrix_bits)
-        .flat_map(|a| counts(request.vector_bits).map(move |v| (a, v)))
-        .collect();
+    let counts = |bits: u32| 1..=if request.unsplit { 1 } else { bits.div_ceil(LEAST_PART_BITS) };
+    let mut counts: Vec<(u32, u32)> =
+        counts(request.matrix_bits).flat_map(|a| counts(request.vector_bits).map(move |v| (a, v))).collect();
     // Of equally many products those with fewer parts of the vector: they share more of the work on it.
     counts.sort_by_key(|&(a, v)| (a * v, v));
-    let split = |(a, v)| {
-        (
-            parts::part_bits(request.matrix_bits, a),
-            parts::part_bits(request.vector_bits, v),
-        )
-    };
+    let split = |(a, v)| (parts::part_bits(request.matrix_bits, a), parts::part_bits(request.vector_bits, v));
     counts.into_iter().map(split).collect()
 }
 
@@ -157,8 +122,5 @@ pub(super) fn plaintext_modulus(strategy: Strategy, polynomial_size: usize, need
     }
     let order = 2 * polynomial_size as u64;
     let first = needed.saturating_sub(1).div_ceil(order).max(1);
-    (first..)
-        .map(|k| k * order + 1)
-        .take_while(|p| *p < 1 << (MAX_MODULUS_BITS + 1))
-        .find(|&p| is_prime(p))
+    (first..).map(|k| k * order + 1).take_while(|p| *p < 1 << (MAX_MODULUS_BITS + 1)).find(|&p| is_prime(p))
 }

@@ -70,11 +70,8 @@ impl Choice {
 
     /// An error unless the choice is one for this request, whatever its noise.
     pub(super) fn require_agreement(&self, request: &Request) -> Result<(), PlanError> {
-        let unmet = |what: &str| {
-            Err(PlanError::NoParameters {
-                what: format!("the plan's {what} is not what it asks for"),
-            })
-        };
+        let unmet =
+            |what: &str| Err(PlanError::NoParameters { what: format!("the plan's {what} is not what it asks for") });
         if request.strategy.is_some_and(|strategy| strategy != self.strategy()) {
             return unmet("strategy");
         }
@@ -87,16 +84,9 @@ impl Choice {
         if self.parameters.security().is_some_and(|level| level < request.security) {
             return unmet("security");
         }
-        for (bits, chosen) in [
-            (request.matrix_bits, &self.matrix_parts),
-            (request.vector_bits, &self.vector_parts),
-        ] {
+        for (bits, chosen) in [(request.matrix_bits, &self.matrix_parts), (request.vector_bits, &self.vector_parts)] {
             let count = chosen.len() as u32;
-            let most = if request.unsplit {
-                1
-            } else {
-                bits.div_ceil(super::candidates::LEAST_PART_BITS)
-            };
+            let most = if request.unsplit { 1 } else { bits.div_ceil(super::candidates::LEAST_PART_BITS) };
             if !(1..=most).contains(&count) || *chosen != parts::part_bits(bits, count) {
                 return unmet("splitting of entries");
             }
@@ -105,13 +95,7 @@ impl Choice {
         let needed = needed_modulus(request.cols, matrix_bits, vector_bits);
         let given = self.parameters.plaintext_modulus;
         if u128::from(given) < needed {
-            return Err(PlanError::PlaintextModulus {
-                given,
-                cols: request.cols,
-                matrix_bits,
-                vector_bits,
-                needed,
-            });
+            return Err(PlanError::PlaintextModulus { given, cols: request.cols, matrix_bits, vector_bits, needed });
         }
         Ok(())
     }
@@ -134,22 +118,14 @@ pub(crate) struct Judgement {
 
 /// log2 of Q/(2t) for the Q of a product.
 pub(super) fn limit_bits(parameters: &ParameterSet, algorithm: &dyn Algorithm) -> f64 {
-    let q: f64 = parameters
-        .chain()
-        .take(algorithm.product_limbs())
-        .map(|q| (q as f64).log2())
-        .sum();
+    let q: f64 = parameters.chain().take(algorithm.product_limbs()).map(|q| (q as f64).log2()).sum();
     q - 1.0 - (parameters.plaintext_modulus as f64).log2()
 }
 
 /// Predicts the noise of `choice`, whose algorithm is `algorithm`.
 pub(super) fn judge(request: &Request, choice: &Choice, algorithm: &dyn Algorithm) -> Judgement {
     let (matrix_bits, vector_bits) = choice.widest();
-    let mut std_dev = algorithm.noise_std_dev(&Operands {
-        matrix_bits,
-        vector_bits,
-        encryption: request.encryption,
-    });
+    let mut std_dev = algorithm.noise_std_dev(&Operands { matrix_bits, vector_bits, encryption: request.encryption });
     if request.unsplit {
         let n = choice.parameters.polynomial_size.get() as f64;
         std_dev = std_dev.hypot(noise::zero_variance(n).sqrt());
@@ -157,20 +133,12 @@ pub(super) fn judge(request: &Request, choice: &Choice, algorithm: &dyn Algorith
     let limit_bits = limit_bits(&choice.parameters, algorithm);
     let entries = request.rows as f64 * choice.pairs() as f64;
     let left = limit_bits - flooded_bits(request.flooding_bits);
-    Judgement {
-        noise_bits: std_dev.log2(),
-        limit_bits,
-        log2_failure: noise::log2_failure(left, std_dev, entries),
-    }
+    Judgement { noise_bits: std_dev.log2(), limit_bits, log2_failure: noise::log2_failure(left, std_dev, entries) }
 }
 
 /// log2 of how many times its bound noise is that was flooded with uniform noise of 2^`flooding_bits` times that bound.
 pub(crate) fn flooded_bits(flooding_bits: u32) -> f64 {
-    if flooding_bits == 0 {
-        0.0
-    } else {
-        (1.0 + f64::from(flooding_bits).exp2()).log2()
-    }
+    if flooding_bits == 0 { 0.0 } else { (1.0 + f64::from(flooding_bits).exp2()).log2() }
 }
 
 impl Judgement {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::choice::judge;
-use super::cost::product_us;
+use super::cost::{product_us, total};
 use super::request::Strategy;
 use super::{Terms, search};
 use crate::hmvp::serial;
@@ -72,13 +72,10 @@ pub struct Alternative {
 
 pub(super) fn explain(terms: &Terms) -> Explanation {
     let (request, choice, algorithm) = (terms.request(), terms.choice(), terms.algorithm());
-    let (set, costs) = (&choice.parameters, algorithm.costs());
+    let (set, costs) = (&choice.parameters, total(choice, algorithm));
     let judgement = judge(request, choice, algorithm);
-    let (pairs, vector_parts) = (choice.pairs(), choice.vector_parts.len() as u64);
-    let time = product_us(choice, &costs);
-    let others = Strategy::ALL
-        .into_iter()
-        .filter(|strategy| *strategy != choice.strategy());
+    let time = product_us(choice, algorithm);
+    let others = Strategy::ALL.into_iter().filter(|strategy| *strategy != choice.strategy());
     let alternatives = others.map(|strategy| match search::best_of(request, strategy) {
         Ok(found) => Alternative {
             strategy,
@@ -89,11 +86,7 @@ pub(super) fn explain(terms: &Terms) -> Explanation {
                 format!("takes {:.1} times as long by estimate", found.time / time)
             },
         },
-        Err(error) => Alternative {
-            strategy,
-            relative_cost: None,
-            reason: error.to_string(),
-        },
+        Err(error) => Alternative { strategy, relative_cost: None, reason: error.to_string() },
     });
     Explanation {
         strategy: choice.strategy(),
@@ -105,16 +98,15 @@ pub(super) fn explain(terms: &Terms) -> Explanation {
         security_bits: set.security().map(|level| level.bits()),
         matrix_parts: choice.matrix_parts.len(),
         vector_parts: choice.vector_parts.len(),
-        plain_products: costs.plain_products * pairs,
-        // All parts of the matrix share what is hoisted.
-        hoisted_key_switches: costs.hoisted_key_switches * vector_parts,
-        key_switches: costs.key_switches * pairs,
-        ntts: costs.ntts * pairs,
-        prepare_ntts: costs.prepare_ntts * choice.matrix_parts.len() as u64,
+        plain_products: costs.plain_products,
+        hoisted_key_switches: costs.hoisted_key_switches,
+        key_switches: costs.key_switches,
+        ntts: costs.ntts,
+        prepare_ntts: costs.prepare_ntts,
         noise_bits: judgement.noise_bits,
         noise_limit_bits: judgement.limit_bits,
         log2_failure: judgement.log2_failure,
-        matrix_bytes: costs.matrix_bytes * choice.matrix_parts.len() as u64,
+        matrix_bytes: costs.matrix_bytes,
         key_bytes: costs.key_bytes,
         vector_bytes: serial::vector_len(terms),
         product_bytes: serial::product_len(terms),
@@ -136,50 +128,23 @@ impl fmt::Display for Explanation {
     /// One aligned line per fact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: String| writeln!(f, "{name:<24}{value}");
-        let security = self
-            .security_bits
-            .map_or("below 128 bits".to_owned(), |bits| format!("{bits} bits"));
+        let security = self.security_bits.map_or("below 128 bits".to_owned(), |bits| format!("{bits} bits"));
         line("strategy", self.strategy.name().to_owned())?;
         line("parameters", self.parameters.clone())?;
         line(
             "N, log2 Q, log2 QP",
-            format!(
-                "{}, {:.1}, {:.1}",
-                self.polynomial_size, self.ciphertext_bits, self.chain_bits
-            ),
+            format!("{}, {:.1}, {:.1}", self.polynomial_size, self.ciphertext_bits, self.chain_bits),
         )?;
         line("plaintext modulus", self.plaintext_modulus.to_string())?;
         line("security", format!("{security} by the homomorphic-encryption standard"))?;
-        line(
-            "parts of entries",
-            format!("matrix {}, vector {}", self.matrix_parts, self.vector_parts),
-        )?;
+        line("parts of entries", format!("matrix {}, vector {}", self.matrix_parts, self.vector_parts))?;
         line("plaintext products", self.plain_products.to_string())?;
-        line(
-            "key switches",
-            format!("{} hoisted, {} others", self.hoisted_key_switches, self.key_switches),
-        )?;
-        line(
-            "transforms",
-            format!("{} a product, {} to prepare the matrix", self.ntts, self.prepare_ntts),
-        )?;
-        line(
-            "noise",
-            format!("2^{:.1}, wrong from 2^{:.1} on", self.noise_bits, self.noise_limit_bits),
-        )?;
+        line("key switches", format!("{} hoisted, {} others", self.hoisted_key_switches, self.key_switches))?;
+        line("transforms", format!("{} a product, {} to prepare the matrix", self.ntts, self.prepare_ntts))?;
+        line("noise", format!("2^{:.1}, wrong from 2^{:.1} on", self.noise_bits, self.noise_limit_bits))?;
         line("failure probability", format!("2^{:.0}", self.log2_failure))?;
-        line(
-            "memory",
-            format!("matrix {}, keys {}", bytes(self.matrix_bytes), bytes(self.key_bytes)),
-        )?;
-        line(
-            "sent",
-            format!(
-                "vector {}, product {}",
-                bytes(self.vector_bytes),
-                bytes(self.product_bytes)
-            ),
-        )?;
+        line("memory", format!("matrix {}, keys {}", bytes(self.matrix_bytes), bytes(self.key_bytes)))?;
+        line("sent", format!("vector {}, product {}", bytes(self.vector_bytes), bytes(self.product_bytes)))?;
         line("estimated time", format!("{:.0} us on one thread", self.estimated_us))?;
         for other in &self.alternatives {
             line(&format!("not {}", other.strategy.name()), other.reason.clone())?;

@@ -94,14 +94,12 @@ impl Plan {
 
     /// An error unless `key` is of this plan's parameters.
     pub(crate) fn require_key(&self, key: &SecretKey) -> Result<(), BfvError> {
-        self.context
-            .require_parameters("the secret key", key.context().parameters().id())
+        self.context.require_parameters("the secret key", key.context().parameters().id())
     }
 
     /// An error unless `key` is of this plan's parameters.
     pub(crate) fn require_public_key(&self, key: &PublicKey) -> Result<(), BfvError> {
-        self.context
-            .require_parameters("the public key", key.context().parameters().id())
+        self.context.require_parameters("the public key", key.context().parameters().id())
     }
 
     /// An error unless the plan has room for the noise of public-key encryption.
@@ -119,11 +117,7 @@ impl Plan {
     /// An error unless `other`, the plan of `what`, says the same as this one.
     pub(crate) fn require_same(&self, what: &'static str, other: &Arc<Plan>) -> Result<(), BfvError> {
         let same = std::ptr::eq(self, &**other) || self.terms.agree(&other.terms);
-        if same {
-            Ok(())
-        } else {
-            Err(BfvError::WrongPlan { what })
-        }
+        if same { Ok(()) } else { Err(BfvError::WrongPlan { what }) }
     }
 
     /// An error unless `other` says the same for the same instruction set: the prepared forms of different ones do not

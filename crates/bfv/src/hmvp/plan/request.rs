@@ -21,12 +21,8 @@ pub enum Strategy {
 
 impl Strategy {
     /// All, in the order of the design page.
-    pub const ALL: [Strategy; 4] = [
-        Strategy::Algorithm1,
-        Strategy::RotateAndSum,
-        Strategy::Diagonal,
-        Strategy::RowPacked,
-    ];
+    pub const ALL: [Strategy; 4] =
+        [Strategy::Algorithm1, Strategy::RotateAndSum, Strategy::Diagonal, Strategy::RowPacked];
 
     /// Its name in command lines and reports: `algorithm1`, `rotate-and-sum`, `diagonal`, `row-packed`.
     pub fn name(self) -> &'static str {
@@ -108,11 +104,7 @@ impl Request {
     /// An error unless everything is in its range.
     pub(super) fn validate(&self) -> Result<(), PlanError> {
         let range = |what, given, min, max| {
-            if (min..=max).contains(&given) {
-                Ok(())
-            } else {
-                Err(PlanError::Range { what, given, min, max })
-            }
+            if (min..=max).contains(&given) { Ok(()) } else { Err(PlanError::Range { what, given, min, max }) }
         };
         range("number of rows", self.rows, 1, MAX_DIMENSION)?;
         range("number of columns", self.cols, 1, MAX_DIMENSION)?;
@@ -124,25 +116,13 @@ impl Request {
             let given = (self.matrix_bits + self.vector_bits) as usize;
             let what =
                 "bits of a matrix entry and a vector entry together, so that entries of the product fit 64 bits,";
-            return Err(PlanError::Range {
-                what,
-                given,
-                min: 4,
-                max,
-            });
+            return Err(PlanError::Range { what, given, min: 4, max });
         }
-        range(
-            "bits for flooding",
-            self.flooding_bits as usize,
-            0,
-            MAX_FLOODING_BITS as usize,
-        )?;
+        range("bits for flooding", self.flooding_bits as usize, 0, MAX_FLOODING_BITS as usize)?;
         if (-1000.0..=-1.0).contains(&self.log2_failure) {
             Ok(())
         } else {
-            Err(PlanError::Failure {
-                given: self.log2_failure,
-            })
+            Err(PlanError::Failure { given: self.log2_failure })
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The planner's search.
 
-use super::candidates::{Chain, chains, paper_chain, plaintext_modulus, splittings};
+use super::candidates::{
+    Chain, MAX_LIMBS, POLYNOMIAL_SIZES, paper_chain, plaintext_modulus, prime_lengths, splittings,
+};
 use super::choice::{Choice, Judgement, Layout, judge, needed_modulus, widest};
 use super::cost::product_us;
 use super::request::{PlanError, Request, Strategy};
 use crate::hmvp::Algorithm;
 use crate::hmvp::row_packed::RowPackedOptions;
 use crate::keyswitch::Gadget;
+use crate::noise;
 use crate::parameters::{ERROR_STD_DEV, ParameterSet};
 
 /// A candidate that will do.
@@ -20,9 +23,7 @@ pub(super) struct Found {
 
 /// The fastest candidate of the strategies that the request admits.
 pub(super) fn best(request: &Request) -> Result<Found, PlanError> {
-    let strategies = request
-        .strategy
-        .map_or(Strategy::ALL.to_vec(), |strategy| vec![strategy]);
+    let strategies = request.strategy.map_or(Strategy::ALL.to_vec(), |strategy| vec![strategy]);
     let mut best: Option<Found> = None;
     let mut reason = None;
     for strategy in strategies.into_iter().rev() {
@@ -37,28 +38,20 @@ pub(super) fn best(request: &Request) -> Result<Found, PlanError> {
 
 /// The fastest candidate of one strategy.
 pub(super) fn best_of(request: &Request, strategy: Strategy) -> Result<Found, PlanError> {
-    let mut search = Search {
-        request,
-        strategy,
-        best: None,
-        nearest: None,
-    };
+    let mut search = Search { request, strategy, best: None, nearest: None };
     match &request.parameters {
         Some(set) => search.given(set)?,
         None => {
-            let paper = (strategy == Strategy::Algorithm1)
-                .then(|| paper_chain(request))
-                .flatten();
-            paper.iter().for_each(|chain| search.chain(chain));
+            if strategy == Strategy::Algorithm1 {
+                search.paper();
+            }
             if search.best.is_none() {
-                chains(request).iter().for_each(|chain| search.chain(chain));
+                search.chains();
             }
         }
     }
     let Search { best, nearest, .. } = search;
-    best.ok_or_else(|| PlanError::NoParameters {
-        what: reason(request, nearest.as_ref()),
-    })
+    best.ok_or_else(|| PlanError::NoParameters { what: reason(request, nearest.as_ref()) })
 }
 
 /// Why no candidate will do.
@@ -71,7 +64,7 @@ fn reason(request: &Request, nearest: Option<&(String, Judgement)>) -> String {
              probability of 2^{:.1}, at most 2^{:.1} is asked for; {help}",
             judgement.noise_bits, judgement.limit_bits, judgement.log2_failure, request.log2_failure
         ),
-        None => format!("none has room for its plaintext modulus; {help}"),
+        None => format!("none has room for the plaintext modulus and the noise of a fresh vector; {help}"),
     }
 }
 
@@ -96,10 +89,8 @@ impl Search<'_> {
             return Err(PlanError::NoParameters { what });
         }
         if set.special_moduli.is_empty() {
-            let what = format!(
-                "{} has no special modulus, without which no key is switched; give another set",
-                set.name
-            );
+            let what =
+                format!("{} has no special modulus, without which no key is switched; give another set", set.name);
             return Err(PlanError::NoParameters { what });
         }
         if self.strategy.is_batched() && !set.has_slots() {
@@ -117,13 +108,8 @@ impl Search<'_> {
             let (matrix_bits, vector_bits) = (widest(&matrix), widest(&vector));
             let needed = needed_modulus(request.cols, matrix_bits, vector_bits);
             if u128::from(given) < needed {
-                too_small = Some(PlanError::PlaintextModulus {
-                    given,
-                    cols: request.cols,
-                    matrix_bits,
-                    vector_bits,
-                    needed,
-                });
+                too_small =
+                    Some(PlanError::PlaintextModulus { given, cols: request.cols, matrix_bits, vector_bits, needed });
             } else {
                 holds = true;
                 self.layouts(&chain, set, &matrix, &vector);
@@ -135,41 +121,62 @@ impl Search<'_> {
         }
     }
 
-    /// Tries one chain with the plaintext modulus that each splitting needs.
-    fn chain(&mut self, chain: &Chain) {
+    /// Tries the paper's chain.
+    fn paper(&mut self) {
+        let Some(chain) = paper_chain(self.request) else { return };
         for (matrix, vector) in splittings(self.request) {
-            let needed = needed_modulus(self.request.cols, widest(&matrix), widest(&vector));
-            let Some(t) = plaintext_modulus(self.strategy, chain.polynomial_size, needed) else {
-                continue;
-            };
-            if !self.may_do(chain, t, widest(&matrix)) {
-                continue;
-            }
-            // The gadgets of row-packed keys are its own; other strategies take that of the parameter set.
-            let gadgets = match self.strategy {
-                Strategy::RowPacked => vec![Gadget::Limbs { limbs_per_digit: 1 }],
-                _ => chain.gadgets(),
-            };
-            for gadget in gadgets {
-                let Some(set) = chain.set(t, gadget) else { break };
-                if self.layouts(chain, &set, &matrix, &vector) {
+            self.chain(&chain, &matrix, &vector);
+        }
+    }
+
+    /// Tries for each splitting the smallest N that will do and the next one, which may suit a large matrix better, and for
+    /// each N the least number of moduli that will do, with primes of all lengths: more moduli only take longer.
+    fn chains(&mut self) {
+        for (matrix, vector) in splittings(self.request) {
+            let mut sizes_left = 2;
+            for n in POLYNOMIAL_SIZES {
+                let mut lengths_of = (1..=MAX_LIMBS).map(|limbs| (limbs, prime_lengths(self.request, n, limbs)));
+                let does = lengths_of.any(|(limbs, lengths)| {
+                    // All lengths are tried even if one does.
+                    lengths.into_iter().filter(|&bits| self.uniform(n, limbs, bits, &matrix, &vector)).count() > 0
+                });
+                sizes_left -= usize::from(does || sizes_left < 2);
+                if sizes_left == 0 {
                     break;
                 }
             }
         }
     }
 
-    /// Whether a chain could do, without its tables: errors of a fresh vector reach an entry multiplied by a row of the
-    /// matrix whatever the strategy, unless special primes are divided out after the product as in algorithm 1.
-    fn may_do(&self, chain: &Chain, t: u64, matrix_bits: u32) -> bool {
-        let limit = chain.ciphertext_bits() - 1.0 - (t as f64).log2();
-        let fresh = ERROR_STD_DEV.log2() + f64::from(matrix_bits - 1) + (self.request.cols as f64).log2() / 2.0;
-        let least = if self.strategy == Strategy::Algorithm1 {
-            0.0
-        } else {
-            fresh
+    /// Tries the chain of primes of one length; whether it will do.
+    fn uniform(&mut self, n: usize, limbs: usize, bits: u32, matrix: &[u32], vector: &[u32]) -> bool {
+        self.may_do(limbs as u32 * bits, matrix, vector)
+            && Chain::uniform(n, limbs, bits).is_some_and(|chain| self.chain(&chain, matrix, vector))
+    }
+
+    /// Whether a ciphertext modulus of so many bits could do, without its primes: errors of a fresh vector reach an entry
+    /// multiplied by a row of the matrix whatever the strategy, unless special primes are divided out after the product as
+    /// in algorithm 1.
+    fn may_do(&self, ciphertext_bits: u32, matrix: &[u32], vector: &[u32]) -> bool {
+        let request = self.request;
+        let needed = needed_modulus(request.cols, widest(matrix), widest(vector));
+        let limit = f64::from(ciphertext_bits) - 1.0 - (needed as f64).log2();
+        let fresh = ERROR_STD_DEV.log2() + f64::from(widest(matrix) - 1) + (request.cols as f64).log2() / 2.0;
+        let least = if self.strategy == Strategy::Algorithm1 { 0.0 } else { fresh };
+        noise::log2_failure(limit - f64::from(request.flooding_bits), least.exp2(), 1.0) <= request.log2_failure
+    }
+
+    /// Tries one chain with the plaintext modulus that the splitting needs; whether it will do.
+    fn chain(&mut self, chain: &Chain, matrix: &[u32], vector: &[u32]) -> bool {
+        let needed = needed_modulus(self.request.cols, widest(matrix), widest(vector));
+        let Some(t) = plaintext_modulus(self.strategy, chain.polynomial_size, needed) else { return false };
+        // The gadgets of row-packed keys are its own; other strategies take that of the parameter set.
+        let gadgets = match self.strategy {
+            Strategy::RowPacked => vec![Gadget::Limbs { limbs_per_digit: 1 }],
+            _ => chain.gadgets(),
         };
-        least + f64::from(self.request.flooding_bits) <= limit
+        let mut sets = gadgets.into_iter().map_while(|gadget| chain.set(t, gadget));
+        sets.any(|set| self.layouts(chain, &set, matrix, vector))
     }
 
     /// Tries the layouts of the strategy; whether one will do.
@@ -193,21 +200,12 @@ impl Search<'_> {
     fn row_packed(&mut self, chain: &Chain, choice: impl Fn(Layout) -> Choice) -> bool {
         let n = chain.polynomial_size;
         let rows_per_plaintext = n / self.request.cols.next_power_of_two().min(n);
-        let plaintexts = self
-            .request
-            .rows
-            .min(n)
-            .div_ceil(rows_per_plaintext)
-            .next_power_of_two();
+        let plaintexts = self.request.rows.min(n).div_ceil(rows_per_plaintext).next_power_of_two();
         let balanced = 1 << (plaintexts.trailing_zeros().div_ceil(2));
         let gadgets = chain.gadgets();
         for &baby_gadget in &gadgets {
             for &giant_gadget in &gadgets {
-                let options = |baby_steps| RowPackedOptions {
-                    baby_steps,
-                    baby_gadget,
-                    giant_gadget,
-                };
+                let options = |baby_steps| RowPackedOptions { baby_steps, baby_gadget, giant_gadget };
                 if !self.consider(choice(Layout::RowPacked(options(balanced)))) {
                     continue;
                 }
@@ -227,22 +225,14 @@ impl Search<'_> {
         };
         let judgement = judge(self.request, &choice, &*algorithm);
         if !judgement.keeps(self.request) {
-            if self
-                .nearest
-                .as_ref()
-                .is_none_or(|(_, nearest)| judgement.log2_failure < nearest.log2_failure)
-            {
+            if self.nearest.as_ref().is_none_or(|(_, nearest)| judgement.log2_failure < nearest.log2_failure) {
                 self.nearest = Some((choice.parameters.name.clone(), judgement));
             }
             return false;
         }
-        let time = product_us(&choice, &algorithm.costs());
+        let time = product_us(&choice, &*algorithm);
         if self.best.as_ref().is_none_or(|best| time < best.time) {
-            self.best = Some(Found {
-                choice,
-                algorithm,
-                time,
-            });
+            self.best = Some(Found { choice, algorithm, time });
         }
         true
     }

@@ -20,11 +20,7 @@ impl Terms {
     pub(super) fn find(request: &Request) -> Result<Self, BfvError> {
         request.validate()?;
         let found = search::best(request)?;
-        Ok(Self {
-            request: request.clone(),
-            choice: found.choice,
-            algorithm: found.algorithm,
-        })
+        Ok(Self { request: request.clone(), choice: found.choice, algorithm: found.algorithm })
     }
 
     /// Choices that came from outside: they are judged as the planner's own candidates are, but need not be those that it
@@ -37,11 +33,7 @@ impl Terms {
         choice.require_agreement(&request)?;
         let algorithm = choice.algorithm(&request)?;
         judge(&request, &choice, &*algorithm).require(&request)?;
-        Ok(Self {
-            request,
-            choice,
-            algorithm,
-        })
+        Ok(Self { request, choice, algorithm })
     }
 
     pub(crate) fn request(&self) -> &Request {
