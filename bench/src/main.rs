@@ -32,9 +32,9 @@ Exits with 1 if any two results differ."
 )]
 struct Arguments {
     /// Families of cases
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen,hmvp")]
     cases: Vec<Family>,
-    /// Take only cases whose name contains this (ntt and fft)
+    /// Take only cases whose name contains this (ntt, fft and hmvp)
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Few samples: to see that everything works, not to quote
@@ -63,6 +63,8 @@ enum Family {
     Ks,
     /// Generation of a server's keys
     Keygen,
+    /// Encrypted matrix-vector products
+    Hmvp,
 }
 
 fn main() -> ExitCode {
@@ -99,7 +101,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         },
     };
     let mut report = Report::default();
-    for family in [Family::Ntt, Family::Fft, Family::Pbs, Family::Ks, Family::Keygen] {
+    for family in [Family::Ntt, Family::Fft, Family::Pbs, Family::Ks, Family::Keygen, Family::Hmvp] {
         if !arguments.cases.contains(&family) {
             continue;
         }
@@ -110,6 +112,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
             Family::Pbs => cases::pbs::run(&settings, &pools, &mut report)?,
             Family::Ks => cases::ks::run(&settings, &pools, &mut report)?,
             Family::Keygen => cases::keygen::run(&settings, &pools, &mut report)?,
+            Family::Hmvp => cases::hmvp::run(&settings, &pools, &mut report)?,
         }
     }
     for table in report.tables() {

@@ -170,11 +170,13 @@ impl Report {
         Ok(text)
     }
 
-    /// A table each for NTTs, FFTs and the scheme, which have peers of their own.
+    /// A table each for NTTs, FFTs, matrix-vector products and bootstrapping, which have peers of their own.
     pub(crate) fn tables(&self) -> Vec<Table> {
         let of = |prefix: &str| self.rows.iter().filter(|row| row.case.starts_with(prefix)).collect::<Vec<_>>();
-        let rest = self.rows.iter().filter(|row| !["ntt-", "fft-"].iter().any(|prefix| row.case.starts_with(prefix)));
-        let groups = [of("ntt-"), of("fft-"), rest.collect()];
+        let groups = ["ntt-", "fft-", "hmvp"];
+        let rest = self.rows.iter().filter(|row| !groups.iter().any(|prefix| row.case.starts_with(prefix)));
+        let [ntt, fft, hmvp] = groups.map(of);
+        let groups = [ntt, fft, rest.collect(), hmvp];
         groups.iter().filter(|rows| !rows.is_empty()).map(|rows| Self::table(rows)).collect()
     }
 

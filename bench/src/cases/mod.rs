@@ -1,6 +1,7 @@
 //! The families of cases.
 
 pub(crate) mod fft;
+pub(crate) mod hmvp;
 pub(crate) mod keygen;
 pub(crate) mod ks;
 pub(crate) mod ntt;
