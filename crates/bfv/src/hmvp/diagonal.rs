@@ -67,6 +67,20 @@ impl Diagonal {
         Ok(best.expect("one diagonal always fits"))
     }
 
+    /// The method with so many diagonals and baby steps.
+    #[cfg(test)]
+    pub(super) fn fixed(
+        rows: usize,
+        cols: usize,
+        parameters: &ParameterSet,
+        diagonals: usize,
+        babies: usize,
+    ) -> Result<Self, BfvError> {
+        let model = SlotModel::new(rows, cols, parameters)?;
+        let layout = Layout::new(model.n(), rows, cols, diagonals);
+        Ok(Self::with(model, layout, babies.min(layout.diagonals)))
+    }
+
     fn with(model: SlotModel, layout: Layout, babies: usize) -> Self {
         let sums = SumStep::all(layout.diagonals, layout.summands(), RADIX);
         Self { model, layout, babies, sums, ring: RingCache::default() }
@@ -85,6 +99,12 @@ impl Diagonal {
     fn rotations(&self) -> Vec<usize> {
         let giants = (1..self.giants()).map(|i| i * self.babies);
         (1..self.babies).chain(giants).chain(self.sums.iter().flat_map(SumStep::rotations)).collect()
+    }
+
+    /// Transforms of one ciphertext of a vector: both parts, and the digits of one if there are baby steps.
+    fn vector_ntts(&self) -> u64 {
+        let digits = if self.babies > 1 { self.model.digits() * self.model.extended() } else { 0 };
+        (2 * self.model.top() + digits) as u64
     }
 
     /// The rows of a tile.
@@ -175,7 +195,7 @@ impl Algorithm for Diagonal {
                 let mut block = VectorBlock::zeroed(context.n(), 1, self.babies);
                 block.set(0, 0, lifted.limb(limb));
                 for baby in 1..self.babies {
-                    ring.rotate_to_entry(keys, baby, &digits, &head, limb, &mut block, baby);
+                    ring.rotate_to_entry(keys, baby, &digits, &head, limb, &mut block);
                 }
                 block
             };
@@ -233,19 +253,29 @@ impl Algorithm for Diagonal {
         let hoisted_key_switches = babies + tiles * rotations(true);
         let key_switches = tiles * (self.giants() as u64 - 1 + rotations(false));
         let plain_products = tiles * column_tiles * layout.diagonals as u64;
-        let digits = if self.babies > 1 { model.digits() as u64 * extended } else { 0 };
         let switches = self.giants() as u64 - 1 + self.sums.len() as u64;
         let matrix_words = plain_products * extended * model.n() as u64;
         Costs {
             plain_products,
             hoisted_key_switches,
             key_switches,
-            ntts: column_tiles * (2 * model.top() as u64 + digits)
-                + tiles * (switches * model.switch_ntts() + model.finish_ntts()),
+            ntts: column_tiles * self.vector_ntts() + tiles * (switches * model.switch_ntts() + model.finish_ntts()),
             prepare_ntts: plain_products * (extended + 1),
             words: matrix_words + (hoisted_key_switches + key_switches) * model.key_words(),
             matrix_bytes: 8 * matrix_words,
             key_bytes: 8 * self.rotations().len() as u64 * model.key_words(),
+        }
+    }
+
+    /// The baby steps.
+    fn shared_costs(&self) -> Costs {
+        let (model, column_tiles) = (&self.model, self.layout.column_tiles() as u64);
+        let hoisted_key_switches = column_tiles * (self.babies as u64 - 1);
+        Costs {
+            hoisted_key_switches,
+            ntts: column_tiles * self.vector_ntts(),
+            words: hoisted_key_switches * model.key_words(),
+            ..Costs::default()
         }
     }
 

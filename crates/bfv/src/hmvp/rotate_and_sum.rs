@@ -201,6 +201,11 @@ impl Algorithm for RotateAndSum {
         }
     }
 
+    /// The transforms of the vector.
+    fn shared_costs(&self) -> Costs {
+        Costs { ntts: (self.layout.column_tiles() * 2 * self.model.top()) as u64, ..Costs::default() }
+    }
+
     /// The fresh error of each column tile is multiplied by a plaintext with coefficients up to t/2, N·t²/4·σ²; each of the
     /// log2(width) sums doubles the worst coefficient and adds the rounding of its c_1 and the error of a key (the first
     /// one divides P times a ciphertext by P and rounds nothing, which the formula leaves aside); the end rounds once more.

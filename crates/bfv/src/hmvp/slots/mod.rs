@@ -11,6 +11,8 @@ mod layout;
 mod matrix;
 mod model;
 mod ring;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 pub(super) use keys::{SlotKeys, rotation_element};

@@ -1,5 +1,6 @@
 //! Spectra in orbit order, and rotations of lifted ciphertexts.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use ciphermill_lattice::rns::{Coefficients, RnsPoly, Spectrum};
@@ -15,13 +16,11 @@ use crate::keyswitch::KeySwitchKey;
 const STEP: usize = 2;
 
 /// Tables for spectra in orbit order over the extended basis of the top level.
-#[derive(Debug)]
 pub(in crate::hmvp) struct SlotRing {
     pub(in crate::hmvp) context: Context,
     limbs: Vec<SlotLimb>,
 }
 
-#[derive(Debug)]
 struct SlotLimb {
     order: OrbitOrder,
     kernels: ProductKernels,
@@ -59,8 +58,15 @@ impl Lifted {
 }
 
 /// The tables of the first context that asked.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::hmvp) struct RingCache(OnceLock<Arc<SlotRing>>);
+
+impl fmt::Debug for RingCache {
+    /// Without the tables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RingCache").finish_non_exhaustive()
+    }
+}
 
 impl RingCache {
     /// The tables for `context`, of the one parameter set that the owner is for.
@@ -179,8 +185,8 @@ impl SlotRing {
         self.digits(&self.context.mod_down(self.context.top()).apply(self.coefficients(part)))
     }
 
-    /// Entry `column` of `vectors` (one block for each limb, in all of them vector 0) becomes the lifted rotation by
-    /// `steps` of the ciphertext with part 0 `head`, not lifted, and the `digits` of part 1.
+    /// Entry `steps` of vector 0 of `vectors`, the block of limb `limb`, becomes the lifted rotation by `steps` of the
+    /// ciphertext with part 0 `head`, not lifted, and the `digits` of part 1.
     pub(in crate::hmvp) fn rotate_to_entry(
         &self,
         keys: &SlotKeys,
@@ -189,13 +195,12 @@ impl SlotRing {
         head: &OrbitSpectrum,
         limb: usize,
         vectors: &mut VectorBlock,
-        column: usize,
     ) {
         let SlotLimb { order, kernels, special } = &self.limbs[limb];
         let rotation = order.rotation(rotation_element(self.context.n(), steps));
         let digits: Vec<&[u64]> = digits.iter().map(|digit| digit.limb(limb)).collect();
         let head = (*special != 0).then(|| (head.limb(limb), *special));
-        kernels.key_products_entry(&rotation, &digits, head, &keys.get(steps)[limb], vectors, 0, column);
+        kernels.key_products_entry(&rotation, &digits, head, &keys.get(steps)[limb], vectors, 0, steps);
     }
 
     /// acc += the rotation by `steps` of the lifted ciphertext with part 0 `head` and the `digits` of part 1.

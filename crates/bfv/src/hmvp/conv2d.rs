@@ -1,1 +1,0 @@
-//! Two-dimensional convolution by coefficient encoding.

@@ -1,0 +1,6 @@
+//! Both strategies in slots, from entries to entries.
+
+mod full_size;
+mod noise;
+mod shapes;
+mod support;
