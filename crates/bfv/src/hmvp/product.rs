@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use ciphermill_lattice::KeyTag;
-use num_bigint::BigInt;
-use num_traits::Signed;
+use num_traits::ToPrimitive;
 use zeroize::Zeroizing;
 
 use super::{Plan, parts};
 use crate::ciphertext::{Ciphertext, Plaintext};
-use crate::encryption::log2;
 use crate::error::BfvError;
 use crate::keys::SecretKey;
 
@@ -55,31 +53,35 @@ impl EncryptedProduct {
     /// # Errors
     /// If the key is of another key set.
     pub fn noise_bits_left(&self, key: &SecretKey) -> Result<f64, BfvError> {
+        let worst = self.noise(key)?.into_iter().fold(1.0, |worst: f64, e| worst.max(e.abs()));
+        Ok((self.plan.noise_limit_bits() - worst.log2()).max(0.0))
+    }
+
+    /// The noise at every place that holds an entry (for entries in slots, of every coefficient), as integers modulo the
+    /// product's Q in (−Q/2, Q/2], rounded to an f64. For the key's owner alone, as
+    /// [`noise_bits_left`](Self::noise_bits_left).
+    ///
+    /// # Errors
+    /// If the key is of another key set.
+    pub fn noise(&self, key: &SecretKey) -> Result<Vec<f64>, BfvError> {
         self.plan.require_key(key)?;
         let (context, algorithm) = (self.plan.context(), self.plan.algorithm());
-        let mut worst = BigInt::from(1);
+        let mut noise = Vec::new();
         for tiles in self.parts.iter().flatten() {
             for (tile, ciphertexts) in tiles.iter().enumerate() {
                 for (index, ciphertext) in ciphertexts.iter().enumerate() {
                     let basis = context.basis(ciphertext.limb_count());
-                    let noise = key.noise_polynomial(ciphertext)?;
-                    let places: Vec<usize> = if algorithm.batched() {
-                        (0..context.n()).collect()
-                    } else {
-                        algorithm
-                            .product_places(tile, index)
-                            .into_iter()
-                            .map(|(place, _)| place)
-                            .collect()
+                    let polynomial = key.noise_polynomial(ciphertext)?;
+                    let places: Vec<usize> = match algorithm.batched() {
+                        true => (0..context.n()).collect(),
+                        false => algorithm.product_places(tile, index).into_iter().map(|(place, _)| place).collect(),
                     };
-                    worst = places
-                        .into_iter()
-                        .map(|i| basis.compose(&noise, i).abs())
-                        .fold(worst, BigInt::max);
+                    let at = |i| basis.compose(&polynomial, i).to_f64().unwrap_or(f64::INFINITY);
+                    noise.extend(places.into_iter().map(at));
                 }
             }
         }
-        Ok((self.plan.noise_limit_bits() - log2(&worst)).max(0.0))
+        Ok(noise)
     }
 
     /// Its plan.
@@ -100,13 +102,6 @@ pub(crate) fn decrypt_tile(
     tile: usize,
     ciphertexts: &[Ciphertext],
 ) -> Result<Zeroizing<Vec<i64>>, BfvError> {
-    let plaintexts = ciphertexts
-        .iter()
-        .map(|c| key.decrypt(c))
-        .collect::<Result<Vec<Plaintext>, _>>()?;
-    Ok(Zeroizing::new(plan.algorithm().decode_product(
-        plan.context(),
-        tile,
-        &plaintexts,
-    )?))
+    let plaintexts = ciphertexts.iter().map(|c| key.decrypt(c)).collect::<Result<Vec<Plaintext>, _>>()?;
+    Ok(Zeroizing::new(plan.algorithm().decode_product(plan.context(), tile, &plaintexts)?))
 }

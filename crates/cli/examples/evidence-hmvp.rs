@@ -1,0 +1,105 @@
+//! The full counts behind the encrypted matrix-vector product: `make evidence AREA=hmvp`.
+//!
+//! The noise of every entry of many products beside the model, for every strategy at the sizes of the paper, over fresh keys and
+//! matrices; every product compared with the plain one; then the benchmarks of the documented figures.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use ciphermill_bfv::hmvp::{
+    CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request, Strategy,
+};
+use ciphermill_bfv::{GaloisKeys, SecretKey};
+use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_math::Isa;
+use serde_json::{Value, json};
+
+mod support;
+
+/// Key sets per case, each with a matrix of its own.
+const KEY_SETS: usize = 4;
+/// Entries whose noise is taken, per case, at least.
+const ENTRIES: usize = 100_000;
+
+/// Runs of the command; each must exit 0 and print one JSON value.
+const RUNS: &[&str] = &[
+    "bench hmvp --rows 64 --cols 256 --threads 1 --samples 2000",
+    "bench hmvp --rows 128 --cols 256 --threads 1 --samples 2000",
+    "bench hmvp --rows 256 --cols 256 --threads 1 --samples 2000",
+    "bench hmvp --rows 512 --cols 256 --threads 1 --samples 2000",
+    "bench hmvp --rows 1024 --cols 256 --threads 1 --samples 2000",
+    "bench hmvp --rows 2048 --cols 256 --threads 1 --samples 1000",
+    "bench hmvp --rows 1024 --cols 256 --threads 1 --samples 300 --fresh-matrix",
+    "bench hmvp --rows 2048 --cols 4096 --threads 1 --samples 100",
+    "bench hmvp --rows 1024 --cols 256 --threads 1 --samples 500 --matrix-bits 16 --vector-bits 16",
+    "bench hmvp --rows 1024 --cols 256 --threads 1 --samples 200 --vectors 8",
+    "bench hmvp --rows 8192 --cols 8192 --threads 1 --samples 10",
+    "bench hmvp --rows 8192 --cols 8192 --threads 2 --samples 10",
+    "bench hmvp --rows 64 --cols 256 --strategy algorithm1 --threads 1 --samples 50",
+    "bench hmvp --rows 256 --cols 256 --strategy algorithm1 --threads 1 --samples 50",
+    "bench hmvp --rows 1024 --cols 256 --strategy algorithm1 --threads 1 --samples 30",
+    "bench hmvp --rows 2048 --cols 256 --strategy algorithm1 --threads 1 --samples 20",
+    "bench hmvp --rows 1024 --cols 256 --strategy diagonal --threads 1 --samples 50",
+    "bench hmvp --rows 1024 --cols 256 --strategy rotate-and-sum --threads 1 --samples 30",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut noise = Vec::new();
+    for strategy in Strategy::ALL {
+        for (rows, cols) in [(64, 256), (1024, 256), (2048, 256)] {
+            noise.push(statistics(strategy, rows, cols)?);
+        }
+    }
+    noise.push(statistics(Strategy::RowPacked, 2048, 4096)?);
+    let runs = RUNS.iter().map(|run| support::command(run)).collect::<Result<Vec<_>, _>>()?;
+    support::write(&json!({ "isa": Isa::current().name(), "noise": noise, "runs": runs }))
+}
+
+/// Signed 8-bit numbers.
+fn numbers(rng: &mut Csprng, count: usize) -> Vec<i64> {
+    (0..count).map(|_| rng.next_u64() as i64 >> 56).collect()
+}
+
+/// The noise of many products; an error if one is wrong, or if the noise is beyond what the model says.
+fn statistics(strategy: Strategy, rows: usize, cols: usize) -> Result<Value, Box<dyn Error>> {
+    eprintln!("noise of {} at {rows} × {cols}", strategy.name());
+    let request = Request { strategy: Some(strategy), ..Request::new(rows, cols) };
+    let plan = Arc::new(Plan::new(&request, Isa::current())?);
+    let (mut count, mut products, mut squares, mut greatest) = (0usize, 0usize, 0.0, 0.0f64);
+    for _ in 0..KEY_SETS {
+        let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+        let keys = EvaluationKeys::prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
+        let entries = numbers(&mut rng, rows * cols);
+        let matrix = PlainMatrix::prepare(&plan, &DenseMatrix::new(rows, cols, entries.clone())?)?;
+        let mut taken = 0;
+        while taken < ENTRIES.div_ceil(KEY_SETS) {
+            let v = numbers(&mut rng, cols);
+            let vector = EncryptedVector::encrypt(&plan, &key, &v, &mut rng)?;
+            let product = CpuEngine::default().multiply(&keys, &matrix, &[&vector])?.remove(0);
+            let expected = entries.chunks_exact(cols).map(|row| row.iter().zip(&v).map(|(a, v)| a * v).sum::<i64>());
+            if !product.decrypt(&key)?.into_iter().eq(expected) {
+                return Err(format!("{} at {rows} × {cols}: wrong product", strategy.name()).into());
+            }
+            let noise = product.noise(&key)?;
+            taken += noise.len();
+            squares += noise.iter().map(|e| e * e).sum::<f64>();
+            greatest = noise.iter().fold(greatest, |worst, e| worst.max(e.abs()));
+            products += 1;
+        }
+        count += taken;
+    }
+    let explanation = plan.explain();
+    let measured = (squares / count as f64).sqrt();
+    let model = explanation.noise_bits.exp2();
+    // The model is of the greatest entries that the bits allow; these are uniform.
+    if measured > model {
+        return Err(format!("{}: noise {measured:.0}, model {model:.0}", strategy.name()).into());
+    }
+    Ok(json!({
+        "strategy": strategy.name(), "rows": rows, "cols": cols, "params": explanation.parameters,
+        "products": products, "entries": count, "std_dev_bits": measured.log2(), "greatest_bits": greatest.log2(),
+        "model_std_dev_bits": explanation.noise_bits, "limit_bits": explanation.noise_limit_bits,
+        "log2_failure": explanation.log2_failure,
+    }))
+}
