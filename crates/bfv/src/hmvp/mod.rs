@@ -22,7 +22,7 @@ mod plan;
 mod product;
 mod rotate_and_sum;
 mod row_packed;
-mod serial;
+pub(crate) mod serial;
 mod slots;
 mod vector;
 
@@ -38,6 +38,8 @@ pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, Plan, Pl
 pub use product::EncryptedProduct;
 pub use serial::{ObjectHead, SealedMatrix};
 pub use vector::EncryptedVector;
+
+pub(crate) use vector::{VectorCiphertext, encrypt_part};
 
 use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::context::Context;

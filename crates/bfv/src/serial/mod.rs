@@ -52,6 +52,8 @@ pub const VECTOR: Kind = Kind(0x0311);
 pub const MATRIX: Kind = Kind(0x0312);
 /// Envelope kind of an encrypted product.
 pub const PRODUCT: Kind = Kind(0x0313);
+/// Envelope kind of an answer of the two-party form.
+pub const RESPONSE: Kind = Kind(0x0314);
 
 /// Version of every body in this module.
 pub const BODY_VERSION: u16 = 1;

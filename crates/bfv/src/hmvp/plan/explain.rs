@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::choice::judge;
 use super::cost::{product_us, total};
 use super::request::Strategy;
 use super::{Terms, search};
@@ -73,7 +72,7 @@ pub struct Alternative {
 pub(super) fn explain(terms: &Terms) -> Explanation {
     let (request, choice, algorithm) = (terms.request(), terms.choice(), terms.algorithm());
     let (set, costs) = (&choice.parameters, total(choice, algorithm));
-    let judgement = judge(request, choice, algorithm);
+    let judgement = terms.judgement();
     let time = product_us(choice, algorithm);
     let others = Strategy::ALL.into_iter().filter(|strategy| *strategy != choice.strategy());
     let alternatives = others.map(|strategy| match search::best_of(request, strategy) {

@@ -92,6 +92,11 @@ impl Plan {
         self.terms.limit_bits()
     }
 
+    /// log2 of the expected standard deviation of the noise of an entry; for an unsplit plan with that of re-randomising.
+    pub(crate) fn noise_bits(&self) -> f64 {
+        self.terms.judgement().noise_bits
+    }
+
     /// An error unless `key` is of this plan's parameters.
     pub(crate) fn require_key(&self, key: &SecretKey) -> Result<(), BfvError> {
         self.context.require_parameters("the secret key", key.context().parameters().id())

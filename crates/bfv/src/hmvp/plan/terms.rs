@@ -1,6 +1,6 @@
 //! A plan without tables.
 
-use super::choice::{Choice, judge, limit_bits};
+use super::choice::{Choice, Judgement, judge, limit_bits};
 use super::request::Request;
 use super::search;
 use crate::error::BfvError;
@@ -51,6 +51,11 @@ impl Terms {
     /// Whether these are the same terms.
     pub(super) fn agree(&self, other: &Self) -> bool {
         self.request == other.request && self.choice == other.choice
+    }
+
+    /// What is expected of the noise.
+    pub(super) fn judgement(&self) -> Judgement {
+        judge(&self.request, &self.choice, &*self.algorithm)
     }
 
     /// log2 of Q/(2t) for the Q of a product.

@@ -6,7 +6,7 @@ use ciphermill_lattice::rns::{Coefficients, RnsBasis, RnsPoly};
 use ciphermill_lattice::{KeyTag, PublicSeed};
 use ciphermill_wire::{Decoder, Encoder, seal, sealed_len};
 
-use super::{open_any, open_for, put_terms, require_body, terms_len};
+use super::{body_len, open_any, open_for, put_terms, require_left};
 use crate::ciphertext::{Ciphertext, SeededCiphertext};
 use crate::error::{BfvError, require_range};
 use crate::hmvp::plan::Terms;
@@ -33,37 +33,29 @@ pub struct ObjectHead {
 
 /// Bytes of a sealed vector, encrypted as the terms say.
 pub(in crate::hmvp) fn vector_len(terms: &Terms) -> u64 {
-    let form = if terms.request().encryption == Encryption::Secret {
-        SEEDED
-    } else {
-        FULL
-    };
-    sealed_len(vector_body_len(terms, form))
+    let form = if terms.request().encryption == Encryption::Secret { SEEDED } else { FULL };
+    sealed_len(body_len(terms, vector_len_behind(terms, form)))
 }
 
-fn vector_body_len(terms: &Terms, form: u8) -> u64 {
+/// Bytes of a vector behind its plan.
+fn vector_len_behind(terms: &Terms, form: u8) -> u64 {
     let (choice, algorithm) = (terms.choice(), terms.algorithm());
     let residues = choice.parameters.packed_len(algorithm.vector_limbs());
-    let ciphertext = if form == SEEDED {
-        SEED_LEN + residues
-    } else {
-        2 * residues
-    };
-    terms_len(terms) + 16 + (choice.vector_parts.len() * algorithm.vector_len()) as u64 * ciphertext
+    let ciphertext = if form == SEEDED { SEED_LEN + residues } else { 2 * residues };
+    16 + (choice.vector_parts.len() * algorithm.vector_len()) as u64 * ciphertext
 }
 
 /// Bytes of a sealed product.
 pub(in crate::hmvp) fn product_len(terms: &Terms) -> u64 {
-    sealed_len(product_body_len(terms))
+    sealed_len(body_len(terms, product_len_behind(terms)))
 }
 
-fn product_body_len(terms: &Terms) -> u64 {
+/// Bytes of a product behind its plan.
+fn product_len_behind(terms: &Terms) -> u64 {
     let (choice, algorithm) = (terms.choice(), terms.algorithm());
-    let count: usize = (0..algorithm.tiles().len())
-        .map(|tile| algorithm.product_len(tile))
-        .sum();
+    let count: usize = (0..algorithm.tiles().len()).map(|tile| algorithm.product_len(tile)).sum();
     let residues = choice.parameters.packed_len(algorithm.product_limbs());
-    terms_len(terms) + 8 + choice.pairs() * count as u64 * 2 * residues
+    8 + choice.pairs() * count as u64 * 2 * residues
 }
 
 /// The next polynomial.
@@ -85,11 +77,7 @@ pub(crate) fn ciphertext(
     tag: KeyTag,
     input: &mut Decoder<'_>,
 ) -> Result<Ciphertext, BfvError> {
-    Ok(Ciphertext {
-        parameters,
-        tag,
-        parts: vec![residues(basis, input)?, residues(basis, input)?],
-    })
+    Ok(Ciphertext { parameters, tag, parts: vec![residues(basis, input)?, residues(basis, input)?] })
 }
 
 impl EncryptedVector {
@@ -97,12 +85,8 @@ impl EncryptedVector {
     pub fn to_bytes(&self) -> Vec<u8> {
         let plan = &self.plan;
         let ciphertexts = || self.parts.iter().flatten();
-        let form = if ciphertexts().all(|c| c.seed.is_some()) {
-            SEEDED
-        } else {
-            FULL
-        };
-        let mut out = Encoder::with_capacity(vector_body_len(plan.terms(), form) as usize);
+        let form = if ciphertexts().all(|c| c.seed.is_some()) { SEEDED } else { FULL };
+        let mut out = Encoder::with_capacity(body_len(plan.terms(), vector_len_behind(plan.terms(), form)) as usize);
         put_terms(plan.terms(), &mut out);
         out.u64(self.tag.0).u8(form).bytes(&[0; 7]);
         let basis = plan.context().basis(plan.algorithm().vector_limbs());
@@ -122,8 +106,8 @@ impl EncryptedVector {
     /// # Errors
     /// If it is malformed or of another plan.
     pub fn from_bytes(plan: &Arc<Plan>, bytes: &[u8]) -> Result<Self, BfvError> {
-        let lengths = [FULL, SEEDED].map(|form| vector_body_len(plan.terms(), form));
-        let mut input = open_for("the vector", VECTOR, plan, &lengths, bytes)?;
+        let mut input = open_for("the vector", VECTOR, plan, bytes)?;
+        require_left(&input, &[FULL, SEEDED].map(|form| vector_len_behind(plan.terms(), form)))?;
         let tag = KeyTag(input.u64()?);
         let form = input.u8()?;
         require_range("form of the vector", form, FULL, SEEDED)?;
@@ -141,34 +125,13 @@ impl EncryptedVector {
                 return Ok(VectorCiphertext { ciphertext, seed: None });
             }
             let seed = PublicSeed(input.array()?);
-            let seeded = SeededCiphertext {
-                parameters,
-                tag,
-                seed,
-                c0: residues(basis, &mut input)?,
-            };
-            Ok(VectorCiphertext {
-                ciphertext: seeded.expand(context)?,
-                seed: Some(seed),
-            })
+            let seeded = SeededCiphertext { parameters, tag, seed, c0: residues(basis, &mut input)? };
+            Ok(VectorCiphertext { ciphertext: seeded.expand(context)?, seed: Some(seed) })
         };
-        let mut part = || {
-            (0..plan.algorithm().vector_len())
-                .map(|_| next())
-                .collect::<Result<_, BfvError>>()
-        };
-        let parts = plan
-            .choice()
-            .vector_parts
-            .iter()
-            .map(|_| part())
-            .collect::<Result<_, _>>()?;
+        let mut part = || (0..plan.algorithm().vector_len()).map(|_| next()).collect::<Result<_, BfvError>>();
+        let parts = plan.choice().vector_parts.iter().map(|_| part()).collect::<Result<_, _>>()?;
         input.finish()?;
-        Ok(Self {
-            plan: plan.clone(),
-            tag,
-            parts,
-        })
+        Ok(Self { plan: plan.clone(), tag, parts })
     }
 
     /// Whose a sealed vector is, of whatever plan. The plan is judged and the length and the checksum are checked; the
@@ -177,12 +140,9 @@ impl EncryptedVector {
     /// # Errors
     /// If it is malformed.
     pub fn head(bytes: &[u8]) -> Result<ObjectHead, BfvError> {
-        let (given, terms, mut input) = open_any(VECTOR, bytes)?;
-        require_body(given, &[FULL, SEEDED].map(|form| vector_body_len(&terms, form)))?;
-        Ok(ObjectHead {
-            parameters: terms.choice().parameters.id(),
-            tag: KeyTag(input.u64()?),
-        })
+        let (terms, mut input) = open_any(VECTOR, bytes)?;
+        require_left(&input, &[FULL, SEEDED].map(|form| vector_len_behind(&terms, form)))?;
+        Ok(ObjectHead { parameters: terms.choice().parameters.id(), tag: KeyTag(input.u64()?) })
     }
 }
 
@@ -190,7 +150,7 @@ impl EncryptedProduct {
     /// The sealed product.
     pub fn to_bytes(&self) -> Vec<u8> {
         let plan = &self.plan;
-        let mut out = Encoder::with_capacity(product_body_len(plan.terms()) as usize);
+        let mut out = Encoder::with_capacity(body_len(plan.terms(), product_len_behind(plan.terms())) as usize);
         put_terms(plan.terms(), &mut out);
         out.u64(self.tag.0);
         let basis = plan.context().basis(plan.algorithm().product_limbs());
@@ -205,38 +165,18 @@ impl EncryptedProduct {
     /// # Errors
     /// If it is malformed or of another plan.
     pub fn from_bytes(plan: &Arc<Plan>, bytes: &[u8]) -> Result<Self, BfvError> {
-        let mut input = open_for("the product", PRODUCT, plan, &[product_body_len(plan.terms())], bytes)?;
+        let mut input = open_for("the product", PRODUCT, plan, bytes)?;
+        require_left(&input, &[product_len_behind(plan.terms())])?;
         let tag = KeyTag(input.u64()?);
         let (algorithm, choice) = (plan.algorithm(), plan.choice());
         let (basis, parameters) = (plan.context().basis(algorithm.product_limbs()), choice.parameters.id());
-        let counts: Vec<usize> = (0..algorithm.tiles().len())
-            .map(|tile| algorithm.product_len(tile))
-            .collect();
-        let mut tile = |count| {
-            (0..count)
-                .map(|_| ciphertext(basis, parameters, tag, &mut input))
-                .collect()
-        };
-        let mut pair = || {
-            counts
-                .iter()
-                .map(|&count| tile(count))
-                .collect::<Result<Vec<_>, BfvError>>()
-        };
-        let mut row = || {
-            choice
-                .matrix_parts
-                .iter()
-                .map(|_| pair())
-                .collect::<Result<Vec<_>, _>>()
-        };
+        let counts: Vec<usize> = (0..algorithm.tiles().len()).map(|tile| algorithm.product_len(tile)).collect();
+        let mut tile = |count| (0..count).map(|_| ciphertext(basis, parameters, tag, &mut input)).collect();
+        let mut pair = || counts.iter().map(|&count| tile(count)).collect::<Result<Vec<_>, BfvError>>();
+        let mut row = || choice.matrix_parts.iter().map(|_| pair()).collect::<Result<Vec<_>, _>>();
         let parts = choice.vector_parts.iter().map(|_| row()).collect::<Result<_, _>>()?;
         input.finish()?;
-        Ok(Self {
-            plan: plan.clone(),
-            tag,
-            parts,
-        })
+        Ok(Self { plan: plan.clone(), tag, parts })
     }
 
     /// Whose a sealed product is, of whatever plan; so far as [`EncryptedVector::head`] checks.
@@ -244,11 +184,8 @@ impl EncryptedProduct {
     /// # Errors
     /// If it is malformed.
     pub fn head(bytes: &[u8]) -> Result<ObjectHead, BfvError> {
-        let (given, terms, mut input) = open_any(PRODUCT, bytes)?;
-        require_body(given, &[product_body_len(&terms)])?;
-        Ok(ObjectHead {
-            parameters: terms.choice().parameters.id(),
-            tag: KeyTag(input.u64()?),
-        })
+        let (terms, mut input) = open_any(PRODUCT, bytes)?;
+        require_left(&input, &[product_len_behind(&terms)])?;
+        Ok(ObjectHead { parameters: terms.choice().parameters.id(), tag: KeyTag(input.u64()?) })
     }
 }

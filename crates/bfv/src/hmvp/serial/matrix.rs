@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ciphermill_math::Isa;
 use ciphermill_wire::{Encoder, SealWriter, WireError, sealed_len};
 
-use super::{open_any, put_terms, require_body, terms_len};
+use super::{body_len, open_any, put_terms, require_left};
 use crate::error::BfvError;
 use crate::hmvp::entries::PackedEntries;
 use crate::hmvp::matrix::{MAX_PREPARED_BYTES, require_room};
@@ -15,14 +15,10 @@ use crate::hmvp::{PlainMatrix, Plan, Request};
 use crate::parameters::ParameterId;
 use crate::serial::{BODY_VERSION, MATRIX};
 
-fn body_len(terms: &Terms) -> u64 {
-    let Request {
-        rows,
-        cols,
-        matrix_bits,
-        ..
-    } = *terms.request();
-    terms_len(terms) + PackedEntries::bytes(rows, cols, matrix_bits)
+/// Bytes of the entries.
+fn entries_len(terms: &Terms) -> u64 {
+    let &Request { rows, cols, matrix_bits, .. } = terms.request();
+    PackedEntries::bytes(rows, cols, matrix_bits)
 }
 
 impl PlainMatrix {
@@ -34,7 +30,7 @@ impl PlainMatrix {
         let terms = self.plan().terms();
         let mut head = Encoder::default();
         put_terms(terms, &mut head);
-        let mut out = SealWriter::new(writer, MATRIX, BODY_VERSION, body_len(terms))?;
+        let mut out = SealWriter::new(writer, MATRIX, BODY_VERSION, body_len(terms, entries_len(terms)))?;
         out.write_all(&head.into_vec()).map_err(WireError::from)?;
         out.write_all(self.entries.as_bytes()).map_err(WireError::from)?;
         Ok(out.finish()?)
@@ -42,9 +38,9 @@ impl PlainMatrix {
 
     /// The sealed matrix.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let bytes = Vec::with_capacity(sealed_len(body_len(self.plan().terms())) as usize);
-        self.write(bytes)
-            .expect("a matrix is as long as its plan says, and memory takes it")
+        let terms = self.plan().terms();
+        let bytes = Vec::with_capacity(sealed_len(body_len(terms, entries_len(terms))) as usize);
+        self.write(bytes).expect("a matrix is as long as its plan says, and memory takes it")
     }
 
     /// Reads a sealed matrix and prepares it on `isa` within [`MAX_PREPARED_BYTES`].
@@ -69,8 +65,8 @@ impl SealedMatrix {
     /// # Errors
     /// If it is malformed, an entry is out of range, or its plan is not admissible.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BfvError> {
-        let (given, terms, mut input) = open_any(MATRIX, bytes)?;
-        require_body(given, &[body_len(&terms)])?;
+        let (terms, mut input) = open_any(MATRIX, bytes)?;
+        require_left(&input, &[entries_len(&terms)])?;
         let request = terms.request();
         let entries = input.bytes(input.remaining())?.to_vec();
         let entries = PackedEntries::from_bytes(request.cols, request.matrix_bits, entries)?;

@@ -33,6 +33,7 @@ use ciphermill_wire::{Decoder, Encoder, Kind, open};
 pub use ciphertexts::ObjectHead;
 pub use matrix::SealedMatrix;
 
+pub(crate) use ciphertexts::{ciphertext, put_ciphertext};
 pub(super) use ciphertexts::{product_len, vector_len};
 
 use super::Plan;
@@ -49,9 +50,9 @@ pub(crate) fn put_terms(terms: &Terms, out: &mut Encoder) {
     out.u16(encoded.len() as u16).bytes(&encoded);
 }
 
-/// Bytes of the terms in front of an object.
-pub(crate) fn terms_len(terms: &Terms) -> u64 {
-    2 + terms.encoded().len() as u64
+/// Bytes of a body that starts with these terms and has so many behind them.
+pub(crate) fn body_len(terms: &Terms, behind: u64) -> u64 {
+    2 + terms.encoded().len() as u64 + behind
 }
 
 /// The terms of an object, as bytes.
@@ -61,47 +62,32 @@ fn terms_bytes<'a>(input: &mut Decoder<'a>) -> Result<&'a [u8], BfvError> {
     Ok(input.bytes(len.into())?)
 }
 
-/// An error unless the body has one of these lengths.
-fn require_body(given: u64, lengths: &[u64]) -> Result<(), BfvError> {
+/// An error unless as many bytes are left as one of `lengths` says.
+pub(crate) fn require_left(input: &Decoder<'_>, lengths: &[u64]) -> Result<(), BfvError> {
+    let given = input.remaining() as u64;
     if lengths.contains(&given) {
         return Ok(());
     }
-    let (min, max) = (
-        lengths.iter().copied().min().unwrap_or(0),
-        lengths.iter().copied().max().unwrap_or(0),
-    );
-    Err(BfvError::Range {
-        what: "bytes of the body",
-        given: given.into(),
-        min: min.into(),
-        max: max.into(),
-    })
+    let (min, max) = (lengths.iter().copied().min().unwrap_or(0), lengths.iter().copied().max().unwrap_or(0));
+    Err(BfvError::Range { what: "bytes of the body", given: given.into(), min: min.into(), max: max.into() })
 }
 
-/// Starts to read the body of an object of `kind`, which is to be of `plan` and to have one of these lengths. The plan is
-/// looked at first: the lengths follow from it.
+/// Starts to read the body of an object of `kind`, which is to be of `plan`: what follows its plan.
 pub(crate) fn open_for<'a>(
     what: &'static str,
     kind: Kind,
     plan: &Plan,
-    lengths: &[u64],
     bytes: &'a [u8],
 ) -> Result<Decoder<'a>, BfvError> {
     let (_, mut input) = open(bytes, kind, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
-    let given = input.remaining() as u64;
-    if terms_bytes(&mut input)? != plan.terms().encoded() {
-        return Err(BfvError::WrongPlan { what });
-    }
-    require_body(given, lengths)?;
-    Ok(input)
+    if terms_bytes(&mut input)? == plan.terms().encoded() { Ok(input) } else { Err(BfvError::WrongPlan { what }) }
 }
 
-/// Starts to read the body of an object of `kind` of any plan.
-fn open_any(kind: Kind, bytes: &[u8]) -> Result<(u64, Terms, Decoder<'_>), BfvError> {
+/// Starts to read the body of an object of `kind` of any plan: the plan, and what follows.
+fn open_any(kind: Kind, bytes: &[u8]) -> Result<(Terms, Decoder<'_>), BfvError> {
     let (_, mut input) = open(bytes, kind, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
-    let given = input.remaining() as u64;
     let mut encoded = Decoder::new(terms_bytes(&mut input)?);
     let terms = Terms::decode(&mut encoded)?;
     encoded.finish()?;
-    Ok((given, terms, input))
+    Ok((terms, input))
 }

@@ -21,9 +21,7 @@ impl Terms {
         put_request(self.request(), &mut out);
         let choice = self.choice();
         out.u8(strategy_code(choice.strategy()));
-        out.u8(choice.matrix_parts.len() as u8)
-            .u8(choice.vector_parts.len() as u8)
-            .u8(0);
+        out.u8(choice.matrix_parts.len() as u8).u8(choice.vector_parts.len() as u8).u8(0);
         choice.parameters.spec().encode(&mut out);
         if let Layout::RowPacked(options) = choice.layout {
             out.u32(options.baby_steps as u32);
@@ -54,29 +52,11 @@ impl Terms {
         };
         let request = head.request(&parameters);
         // Whether so many parts are admissible is judged with the rest, but not more than bits can be made.
-        require_range(
-            "number of parts of a matrix entry",
-            matrix_parts,
-            1,
-            request.matrix_bits,
-        )?;
-        require_range(
-            "number of parts of a vector entry",
-            vector_parts,
-            1,
-            request.vector_bits,
-        )?;
+        require_range("number of parts of a matrix entry", matrix_parts, 1, request.matrix_bits)?;
+        require_range("number of parts of a vector entry", vector_parts, 1, request.vector_bits)?;
         let matrix_parts = parts::part_bits(request.matrix_bits, matrix_parts);
         let vector_parts = parts::part_bits(request.vector_bits, vector_parts);
-        Self::judged(
-            request,
-            Choice {
-                layout,
-                parameters,
-                matrix_parts,
-                vector_parts,
-            },
-        )
+        Self::judged(request, Choice { layout, parameters, matrix_parts, vector_parts })
     }
 }
 
@@ -100,24 +80,16 @@ impl Plan {
 }
 
 fn strategy_code(strategy: Strategy) -> u8 {
-    1 + Strategy::ALL
-        .iter()
-        .position(|&s| s == strategy)
-        .expect("all strategies are listed") as u8
+    1 + Strategy::ALL.iter().position(|&s| s == strategy).expect("all strategies are listed") as u8
 }
 
 fn put_request(request: &Request, out: &mut Encoder) {
     out.u32(request.rows as u32).u32(request.cols as u32);
     out.u8(request.matrix_bits as u8).u8(request.vector_bits as u8);
-    out.u8(SecurityLevel::ALL
-        .iter()
-        .position(|&s| s == request.security)
-        .expect("all levels are listed") as u8);
+    out.u8(SecurityLevel::ALL.iter().position(|&s| s == request.security).expect("all levels are listed") as u8);
     out.u8(u8::from(request.encryption == Encryption::Public));
     out.u8(request.strategy.map_or(0, strategy_code));
-    out.u8(u8::from(request.parameters.is_some()))
-        .u8(u8::from(request.unsplit))
-        .u8(0);
+    out.u8(u8::from(request.parameters.is_some())).u8(u8::from(request.unsplit)).u8(0);
     out.u32(request.flooding_bits).f64(request.log2_failure);
 }
 
@@ -161,16 +133,10 @@ impl RequestHead {
             unsplit,
             flooding_bits,
         };
-        Ok(Self {
-            request,
-            has_parameters,
-        })
+        Ok(Self { request, has_parameters })
     }
 
     fn request(self, parameters: &ParameterSet) -> Request {
-        Request {
-            parameters: self.has_parameters.then(|| parameters.clone()),
-            ..self.request
-        }
+        Request { parameters: self.has_parameters.then(|| parameters.clone()), ..self.request }
     }
 }
