@@ -47,7 +47,7 @@ fn products(isa: Isa, n: usize, bits: u32) {
     for digits in [1, 2, 4] {
         let rows: Vec<[&[u64]; 2]> = (0..digits).map(|d| [&spectra[d][..], &spectra[d + 1][..]]).collect();
         // As many keys as the baby steps have, so that they come from where they would.
-        let keys: Vec<KeyBlock> = (0..15).map(|_| KeyBlock::pack(&rows)).collect();
+        let keys: Vec<KeyBlock> = (0..15).map(|_| kernels.key(&rows)).collect();
         let digits: Vec<&[u64]> = spectra[..digits].iter().map(Vec::as_slice).collect();
         let mut vectors = VectorBlock::zeroed(n, 1, 16);
         for (name, rotation) in [
@@ -97,7 +97,7 @@ fn products(isa: Isa, n: usize, bits: u32) {
 fn both(kernels: &ProductKernels, n: usize, spectra: &[Vec<u64>]) {
     let (rows, columns) = (4, 16);
     let key_rows: Vec<[&[u64]; 2]> = (0..2).map(|d| [&spectra[d][..], &spectra[d + 1][..]]).collect();
-    let keys: Vec<KeyBlock> = (0..columns).map(|_| KeyBlock::pack(&key_rows)).collect();
+    let keys: Vec<KeyBlock> = (0..columns).map(|_| kernels.key(&key_rows)).collect();
     let digits: Vec<&[u64]> = spectra[..2].iter().map(Vec::as_slice).collect();
     let mut matrix = kernels.matrix(n, rows, columns);
     fill(&mut matrix, spectra);
@@ -131,7 +131,7 @@ fn encoding(isa: Isa, n: usize, bits: u32) {
     }
     let small: Vec<i16> = (0..n as i32).map(|i| (i * 77 % 20000 - 10000) as i16).collect();
     time("forward, in place", 100, || engine.forward_in_place(&mut spectrum));
-    let source = SmallCoefficients::new(&small, 333, p);
+    let source = SmallCoefficients::new(&small, 333, p).on(isa);
     time("forward from small coefficients", 100, || engine.forward(&source, &mut spectrum));
     for (rows, columns, run) in [(4, 16, 1), (4, 16, 16), (32, 64, 1), (32, 64, 16)] {
         let mut matrix = ProductKernels::new(p, isa).expect("an available path").matrix(n, rows, columns);

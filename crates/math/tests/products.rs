@@ -63,6 +63,8 @@ fn check_key(p: Modulus, isa: Isa, n: usize, digits: usize, rotation: Rotation, 
     kernels.key_products(&rotation, &digits, None, &key, [first, second]);
     assert!(out == sums, "sums, {name}");
 
+    let key = kernels.key(&pairs);
+    assert_eq!(key.width(), p.bits().div_ceil(8) as usize);
     let mut acc = [others[0].clone(), others[1].clone()];
     let [first, second] = &mut acc;
     kernels.add_key_products(&rotation, &digits, None, &key, [first, second]);
@@ -307,6 +309,10 @@ fn monomial_transforms_are_the_definition() {
         }
         check_monomial::<i16>(isa, 4096, 16, 128);
         check_monomial::<i32>(isa, 4096, 8, 1 << 20);
+        // More than a cache holds: in several passes.
+        check_monomial::<i16>(isa, 4096, 64, 512);
+        check_monomial::<i32>(isa, 4096, 32, 1 << 20);
+        check_monomial::<i32>(isa, 65536, 8, 1 << 20);
     }
 }
 
@@ -316,14 +322,14 @@ fn small_coefficients_are_lifted_and_shifted() {
     let mut random = Random(3);
     let a: Vec<i16> = (0..64).map(|_| random.word() as i16).collect();
     let wide: Vec<i64> = a.iter().map(|&x| x.into()).collect();
-    for shift in 0..130 {
+    for (isa, shift) in paths().flat_map(|isa| (0..130).map(move |shift| (isa, shift))) {
         let expected: Vec<u64> = reference::shifted(shift, &wide).iter().map(|&x| p.reduce_signed(x)).collect();
-        let source = SmallCoefficients::new(&a, shift, p);
+        let source = SmallCoefficients::new(&a, shift, p).on(isa);
         assert_eq!(source.len(), 64);
         for (start, len) in [(0, 64), (8, 16), (5, 1), (60, 4), (64, 0)] {
             let mut out = vec![1; len];
             source.read(start, &mut out);
-            assert_eq!(out, expected[start..start + len], "shift {shift}, {len} from {start}");
+            assert_eq!(out, expected[start..start + len], "{isa}, shift {shift}, {len} from {start}");
         }
     }
     let a32: Vec<i32> = a.iter().map(|&x| x.into()).collect();

@@ -12,7 +12,8 @@
 //!   to stay below 2^52: T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡
 //!   high·(2^52 mod p) + low·1 is the sum of two products with one factor, below 4p < 2^52.
 //! * More terms, up to 4095: the upper halves and the carry stay below 4095·2^48 + 2^12 < 2^60, and what they have from
-//!   2^52 on is the factor of 2^104. The sum of three products with one factor is below 6p < 2^53.
+//!   2^52 on, t < 2^8, is the factor of 2^104: that product with one factor is below p + p·t/2^52. So high·2^52 comes to
+//!   less than 4p < 2^52, low to less than 2p, and their sum is below 6p.
 
 use std::arch::x86_64::*;
 
@@ -96,7 +97,8 @@ fn product_scalar(x: __m512i, factor: __m512i, companion: __m512i, p: __m512i) -
 #[derive(Clone, Copy)]
 pub(crate) struct Reduction {
     p: __m512i,
-    one: [__m512i; 2],
+    /// The companion of 1.
+    one: __m512i,
     word: [__m512i; 2],
     square: [__m512i; 2],
 }
@@ -105,30 +107,37 @@ impl Reduction {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn new(c: &Constants) -> Self {
-        let pair = |(x, companion)| [_mm512_set1_epi64(x as i64), _mm512_set1_epi64(companion as i64)];
-        let p = _mm512_set1_epi64(c.p as i64);
-        Self { p, one: pair((1, c.one)), word: pair(c.word), square: pair(c.square) }
+        let splat = |x: u64| _mm512_set1_epi64(x as i64);
+        let pair = |(x, companion)| [splat(x), splat(companion)];
+        Self { p: splat(c.p), one: splat(c.one), word: pair(c.word), square: pair(c.square) }
     }
 
     /// (low + high·2^52) mod p for sums of lower and upper halves of at most `max_terms` products, or with `MANY` of at
-    /// most [`MAX_TERMS`].
+    /// most [`MAX_TERMS`]. Products with one factor share the product of p with the sum of their quotients.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn reduce<const MANY: bool>(&self, low: __m512i, high: __m512i) -> __m512i {
-        let mask = _mm512_set1_epi64(MASK as i64);
-        let product = |x, [factor, companion]: [__m512i; 2]| product_scalar(x, factor, companion, self.p);
+        let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK as i64));
         let twice = _mm512_add_epi64(self.p, self.p);
         let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
-        let mut sum = product(_mm512_and_si512(low, mask), self.one);
-        if MANY {
-            let top = product(_mm512_srli_epi64::<52>(high), self.square);
-            let high = product(_mm512_and_si512(high, mask), self.word);
-            sum = _mm512_add_epi64(sum, _mm512_add_epi64(top, high));
-            sum = reduce_once(sum, _mm512_add_epi64(twice, twice));
+        // Factors count modulo 2^52, and so do differences: each is below 2^52 before the mask.
+        let modulo = |sum, quotient| {
+            _mm512_and_si512(_mm512_sub_epi64(sum, _mm512_madd52lo_epu64(zero, quotient, self.p)), mask)
+        };
+        let quotient = _mm512_madd52hi_epu64(zero, low, self.one);
+        let rest = if MANY {
+            let top = _mm512_srli_epi64::<52>(high);
+            let [high_quotient, sum] = [
+                _mm512_madd52hi_epu64(_mm512_madd52hi_epu64(zero, high, self.word[1]), top, self.square[1]),
+                _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(zero, high, self.word[0]), top, self.square[0]),
+            ];
+            let rest = _mm512_add_epi64(modulo(low, quotient), modulo(sum, high_quotient));
+            reduce_once(rest, _mm512_add_epi64(twice, twice))
         } else {
-            sum = _mm512_add_epi64(sum, product(high, self.word));
-        }
-        reduce_once(reduce_once(sum, twice), self.p)
+            let sum = _mm512_madd52lo_epu64(low, high, self.word[0]);
+            modulo(sum, _mm512_madd52hi_epu64(quotient, high, self.word[1]))
+        };
+        reduce_once(reduce_once(rest, twice), self.p)
     }
 }
 

@@ -51,6 +51,7 @@ struct KeyProducts<'a> {
     digits: &'a [&'a [u64]],
     head: Option<(*const u64, __m512i)>,
     key: *const u64,
+    unpacking: Unpacking,
     out: [*mut u64; 2],
     /// Words from one block of a result to the next.
     stride: usize,
@@ -62,36 +63,49 @@ struct KeyProducts<'a> {
 
 impl KeyProducts<'_> {
     /// The blocks of words `from` … `to` of the result, as far as they are asked for, which come from `shift` words further
-    /// on.
+    /// on. D is the number of digits, or 0 for any number.
     ///
     /// # Safety
-    /// The CPU has IFMA, and all words lie in the slices: with `WRAPS` those that `mask` selects, and the others one
+    /// The CPU has the features, and all words lie in the slices: with `WRAPS` those that `mask` selects, and the others one
     /// sequence before.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    unsafe fn blocks<const WRAPS: bool, const MANY: bool>(&self, from: usize, to: usize, shift: usize, mask: __mmask8) {
-        let zero = _mm512_setzero_si512();
-        for index in (from.max(self.window.start)..to.min(self.window.end)).step_by(LANES) {
-            let (block, at) = ((index - self.window.start) / LANES, index.wrapping_add(shift));
+    // A function of its own for the sake of its registers.
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
+    unsafe fn blocks<const D: usize, const WRAPS: bool, const MANY: bool>(
+        &self,
+        from: usize,
+        to: usize,
+        shift: usize,
+        mask: __mmask8,
+    ) {
+        let (zero, reduction, unpacking, sequence) =
+            (_mm512_setzero_si512(), self.reduction, self.unpacking, self.sequence);
+        let (from, to) = (from.max(self.window.start), to.min(self.window.end));
+        let first = from.wrapping_sub(self.window.start) / LANES * self.stride;
+        let mut out = self.out.map(|out| out.wrapping_add(first));
+        let count = if D == 0 { self.digits.len() } else { D };
+        let mut key = self.key.wrapping_add(2 * count * (from / LANES * unpacking.width));
+        for index in (from..to).step_by(LANES) {
+            let at = index.wrapping_add(shift);
             // SAFETY: the caller's contract.
             unsafe {
-                let out = self.out.map(|out| out.add(block * self.stride));
                 let mut sums: [Sum; 2] = [[zero; 2]; 2];
                 if self.accumulate {
                     sums = out.map(|out| [_mm512_loadu_si512(out.cast()), zero]);
                 }
                 if let Some((head, factor)) = self.head {
-                    add_product(&mut sums[0], load::<WRAPS>(head, at, mask, self.sequence), factor);
+                    add_product(&mut sums[0], load::<WRAPS>(head, at, mask, sequence), factor);
                 }
-                let key = self.key.add(2 * self.digits.len() * index);
-                for (d, digit) in self.digits.iter().enumerate() {
-                    let digit = load::<WRAPS>(digit.as_ptr(), at, mask, self.sequence);
-                    for (k, sum) in sums.iter_mut().enumerate() {
-                        add_product(sum, digit, _mm512_load_si512(key.add((2 * d + k) * LANES).cast()));
+                for d in 0..count {
+                    let digit = load::<WRAPS>(self.digits.get_unchecked(d).as_ptr(), at, mask, sequence);
+                    for sum in &mut sums {
+                        add_product(sum, digit, unpacking.load(key));
+                        key = key.add(unpacking.width);
                     }
                 }
-                for (out, [low, high]) in out.into_iter().zip(sums) {
-                    _mm512_storeu_si512(out.cast(), self.reduction.reduce::<MANY>(low, high));
+                for (out, [low, high]) in out.iter_mut().zip(sums) {
+                    _mm512_storeu_si512(out.cast(), reduction.reduce::<MANY>(low, high));
+                    *out = out.wrapping_add(self.stride);
                 }
             }
         }
@@ -100,9 +114,9 @@ impl KeyProducts<'_> {
     /// All blocks.
     ///
     /// # Safety
-    /// The CPU has IFMA; all spectra have `n` words, of which the rotation is one.
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    unsafe fn run<const MANY: bool>(&self, n: usize, rotation: &Rotation) {
+    /// The CPU has the features; all spectra have `n` words, of which the rotation is one.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
+    unsafe fn run<const D: usize, const MANY: bool>(&self, n: usize, rotation: &Rotation) {
         let sequence = self.sequence;
         for start in (0..n).step_by(sequence) {
             let source = if rotation.swap { n - sequence - start } else { start };
@@ -113,9 +127,9 @@ impl KeyProducts<'_> {
             let shift = source.wrapping_sub(start).wrapping_add(rotation.offset);
             // SAFETY: the caller's contract.
             unsafe {
-                self.blocks::<false, MANY>(start, middle, shift, 0xff);
-                self.blocks::<true, MANY>(middle, wrap, shift, ((1u32 << rest) - 1) as __mmask8);
-                self.blocks::<false, MANY>(wrap, start + sequence, shift.wrapping_sub(sequence), 0xff);
+                self.blocks::<D, false, MANY>(start, middle, shift, 0xff);
+                self.blocks::<D, true, MANY>(middle, wrap, shift, ((1u32 << rest) - 1) as __mmask8);
+                self.blocks::<D, false, MANY>(wrap, start + sequence, shift.wrapping_sub(sequence), 0xff);
             }
         }
     }
@@ -124,9 +138,9 @@ impl KeyProducts<'_> {
 /// See [`ProductKernels::key_products`](super::ProductKernels::key_products).
 ///
 /// # Safety
-/// The CPU has AVX-512 F and IFMA. All spectra have the key's N words and the key as many digits as there are, fewer than
+/// The CPU has AVX-512 F, BW, VBMI and IFMA. All spectra have the key's N words and the key as many digits as there are, fewer than
 /// [`MAX_DIGITS`]; the rotation is one of N words, and so is `out`.
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) unsafe fn key_products(
     c: &Constants,
     rotation: &Rotation,
@@ -148,7 +162,8 @@ pub(super) unsafe fn key_products(
         reduction: Reduction::new(c),
         digits,
         head: head.map(|(head, factor)| (head.as_ptr(), _mm512_set1_epi64(factor as i64))),
-        key: key.words.as_ptr(),
+        key: key.words(0).as_ptr(),
+        unpacking: Unpacking::new(key.width()),
         out,
         stride,
         window,
@@ -158,10 +173,14 @@ pub(super) unsafe fn key_products(
     let terms = digits.len() + usize::from(head.is_some());
     // SAFETY: the caller's contract.
     unsafe {
-        if terms > c.max_terms {
-            products.run::<true>(key.polynomial_size(), rotation);
-        } else {
-            products.run::<false>(key.polynomial_size(), rotation);
+        let n = key.polynomial_size();
+        match digits.len() {
+            _ if terms > c.max_terms => products.run::<0, true>(n, rotation),
+            1 => products.run::<1, false>(n, rotation),
+            2 => products.run::<2, false>(n, rotation),
+            3 => products.run::<3, false>(n, rotation),
+            4 => products.run::<4, false>(n, rotation),
+            _ => products.run::<0, false>(n, rotation),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Rotation {
     #[inline(always)]
     pub(super) fn load(&self, spectrum: &[u64], index: usize) -> [u64; LANES] {
         let at = self.source(index);
-        let end = (at / self.sequence + 1) * self.sequence;
+        let end = (at | (self.sequence - 1)) + 1;
         if at + LANES <= end {
             *words(&spectrum[at..])
         } else {
@@ -51,9 +51,9 @@ pub(super) fn key_products(
     mut out: Output<'_>,
     accumulate: bool,
 ) {
-    let size = 2 * digits.len() * LANES;
+    let width = key.width();
     for index in out.window().step_by(LANES) {
-        let key = &key.words[index / LANES * size..][..size];
+        let mut key = key.words(index);
         let mut sums = [[0; LANES]; 2];
         let out = out.block(index);
         if accumulate {
@@ -63,12 +63,13 @@ pub(super) fn key_products(
             add_product(&mut sums[0], &rotation.load(head, index), &[factor; LANES]);
         }
         // One term is taken.
-        for (digits, key) in digits.chunks(MAX_TERMS - 1).zip(key.chunks((MAX_TERMS - 1) * 2 * LANES)) {
-            for (digit, key) in digits.iter().zip(key.chunks_exact(2 * LANES)) {
+        for digits in digits.chunks(MAX_TERMS - 1) {
+            for digit in digits {
                 let digit = rotation.load(digit, index);
-                let (first, second) = key.split_at(LANES);
-                add_product(&mut sums[0], &digit, words(first));
-                add_product(&mut sums[1], &digit, words(second));
+                for sums in &mut sums {
+                    add_product(sums, &digit, &packing::unpack(width, key));
+                    key = &key[width..];
+                }
             }
             sums = sums.map(|sums| reduce_all(c, &sums).map(u128::from));
         }

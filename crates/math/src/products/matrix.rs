@@ -153,10 +153,7 @@ impl MatrixPart<'_> {
             // SAFETY: the CPU has the features.
             return unsafe { self.set_avx512(position, spectra) };
         }
-        match self.width {
-            LANES => self.set_with(position, spectra, |words, out| out.copy_from_slice(words)),
-            _ => self.set_with(position, spectra, packing::pack),
-        }
+        self.set_with(position, spectra, packing::pack);
     }
 
     #[inline(always)]

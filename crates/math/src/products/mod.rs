@@ -35,7 +35,7 @@ pub use orbit::{FromOrbit, OrbitOrder, Rotation};
 pub use small::SmallCoefficients;
 pub use sums::{SumBlock, SumPart};
 pub use vectors::{KeyBlock, VectorBlock};
-pub use words::AlignedWords;
+pub use words::{AlignedWords, advise_huge_pages};
 
 use words::LANES;
 
@@ -73,6 +73,21 @@ impl ProductKernels {
     /// Sums, differences and products of two spectra with the same modulus and instruction set.
     pub fn pointwise(&self) -> &PointwiseKernels<u64> {
         &self.pointwise
+    }
+
+    /// The constants for IFMA if the CPU has it and the other instructions that its kernels use, and p fits.
+    #[cfg(target_arch = "x86_64")]
+    fn ifma(&self) -> Option<&crate::pointwise::ifma::Constants> {
+        self.pointwise.constants().ifma.as_ref().filter(|_| packing::has_vbmi())
+    }
+
+    /// A key for [`key_products`](Self::key_products), see [`KeyBlock::pack`], whose words are packed to as many bytes as
+    /// p has.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn key(&self, rows: &[[&[u64]; 2]]) -> KeyBlock {
+        KeyBlock::with_width(rows, self.modulus().bits().div_ceil(8) as usize)
     }
 
     /// out_k = Σ_d rotated(digit_d) ∘ key_(d,k), and factor·rotated(head) added to out_0: a key switch, or with a rotation
@@ -149,9 +164,8 @@ impl ProductKernels {
         }
         rotation.check(n);
         #[cfg(target_arch = "x86_64")]
-        if let Some(c) = self.pointwise.constants().ifma.as_ref().filter(|_| digits.len() < ifma::MAX_DIGITS) {
-            // SAFETY: there are constants only where there is IFMA; lengths and rotation are checked above and where
-            // `out` was made.
+        if let Some(c) = self.ifma().filter(|_| digits.len() < ifma::MAX_DIGITS) {
+            // SAFETY: the CPU has the features; lengths and rotation are checked above and where `out` was made.
             return unsafe { ifma::key_products(c, rotation, digits, head, key, out, accumulate) };
         }
         loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
@@ -177,8 +191,8 @@ impl ProductKernels {
         assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
         assert!(sums.rows.end <= matrix.rows(), "number of rows");
         #[cfg(target_arch = "x86_64")]
-        if let Some(c) = self.pointwise.constants().ifma.as_ref().filter(|_| packing::has_vbmi()) {
-            // SAFETY: there are constants only where there is IFMA; VBMI and the shapes are checked above.
+        if let Some(c) = self.ifma() {
+            // SAFETY: the CPU has the features; the shapes are checked above.
             return unsafe { ifma::multiply(c, matrix, vectors, sums, accumulate) };
         }
         loops::multiply(self.pointwise.constants(), matrix, vectors, sums, accumulate);

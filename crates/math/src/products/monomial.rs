@@ -13,6 +13,7 @@
 //! Every level at most doubles the coefficients.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::{Isa, multiversion};
 
@@ -24,7 +25,7 @@ mod sealed {
         /// (x, y) ← (x + y, x − y), or with `negative` (x − y, −x − y).
         fn butterflies(isa: Isa, x: &mut [Self], y: &mut [Self], negative: bool);
         /// out = ±x, plus p where that is negative.
-        fn lift(x: &[Self], negative: bool, p: u64, out: &mut [u64]);
+        fn lift(isa: Isa, x: &[Self], negative: bool, p: u64, out: &mut [u64]);
     }
 }
 
@@ -35,7 +36,7 @@ impl SmallInteger for i16 {}
 impl SmallInteger for i32 {}
 
 macro_rules! kernels {
-    ($word:ty, $butterflies:ident) => {
+    ($word:ty, $butterflies:ident, $lift:ident) => {
         multiversion! {
             fn $butterflies(isa, x: &mut [$word], y: &mut [$word], negative: bool) {
                 if negative {
@@ -50,13 +51,8 @@ macro_rules! kernels {
             }
         }
 
-        impl sealed::Kernels for $word {
-            fn butterflies(isa: Isa, x: &mut [Self], y: &mut [Self], negative: bool) {
-                $butterflies(isa, x, y, negative);
-            }
-
-            #[inline(always)]
-            fn lift(x: &[Self], negative: bool, p: u64, out: &mut [u64]) {
+        multiversion! {
+            fn $lift(isa, x: &[$word], negative: bool, p: u64, out: &mut [u64]) {
                 // ±x is (x ^ mask) − mask.
                 let mask = -i64::from(negative);
                 for (out, &x) in out.iter_mut().zip(x) {
@@ -65,11 +61,24 @@ macro_rules! kernels {
                 }
             }
         }
+
+        impl sealed::Kernels for $word {
+            fn butterflies(isa: Isa, x: &mut [Self], y: &mut [Self], negative: bool) {
+                $butterflies(isa, x, y, negative);
+            }
+
+            fn lift(isa: Isa, x: &[Self], negative: bool, p: u64, out: &mut [u64]) {
+                $lift(isa, x, negative, p, out);
+            }
+        }
     };
 }
 
-kernels!(i16, butterflies16);
-kernels!(i32, butterflies32);
+kernels!(i16, butterflies16, lift16);
+kernels!(i32, butterflies32, lift32);
+
+/// Bytes that are taken to stay in the second-level cache.
+const CACHE: usize = 1 << 18;
 
 /// The transform of P polynomials of N coefficients.
 #[derive(Clone, Copy, Debug)]
@@ -99,10 +108,7 @@ impl MonomialFft {
     /// Which of the polynomials in memory belongs to R_t, t < P: t with its log2 P bits reversed.
     pub fn position(&self, t: usize) -> usize {
         assert!(t < self.points, "no result {t}");
-        match self.points.trailing_zeros() {
-            0 => 0,
-            bits => t.reverse_bits() >> (usize::BITS - bits),
-        }
+        reversed(t, self.points.trailing_zeros())
     }
 
     /// R_t is X^`shift` times the polynomial at its position.
@@ -133,21 +139,38 @@ impl MonomialFft {
     /// If there are not P·N coefficients.
     pub fn forward<T: SmallInteger>(&self, polynomials: &mut [T]) {
         assert_eq!(polynomials.len(), self.points * self.polynomial_size, "number of coefficients");
-        let bits = self.points.trailing_zeros();
-        let mut exponents = vec![0];
-        for level in 0..bits {
-            let half = self.points >> (level + 1);
-            let blocks = polynomials.chunks_exact_mut(2 * half * self.polynomial_size);
-            let mut next = Vec::new();
-            for (block, e) in blocks.zip(exponents) {
-                let (first, second) = block.split_at_mut(half * self.polynomial_size);
-                let first = first.chunks_exact_mut(self.polynomial_size);
-                for (a, b) in first.zip(second.chunks_exact_mut(self.polynomial_size)) {
-                    self.butterfly(a, b, e / 2);
+        let levels = self.points.trailing_zeros();
+        // As many levels at once as the polynomials that they join fit the cache, in passes of nearly equal depth.
+        let most = (CACHE / (self.polynomial_size * size_of::<T>())).max(2).ilog2();
+        let passes = levels.div_ceil(most);
+        let mut done = 0;
+        for pass in 0..passes {
+            let depth = (levels - done).div_ceil(passes - pass);
+            for block in 0..1 << done {
+                for first in 0..self.points >> (done + depth) {
+                    self.set(polynomials, done..done + depth, block, first);
                 }
-                next.extend([e / 2, e / 2 + self.points / 2]);
             }
-            exponents = next;
+            done += depth;
+        }
+    }
+
+    /// The levels `levels` for those polynomials of `block`, one of the first of them, that they join with `first`.
+    fn set<T: SmallInteger>(&self, polynomials: &mut [T], levels: Range<u32>, block: usize, first: usize) {
+        let n = self.polynomial_size;
+        let (size, stride) = (self.points >> levels.start, self.points >> levels.end);
+        for level in levels.clone() {
+            // The blocks of this level into which `block` has been split, and the polynomials that are half of one.
+            let (blocks, half) = (1 << (level - levels.start), self.points >> (level + 1));
+            for part in 0..blocks {
+                // e of the block is its number's bits reversed times P/2^level.
+                let e = reversed(block * blocks + part, level) * half;
+                let start = block * size + part * 2 * half + first;
+                for a in (start..start + half).step_by(stride) {
+                    let (low, high) = polynomials.split_at_mut((a + half) * n);
+                    self.butterfly(&mut low[a * n..][..n], &mut high[..n], e);
+                }
+            }
         }
     }
 
@@ -160,4 +183,9 @@ impl MonomialFft {
         T::butterflies(self.isa, a_high, b_low, false);
         T::butterflies(self.isa, a_low, b_high, true);
     }
+}
+
+/// t with its lowest `bits` bits reversed, and no others.
+fn reversed(t: usize, bits: u32) -> usize {
+    if bits == 0 { 0 } else { t.reverse_bits() >> (usize::BITS - bits) }
 }

@@ -19,7 +19,7 @@ use crate::ntt::NttEngine;
 /// (i + `offset`) mod `sequence` of sequence s, or of the other one with `swap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Words of a sequence: N, or N/2 where there are two.
+    /// Words of a sequence, a power of two: N, or N/2 where there are two.
     pub sequence: usize,
     /// Words by which every sequence is rotated to the left, less than `sequence`.
     pub offset: usize,
@@ -35,8 +35,9 @@ impl Rotation {
 
     /// Where word `index` of the result comes from.
     pub fn source(&self, index: usize) -> usize {
-        let (sequence, place) = (index / self.sequence, index % self.sequence);
-        (sequence ^ usize::from(self.swap)) * self.sequence + (place + self.offset) % self.sequence
+        // A sequence is a power of two.
+        let mask = self.sequence - 1;
+        ((index & !mask) ^ (self.sequence * usize::from(self.swap))) | ((index + self.offset) & mask)
     }
 
     /// out = the rotated `spectrum`.
@@ -57,7 +58,9 @@ impl Rotation {
     /// Panics unless it rotates spectra of `len` words.
     pub(super) fn check(&self, len: usize) {
         assert!(
-            self.offset < self.sequence && len == self.sequence << u32::from(len != self.sequence),
+            self.sequence.is_power_of_two()
+                && self.offset < self.sequence
+                && len == self.sequence << u32::from(len != self.sequence),
             "the rotation is one of other spectra than of {len} words"
         );
         assert!(!self.swap || len != self.sequence, "there is no other sequence");

@@ -6,6 +6,9 @@ use crate::Isa;
 /// `out` = the lower bytes of `words`, as many of each as `out` has words.
 #[inline(always)]
 pub(super) fn pack(words: &[u64; LANES], out: &mut [u64]) {
+    if out.len() == LANES {
+        return out.copy_from_slice(words);
+    }
     let (bits, mut filled) = (8 * out.len() as u32, 0);
     let (mut pending, mut out) = (0u128, out.iter_mut());
     for &word in words {
@@ -82,6 +85,7 @@ mod x86 {
     }
 
     /// What brings eight packed words back to the lanes.
+    #[derive(Clone, Copy)]
     pub(in super::super) struct Unpacking {
         pub(in super::super) width: usize,
         index: __m512i,

@@ -1,7 +1,7 @@
 //! Small signed integers as the coefficients of a residue polynomial.
 
 use super::monomial::SmallInteger;
-use crate::{CoefficientSource, Modulus};
+use crate::{CoefficientSource, Isa, Modulus};
 
 /// The polynomial X^shift·a modulo X^N + 1 and p, for a with small signed coefficients: what is read is in `[0, p)`.
 #[derive(Clone, Copy, Debug)]
@@ -9,16 +9,27 @@ pub struct SmallCoefficients<'a, T> {
     coefficients: &'a [T],
     shift: usize,
     modulus: Modulus,
+    isa: Isa,
 }
 
 impl<'a, T: SmallInteger> SmallCoefficients<'a, T> {
-    /// The coefficients of a, below p in absolute value; `shift` counts modulo 2N.
+    /// The coefficients of a, below p in absolute value; `shift` counts modulo 2N. They are read on the instruction set of
+    /// the process, [`Isa::current`].
     ///
     /// # Panics
     /// If their number is not a power of two.
     pub fn new(coefficients: &'a [T], shift: usize, modulus: Modulus) -> Self {
         assert!(coefficients.len().is_power_of_two(), "{} is no polynomial size", coefficients.len());
-        Self { coefficients, shift: shift & (2 * coefficients.len() - 1), modulus }
+        Self { coefficients, shift: shift & (2 * coefficients.len() - 1), modulus, isa: Isa::current() }
+    }
+
+    /// The same on another instruction set.
+    ///
+    /// # Panics
+    /// If the CPU lacks it.
+    pub fn on(self, isa: Isa) -> Self {
+        assert!(isa.is_available());
+        Self { isa, ..self }
     }
 }
 
@@ -37,7 +48,7 @@ impl<T: SmallInteger> CoefficientSource<u64> for SmallCoefficients<'_, T> {
             let e = (start + done).wrapping_sub(self.shift) & turn;
             let from = &self.coefficients[e & (n - 1)..];
             let count = from.len().min(out.len() - done);
-            T::lift(&from[..count], e >= n, self.modulus.value(), &mut out[done..done + count]);
+            T::lift(self.isa, &from[..count], e >= n, self.modulus.value(), &mut out[done..done + count]);
             done += count;
         }
     }

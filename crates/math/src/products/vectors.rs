@@ -2,35 +2,54 @@
 
 use std::ops::Range;
 
-use super::check_size;
 use super::words::{AlignedWords, LANES};
+use super::{check_size, packing};
 
 /// The spectra of one key switching key modulo one prime, pairs (d, k) for digit d and part k < 2: per block of eight
-/// words of the spectra the eight words of (0, 0), of (0, 1), of (1, 0), ….
+/// words of the spectra the eight words of (0, 0), of (0, 1), of (1, 0), …. Like those of a
+/// [`MatrixBlock`](super::MatrixBlock) they may be packed.
 #[derive(Clone, Debug)]
 pub struct KeyBlock {
     polynomial_size: usize,
     digits: usize,
-    pub(super) words: AlignedWords,
+    /// Bytes of a word.
+    width: usize,
+    words: AlignedWords,
 }
 
 impl KeyBlock {
-    /// From both parts of every digit's row, spectra in the order of the digits that they will multiply.
+    /// From both parts of every digit's row, spectra in the order of the digits that they will multiply; not packed.
     ///
     /// # Panics
     /// If there is no digit, lengths differ, or they are not a power of two from 8 on.
     pub fn pack(rows: &[[&[u64]; 2]]) -> Self {
+        Self::with_width(rows, size_of::<u64>())
+    }
+
+    /// The same with words of `width` bytes.
+    pub(super) fn with_width(rows: &[[&[u64]; 2]], width: usize) -> Self {
         let polynomial_size = rows.first().expect("a key has a digit")[0].len();
         check_size(polynomial_size);
-        let mut words = AlignedWords::zeroed(2 * rows.len() * polynomial_size);
+        let size = 2 * rows.len() * width;
+        // Kernels read eight words wherever something packed starts.
+        let mut words = AlignedWords::zeroed(polynomial_size / LANES * size + LANES);
         for (index, spectrum) in rows.iter().flatten().enumerate() {
             assert_eq!(spectrum.len(), polynomial_size, "length of a key's spectrum");
-            let blocks = words.chunks_exact_mut(2 * rows.len() * LANES);
-            for (block, from) in blocks.zip(spectrum.chunks_exact(LANES)) {
-                block[index * LANES..][..LANES].copy_from_slice(from);
+            for (block, from) in words.chunks_exact_mut(size).zip(spectrum.as_chunks().0) {
+                packing::pack(from, &mut block[index * width..][..width]);
             }
         }
-        Self { polynomial_size, digits: rows.len(), words }
+        Self { polynomial_size, digits: rows.len(), width, words }
+    }
+
+    /// Bytes of a word: eight words take as many 64-bit words.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// What is packed, from the block of word `index` on, and eight words more.
+    pub(super) fn words(&self, index: usize) -> &[u64] {
+        &self.words[index / LANES * 2 * self.digits * self.width..]
     }
 
     /// N.

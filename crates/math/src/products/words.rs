@@ -19,13 +19,39 @@ pub struct AlignedWords {
 impl AlignedWords {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        let words = vec![0; len + LANES];
+        let mut words = vec![0; len + LANES];
+        advise_huge_pages(&mut words);
         // Lines are 64 bytes; the vector is never resized, so that its words stay where they are.
         let start = words.as_ptr().align_offset(64);
         assert!(start <= LANES, "words are aligned to their size");
         Self { words, start, len }
     }
 }
+
+/// Asks for huge pages for memory that was not touched yet, where there is enough of it: faults for small ones can cost
+/// more than what is computed in them. It is advice only.
+#[cfg(target_os = "linux")]
+pub fn advise_huge_pages<T>(memory: &mut [T]) {
+    const PAGE: usize = 4096;
+    let bytes = size_of_val(memory);
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let skip = start.align_offset(PAGE);
+    if bytes < MIN_HUGE_BYTES || skip >= bytes {
+        return;
+    }
+    let len = (bytes - skip) & !(PAGE - 1);
+    // SAFETY: the range lies within `memory`, which this call may only back by other pages; contents are unaffected.
+    // A kernel without huge pages refuses, and nothing is lost.
+    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
+}
+
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+pub fn advise_huge_pages<T>(_memory: &mut [T]) {}
+
+/// Two huge pages of x86-64: one of them is sure to lie in that many bytes.
+#[cfg(target_os = "linux")]
+const MIN_HUGE_BYTES: usize = 4 << 20;
 
 impl Clone for AlignedWords {
     fn clone(&self) -> Self {
