@@ -24,9 +24,7 @@ pub struct EvaluationKeys {
 
 impl fmt::Debug for EvaluationKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EvaluationKeys")
-            .field("tag", &self.tag)
-            .finish_non_exhaustive()
+        f.debug_struct("EvaluationKeys").field("tag", &self.tag).finish_non_exhaustive()
     }
 }
 
@@ -54,11 +52,7 @@ impl EvaluationKeys {
             }
         }
         let prepared = plan.algorithm().prepare_keys(context, keys)?;
-        Ok(Self {
-            plan: plan.clone(),
-            tag: keys.tag(),
-            keys: prepared,
-        })
+        Ok(Self { plan: plan.clone(), tag: keys.tag(), keys: prepared })
     }
 
     /// Their plan.
@@ -131,23 +125,14 @@ impl<'a> Pass<'a> {
         }
         let prepare = |part: &Vec<VectorCiphertext>| {
             let ciphertexts: Vec<Ciphertext> = part.iter().map(|c| c.ciphertext.clone()).collect();
-            plan.algorithm()
-                .prepare_vector(plan.context(), &*keys.keys, &ciphertexts)
+            plan.algorithm().prepare_vector(plan.context(), &*keys.keys, &ciphertexts)
         };
         let parts: Vec<_> = vectors.iter().flat_map(|vector| &vector.parts).collect();
         let prepared = parts.into_par_iter().map(prepare).collect::<Result<_, _>>()?;
         let choice = plan.choice();
         let places = vec![vec![Vec::new(); choice.matrix_parts.len()]; choice.vector_parts.len()];
-        let product = EncryptedProduct {
-            plan: plan.clone(),
-            tag: keys.tag,
-            parts: places,
-        };
-        Ok(Self {
-            keys,
-            vectors: prepared,
-            products: vec![product; vectors.len()],
-        })
+        let product = EncryptedProduct { plan: plan.clone(), tag: keys.tag, parts: places };
+        Ok(Self { keys, vectors: prepared, products: vec![product; vectors.len()] })
     }
 
     /// The ciphertexts of tile `tile`, by vector and vector part, then matrix part.
@@ -155,8 +140,7 @@ impl<'a> Pass<'a> {
         let plan = &self.keys.plan;
         let matrices: Vec<&dyn Prepared> = matrices.iter().map(|matrix| &**matrix).collect();
         let vectors: Vec<&dyn Prepared> = self.vectors.iter().map(|vector| &**vector).collect();
-        plan.algorithm()
-            .multiply(plan.context(), &*self.keys.keys, tile, &matrices, &vectors)
+        plan.algorithm().multiply(plan.context(), &*self.keys.keys, tile, &matrices, &vectors)
     }
 
     /// Takes the ciphertexts of the next tile.
@@ -187,13 +171,7 @@ impl MatVecEngine for CpuEngine {
         }
         let mut pass = Pass::new(keys, vectors)?;
         let multiply = |(tile, matrices): (usize, &Vec<Arc<dyn Prepared>>)| pass.multiply(tile, matrices);
-        for tile in matrix
-            .tiles
-            .par_iter()
-            .enumerate()
-            .map(multiply)
-            .collect::<Result<Vec<_>, _>>()?
-        {
+        for tile in matrix.tiles.par_iter().enumerate().map(multiply).collect::<Result<Vec<_>, _>>()? {
             pass.push(tile);
         }
         Ok(pass.products)

@@ -51,12 +51,7 @@ impl PackedEntries {
                 _ => bytes.extend(row.iter().flat_map(|&x| (x as i32).to_le_bytes())),
             }
         }
-        Ok(Self {
-            cols,
-            first_row,
-            bits,
-            bytes,
-        })
+        Ok(Self { cols, first_row, bits, bytes })
     }
 
     /// A whole matrix from the bytes of [`as_bytes`](Self::as_bytes), of as many rows as they fill.
@@ -64,12 +59,7 @@ impl PackedEntries {
     /// # Errors
     /// If an entry is out of range.
     pub(super) fn from_bytes(cols: usize, bits: u32, bytes: Vec<u8>) -> Result<Self, BfvError> {
-        let entries = Self {
-            cols,
-            first_row: 0,
-            bits,
-            bytes,
-        };
+        let entries = Self { cols, first_row: 0, bits, bytes };
         let mut row = vec![0; cols];
         for i in 0..entries.bytes.len() / (cols * width(bits)) {
             entries.read_row(i, &mut row);

@@ -72,10 +72,7 @@ pub struct PlainMatrix {
 impl std::fmt::Debug for PlainMatrix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let request = self.plan.request();
-        f.debug_struct("PlainMatrix")
-            .field("rows", &request.rows)
-            .field("cols", &request.cols)
-            .finish_non_exhaustive()
+        f.debug_struct("PlainMatrix").field("rows", &request.rows).field("cols", &request.cols).finish_non_exhaustive()
     }
 }
 
@@ -104,14 +101,8 @@ impl PlainMatrix {
     /// Prepares entries that fit `plan`.
     pub(super) fn from_entries(plan: &Arc<Plan>, entries: PackedEntries) -> Result<Self, BfvError> {
         let count = plan.algorithm().tiles().len();
-        let tiles = (0..count)
-            .map(|tile| prepare_tile(plan, tile, &entries))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            plan: plan.clone(),
-            entries,
-            tiles,
-        })
+        let tiles = (0..count).map(|tile| prepare_tile(plan, tile, &entries)).collect::<Result<_, _>>()?;
+        Ok(Self { plan: plan.clone(), entries, tiles })
     }
 
     /// Its plan.
@@ -138,11 +129,7 @@ pub(super) fn require_room(terms: &Terms, max_bytes: u64) -> Result<(), BfvError
     if needed <= max_bytes {
         Ok(())
     } else {
-        Err(BfvError::Memory {
-            what: "a prepared matrix",
-            needed,
-            limit: max_bytes,
-        })
+        Err(BfvError::Memory { what: "a prepared matrix", needed, limit: max_bytes })
     }
 }
 

@@ -26,11 +26,7 @@ pub(super) fn take_part(values: &mut [i64], bits: &[u32], part: usize) {
     let (shift, unused) = (shift(bits, part), i64::BITS - bits[part]);
     for x in values {
         let quotient = (*x + half) >> shift;
-        *x = if is_highest {
-            quotient
-        } else {
-            quotient << unused >> unused
-        };
+        *x = if is_highest { quotient } else { quotient << unused >> unused };
     }
 }
 

@@ -34,10 +34,7 @@ impl VectorCiphertext {
         noise: &mut Csprng,
     ) -> Result<Self, BfvError> {
         let ciphertext = key.encrypt_seeded(plaintext, limbs, noise)?;
-        Ok(Self {
-            seed: Some(ciphertext.seed),
-            ciphertext: ciphertext.expand(key.context())?,
-        })
+        Ok(Self { seed: Some(ciphertext.seed), ciphertext: ciphertext.expand(key.context())? })
     }
 }
 
@@ -67,10 +64,7 @@ impl EncryptedVector {
         plan.require_public_key(key)?;
         plan.require_public_encryption()?;
         Self::encrypt_parts(plan, key.tag(), values, |plaintext, limbs| {
-            Ok(VectorCiphertext {
-                ciphertext: key.encrypt(plaintext, limbs, rng)?,
-                seed: None,
-            })
+            Ok(VectorCiphertext { ciphertext: key.encrypt(plaintext, limbs, rng)?, seed: None })
         })
     }
 
@@ -89,11 +83,7 @@ impl EncryptedVector {
             parts::take_part(&mut part, bits, i);
             encrypt_part(plan, &part, &mut encrypt)
         });
-        Ok(Self {
-            plan: plan.clone(),
-            tag,
-            parts: parts.collect::<Result<_, _>>()?,
-        })
+        Ok(Self { plan: plan.clone(), tag, parts: parts.collect::<Result<_, _>>()? })
     }
 
     /// Its plan.
@@ -114,15 +104,11 @@ pub(crate) fn encrypt_part(
     mut encrypt: impl FnMut(&Plaintext, usize) -> Result<VectorCiphertext, BfvError>,
 ) -> Result<Vec<VectorCiphertext>, BfvError> {
     let limbs = plan.algorithm().vector_limbs();
-    let encrypted = plan
-        .algorithm()
-        .encode_vector(plan.context(), values)?
-        .into_iter()
-        .map(|mut plaintext| {
-            let ciphertext = encrypt(&plaintext, limbs);
-            plaintext.coefficients.zeroize();
-            ciphertext
-        });
+    let encrypted = plan.algorithm().encode_vector(plan.context(), values)?.into_iter().map(|mut plaintext| {
+        let ciphertext = encrypt(&plaintext, limbs);
+        plaintext.coefficients.zeroize();
+        ciphertext
+    });
     encrypted.collect()
 }
 

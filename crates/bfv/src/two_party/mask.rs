@@ -154,7 +154,8 @@ mod tests {
             assert!(entries().all(|x| -&bound <= *x && *x < bound), "within 2^{bits}");
             // 512 signs and 512 halves: beyond 160 … 352 in one of 2^50 cases.
             let negative = entries().filter(|x| x.sign() == num_bigint::Sign::Minus).count();
-            let low = entries().filter(|x| -(&bound / 2) <= **x && **x < &bound / 2).count();
+            let half = &bound / 2u32;
+            let low = entries().filter(|x| -&half <= **x && **x < half).count();
             assert!((160..352).contains(&negative) && (160..352).contains(&low), "{negative} negative, {low} low");
         }
     }

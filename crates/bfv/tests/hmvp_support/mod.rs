@@ -31,9 +31,7 @@ pub fn numbers(rng: &mut Csprng, bits: u32, count: usize) -> Vec<i64> {
 
 /// A·v by the definition.
 pub fn product(matrix: &DenseMatrix, rows: usize, vector: &[i64]) -> Vec<i64> {
-    (0..rows)
-        .map(|i| matrix.row(i).iter().zip(vector).map(|(a, v)| a * v).sum())
-        .collect()
+    (0..rows).map(|i| matrix.row(i).iter().zip(vector).map(|(a, v)| a * v).sum()).collect()
 }
 
 /// A plan with the keys of a client.
@@ -55,13 +53,7 @@ impl Setting {
         let secret = SecretKey::generate(plan.context(), &SecretSeed::from_bytes([seed; 32]));
         let galois = GaloisKeys::generate(&secret, &plan.galois_requests()).expect("keys");
         let keys = EvaluationKeys::prepare(&plan, &galois).expect("prepared keys");
-        Self {
-            plan,
-            secret,
-            galois,
-            keys,
-            rng: rng(seed.wrapping_add(100)),
-        }
+        Self { plan, secret, galois, keys, rng: rng(seed.wrapping_add(100)) }
     }
 
     pub fn request(&self) -> &Request {
@@ -69,12 +61,7 @@ impl Setting {
     }
 
     pub fn random_matrix(&mut self) -> DenseMatrix {
-        let Request {
-            rows,
-            cols,
-            matrix_bits,
-            ..
-        } = *self.plan.request();
+        let Request { rows, cols, matrix_bits, .. } = *self.plan.request();
         DenseMatrix::new(rows, cols, numbers(&mut self.rng, matrix_bits, rows * cols)).expect("a matrix")
     }
 
@@ -96,9 +83,7 @@ impl Setting {
     }
 
     pub fn multiply(&self, matrix: &PlainMatrix, vectors: &[&EncryptedVector]) -> Vec<EncryptedProduct> {
-        CpuEngine::new()
-            .multiply(&self.keys, matrix, vectors)
-            .expect("products")
+        CpuEngine::new().multiply(&self.keys, matrix, vectors).expect("products")
     }
 
     /// Multiplies one matrix with some vectors, and compares every entry with the definition. Gives the least number of
@@ -111,12 +96,7 @@ impl Setting {
         let mut left = f64::INFINITY;
         for (encrypted, vector) in products.iter().zip(vectors) {
             let expected = product(matrix, self.request().rows, vector);
-            assert_eq!(
-                encrypted.decrypt(&self.secret).expect("a product"),
-                expected,
-                "{:?}",
-                self.plan.request()
-            );
+            assert_eq!(encrypted.decrypt(&self.secret).expect("a product"), expected, "{:?}", self.plan.request());
             left = left.min(encrypted.noise_bits_left(&self.secret).expect("a product"));
         }
         left
