@@ -9,7 +9,7 @@
 //! conversions, which may be wrong within 2^-49 of ±B/2, are exact. Where the lift of an operand may be wrong it takes x for
 //! x ± Q, which is the same modulo Q and no greater than Q/2·(1 + 2^-49).
 
-use ciphermill_lattice::rns::{BaseConverter, Coefficients, RnsBasis, RnsPoly, ScaleToBasis, Spectrum};
+use ciphermill_lattice::rns::{BaseConverter, RnsBasis, ScaleToBasis};
 use ciphermill_math::modulus::ntt_primes;
 use num_bigint::BigUint;
 
@@ -62,20 +62,6 @@ impl Multiplication {
             both: q.join(&b),
         }
     }
-
-    /// A polynomial over Q, lifted and transformed.
-    fn spectrum(&self, poly: &RnsPoly<Coefficients>) -> RnsPoly<Spectrum> {
-        let mut lifted = self.both.zero();
-        let (own, auxiliary) = lifted.words_mut().split_at_mut(poly.words().len());
-        own.copy_from_slice(poly.words());
-        self.lift.convert_words(poly.words(), auxiliary);
-        self.both.forward(lifted)
-    }
-
-    /// A coefficient of the tensor product, scaled and modulo Q again.
-    fn scaled(&self, product: RnsPoly<Spectrum>) -> RnsPoly<Coefficients> {
-        self.back.convert(&self.scale.apply(&self.both.inverse(product)))
-    }
 }
 
 impl Context {
@@ -89,17 +75,40 @@ impl Context {
         self.require_switchable("number of limbs of a factor", limbs)?;
         require_length("number of parts of the left factor", lhs.parts.len(), 2)?;
         require_length("number of parts of the right factor", rhs.parts.len(), 2)?;
-        let tables = self.tables().multiplication(self, limbs);
-        let spectra = |factor: &Ciphertext| [0, 1].map(|k| tables.spectrum(&factor.parts[k]));
-        let [mut a0, mut a1] = spectra(lhs);
-        let [b0, b1] = if std::ptr::eq(lhs, rhs) { [a0.clone(), a1.clone()] } else { spectra(rhs) };
-        let both = &tables.both;
-        let mut middle = a0.clone();
-        both.multiply(&mut middle, &b1);
-        both.multiply_accumulate(&mut middle, &a1, &b0);
-        both.multiply(&mut a0, &b0);
-        both.multiply(&mut a1, &b1);
-        let parts = [a0, middle, a1].map(|product| tables.scaled(product));
-        Ok(Ciphertext { parts: parts.into(), ..*lhs })
+        let (n, tables) = (self.n(), self.tables().multiplication(self, limbs));
+        let (both, own) = (&tables.both, limbs * n);
+        let auxiliary = both.len() * n - own;
+        let mut scratch = self.tables().scratch(4 * auxiliary + 4 * n + 3 * both.len() * n);
+        let (lifted, scratch) = scratch.split_at_mut(4 * auxiliary);
+        let (rows, products) = scratch.split_at_mut(4 * n);
+        // In this order the two products of the middle part are rows 0 and 1 times rows 2 and 3.
+        let parts = [&lhs.parts[0], &lhs.parts[1], &rhs.parts[1], &rhs.parts[0]];
+        for (part, lifted) in parts.iter().zip(lifted.chunks_exact_mut(auxiliary)) {
+            tables.lift.convert_words(part.words(), lifted);
+        }
+        // Limb by limb, so that its spectra stay in the cache.
+        for (i, limb) in both.limbs().iter().enumerate() {
+            let engine = limb.engine();
+            for ((row, part), lifted) in rows.chunks_exact_mut(n).zip(parts).zip(lifted.chunks_exact(auxiliary)) {
+                row.copy_from_slice(if i < limbs { part.limb(i) } else { &lifted[(i - limbs) * n..][..n] });
+                engine.forward_in_place(row);
+            }
+            let (a, b) = rows.split_at(2 * n);
+            let ((a0, a1), (b1, b0)) = (a.split_at(n), b.split_at(n));
+            for (k, (lhs, rhs)) in [(a0, b0), (a, b), (a1, b1)].into_iter().enumerate() {
+                let product = &mut products[(k * both.len() + i) * n..][..n];
+                product.fill(0);
+                engine.multiply_accumulate(product, lhs, rhs);
+                engine.inverse_in_place(product);
+            }
+        }
+        let parts = products.chunks_exact_mut(both.len() * n).map(|product| {
+            let (q, b) = product.split_at_mut(own);
+            tables.scale.apply_words(q, b);
+            let mut part = self.basis(limbs).zero();
+            tables.back.convert_words(b, part.words_mut());
+            part
+        });
+        Ok(Ciphertext { parts: parts.collect(), ..*lhs })
     }
 }

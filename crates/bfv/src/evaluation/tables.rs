@@ -1,6 +1,7 @@
 //! Tables that only some computations need: made on first use and kept with the context.
 
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ciphermill_lattice::rns::{BaseConverter, ModDown};
@@ -12,6 +13,9 @@ use crate::context::Context;
 /// The most automorphisms whose tables are kept: 4N bytes for each order of spectra, so 8 MB at N = 32768.
 const MAX_AUTOMORPHISMS: usize = 64;
 
+/// The most pieces of memory that wait to be used again, as many as threads that compute at once seldom exceed.
+const MAX_IDLE: usize = 4;
+
 /// X ↦ X^g on the spectra of each limb of the chain.
 pub(crate) type ChainAutomorphism = Arc<[Arc<SpectrumAutomorphism>]>;
 
@@ -21,9 +25,11 @@ pub(crate) struct Tables {
     multiplication: Vec<OnceLock<Multiplication>>,
     /// For switches of the modulus, by limbs before − 1 and limbs after − 1.
     modulus_switch: Vec<Vec<OnceLock<ModDown>>>,
-    /// From each digit to the extended basis, by limbs − 1 and limbs per digit − 1.
-    digit_converters: Vec<Vec<OnceLock<Vec<BaseConverter>>>>,
+    /// From each digit to each limb of the extended basis, by limbs − 1 and limbs per digit − 1.
+    digit_converters: Vec<Vec<OnceLock<Vec<Vec<BaseConverter>>>>>,
     automorphisms: Mutex<HashMap<usize, ChainAutomorphism>>,
+    /// Memory that waits to be used again.
+    idle: Mutex<Vec<Vec<u64>>>,
 }
 
 impl Tables {
@@ -34,6 +40,7 @@ impl Tables {
             modulus_switch: (0..all).map(unmade).collect(),
             digit_converters: (1..=top).map(unmade).collect(),
             automorphisms: Mutex::default(),
+            idle: Mutex::default(),
         }
     }
 
@@ -48,15 +55,17 @@ impl Tables {
         self.modulus_switch[from - 1][to - 1].get_or_init(make)
     }
 
-    /// From each digit of `limbs_per_digit` limbs of a polynomial of `limbs` limbs to the extended basis.
-    pub(crate) fn digit_converters(&self, context: &Context, limbs: usize, limbs_per_digit: usize) -> &[BaseConverter] {
+    /// From each digit of `per_digit` limbs of a polynomial of `limbs` limbs to each limb of the extended basis.
+    pub(crate) fn digit_converters(&self, context: &Context, limbs: usize, per_digit: usize) -> &[Vec<BaseConverter>] {
         // All of these digits are the whole polynomial.
-        let limbs_per_digit = limbs_per_digit.min(limbs);
-        self.digit_converters[limbs - 1][limbs_per_digit - 1].get_or_init(|| {
+        let per_digit = per_digit.min(limbs);
+        self.digit_converters[limbs - 1][per_digit - 1].get_or_init(|| {
             let (basis, extended) = (context.basis(limbs), context.extended(limbs));
-            let firsts = (0..limbs).step_by(limbs_per_digit);
-            let own = firsts.map(|first| basis.slice(first..limbs.min(first + limbs_per_digit)));
-            own.map(|own| BaseConverter::new(&own, extended)).collect()
+            let converters = |first| {
+                let own = basis.slice(first..limbs.min(first + per_digit));
+                (0..extended.len()).map(|i| BaseConverter::new(&own, &extended.slice(i..i + 1))).collect()
+            };
+            (0..limbs).step_by(per_digit).map(converters).collect()
         })
     }
 
@@ -80,6 +89,51 @@ impl Tables {
         }
         kept.insert(g, automorphism.clone());
         automorphism
+    }
+}
+
+/// Memory for parts of ciphertexts, which returns to its tables when it is dropped: fresh pages would cost about as much
+/// as what is computed in them.
+#[derive(Debug)]
+pub(crate) struct Scratch<'a> {
+    tables: &'a Tables,
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Tables {
+    /// `len` words with content left over from their last use.
+    pub(crate) fn scratch(&self, len: usize) -> Scratch<'_> {
+        let used = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut words = used.unwrap_or_default();
+        if words.len() < len {
+            // Not grown, which would copy what nobody needs.
+            words = vec![0; len];
+        }
+        Scratch { tables: self, words, len }
+    }
+}
+
+impl Deref for Scratch<'_> {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.words[..self.len]
+    }
+}
+
+impl DerefMut for Scratch<'_> {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.words[..self.len]
+    }
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.tables.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.push(std::mem::take(&mut self.words));
+        }
     }
 }
 

@@ -1,11 +1,78 @@
 //! Cutting polynomials into digits.
 
-use ciphermill_lattice::rns::{Coefficients, RnsPoly};
+use std::ops::Range;
+
+use ciphermill_lattice::rns::{BaseConverter, Coefficients, RnsPoly};
 use ciphermill_math::{Modulus, multiversion};
-use zeroize::Zeroizing;
 
 use super::{Gadget, HoistedDigits, limb_digits};
 use crate::context::Context;
+
+/// How polynomials of one level are cut into the digits of one gadget.
+#[derive(Debug)]
+pub(super) struct Cut<'a> {
+    context: &'a Context,
+    limbs: usize,
+    digits: Vec<Digit<'a>>,
+}
+
+#[derive(Debug)]
+enum Digit<'a> {
+    /// From limbs of the polynomial, by limb of the extended basis.
+    Limbs(Range<usize>, &'a [BaseConverter]),
+    /// From one limb.
+    Bits(usize, BitField),
+}
+
+impl<'a> Cut<'a> {
+    /// # Panics
+    /// If [`digit_count`](Context::digit_count) refuses the gadget or the number of limbs.
+    pub(super) fn new(context: &'a Context, gadget: Gadget, limbs: usize) -> Self {
+        context.digit_count(gadget, limbs).expect("a gadget and a level of this set");
+        let digits = match gadget {
+            Gadget::Limbs { limbs_per_digit } => {
+                let converters = context.tables().digit_converters(context, limbs, limbs_per_digit).iter();
+                let own = (0..limbs).step_by(limbs_per_digit).map(|first| first..limbs.min(first + limbs_per_digit));
+                own.zip(converters).map(|(own, converters)| Digit::Limbs(own, converters)).collect()
+            }
+            Gadget::Bits { base_log } => {
+                let moduli = context.basis(limbs).moduli().enumerate();
+                let digits = moduli.flat_map(|(limb, q)| {
+                    let count = limb_digits(q.bits(), base_log);
+                    let field = move |index| BitField::new(q, base_log.0 as u32, index as u32, count as u32);
+                    (0..count).map(move |index| Digit::Bits(limb, field(index)))
+                });
+                digits.collect()
+            }
+        };
+        Self { context, limbs, digits }
+    }
+
+    /// The number of digits.
+    pub(super) fn len(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// The residues of digit `j` of `poly` modulo limb `i` of the extended basis.
+    pub(super) fn residues(&self, poly: &RnsPoly<Coefficients>, j: usize, i: usize, out: &mut [u64]) {
+        match &self.digits[j] {
+            Digit::Limbs(own, converters) => {
+                let n = poly.polynomial_size();
+                converters[i].convert_words(&poly.words()[own.start * n..own.end * n], out);
+            }
+            Digit::Bits(limb, field) => {
+                let modulus = self.context.extended(self.limbs).limbs()[i].modulus();
+                let residues = poly.limb(*limb);
+                if field.greatest < modulus.value() {
+                    balanced_residues(self.context.isa(), residues, *field, modulus.value(), out);
+                } else {
+                    // Digits larger than a prime: what is cut are parts of ciphertexts, so divisions may take their time.
+                    out.iter_mut().zip(residues).for_each(|(out, &x)| *out = modulus.reduce_signed(field.digit(x)));
+                }
+            }
+        }
+    }
+}
 
 impl Context {
     /// The digits of `poly` (1 to L limbs), transformed.
@@ -14,31 +81,17 @@ impl Context {
     /// If [`digit_count`](Self::digit_count) refuses the gadget or the number of limbs.
     pub fn decompose(&self, poly: &RnsPoly<Coefficients>, gadget: Gadget) -> HoistedDigits {
         let limbs = poly.limb_count();
-        let count = self.digit_count(gadget, limbs).expect("a gadget and a level of this set");
-        let (n, basis, extended) = (self.n(), self.basis(limbs), self.extended(limbs));
-        let mut digits = Vec::with_capacity(count);
-        match gadget {
-            Gadget::Limbs { limbs_per_digit } => {
-                let converters = self.tables().digit_converters(self, limbs, limbs_per_digit);
-                for (converter, words) in converters.iter().zip(poly.words().chunks(limbs_per_digit * n)) {
-                    let mut digit = extended.zero();
-                    converter.convert_words(words, digit.words_mut());
-                    digits.push(extended.forward(digit));
-                }
+        let cut = Cut::new(self, gadget, limbs);
+        let extended = self.extended(limbs);
+        let digit = |j| {
+            let mut digit = extended.zero();
+            for (i, (limb, out)) in extended.limbs().iter().zip(digit.limbs_mut()).enumerate() {
+                cut.residues(poly, j, i, out);
+                limb.engine().forward_in_place(out);
             }
-            Gadget::Bits { base_log } => {
-                let mut digit = Zeroizing::new(vec![0; n]);
-                for (limb, q) in poly.limbs().zip(basis.moduli()) {
-                    let count = limb_digits(q.bits(), base_log);
-                    for index in 0..count {
-                        let field = BitField::new(q, base_log.0 as u32, index as u32, count as u32);
-                        balanced_digits(self.isa(), limb, field, &mut digit);
-                        digits.push(extended.forward(extended.from_signed(&digit)));
-                    }
-                }
-            }
-        }
-        HoistedDigits { limbs, gadget, digits }
+            digit
+        };
+        HoistedDigits { limbs, gadget, digits: (0..cut.len()).map(digit).collect() }
     }
 }
 
@@ -56,6 +109,8 @@ pub(crate) struct BitField {
     mask: i64,
     /// B/2, or 0 for the last digit.
     half: i64,
+    /// B/2: no digit is greater in magnitude.
+    greatest: u64,
 }
 
 impl BitField {
@@ -69,18 +124,35 @@ impl BitField {
             shift: base_log * index,
             mask: if last { -1 } else { 2 * half - 1 },
             half: if last { 0 } else { half },
+            greatest: half as u64,
         }
+    }
+
+    /// The digit of x ∈ [0, q).
+    #[inline(always)]
+    fn digit(self, x: u64) -> i64 {
+        let negative = ((self.q / 2).wrapping_sub(x) as i64) >> 63;
+        let centred = (x as i64).wrapping_sub(self.q as i64 & negative);
+        ((centred.wrapping_add(self.offset) >> self.shift) & self.mask).wrapping_sub(self.half)
     }
 }
 
 multiversion! {
     /// The digit of each of `residues`; no branch or index depends on them.
     pub(crate) fn balanced_digits(isa, residues: &[u64], field: BitField, out: &mut [i64]) {
-        let BitField { q, offset, shift, mask, half } = field;
         for (out, &x) in out.iter_mut().zip(residues) {
-            let negative = ((q / 2).wrapping_sub(x) as i64) >> 63;
-            let centred = (x as i64).wrapping_sub(q as i64 & negative);
-            *out = ((centred.wrapping_add(offset) >> shift) & mask).wrapping_sub(half);
+            *out = field.digit(x);
+        }
+    }
+}
+
+multiversion! {
+    /// The same modulo p, which is above the greatest digit.
+    fn balanced_residues(isa, residues: &[u64], field: BitField, p: u64, out: &mut [u64]) {
+        for (out, &x) in out.iter_mut().zip(residues) {
+            // A negative word is a large one.
+            let digit = field.digit(x) as u64;
+            *out = digit.min(digit.wrapping_add(p));
         }
     }
 }

@@ -220,10 +220,20 @@ impl ScaleToBasis {
     pub fn apply(&self, poly: &RnsPoly<Coefficients>) -> RnsPoly<Coefficients> {
         assert_eq!(poly.polynomial_size(), self.q.polynomial_size().get(), "polynomials of one size");
         assert_eq!(poly.limb_count(), self.q.len() + self.b.len(), "limbs of both bases");
-        let n = poly.polynomial_size();
-        let (q, b) = poly.words().split_at(self.q.len() * n);
+        let (q, b) = poly.words().split_at(self.q.len() * poly.polynomial_size());
         let mut out = RnsPoly::from_words(self.b.polynomial_size(), b.to_vec());
-        self.quotient.run(n, q, out.words_mut());
+        self.apply_words(q, out.words_mut());
         out
+    }
+
+    /// The same in place: x is given by the words `q` and `b` of its limbs, ⌊t·x/Q⌉ is in `b` afterwards.
+    ///
+    /// # Panics
+    /// If they are not as many as the limbs of both bases have.
+    pub fn apply_words(&self, q: &[u64], b: &mut [u64]) {
+        let n = self.b.polynomial_size().get();
+        assert_eq!(q.len(), n * self.q.len(), "words of the limbs of Q");
+        assert_eq!(b.len(), n * self.b.len(), "words of the limbs of B");
+        self.quotient.run(n, q, b);
     }
 }
