@@ -131,24 +131,25 @@ impl Context {
     /// # Errors
     /// If the ciphertext is of another parameter set, or its dimension is not N.
     pub fn lwe_to_rlwe(&self, lwe: &LweCiphertext) -> Result<Ciphertext, BfvError> {
-        let [c0, c1] = self.embed(lwe)?;
-        Ok(Ciphertext { parameters: lwe.parameters, tag: lwe.tag, parts: vec![c0, c1] })
-    }
-
-    fn embed(&self, lwe: &LweCiphertext) -> Result<[RnsPoly<Coefficients>; 2], BfvError> {
         self.require_parameters("the LWE ciphertext", lwe.parameters)?;
         require_length("dimension of the LWE ciphertext", lwe.dimension, self.n())?;
+        let mut c0 = self.basis(lwe.limb_count()).zero::<Coefficients>();
+        c0.limbs_mut().zip(&lwe.body).for_each(|(limb, &body)| limb[0] = body);
+        Ok(Ciphertext { parameters: lwe.parameters, tag: lwe.tag, parts: vec![c0, self.embed_mask(lwe)] })
+    }
+
+    /// c_1 of the RLWE ciphertext of an LWE ciphertext of dimension N.
+    fn embed_mask(&self, lwe: &LweCiphertext) -> RnsPoly<Coefficients> {
         let basis = self.basis(lwe.limb_count());
-        let (mut c0, mut c1) = (basis.zero(), basis.zero());
+        let mut c1 = basis.zero();
         for (i, p) in basis.moduli().enumerate() {
-            c0.limb_mut(i)[0] = lwe.body[i];
             let (out, mask) = (c1.limb_mut(i), lwe.mask(i));
             out[0] = mask[0];
             for (out, &a) in out[1..].iter_mut().zip(mask[1..].iter().rev()) {
                 *out = p.neg(a);
             }
         }
-        Ok([c0, c1])
+        c1
     }
 
     /// `lwe` times 2^-`log2` modulo Q: what a packing that multiplies by 2^`log2`

@@ -94,8 +94,7 @@ impl Context {
         let packing = PackingKeys::new(self, keys, limbs, 1..=all)?;
         let spaces = Workspaces::default();
         let leaf = |i: usize, _: &mut tree::Workspace| {
-            let [c0, c1] = self.embed(&inputs[i]).expect("checked above");
-            vec![Node::new(c0.into_words(), c1.into_words())]
+            vec![Node::embedded(inputs[i].body.clone(), self.embed_mask(&inputs[i]).into_words())]
         };
         let mut node = tree::pack(&packing, &spaces, inputs.len(), packed, &leaf).pop().expect("a node per leaf");
         // The field trace: with nothing to merge, a level adds the automorphism of what there is.

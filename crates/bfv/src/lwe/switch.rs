@@ -117,8 +117,9 @@ fn digits(x: u64, p: Modulus, base_log: DecompositionBaseLog, count: usize) -> i
 fn uniform(p: Modulus, stream: &mut MaskStream, out: &mut [u64]) {
     let mut done = 0;
     while done < out.len() {
-        stream.fill_u64(&mut out[done..]);
-        for next in done..out.len() {
+        let filled = done;
+        stream.fill_u64(&mut out[filled..]);
+        for next in filled..out.len() {
             let word = out[next] & (u64::MAX >> p.value().leading_zeros());
             out[done] = word;
             done += usize::from(word < p.value());

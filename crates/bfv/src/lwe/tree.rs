@@ -14,9 +14,10 @@
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-use ciphermill_lattice::rns::{BaseConverter, Coefficients, ModDown, RnsBasis, RnsPoly};
+use ciphermill_lattice::rns::{BaseConverter, Coefficients, RnsBasis, RnsPoly};
 use ciphermill_math::automorphism::Automorphism;
 use ciphermill_math::multiversion;
+use ciphermill_math::products::{KeyBlock, ProductKernels, Rotation};
 
 use crate::context::Context;
 use crate::error::BfvError;
@@ -34,25 +35,48 @@ pub(crate) fn element(level: u32) -> usize {
 /// An RLWE ciphertext in coefficient form, limb after limb.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    parts: [Vec<u64>; 2],
+    c0: First,
+    c1: Vec<u64>,
+}
+
+/// The first part of a node.
+#[derive(Clone, Debug)]
+enum First {
+    /// Only a constant coefficient, a residue for each limb: that of an embedded LWE ciphertext.
+    Constant(Vec<u64>),
+    /// All coefficients.
+    Polynomial(Vec<u64>),
 }
 
 impl Node {
+    /// An LWE ciphertext that is embedded: b, and the polynomial of a.
+    pub(crate) fn embedded(body: Vec<u64>, c1: Vec<u64>) -> Self {
+        Self { c0: First::Constant(body), c1 }
+    }
+
+    /// Any ciphertext.
     pub(crate) fn new(c0: Vec<u64>, c1: Vec<u64>) -> Self {
-        Self { parts: [c0, c1] }
+        Self { c0: First::Polynomial(c0), c1 }
     }
 
     pub(crate) fn into_parts(self) -> [Vec<u64>; 2] {
-        self.parts
+        let c0 = match self.c0 {
+            First::Polynomial(c0) => c0,
+            First::Constant(body) => {
+                let n = self.c1.len() / body.len();
+                body.into_iter().flat_map(|b| std::iter::once(b).chain(std::iter::repeat_n(0, n - 1))).collect()
+            }
+        };
+        [c0, self.c1]
     }
 }
 
 /// Buffers of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    /// σ(even − X^k·odd), part by part.
+    /// σ(even − X^k·odd) of both parts.
     rotated: [Vec<u64>; 2],
-    /// The digits of one limb, transformed.
+    /// The digits of one limb, transformed; and whatever is short-lived.
     digits: Vec<u64>,
     /// What a key switch yields, by part: l limbs, then the special ones.
     sums: [Vec<u64>; 2],
@@ -60,16 +84,32 @@ pub(crate) struct Workspace {
     spare: Vec<Vec<u64>>,
 }
 
+/// The first `len` words of a buffer, whose content is to be overwritten.
+fn words(buffer: &mut Vec<u64>, len: usize) -> &mut [u64] {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
+    }
+    &mut buffer[..len]
+}
+
 impl Workspace {
-    /// A polynomial of `words` words, whose content is to be overwritten.
-    pub(crate) fn polynomial(&mut self, words: usize) -> Vec<u64> {
+    /// A polynomial of `len` words, whose content is to be overwritten.
+    pub(crate) fn polynomial(&mut self, len: usize) -> Vec<u64> {
         let mut polynomial = self.spare.pop().unwrap_or_default();
-        polynomial.resize(words, 0);
+        polynomial.resize(len, 0);
         polynomial
     }
 
+    /// `len` words, whose content is to be overwritten and whose place is used again by the next merge.
+    pub(crate) fn scratch(&mut self, len: usize) -> &mut [u64] {
+        words(&mut self.digits, len)
+    }
+
     fn reuse(&mut self, node: Node) {
-        self.spare.extend(node.parts);
+        self.spare.push(node.c1);
+        if let First::Polynomial(c0) = node.c0 {
+            self.spare.push(c0);
+        }
     }
 }
 
@@ -94,15 +134,9 @@ impl Workspaces {
 #[derive(Debug)]
 struct LevelKey {
     automorphism: Automorphism,
-    switch: Switch,
-}
-
-#[derive(Debug)]
-enum Switch {
-    /// A digit per limb: the key's spectra by limb of the extended basis, part, digit.
-    Limbs(Vec<u64>),
-    /// Any other gadget.
-    General(KeySwitchKey),
+    gadget: Gadget,
+    /// For each limb of the extended basis.
+    blocks: Vec<KeyBlock>,
 }
 
 /// Galois keys for the levels of packings at one number of limbs.
@@ -110,6 +144,8 @@ enum Switch {
 pub(crate) struct PackingKeys {
     context: Context,
     limbs: usize,
+    /// Of each limb of the extended basis.
+    kernels: Vec<ProductKernels>,
     /// From each limb of the ciphertext to each limb of the extended basis.
     lifts: Vec<Vec<BaseConverter>>,
     first_level: u32,
@@ -117,10 +153,10 @@ pub(crate) struct PackingKeys {
 }
 
 impl PackingKeys {
-    /// For ciphertexts of `limbs` limbs, from 1 to L; `keys` has been checked to have the keys of `levels`.
+    /// For ciphertexts of `limbs` limbs, from 1 to L.
     ///
     /// # Errors
-    /// If a key is missing.
+    /// If a key of `levels` is missing, or the parameter set switches no keys.
     pub(crate) fn new(
         context: &Context,
         keys: &GaloisKeys,
@@ -128,111 +164,146 @@ impl PackingKeys {
         levels: RangeInclusive<u32>,
     ) -> Result<Self, BfvError> {
         keys.require(levels.clone().map(element))?;
-        let single = |basis: &RnsBasis| -> Vec<RnsBasis> { (0..basis.len()).map(|i| basis.slice(i..i + 1)).collect() };
-        let lifts = match levels.is_empty() {
-            true => Vec::new(),
-            false => {
-                let extended = single(context.extended(limbs));
-                let lift = |from: &RnsBasis| extended.iter().map(|to| BaseConverter::new(from, to)).collect();
-                single(context.basis(limbs)).iter().map(lift).collect()
-            }
-        };
-        let level_key = |level| {
-            let key = keys.get(element(level)).expect("checked above");
-            let automorphism = Automorphism::new(context.n(), element(level)).expect("an odd element");
-            LevelKey { automorphism, switch: Switch::new(context, key, limbs) }
-        };
         let first_level = *levels.start();
-        Ok(Self { context: context.clone(), limbs, lifts, first_level, levels: levels.map(level_key).collect() })
+        let context = context.clone();
+        if levels.is_empty() {
+            let (kernels, lifts, levels) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Self { context, limbs, kernels, lifts, first_level, levels });
+        }
+        let extended = context.extended(limbs);
+        let single = |basis: &RnsBasis| -> Vec<RnsBasis> { (0..basis.len()).map(|i| basis.slice(i..i + 1)).collect() };
+        let targets = single(extended);
+        let lift = |from: &RnsBasis| targets.iter().map(|to| BaseConverter::new(from, to)).collect();
+        let lifts = single(context.basis(limbs)).iter().map(lift).collect();
+        let kernel = |modulus| ProductKernels::new(modulus, context.isa()).expect("the context's instruction set");
+        let kernels = extended.moduli().map(kernel).collect();
+        let levels = levels
+            .map(|level| LevelKey::new(&context, keys.get(element(level)).expect("checked above"), limbs, level))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { context, limbs, kernels, lifts, first_level, levels })
     }
 
     /// PackTwoLWEs: even ← (even + X^k·odd) + σ(even − X^k·odd) with k = N/2^`level`; a missing `odd` is 0.
     pub(crate) fn merge(&self, level: u32, even: &mut Node, odd: Option<Node>, space: &mut Workspace) {
         let key = &self.levels[(level - self.first_level) as usize];
-        let n = self.context.n();
-        let words = self.limbs * n;
-        let basis = self.context.basis(self.limbs);
-        for (part, even) in even.parts.iter_mut().enumerate() {
-            space.rotated[part].resize(words, 0);
-            for (i, limb) in basis.limbs().iter().enumerate() {
-                let limb_words = i * n..(i + 1) * n;
-                let (even, rotated) = (&mut even[limb_words.clone()], &mut space.rotated[part][limb_words.clone()]);
-                let (isa, p) = (basis.isa(), limb.modulus().value());
-                if let Some(odd) = &odd {
-                    space.digits.resize(n.max(space.digits.len()), 0);
-                    let difference = &mut space.digits[..n];
-                    butterfly(isa, p, n >> level, even, &odd.parts[part][limb_words], difference);
-                    key.automorphism.apply_modular(isa, p, difference, rotated);
-                } else {
-                    key.automorphism.apply_modular(isa, p, even, rotated);
+        let (n, basis) = (self.context.n(), self.context.basis(self.limbs));
+        let (isa, k) = (basis.isa(), self.context.n() >> level);
+        self.split(key, k, &mut even.c1, odd.as_ref().map(|odd| &odd.c1[..]), space, 1);
+        if let First::Polynomial(even) = &mut even.c0 {
+            let odd = odd.as_ref().map(|odd| match &odd.c0 {
+                First::Polynomial(odd) => &odd[..],
+                First::Constant(_) => unreachable!("nodes of one level are of one kind"),
+            });
+            self.split(key, k, even, odd, space, 0);
+        }
+        self.switch(key, space);
+        for (i, limb) in basis.limbs().iter().enumerate() {
+            let at = i * n..(i + 1) * n;
+            let p = limb.modulus();
+            limb.kernels().add(&mut even.c1[at.clone()], &space.sums[1][at.clone()]);
+            match &mut even.c0 {
+                First::Polynomial(even) => {
+                    add_both(isa, p.value(), &mut even[at.clone()], &space.rotated[0][at.clone()], &space.sums[0][at]);
+                }
+                // σ keeps b and turns X^k to −X^k: what is left of both parts is 2b and 2b′·X^k.
+                First::Constant(even) => {
+                    let sums = &mut space.sums[0][at];
+                    sums[0] = p.add(sums[0], p.add(even[i], even[i]));
+                    if let Some(Node { c0: First::Constant(odd), .. }) = &odd {
+                        sums[k] = p.add(sums[k], p.add(odd[i], odd[i]));
+                    }
                 }
             }
         }
-        odd.map(|odd| space.reuse(odd));
-        self.switch(key, space);
-        for (i, limb) in basis.limbs().iter().enumerate() {
-            let limb_words = i * n..(i + 1) * n;
-            let kernels = limb.kernels();
-            for (even, sums) in even.parts.iter_mut().zip(&space.sums) {
-                kernels.add(&mut even[limb_words.clone()], &sums[limb_words.clone()]);
+        if let First::Constant(_) = even.c0 {
+            let mut c0 = space.polynomial(self.limbs * n);
+            c0.copy_from_slice(&space.sums[0][..self.limbs * n]);
+            even.c0 = First::Polynomial(c0);
+        }
+        odd.into_iter().for_each(|odd| space.reuse(odd));
+    }
+
+    /// even ← even + X^k·odd, and σ(even − X^k·odd) to part `part` of `space.rotated`, limb by limb.
+    fn split(
+        &self,
+        key: &LevelKey,
+        k: usize,
+        even: &mut [u64],
+        odd: Option<&[u64]>,
+        space: &mut Workspace,
+        part: usize,
+    ) {
+        let (n, basis) = (self.context.n(), self.context.basis(self.limbs));
+        let (rotated, difference) = (words(&mut space.rotated[part], even.len()), words(&mut space.digits, n));
+        for (i, (limb, (even, rotated))) in
+            basis.limbs().iter().zip(even.chunks_exact_mut(n).zip(rotated.chunks_exact_mut(n))).enumerate()
+        {
+            let (isa, p) = (basis.isa(), limb.modulus().value());
+            if let Some(odd) = odd {
+                butterfly(isa, p, k, even, &odd[i * n..][..n], difference);
+                key.automorphism.apply_modular(isa, p, difference, rotated);
+            } else {
+                key.automorphism.apply_modular(isa, p, even, rotated);
             }
-            kernels.add(&mut even.parts[0][limb_words.clone()], &space.rotated[0][limb_words]);
         }
     }
 
     /// The key switch of `space.rotated[1]`, to the first limbs of `space.sums`.
     fn switch(&self, key: &LevelKey, space: &mut Workspace) {
-        let n = self.context.n();
-        let words = match &key.switch {
-            Switch::Limbs(words) => words,
-            Switch::General(key) => {
-                let size = self.context.parameters().polynomial_size;
-                let input = RnsPoly::<Coefficients>::from_words(size, space.rotated[1].clone());
-                space.sums = self.context.key_switch(&input, key).map(RnsPoly::into_words);
-                return;
-            }
-        };
-        let (extended, count) = (self.context.extended(self.limbs), self.limbs);
-        space.digits.resize((count * n).max(space.digits.len()), 0);
-        let digits = &mut space.digits[..count * n];
-        for sums in &mut space.sums {
-            sums.clear();
-            sums.resize(extended.len() * n, 0);
+        let (n, extended) = (self.context.n(), self.context.extended(self.limbs));
+        let input = &space.rotated[1][..self.limbs * n];
+        // Other digits than limbs are all made at once, in memory of their own.
+        let made = (key.gadget != LIMBS).then(|| {
+            let poly = RnsPoly::<Coefficients>::from_words(extended.polynomial_size(), input.to_vec());
+            self.context.decompose(&poly, key.gadget)
+        });
+        let [sums_0, sums_1] = &mut space.sums;
+        let (sums_0, sums_1) = (words(sums_0, extended.len() * n), words(sums_1, extended.len() * n));
+        for (i, (limb, sums)) in
+            extended.limbs().iter().zip(sums_0.chunks_exact_mut(n).zip(sums_1.chunks_exact_mut(n))).enumerate()
+        {
+            let digits: Vec<&[u64]> = match &made {
+                Some(made) => made.digits.iter().map(|digit| digit.limb(i)).collect(),
+                None => {
+                    let digits = words(&mut space.digits, self.limbs * n).chunks_exact_mut(n);
+                    let transform = |(digit, (input, lifts)): (&'_ mut [u64], (&[u64], &Vec<BaseConverter>))| {
+                        lifts[i].convert_words(input, digit);
+                        limb.engine().forward_in_place(digit);
+                    };
+                    digits.zip(input.chunks_exact(n).zip(&self.lifts)).for_each(transform);
+                    space.digits[..self.limbs * n].chunks_exact(n).collect()
+                }
+            };
+            self.kernels[i].key_products(
+                &Rotation::none(n),
+                &digits,
+                None,
+                &key.blocks[i],
+                [&mut *sums.0, &mut *sums.1],
+            );
+            limb.engine().inverse_in_place(sums.0);
+            limb.engine().inverse_in_place(sums.1);
         }
-        for ((i, limb), words) in extended.limbs().iter().enumerate().zip(words.chunks_exact(2 * count * n)) {
-            for ((input, lifts), digit) in
-                space.rotated[1].chunks_exact(n).zip(&self.lifts).zip(digits.chunks_exact_mut(n))
-            {
-                lifts[i].convert_words(input, digit);
-                limb.engine().forward_in_place(digit);
-            }
-            for (sums, words) in space.sums.iter_mut().zip(words.chunks_exact(count * n)) {
-                let sum = &mut sums[i * n..][..n];
-                limb.engine().multiply_accumulate(sum, digits, words);
-                limb.engine().inverse_in_place(sum);
-            }
-        }
-        let down: &ModDown = self.context.mod_down(self.limbs);
-        for sums in &mut space.sums {
-            let (keep, drop) = sums.split_at_mut(count * n);
-            down.apply_words(keep, drop);
+        for sums in [sums_0, sums_1] {
+            let (keep, drop) = sums.split_at_mut(self.limbs * n);
+            self.context.mod_down(self.limbs).apply_words(keep, drop);
         }
     }
 }
 
-impl Switch {
-    fn new(context: &Context, key: &KeySwitchKey, limbs: usize) -> Self {
-        if key.gadget() != (Gadget::Limbs { limbs_per_digit: 1 }) {
-            return Switch::General(key.clone());
-        }
-        let top = context.top();
-        let mut words = Vec::with_capacity(context.extended(limbs).len() * 2 * limbs * context.n());
-        for limb in (0..limbs).chain(top..context.chain().len()) {
-            for part in 0..2 {
-                key.digits()[..limbs].iter().for_each(|digit| words.extend_from_slice(digit[part].limb(limb)));
-            }
-        }
-        Switch::Limbs(words)
+/// A digit for each limb.
+const LIMBS: Gadget = Gadget::Limbs { limbs_per_digit: 1 };
+
+impl LevelKey {
+    fn new(context: &Context, key: &KeySwitchKey, limbs: usize, level: u32) -> Result<Self, BfvError> {
+        let automorphism = Automorphism::new(context.n(), element(level)).expect("an odd element");
+        let digits = &key.digits()[..context.digit_count(key.gadget(), limbs)?];
+        let block = |limb: usize| {
+            let rows: Vec<[&[u64]; 2]> = digits.iter().map(|[b, a]| [b.limb(limb), a.limb(limb)]).collect();
+            KeyBlock::pack(&rows)
+        };
+        let blocks = (0..limbs).chain(context.top()..context.chain().len()).map(block).collect();
+        Ok(Self { automorphism, gadget: key.gadget(), blocks })
     }
 }
 
@@ -321,6 +392,17 @@ multiversion! {
             let (sum, negative) = (*x + y, x.wrapping_sub(y));
             *out = sum.min(sum.wrapping_sub(p));
             *x = negative.min(negative.wrapping_add(p));
+        }
+    }
+}
+
+multiversion! {
+    /// x ← x + y + z.
+    fn add_both(isa, p: u64, x: &mut [u64], y: &[u64], z: &[u64]) {
+        for ((x, &y), &z) in x.iter_mut().zip(y).zip(z) {
+            let sum = *x + y;
+            let sum = sum.min(sum.wrapping_sub(p)) + z;
+            *x = sum.min(sum.wrapping_sub(p));
         }
     }
 }

@@ -52,6 +52,8 @@ struct PreparedKeys {
     tag: KeyTag,
     packing: PackingKeys,
     product: RowProduct,
+    /// Kept from one product to the next: a few polynomials for each thread and level.
+    spaces: Workspaces,
 }
 
 impl Algorithm1 {
@@ -142,7 +144,12 @@ impl Algorithm for Algorithm1 {
 
     fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError> {
         let packing = PackingKeys::new(context, keys, context.top(), 1..=self.tile_rows.ilog2())?;
-        Ok(Arc::new(PreparedKeys { tag: keys.tag(), packing, product: RowProduct::new(context)? }))
+        Ok(Arc::new(PreparedKeys {
+            tag: keys.tag(),
+            packing,
+            product: RowProduct::new(context)?,
+            spaces: Workspaces::default(),
+        }))
     }
 
     fn prepare_vector(
@@ -164,11 +171,11 @@ impl Algorithm for Algorithm1 {
     ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
         let keys: &PreparedKeys = prepared(keys);
         let vectors: Vec<&Vector> = vectors.iter().map(|&vector| prepared(vector)).collect();
-        let (levels, spaces) = (self.levels(tile), Workspaces::default());
+        let levels = self.levels(tile);
         let inverses = context.inverse_power_of_two(context.top(), levels);
         let multiply = |matrix: &&dyn Prepared| {
             let rows: &Rows = prepared(*matrix);
-            pack_tree(&keys.packing, &spaces, rows.len(), levels, &|i, space| {
+            pack_tree(&keys.packing, &keys.spaces, rows.len(), levels, &|i, space| {
                 let leaf = |vector: &&Vector| keys.product.leaf(context, rows.row(i), vector, &inverses, space);
                 vectors.iter().map(leaf).collect()
             })
@@ -223,12 +230,18 @@ impl Algorithm for Algorithm1 {
             plain_products: rows * column_tiles,
             hoisted_key_switches: 0,
             key_switches,
-            ntts: 2 * column_tiles * chain + rows * chain + key_switches * (digits + 2) * chain,
+            ntts: self.shared_costs().ntts + rows * chain + key_switches * (digits + 2) * chain,
             prepare_ntts: rows * column_tiles * chain,
             words: matrix_words + key_switches * key_words,
             matrix_bytes: matrix_words * 8,
             key_bytes: u64::from(self.tile_rows.ilog2()) * key_words * 8,
         }
+    }
+
+    /// The transforms of the vector.
+    fn shared_costs(&self) -> Costs {
+        let ntts = 2 * self.column_tiles() * self.parameters.chain().count();
+        Costs { ntts: ntts as u64, ..Costs::default() }
     }
 
     fn noise_std_dev(&self, operands: &Operands) -> f64 {

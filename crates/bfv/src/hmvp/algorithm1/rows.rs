@@ -4,7 +4,8 @@
 //! so it takes no transform: the sum of the products of spectra, with 1/N multiplied into those of the vector.
 
 use ciphermill_lattice::PolynomialSize;
-use ciphermill_lattice::rns::{ModDown, RnsBasis};
+use ciphermill_lattice::rns::{Limb, ModDown, RnsBasis, RnsPoly, Spectrum};
+use ciphermill_math::products::{KeyBlock, ProductKernels, Rotation};
 use rayon::prelude::*;
 
 use crate::ciphertext::Ciphertext;
@@ -12,9 +13,6 @@ use crate::context::Context;
 use crate::error::BfvError;
 use crate::hmvp::RowReader;
 use crate::lwe::{Node, Workspace};
-
-/// Words of partial sums of a sum over a spectrum.
-const SUMS: usize = 512;
 
 /// The rows of a tile over the whole chain.
 #[derive(Debug)]
@@ -62,35 +60,41 @@ impl Rows {
     }
 }
 
-/// The ciphertexts of a vector over the whole chain, by part, limb, column tile; the first part times 1/N.
+/// The ciphertexts of a vector over the whole chain: for each limb, as the rows of a key, of which those of a matrix are the
+/// digits; the first part times 1/N.
 #[derive(Debug)]
 pub(super) struct Vector {
-    parts: [Vec<u64>; 2],
+    blocks: Vec<KeyBlock>,
 }
 
 impl Vector {
     pub(super) fn prepare(context: &Context, ciphertexts: &[Ciphertext]) -> Self {
-        let (n, chain, tiles) = (context.n(), context.chain(), ciphertexts.len());
-        let mut parts = [0, 1].map(|_| vec![0; chain.len() * tiles * n]);
-        for (tile, ciphertext) in ciphertexts.iter().enumerate() {
-            for (words, part) in parts.iter_mut().zip(&ciphertext.parts) {
-                let spectrum = chain.forward(part.clone());
-                for (limb, spectrum) in spectrum.limbs().enumerate() {
-                    words[(limb * tiles + tile) * n..][..n].copy_from_slice(spectrum);
+        let chain = context.chain();
+        let spectra: Vec<[RnsPoly<Spectrum>; 2]> = ciphertexts
+            .iter()
+            .map(|ciphertext| {
+                let mut parts = [0, 1].map(|part| chain.forward(ciphertext.parts[part].clone()));
+                for (limb, words) in chain.limbs().iter().zip(parts[0].limbs_mut()) {
+                    let p = limb.modulus();
+                    let inverse = p.inverse(p.reduce(context.n() as u64)).expect("N is a power of two");
+                    limb.kernels().multiply_scalar(words, inverse);
                 }
-            }
-        }
-        for (limb, words) in chain.limbs().iter().zip(parts[0].chunks_exact_mut(tiles * n)) {
-            let p = limb.modulus();
-            limb.kernels().multiply_scalar(words, p.inverse(p.reduce(n as u64)).expect("N is a power of two"));
-        }
-        Self { parts }
+                parts
+            })
+            .collect();
+        let block = |limb: usize| {
+            let rows: Vec<[&[u64]; 2]> = spectra.iter().map(|[c0, c1]| [c0.limb(limb), c1.limb(limb)]).collect();
+            KeyBlock::pack(&rows)
+        };
+        Self { blocks: (0..chain.len()).map(block).collect() }
     }
 }
 
 /// What turns a row into an LWE ciphertext, as the RLWE ciphertext that it embeds into.
 #[derive(Debug)]
 pub(super) struct RowProduct {
+    /// Of each limb of the chain.
+    kernels: Vec<ProductKernels>,
     /// The division of constants: of polynomials of the least size, of which only one coefficient is used.
     constants: ModDown,
     /// The coefficients of those.
@@ -104,7 +108,8 @@ impl RowProduct {
         let chain = RnsBasis::new(size, &moduli, context.isa())?;
         let top = context.top();
         let constants = ModDown::new(&chain.slice(0..top), &chain.slice(top..chain.len()));
-        Ok(Self { constants, size: size.get() })
+        let kernel = |modulus| ProductKernels::new(modulus, context.isa()).expect("the context's instruction set");
+        Ok(Self { kernels: chain.moduli().map(kernel).collect(), constants, size: size.get() })
     }
 
     /// Row times vector, divided by the special primes, the constant coefficient extracted, times 2^-l (`inverses` modulo
@@ -119,20 +124,21 @@ impl RowProduct {
         space: &mut Workspace,
     ) -> Node {
         let (n, chain, top) = (context.n(), context.chain(), context.top());
-        let per_limb = row.len() / chain.len();
-        let [v0, v1] = &vector.parts;
         let mut c1 = space.polynomial(chain.len() * n);
         let mut constants = vec![0; chain.len() * self.size];
+        let first = space.scratch(n);
         for (i, limb) in chain.limbs().iter().enumerate() {
-            let words = i * per_limb..(i + 1) * per_limb;
-            let row = &row[words.clone()];
-            let mut sums = [0; SUMS];
-            let sums = &mut sums[..SUMS.min(n)];
-            limb.kernels().multiply_accumulate(sums, row, &v0[words.clone()]);
-            constants[i * self.size] = limb.modulus().reduce_u128(sums.iter().map(|&sum| u128::from(sum)).sum());
+            let row: Vec<&[u64]> =
+                row.chunks_exact(row.len() / chain.len()).nth(i).expect("a limb").chunks(n).collect();
             let product = &mut c1[i * n..][..n];
-            product.fill(0);
-            limb.engine().multiply_accumulate(product, row, &v1[words]);
+            self.kernels[i].key_products(
+                &Rotation::none(n),
+                &row,
+                None,
+                &vector.blocks[i],
+                [&mut *first, &mut *product],
+            );
+            constants[i * self.size] = sum(limb, first);
             limb.engine().inverse_in_place(product);
         }
         let (keep, drop) = c1.split_at_mut(top * n);
@@ -140,12 +146,22 @@ impl RowProduct {
         c1.truncate(top * n);
         let (keep, drop) = constants.split_at_mut(top * self.size);
         self.constants.apply_words(keep, drop);
-        let mut c0 = space.polynomial(top * n);
-        c0.fill(0);
+        let mut body = Vec::with_capacity(top);
         for (i, (limb, &inverse)) in context.basis(top).limbs().iter().zip(inverses).enumerate() {
             limb.kernels().multiply_scalar(&mut c1[i * n..][..n], inverse);
-            c0[i * n] = limb.modulus().mul(keep[i * self.size], inverse);
+            body.push(limb.modulus().mul(keep[i * self.size], inverse));
         }
-        Node::new(c0, c1)
+        Node::embedded(body, c1)
     }
+}
+
+/// The sum of all words, whose places are used for parts of it.
+fn sum(limb: &Limb, words: &mut [u64]) -> u64 {
+    let mut len = words.len();
+    while len > 8 {
+        len /= 2;
+        let (lower, upper) = words[..2 * len].split_at_mut(len);
+        limb.kernels().add(lower, upper);
+    }
+    words[..len].iter().fold(0, |sum, &word| limb.modulus().add(sum, word))
 }

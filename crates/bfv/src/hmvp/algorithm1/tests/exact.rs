@@ -117,6 +117,7 @@ fn costs_are_those_of_what_is_done() {
     assert_eq!((costs.plain_products, costs.key_switches, costs.hoisted_key_switches), (1024, 1023, 0));
     // Two polynomials of the vector, one for each row, two digits and two sums for each merge; three limbs each.
     assert_eq!(costs.ntts, 3 * (2 + 1024 + 1023 * 4));
+    assert_eq!(algorithm.shared_costs().ntts, 3 * 2);
     assert_eq!(costs.prepare_ntts, 3 * 1024);
     assert_eq!(costs.matrix_bytes, 1024 * 3 * n * 8);
     assert_eq!(costs.key_bytes, 10 * 2 * 2 * 3 * n * 8);
