@@ -10,7 +10,7 @@ use crate::keyswitch::{Gadget, limb_digits};
 
 /// The digits of one gadget.
 #[derive(Clone, Debug)]
-pub(super) struct Digits {
+pub(in crate::hmvp) struct Digits {
     context: Context,
     pub(super) digits: Vec<Digit>,
 }
@@ -34,7 +34,7 @@ impl Digits {
     ///
     /// # Errors
     /// If it does not fit the parameter set.
-    pub(super) fn new(context: &Context, gadget: Gadget) -> Result<Self, BfvError> {
+    pub(in crate::hmvp) fn new(context: &Context, gadget: Gadget) -> Result<Self, BfvError> {
         let top = context.top();
         context.digit_count(gadget, top)?;
         let basis = context.basis(top);
@@ -62,13 +62,13 @@ impl Digits {
     }
 
     /// The number of digits.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::hmvp) fn len(&self) -> usize {
         self.digits.len()
     }
 
     /// The digits of the polynomial that `words` are the limbs of, one after another, each over the whole chain. `signed`
     /// has room for N numbers.
-    pub(super) fn cut(&self, words: &[u64], signed: &mut [i64], out: &mut [u64]) {
+    pub(in crate::hmvp) fn cut(&self, words: &[u64], signed: &mut [i64], out: &mut [u64]) {
         let (n, chain) = (self.context.n(), self.context.chain());
         for (digit, out) in self.digits.iter().zip(out.chunks_exact_mut(chain.len() * n)) {
             let words = &words[digit.limbs.start * n..digit.limbs.end * n];

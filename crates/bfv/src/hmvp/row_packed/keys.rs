@@ -57,11 +57,11 @@ impl PreparedKeys {
             };
             let pack = |rows: &[[Vec<u64>; 2]]| {
                 let rows: Vec<[&[u64]; 2]> = rows.iter().map(|row| row.each_ref().map(|part| &part[..])).collect();
-                KeyBlock::pack(&rows)
+                tables.kernels.key(&rows)
             };
             let groups = (0..layout.tile(0).giants.trailing_zeros() as usize).map(|group| {
                 let keys = giant_group(group).flat_map(|step| giants[step - 1].1.digits());
-                KeyBlock::pack(&keys.map(|digit| digit.each_ref().map(|part| part.limb(limb))).collect::<Vec<_>>())
+                tables.kernels.key(&keys.map(|digit| digit.each_ref().map(|part| part.limb(limb))).collect::<Vec<_>>())
             });
             let turns = giants.iter().map(|&(g, _)| order.from_orbit_automorphism(g).expect("elements are odd"));
             LimbKeys {

@@ -10,7 +10,7 @@
 //! g_2 and column g_1, as automorphisms commute.
 
 use ciphermill_math::multiversion;
-use ciphermill_math::products::{MatrixBlock, MonomialFft, SmallCoefficients, SmallInteger};
+use ciphermill_math::products::{MatrixBlock, MonomialFft, SmallCoefficients, SmallInteger, advise_huge_pages};
 
 use super::layout::{Layout, Tile};
 use super::recycle::Lease;
@@ -87,7 +87,8 @@ impl PreparedTile {
     ) -> Result<Self, BfvError> {
         let columns = layout.column_tiles() * layout.babies();
         let make = || -> Vec<MatrixBlock> {
-            tables.limbs.iter().map(|_| MatrixBlock::zeroed(layout.polynomial_size, tile.giants, columns)).collect()
+            let matrix = |limb: &LimbTables| limb.kernels.matrix(layout.polynomial_size, tile.giants, columns);
+            tables.limbs.iter().map(matrix).collect()
         };
         let bytes = 8 * layout.polynomial_size * tile.giants * columns * tables.limbs.len();
         let mut limbs = if bytes <= MAX_RECYCLED_BYTES {
@@ -127,6 +128,7 @@ impl Encoder<'_> {
         let (n, points) = (self.layout.polynomial_size, self.tile.plaintexts);
         let transform = MonomialFft::new(n, points, self.context.isa());
         let mut polynomials = vec![T::default(); points * n];
+        advise_huge_pages(&mut polynomials);
         for column_tile in 0..self.layout.column_tiles() {
             if column_tile > 0 {
                 polynomials.fill(T::default());
@@ -186,7 +188,10 @@ impl Encoder<'_> {
                     let t = layout.frequency(tile, baby, giant);
                     let small = &polynomials[transform.position(t) * n..][..n];
                     let (spectrum, out) = out.split_at_mut(n);
-                    limb.engine().forward(&SmallCoefficients::new(small, transform.shift(t), limb.modulus()), spectrum);
+                    limb.engine().forward(
+                        &SmallCoefficients::new(small, transform.shift(t), limb.modulus()).on(context.isa()),
+                        spectrum,
+                    );
                     order.to_orbit(spectrum, out);
                 });
                 let rotated: Vec<_> = entries

@@ -1,11 +1,34 @@
-//! Many rows per plaintext, split trace, double hoisting.
+//! Many rows per plaintext, the packing split into baby steps before and giant steps after the products.
+//!
+//! **Packing.** For n ≤ N columns (padded to a power of two) a plaintext p_i holds r = N/n rows, each reversed so that its
+//! product with the vector Σ v_j·X^j stands at a multiple of X^n (see `matrix`). σ_g for g = 1 + c·i, c = 2N/n, leaves
+//! multiples of X^n alone; summed over P such g whose i are all residues modulo P, it takes the other multiples of
+//! X^(n/P) away. So with P plaintexts and c′ = c/P modulo Q
+//!
+//! Σ_g (Σ_i X^(i·n/P)·σ_g(p_i))·σ_g(c′)
+//!
+//! has the entry of row i·r + k at X^(i·n/P + k·n), and other functions of the matrix elsewhere. It is the trace with
+//! which LWE ciphertexts are packed (H. Chen, W. Dai, M. Kim, Y. Song, "Efficient homomorphic conversion between (ring)
+//! LWE ciphertexts", ACNS 2021), applied to all plaintexts at once.
+//!
+//! **Steps.** With g = g_1·g_2, g_1 = 1 + c·i for i < B and g_2 = 1 + c·B·i for i < P/B, the sum is
+//! Σ_(g_2) σ_(g_2)(Σ_(g_1) R·σ_(g_1)(c′)) for prepared R (baby and giant steps: S. Halevi, V. Shoup, CRYPTO 2014). The
+//! digits of c′_1 are shared by all baby steps, whose results stay modulo Q·S, S the product of the special primes, until
+//! after the sums; so do those of giant steps until one last division ("double hoisting": J.-P. Bossuat, C. Mouchet,
+//! J. Troncoso-Pastoriza, J.-P. Hubaux, EUROCRYPT 2021). What baby steps add to the noise is multiplied by the matrix but
+//! divided by S. Spectra are in orbit order (`ciphermill_math::products`), in which baby steps are rotations.
+//!
+//! More columns than N are *column tiles* whose sums are added before the giant steps, more rows than N *row tiles*.
+//!
+//! **Choosing B.** A baby step costs its key's way from memory to the core, a giant step 2·(limbs of the chain) transforms
+//! more; products 2·P times as much as reading the matrix: one prepared spectrum per prime of the chain each.
 
-mod digits;
+pub(super) mod digits;
 mod keys;
 mod layout;
 mod matrix;
 mod product;
-mod recycle;
+pub(super) mod recycle;
 #[cfg(test)]
 mod reference;
 mod tables;
@@ -17,7 +40,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use self::keys::PreparedKeys;
-use self::layout::Layout;
+use self::layout::{Layout, Tile};
 use self::matrix::PreparedTile;
 use self::product::Multiplier;
 use self::tables::Tables;
@@ -27,7 +50,7 @@ use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::context::Context;
 use crate::error::{BfvError, require_length, require_range};
 use crate::keys::{GaloisKeys, GaloisRequest};
-use crate::keyswitch::{Gadget, MAX_BASE_LOG};
+use crate::keyswitch::{Gadget, MAX_BASE_LOG, limb_digits};
 use crate::noise;
 use crate::parameters::{ParameterSet, ParameterSpec};
 
@@ -132,11 +155,11 @@ impl Algorithm for RowPacked {
     fn prepare_vector(
         &self,
         context: &Context,
-        keys: &dyn Prepared,
+        _: &dyn Prepared,
         vector: &[Ciphertext],
     ) -> Result<Arc<dyn Prepared>, BfvError> {
         let tables = self.tables(context)?;
-        Ok(Arc::new(PreparedVector::new(context, &self.layout, &tables, prepared(keys), vector)?))
+        Ok(Arc::new(PreparedVector::new(context, &self.layout, &tables, vector)?))
     }
 
     fn multiply(
@@ -147,7 +170,8 @@ impl Algorithm for RowPacked {
         matrices: &[&dyn Prepared],
         vectors: &[&dyn Prepared],
     ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
-        let multiplier = Multiplier { context, tables: &*self.tables(context)?, keys: prepared(keys) };
+        let multiplier =
+            Multiplier { context, layout: &self.layout, tables: &*self.tables(context)?, keys: prepared(keys) };
         let matrices: Vec<&PreparedTile> = matrices.iter().map(|&matrix| prepared(matrix)).collect();
         let vectors: Vec<&PreparedVector> = vectors.iter().map(|&vector| prepared(vector)).collect();
         let products = multiplier.multiply(&self.layout.tile(tile), &matrices, &vectors);
@@ -169,57 +193,77 @@ impl Algorithm for RowPacked {
         false
     }
 
-    fn costs(&self) -> Costs {
-        let (layout, spec) = (&self.layout, &self.spec);
-        let words = layout.polynomial_size as u64;
+    fn shared_costs(&self) -> Costs {
+        let spec = &self.spec;
+        let [column_tiles, babies] = [self.layout.column_tiles(), self.layout.babies()].map(|x| x as u64);
         let limbs = spec.ciphertext_moduli.len() as u64;
         let chain = limbs + spec.special_moduli.len() as u64;
-        let digits = |gadget| digit_count(spec, gadget);
-        let (baby_digits, giant_digits) = (digits(self.options.baby_gadget), digits(self.options.giant_gadget));
-        let [column_tiles, babies] = [layout.column_tiles(), layout.babies()].map(|x| x as u64);
-        let key_words = |steps: u64, digits: u64| 2 * chain * words * steps * digits;
-        let baby_words = key_words(babies - 1, baby_digits);
-        let mut costs = Costs {
+        let digits = digit_count(spec, self.options.baby_gadget);
+        Costs {
             hoisted_key_switches: column_tiles * (babies - 1),
             // Of c_0 and the digits of c_1.
+            ntts: column_tiles * (limbs + digits * chain),
+            words: column_tiles * 2 * chain * self.layout.polynomial_size as u64 * (babies - 1) * digits,
+            ..Costs::default()
+        }
+    }
+
+    /// Matrix and keys are packed to whole bytes per word; each product reads the key of a baby step once per column tile.
+    fn costs(&self) -> Costs {
+        let (layout, spec) = (&self.layout, &self.spec);
+        let limbs = spec.ciphertext_moduli.len() as u64;
+        let chain = spec.chain().count() as u64;
+        // Of one spectrum over the chain.
+        let bytes =
+            layout.polynomial_size as u64 * spec.chain().map(|p| u64::from(bit_length(p)).div_ceil(8)).sum::<u64>();
+        let digits = |gadget| digit_count(spec, gadget);
+        let (baby_digits, giant_digits) = (digits(self.options.baby_gadget), digits(self.options.giant_gadget));
+        let [column_tiles, baby_steps] = [layout.column_tiles(), layout.babies() - 1].map(|x| x as u64);
+        let giant_steps = |tile: &Tile| tile.giants as u64 - 1;
+        let (baby_bytes, giant_bytes) = (2 * bytes * baby_digits, 2 * bytes * giant_digits);
+        // Where words come from on the way back from orbit order: 32 bits for each.
+        let turn_bytes = 4 * chain * layout.polynomial_size as u64;
+        let mut costs = Costs {
+            // Of c_0 and the digits of c_1.
             ntts: column_tiles * (limbs + baby_digits * chain),
-            words: column_tiles * baby_words,
-            key_bytes: 8 * (baby_words + key_words(layout.tile(0).giants as u64 - 1, giant_digits)),
+            key_bytes: baby_steps * baby_bytes + giant_steps(&layout.tile(0)) * (giant_bytes + turn_bytes),
             ..Costs::default()
         };
         for tile in layout.tiles() {
-            let (products, steps) = (column_tiles * tile.plaintexts as u64, tile.giants as u64 - 1);
+            let (products, steps) = (column_tiles * tile.plaintexts as u64, giant_steps(&tile));
             costs.plain_products += products;
+            costs.hoisted_key_switches += column_tiles * baby_steps;
             costs.key_switches += steps;
             // For each giant step u_1 back and its digits forth; the result back.
             costs.ntts += steps * (1 + giant_digits) * chain + 2 * chain;
             costs.prepare_ntts += products * chain;
-            costs.words += products * chain * words + key_words(steps, giant_digits);
-            costs.matrix_bytes += 8 * products * chain * words;
+            costs.matrix_bytes += products * bytes;
+            let keys = column_tiles * baby_steps * baby_bytes + steps * giant_bytes;
+            costs.words += (products * bytes + keys) / 8;
         }
         costs
     }
 
-    /// With A = 2^(matrix_bits − 1), which bounds all entries, and P of the first tile:
+    /// With A = 2^(matrix_bits − 1), which bounds all entries, r rows per plaintext and P of the first tile:
     ///
-    /// * the vector's fresh noise is multiplied by a row: n·A²·(variance of a fresh encryption);
-    /// * the error that a baby step adds to each coefficient is multiplied by a row of transformed polynomials; the
-    ///   transform has P·Σ‖p_i‖² = Σ‖R_g‖² (Parseval), so all together add P·(P·r·n·A²)·(variance of a key switch's error
-    ///   divided by S, without rounding), of which the identity has a share of 1/B;
-    /// * each giant step adds a key switch's error and the rounding of u_1, N/18, and the last division its rounding.
+    /// * fresh noise stands at all N coefficients, so a row's product has that of all r rows of its plaintext: r·n·A²·(the
+    ///   variance of a fresh encryption);
+    /// * the error that a baby step adds to each coefficient meets a row of transformed polynomials R_g. Their squares sum
+    ///   to P·Σ‖p_i‖² (Parseval), at most P²·r·n·A², so that all together add P²·r·n·A²·(the variance of a key switch's
+    ///   error divided by S, without rounding), less the share of 1/B of the identity;
+    /// * each giant step adds a key switch's error and the rounding of u_1, the last division its rounding.
     fn noise_std_dev(&self, operands: &Operands) -> f64 {
         let (layout, spec) = (&self.layout, &self.spec);
         let limbs = spec.ciphertext_moduli.len();
-        let square = f64::from(operands.matrix_bits - 1).exp2().powi(2) * layout.cols as f64;
-        let first = layout.tile(0);
-        let [plaintexts, babies, giants] = [first.plaintexts, layout.babies(), first.giants].map(|x| x as f64);
+        let [plaintexts, babies, giants] = [layout.divisor(), layout.babies(), layout.tile(0).giants].map(|x| x as f64);
         let key_error = |gadget| noise::key_error_variance(spec, gadget, limbs);
         let rounding = noise::rounding_variance(layout.polynomial_size as f64);
-        let fresh = noise::fresh_variance(spec, operands.encryption) * square;
-        let rows = plaintexts * layout.rows_per_plaintext() as f64;
-        let baby = key_error(self.options.baby_gadget) * plaintexts * rows * square * (1.0 - 1.0 / babies);
-        let giant = (giants - 1.0) * (key_error(self.options.giant_gadget) + rounding);
-        (fresh + baby + giant + rounding).sqrt()
+        let plaintext =
+            (layout.rows_per_plaintext() * layout.cols) as f64 * f64::from(2 * operands.matrix_bits - 2).exp2();
+        let fresh = noise::fresh_variance(spec, operands.encryption);
+        let baby = key_error(self.options.baby_gadget) * plaintexts * plaintexts * (1.0 - 1.0 / babies);
+        let giant = key_error(self.options.giant_gadget) + rounding;
+        ((fresh + baby) * plaintext + (giants - 1.0) * giant + rounding).sqrt()
     }
 }
 
@@ -231,7 +275,7 @@ fn require_gadget(spec: &ParameterSpec, gadget: Gadget) -> Result<(), BfvError> 
             require_range("limbs per digit of a gadget", limbs_per_digit as u64, 1, limbs as u64)
         }
         Gadget::Bits { base_log } => {
-            let bits = spec.chain().map(|p| 64 - p.leading_zeros()).fold(MAX_BASE_LOG as u32, u32::min);
+            let bits = spec.chain().map(bit_length).fold(MAX_BASE_LOG as u32, u32::min);
             require_range("log2 of the base of a gadget", base_log.0 as u64, 1, bits)
         }
     }
@@ -242,7 +286,11 @@ fn digit_count(spec: &ParameterSpec, gadget: Gadget) -> u64 {
     match gadget {
         Gadget::Limbs { limbs_per_digit } => spec.ciphertext_moduli.len().div_ceil(limbs_per_digit) as u64,
         Gadget::Bits { base_log } => {
-            spec.ciphertext_moduli.iter().map(|q| u64::from((64 - q.leading_zeros()).div_ceil(base_log.0 as u32))).sum()
+            spec.ciphertext_moduli.iter().map(|&q| limb_digits(bit_length(q), base_log) as u64).sum()
         }
     }
+}
+
+fn bit_length(x: u64) -> u32 {
+    64 - x.leading_zeros()
 }

@@ -5,16 +5,17 @@ use ciphermill_math::PointwiseKernels;
 use ciphermill_math::products::{Rotation, SumBlock, VectorBlock};
 
 use super::keys::{PreparedKeys, giant_group};
-use super::layout::Tile;
+use super::layout::{Layout, Tile};
 use super::matrix::PreparedTile;
 use super::tables::{LimbTables, Tables, for_each};
-use super::vector::PreparedVector;
+use super::vector::{BabySteps, PreparedVector};
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 
 /// What a product needs besides its operands.
 pub(super) struct Multiplier<'a> {
     pub(super) context: &'a Context,
+    pub(super) layout: &'a Layout,
     pub(super) tables: &'a Tables,
     pub(super) keys: &'a PreparedKeys,
 }
@@ -49,6 +50,18 @@ impl GiantScratch {
     }
 }
 
+/// Bytes of the baby steps of one prime that are made and multiplied at a time: about half of a second-level cache.
+const WINDOW_BYTES: usize = 512 << 10;
+
+/// The words of a window of N for so many columns.
+fn window(n: usize, columns: usize) -> usize {
+    let words = (WINDOW_BYTES / (16 * columns)).max(1);
+    (1 << words.ilog2()).clamp(MIN_WINDOW.min(n), n)
+}
+
+/// Shorter windows are more calls than work.
+const MIN_WINDOW: usize = 128;
+
 impl Multiplier<'_> {
     /// The product of a tile of each of `matrices` with each of `vectors`: by vector, then matrix.
     pub(super) fn multiply(
@@ -71,19 +84,26 @@ impl Multiplier<'_> {
                 (0..chain).map(|_| sums()).collect()
             },
         );
-        for_each(threads, sums.iter_mut().enumerate(), |(limb, sums)| {
-            let joined;
-            let columns = if let [vector] = vectors {
-                &vector.limbs[limb]
-            } else {
-                joined = VectorBlock::join(&vectors.iter().map(|vector| &vector.limbs[limb]).collect::<Vec<_>>());
-                &joined
-            };
-            for (matrix, sums) in matrices.iter().zip(sums) {
-                let kernels = &self.tables.limbs[limb].kernels;
-                for_each(inner, sums.parts(inner), |mut part| {
-                    kernels.multiply(&matrix.limbs[limb], columns, &mut part, false);
-                });
+        let columns = self.layout.column_tiles() * self.layout.babies();
+        let window = if inner == 1 { window(n, vectors.len() * columns) } else { n };
+        let mut blocks = self.tables.columns.lease(
+            |blocks| {
+                let shape = (blocks[0].vectors(), blocks[0].columns(), blocks[0].words().len());
+                shape == (vectors.len(), columns, window)
+            },
+            || (0..chain).map(|_| VectorBlock::window(n, window, vectors.len(), columns)).collect(),
+        );
+        for_each(threads, sums.iter_mut().zip(blocks.iter_mut()).enumerate(), |(limb, (sums, columns))| {
+            let babies = BabySteps { tables: self.tables, keys: self.keys, limb };
+            let kernels = &self.tables.limbs[limb].kernels;
+            for start in (0..n).step_by(window) {
+                columns.move_to(start);
+                babies.write(vectors, columns);
+                for (matrix, sums) in matrices.iter().zip(sums.iter_mut()) {
+                    for_each(inner, sums.parts(inner), |mut part| {
+                        kernels.multiply(&matrix.limbs[limb], columns, &mut part, false);
+                    });
+                }
             }
         });
         let mut products: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; matrices.len()]; vectors.len()];
@@ -130,11 +150,15 @@ impl Multiplier<'_> {
             let keys = &self.keys.limbs[limb];
             // What needs no key: u_1 of the identity, and all u_0, added in orbit order.
             let [u0, u1] = sums.get(0, vector);
-            acc1.copy_from_slice(u0);
-            for (step, rotation) in (1..tile.giants).zip(&keys.rotations) {
-                add_rotated(kernels.pointwise(), rotation, sums.get(step, vector)[0], acc1);
+            if steps == 0 {
+                order.from_orbit(u0, acc0);
+            } else {
+                acc1.copy_from_slice(u0);
+                for (step, rotation) in (1..tile.giants).zip(&keys.rotations) {
+                    add_rotated(kernels.pointwise(), rotation, sums.get(step, vector)[0], acc1);
+                }
+                order.from_orbit(acc1, acc0);
             }
-            order.from_orbit(acc1, acc0);
             order.from_orbit(u1, acc1);
             let spectrum =
                 |step: usize, digit: usize| &spectra[(((step - 1) * digits + digit) * chain + limb) * n..][..n];

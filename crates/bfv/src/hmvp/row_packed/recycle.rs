@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Objects that wait to be used again, at most a few.
 #[derive(Debug)]
-pub(super) struct Recycler<T> {
+pub(in crate::hmvp) struct Recycler<T> {
     idle: Mutex<Vec<T>>,
     /// How many may wait.
     max: usize,
@@ -13,25 +13,25 @@ pub(super) struct Recycler<T> {
 
 /// An object that returns when it is dropped.
 #[derive(Debug)]
-pub(super) struct Lease<T> {
+pub(in crate::hmvp) struct Lease<T> {
     object: Option<T>,
     home: Option<Arc<Recycler<T>>>,
 }
 
 impl<T> Lease<T> {
     /// An object that is not used again.
-    pub(super) fn once(object: T) -> Self {
+    pub(in crate::hmvp) fn once(object: T) -> Self {
         Self { object: Some(object), home: None }
     }
 }
 
 impl<T> Recycler<T> {
-    pub(super) fn new(max: usize) -> Arc<Self> {
+    pub(in crate::hmvp) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { idle: Mutex::new(Vec::new()), max })
     }
 
     /// One that was used and `fits`, or a new one. What it holds is left over from its last use.
-    pub(super) fn lease(self: &Arc<Self>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Lease<T> {
+    pub(in crate::hmvp) fn lease(self: &Arc<Self>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Lease<T> {
         // The list is whole at every point where a panic could happen, so a poisoned lock is harmless.
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let used = idle.iter().rposition(fits).map(|i| idle.swap_remove(i));

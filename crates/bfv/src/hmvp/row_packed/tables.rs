@@ -11,7 +11,7 @@ use super::digits::Digits;
 use super::layout::Layout;
 use super::product::GiantScratch;
 use super::recycle::Recycler;
-use super::vector::VectorScratch;
+use super::vector::{ColumnTile, VectorScratch};
 use crate::context::Context;
 use crate::error::BfvError;
 
@@ -37,7 +37,8 @@ pub(super) struct Tables {
     /// S modulo the primes of ciphertexts.
     pub(super) special: Vec<u64>,
     pub(super) matrices: Arc<Recycler<Vec<MatrixBlock>>>,
-    pub(super) vectors: Arc<Recycler<Vec<VectorBlock>>>,
+    pub(super) vectors: Arc<Recycler<Vec<ColumnTile>>>,
+    pub(super) columns: Arc<Recycler<Vec<VectorBlock>>>,
     pub(super) sums: Arc<Recycler<Vec<Vec<SumBlock>>>>,
     pub(super) vector_scratch: Arc<Recycler<VectorScratch>>,
     pub(super) giant_scratch: Arc<Recycler<GiantScratch>>,
@@ -60,6 +61,7 @@ impl Tables {
             special: basis.residues(&context.special_product()),
             matrices: Recycler::new(MAX_IDLE),
             vectors: Recycler::new(MAX_IDLE),
+            columns: Recycler::new(MAX_IDLE),
             sums: Recycler::new(MAX_IDLE),
             vector_scratch: Recycler::new(MAX_IDLE),
             giant_scratch: Recycler::new(MAX_IDLE),

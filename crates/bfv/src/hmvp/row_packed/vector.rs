@@ -2,6 +2,7 @@
 
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::products::VectorBlock;
+use ciphermill_math::{CoefficientSource, SourceView};
 
 use super::keys::PreparedKeys;
 use super::layout::Layout;
@@ -11,15 +12,32 @@ use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 use crate::error::{BfvError, require_length};
 
-/// One part of a vector: S·σ_g(c/P) for all baby steps g of the ciphertext c of each column tile, for each prime of the
-/// chain.
+/// One part of a vector: c/P for the ciphertext c of each column tile, cut into digits.
 #[derive(Debug)]
 pub(super) struct PreparedVector {
     pub(super) tag: KeyTag,
-    pub(super) limbs: Lease<Vec<VectorBlock>>,
+    column_tiles: Lease<Vec<ColumnTile>>,
 }
 
-/// Memory for one column tile.
+/// c/P, for each prime of the chain.
+pub(super) type ColumnTile = Vec<LimbDigits>;
+
+/// Modulo one prime: spectra in orbit order.
+#[derive(Debug)]
+pub(super) struct LimbDigits {
+    /// S·c_0/P and S·c_1/P, 0 modulo special primes.
+    parts: [Vec<u64>; 2],
+    /// The digits of c_1/P.
+    digits: Vec<Vec<u64>>,
+}
+
+impl LimbDigits {
+    fn new(n: usize, digits: usize) -> Self {
+        Self { parts: [vec![0; n], vec![0; n]], digits: vec![vec![0; n]; digits] }
+    }
+}
+
+/// Memory to prepare a vector in.
 #[derive(Debug)]
 pub(super) struct VectorScratch {
     /// c/P, both parts.
@@ -27,29 +45,17 @@ pub(super) struct VectorScratch {
     signed: Vec<i64>,
     /// Over the chain, by digit.
     digits: Vec<u64>,
-    limbs: Vec<LimbScratch>,
-}
-
-/// Memory for one prime: spectra of N words.
-#[derive(Debug)]
-struct LimbScratch {
-    /// In the transform's order.
-    spectrum: Vec<u64>,
-    /// S·c_0/P and S·c_1/P in orbit order, 0 modulo special primes.
-    parts: [Vec<u64>; 2],
-    /// The digits of c_1/P in orbit order.
-    digits: Vec<Vec<u64>>,
+    /// For each prime a spectrum in the transform's order.
+    spectra: Vec<Vec<u64>>,
 }
 
 impl VectorScratch {
     fn new(n: usize, limbs: usize, chain: usize, digits: usize) -> Self {
-        let limb =
-            || LimbScratch { spectrum: vec![0; n], parts: [vec![0; n], vec![0; n]], digits: vec![vec![0; n]; digits] };
         Self {
             scaled: [vec![0; limbs * n], vec![0; limbs * n]],
             signed: vec![0; n],
             digits: vec![0; digits * chain * n],
-            limbs: (0..chain).map(|_| limb()).collect(),
+            spectra: vec![vec![0; n]; chain],
         }
     }
 }
@@ -63,7 +69,6 @@ impl PreparedVector {
         context: &Context,
         layout: &Layout,
         tables: &Tables,
-        keys: &PreparedKeys,
         vector: &[Ciphertext],
     ) -> Result<Self, BfvError> {
         require_length("number of ciphertexts of a vector", vector.len(), layout.column_tiles())?;
@@ -72,16 +77,14 @@ impl PreparedVector {
             require_length("number of limbs of a vector's ciphertext", ciphertext.limb_count(), context.top())?;
         }
         let (n, threads) = (context.n(), rayon::current_num_threads());
-        let (babies, columns) = (layout.babies(), layout.column_tiles() * layout.babies());
-        let mut limbs = tables.vectors.lease(
-            |limbs| limbs[0].columns() == columns && limbs[0].vectors() == 1,
-            || tables.limbs.iter().map(|_| VectorBlock::zeroed(n, 1, columns)).collect(),
-        );
-        let mut scratch = tables
-            .vector_scratch
-            .lease(|_| true, || VectorScratch::new(n, context.top(), tables.limbs.len(), tables.baby_digits.len()));
-        let VectorScratch { scaled, signed, digits, limbs: limb_scratch } = &mut *scratch;
-        for (column_tile, ciphertext) in vector.iter().enumerate() {
+        let (chain, digit_count) = (tables.limbs.len(), tables.baby_digits.len());
+        let column_tile = || (0..chain).map(|_| LimbDigits::new(n, digit_count)).collect::<ColumnTile>();
+        let mut column_tiles =
+            tables.vectors.lease(|_| true, || (0..layout.column_tiles()).map(|_| column_tile()).collect());
+        let mut scratch =
+            tables.vector_scratch.lease(|_| true, || VectorScratch::new(n, context.top(), chain, digit_count));
+        let VectorScratch { scaled, signed, digits, spectra } = &mut *scratch;
+        for (out, ciphertext) in column_tiles.iter_mut().zip(vector) {
             for (scaled, part) in scaled.iter_mut().zip(&ciphertext.parts) {
                 scaled.copy_from_slice(part.words());
                 for (i, scaled) in scaled.chunks_exact_mut(n).enumerate() {
@@ -90,67 +93,94 @@ impl PreparedVector {
             }
             tables.baby_digits.cut(&scaled[1], signed, digits);
             let (c0, digits) = (&scaled[0], &digits[..]);
-            for_each(
-                threads,
-                limbs.iter_mut().zip(limb_scratch.iter_mut()).enumerate(),
-                |(limb, (columns, scratch))| {
-                    let step = BabySteps { context, tables, keys, limb };
-                    step.transform(c0, digits, scratch);
-                    step.write(scratch, columns, column_tile * babies);
-                },
-            );
+            for_each(threads, out.iter_mut().zip(spectra.iter_mut()).enumerate(), |(limb, (out, spectrum))| {
+                transform(context, tables, limb, c0, digits, spectrum, out);
+            });
         }
-        Ok(Self { tag: vector[0].tag, limbs })
+        Ok(Self { tag: vector[0].tag, column_tiles })
     }
 }
 
-/// The baby steps of one column tile modulo one prime.
-struct BabySteps<'a> {
-    context: &'a Context,
-    tables: &'a Tables,
-    keys: &'a PreparedKeys,
+/// From c_0/P and the digits of c_1/P over the chain to the spectra modulo one prime.
+fn transform(
+    context: &Context,
+    tables: &Tables,
     limb: usize,
+    c0: &[u64],
+    digits: &[u64],
+    spectrum: &mut [u64],
+    out: &mut LimbDigits,
+) {
+    let n = context.n();
+    let (engine, p) = (context.chain().limbs()[limb].engine(), context.chain().limbs()[limb].modulus());
+    let order = &tables.limbs[limb].order;
+    for (digit, out) in digits.chunks_exact(tables.limbs.len() * n).zip(&mut out.digits) {
+        engine.forward(&Words(&digit[limb * n..][..n]), spectrum);
+        order.to_orbit(spectrum, out);
+    }
+    let Some(&special) = tables.special.get(limb) else {
+        return;
+    };
+    let kernels = tables.limbs[limb].kernels.pointwise();
+    spectrum.copy_from_slice(&c0[limb * n..][..n]);
+    kernels.multiply_scalar(spectrum, special);
+    engine.forward_in_place(spectrum);
+    let [part0, part1] = &mut out.parts;
+    order.to_orbit(spectrum, part0);
+    // c_1 is the sum of its digits times the gadget.
+    part1.fill(0);
+    for (digit, from) in tables.baby_digits.digits.iter().zip(&out.digits) {
+        if digit.limbs.contains(&limb) {
+            spectrum.copy_from_slice(from);
+            kernels.multiply_scalar(spectrum, p.mul(special, p.pow(2, digit.shift as u64)));
+            kernels.add(part1, spectrum);
+        }
+    }
+}
+
+/// Words as a source of coefficients.
+struct Words<'a>(&'a [u64]);
+
+impl CoefficientSource<u64> for Words<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        self.0.read(start, out);
+    }
+
+    fn view(&self) -> SourceView<'_, u64> {
+        SourceView::Slice(self.0)
+    }
+}
+
+/// Baby steps modulo one prime.
+pub(super) struct BabySteps<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) keys: &'a PreparedKeys,
+    pub(super) limb: usize,
 }
 
 impl BabySteps<'_> {
-    /// From c_0/P and the digits of c_1/P over the chain to what `scratch` holds.
-    fn transform(&self, c0: &[u64], digits: &[u64], scratch: &mut LimbScratch) {
-        let (n, limb) = (self.context.n(), self.limb);
-        let engine = self.context.chain().limbs()[limb].engine();
-        let order = &self.tables.limbs[limb].order;
-        let LimbScratch { spectrum, parts, digits: spectra } = scratch;
-        for (digit, out) in digits.chunks_exact(self.tables.limbs.len() * n).zip(spectra.iter_mut()) {
-            spectrum.copy_from_slice(&digit[limb * n..][..n]);
-            engine.forward_in_place(spectrum);
-            order.to_orbit(spectrum, out);
-        }
-        let Some(&special) = self.tables.special.get(limb) else {
-            return;
-        };
-        let (kernels, p) = (self.tables.limbs[limb].kernels.pointwise(), self.context.chain().limbs()[limb].modulus());
-        spectrum.copy_from_slice(&c0[limb * n..][..n]);
-        kernels.multiply_scalar(spectrum, special);
-        engine.forward_in_place(spectrum);
-        order.to_orbit(spectrum, &mut parts[0]);
-        // c_1 is the sum of its digits times the gadget.
-        parts[1].fill(0);
-        let digits = self.tables.baby_digits.digits.iter().zip(spectra);
-        for (digit, from) in digits.filter(|(digit, _)| digit.limbs.contains(&limb)) {
-            spectrum.copy_from_slice(from);
-            kernels.multiply_scalar(spectrum, p.mul(special, p.pow(2, digit.shift as u64)));
-            kernels.add(&mut parts[1], spectrum);
-        }
-    }
-
-    /// The baby steps to `columns` from column `first` on.
-    fn write(&self, scratch: &LimbScratch, columns: &mut VectorBlock, first: usize) {
-        let kernels = &self.tables.limbs[self.limb].kernels;
-        let [c0, c1] = &scratch.parts;
-        columns.set(0, first, [c0, c1]);
-        let digits: Vec<&[u64]> = scratch.digits.iter().map(|digit| &digit[..]).collect();
-        let head = (self.limb < self.tables.special.len()).then_some((&c0[..], 1));
-        for (i, (rotation, key)) in self.keys.limbs[self.limb].babies.iter().enumerate() {
-            kernels.key_products_entry(rotation, &digits, head, key, columns, 0, first + 1 + i);
+    /// S·σ_g(c/P) for all baby steps g of all column tiles of all vectors: the words of the window of `columns`.
+    pub(super) fn write(&self, vectors: &[&PreparedVector], columns: &mut VectorBlock) {
+        let (kernels, babies) = (&self.tables.limbs[self.limb].kernels, &self.keys.limbs[self.limb].babies);
+        for (v, vector) in vectors.iter().enumerate() {
+            for (i, column_tile) in vector.column_tiles.iter().enumerate() {
+                let LimbDigits { parts: [c0, c1], digits } = &column_tile[self.limb];
+                let first = i * (babies.len() + 1);
+                let mut head = None;
+                // Modulo special primes the identity has 0, as columns have at first.
+                if self.limb < self.tables.special.len() {
+                    columns.set(v, first, [c0, c1]);
+                    head = Some((&c0[..], 1));
+                }
+                let digits: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
+                for (column, (rotation, key)) in (first + 1..).zip(babies) {
+                    kernels.key_products_entry(rotation, &digits, head, key, columns, v, column);
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Tests by what they compare with.
 
+mod costs;
 mod encrypted;
+mod noise;
 mod plain;
 mod support;
