@@ -14,6 +14,8 @@ use crate::parameters::ParameterId;
 
 pub(crate) mod digits;
 mod switch;
+#[cfg(test)]
+mod tests;
 
 /// log2 of the greatest base of [`Gadget::Bits`].
 pub(crate) const MAX_BASE_LOG: usize = 32;
