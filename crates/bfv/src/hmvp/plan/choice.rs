@@ -147,16 +147,25 @@ impl Judgement {
         self.log2_failure <= request.log2_failure
     }
 
+    /// What is expected, in words.
+    pub(super) fn says(&self, request: &Request) -> String {
+        let flooding = match request.flooding_bits {
+            0 => String::new(),
+            bits => format!(" after {bits} bits of flooding"),
+        };
+        format!(
+            "noise of 2^{:.1} where 2^{:.1} decrypts wrongly{flooding}, so that a product is wrong with a probability of \
+             2^{:.1}, at most 2^{:.1} is asked for",
+            self.noise_bits, self.limit_bits, self.log2_failure, request.log2_failure
+        )
+    }
+
     /// An error unless it is.
     pub(super) fn require(&self, request: &Request) -> Result<(), PlanError> {
         if self.keeps(request) {
             return Ok(());
         }
-        let what = format!(
-            "its noise, 2^{:.1} where 2^{:.1} decrypts wrongly, makes a product wrong with a probability of 2^{:.1}, at most \
-             2^{:.1} is asked for",
-            self.noise_bits, self.limit_bits, self.log2_failure, request.log2_failure
-        );
+        let what = format!("the plan's set has {}", self.says(request));
         Err(PlanError::NoParameters { what })
     }
 }

@@ -56,16 +56,14 @@ pub(super) fn best_of(request: &Request, strategy: Strategy) -> Result<Found, Pl
 
 /// Why no candidate will do.
 fn reason(request: &Request, nearest: Option<&(String, Judgement)>) -> String {
-    let help = "use fewer bits or columns, allow entries to be split, ask for less security or flooding, or accept a greater \
-                failure probability";
-    match nearest {
-        Some((name, judgement)) => format!(
-            "the nearest, {name}, would have noise of 2^{:.1} where 2^{:.1} decrypts wrongly, and a product be wrong with a \
-             probability of 2^{:.1}, at most 2^{:.1} is asked for; {help}",
-            judgement.noise_bits, judgement.limit_bits, judgement.log2_failure, request.log2_failure
-        ),
-        None => format!("none has room for the plaintext modulus and the noise of a fresh vector; {help}"),
-    }
+    let what = match nearest {
+        Some((name, judgement)) => format!("the nearest, {name}, has {}", judgement.says(request)),
+        None => "none has room for the plaintext modulus and the noise of a fresh vector".to_owned(),
+    };
+    format!(
+        "{what}; use fewer bits or columns, allow entries to be split, ask for less security or flooding, or accept a greater \
+         failure probability"
+    )
 }
 
 struct Search<'a> {

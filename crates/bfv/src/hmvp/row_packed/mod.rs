@@ -99,6 +99,12 @@ impl RowPacked {
         Ok(Self { layout, spec: spec.clone(), options, tables: OnceLock::new() })
     }
 
+    /// Bytes of one packed spectrum over the chain.
+    fn spectrum_bytes(&self) -> u64 {
+        let bytes = |p| u64::from(bit_length(p)).div_ceil(8);
+        self.layout.polynomial_size as u64 * self.spec.chain().map(bytes).sum::<u64>()
+    }
+
     /// The tables for a context of this plan; those of the first one are kept.
     fn tables(&self, context: &Context) -> Result<Arc<Tables>, BfvError> {
         if let Some(tables) = self.tables.get().filter(|tables| tables.isa() == context.isa()) {
@@ -194,16 +200,16 @@ impl Algorithm for RowPacked {
     }
 
     fn shared_costs(&self) -> Costs {
-        let spec = &self.spec;
-        let [column_tiles, babies] = [self.layout.column_tiles(), self.layout.babies()].map(|x| x as u64);
-        let limbs = spec.ciphertext_moduli.len() as u64;
-        let chain = limbs + spec.special_moduli.len() as u64;
+        let (layout, spec) = (&self.layout, &self.spec);
+        let (limbs, chain) = (spec.ciphertext_moduli.len() as u64, spec.chain().count() as u64);
         let digits = digit_count(spec, self.options.baby_gadget);
+        let [column_tiles, tiles, baby_steps] =
+            [layout.column_tiles(), layout.tile_count(), layout.babies() - 1].map(|x| x as u64);
+        let hoisted_key_switches = tiles * column_tiles * baby_steps;
         Costs {
-            hoisted_key_switches: column_tiles * (babies - 1),
-            // Of c_0 and the digits of c_1.
+            hoisted_key_switches,
             ntts: column_tiles * (limbs + digits * chain),
-            words: column_tiles * 2 * chain * self.layout.polynomial_size as u64 * (babies - 1) * digits,
+            words: hoisted_key_switches * 2 * digits * self.spectrum_bytes() / 8,
             ..Costs::default()
         }
     }
@@ -213,9 +219,7 @@ impl Algorithm for RowPacked {
         let (layout, spec) = (&self.layout, &self.spec);
         let limbs = spec.ciphertext_moduli.len() as u64;
         let chain = spec.chain().count() as u64;
-        // Of one spectrum over the chain.
-        let bytes =
-            layout.polynomial_size as u64 * spec.chain().map(|p| u64::from(bit_length(p)).div_ceil(8)).sum::<u64>();
+        let bytes = self.spectrum_bytes();
         let digits = |gadget| digit_count(spec, gadget);
         let (baby_digits, giant_digits) = (digits(self.options.baby_gadget), digits(self.options.giant_gadget));
         let [column_tiles, baby_steps] = [layout.column_tiles(), layout.babies() - 1].map(|x| x as u64);
