@@ -124,7 +124,7 @@ pub(super) fn multiply_scalar_words(p: u64, values: &mut [u64], factor: u64, com
 }
 
 /// Products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
-pub(crate) const MAX_TERMS: usize = 16;
+pub(super) const MAX_TERMS: usize = 16;
 
 /// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. The CPU makes one 128-bit product per
 /// cycle; vectors of 32-bit products are no faster.
@@ -158,12 +158,12 @@ fn sum_columns<const C: usize>(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs:
     }
 }
 
-/// Any 128-bit integer modulo p.
+/// Any 128-bit integer modulo p: high·(2^64 mod p) + low·1, two products with one factor in `[0, 2p)` that share the
+/// product of p with the sum of their quotients.
 #[inline(always)]
 pub(crate) fn reduce(c: &Constants, sum: u128) -> u64 {
     let (high, low) = ((sum >> 64) as u64, sum as u64);
-    // Each below p < 2^62, whatever the words were.
-    let high = product_scalar::<false>(c.p, high, c.word.0, c.word.1);
-    let low = product_scalar::<false>(c.p, low, c.one.0, c.one.1);
-    reduce_once(high + low, c.p)
+    let quotient = high_short::<false>(high, c.word.1).wrapping_add(high_short::<false>(low, c.one.1));
+    let rest = high.wrapping_mul(c.word.0).wrapping_add(low).wrapping_sub(quotient.wrapping_mul(c.p));
+    reduce_once(reduce_once(rest, 2 * c.p), c.p)
 }

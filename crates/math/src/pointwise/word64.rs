@@ -8,7 +8,7 @@ use crate::{Isa, Modulus};
 /// What the kernels need to know of p.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
-    pub(super) p: u64,
+    pub(crate) p: u64,
     /// The length of p in bits.
     pub(super) bits: u32,
     /// ⌊2^(bits+62)/p⌋.

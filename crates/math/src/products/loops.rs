@@ -1,44 +1,60 @@
 //! Plain loops on 128-bit sums, for every CPU and every modulus below 2^62.
 //!
-//! A reduced sum and [`MAX_TERMS`] = 16 products fit 128 bits, see `pointwise`; after as many products a sum is reduced
-//! and goes on. The CPU makes one 128-bit product per cycle.
+//! The CPU makes one 128-bit product per cycle, so that vectors of 32-bit products are no faster. Four sums at a time stay
+//! in registers; what is packed is unpacked once for all of them. A sum is reduced where it could leave 128 bits: after as
+//! many products as [`most_terms`] says, at least 15.
 
 use super::matrix::{GROUP, group_size};
 use super::orbit::Rotation;
 use super::{KeyBlock, LANES, MatrixBlock, Output, SumPart, VectorBlock, packing};
-use crate::pointwise::loops::{MAX_TERMS, reduce};
+use crate::pointwise::loops::reduce;
 use crate::pointwise::word64::Constants;
 
-type Sums = [u128; LANES];
+/// Sums that stay in registers: each takes two.
+const SUMS: usize = 4;
 
-fn words(slice: &[u64]) -> &[u64; LANES] {
-    slice.first_chunk().expect("a block of words")
-}
-
-#[inline(always)]
-fn add_product(sums: &mut Sums, lhs: &[u64; LANES], rhs: &[u64; LANES]) {
-    for ((sum, &l), &r) in sums.iter_mut().zip(lhs).zip(rhs) {
-        *sum += u128::from(l) * u128::from(r);
-    }
-}
-
-#[inline(always)]
-fn reduce_all(c: &Constants, sums: &Sums) -> [u64; LANES] {
-    sums.map(|sum| reduce(c, sum))
-}
+type Block = [u64; LANES];
 
 impl Rotation {
     /// Words `index` … `index` + 7 of the rotated spectrum; `index` is a multiple of 8.
     #[inline(always)]
-    pub(super) fn load(&self, spectrum: &[u64], index: usize) -> [u64; LANES] {
+    pub(super) fn load(&self, spectrum: &[u64], index: usize) -> Block {
         let at = self.source(index);
-        let end = (at | (self.sequence - 1)) + 1;
-        if at + LANES <= end {
-            *words(&spectrum[at..])
+        if at & (self.sequence - 1) <= self.sequence - LANES {
+            *spectrum[at..].first_chunk().expect("a block of words")
         } else {
             std::array::from_fn(|i| spectrum[self.source(index + i)])
         }
     }
+}
+
+/// T such that T products of residues and one more, and a residue, add up to less than 2^128: T·(p − 1)² + (p − 1)² + p.
+fn most_terms(p: u64) -> usize {
+    let square = u128::from(p - 1) * u128::from(p - 1);
+    usize::try_from((u128::MAX - u128::from(p)) / square - 1).unwrap_or(usize::MAX)
+}
+
+/// start + Σ_j lhs_j ∘ rhs_(2j + part) modulo p, for `start` below p² + p. At most `terms` products are added up.
+#[inline(always)]
+fn sums(c: &Constants, terms: usize, start: [u128; LANES], lhs: &[Block], rhs: &[Block], part: usize) -> Block {
+    let mut result = [0; LANES];
+    for first in (0..LANES).step_by(SUMS) {
+        let four = |block: &Block| -> [u64; SUMS] { *block[first..].first_chunk().expect("four words") };
+        let mut sums: [u128; SUMS] = *start[first..].first_chunk().expect("four sums");
+        for (lhs, rhs) in lhs.chunks(terms).zip(rhs.chunks(terms.saturating_mul(2))) {
+            for (lhs, rhs) in lhs.iter().zip(rhs.as_chunks::<2>().0) {
+                let (lhs, rhs) = (four(lhs), four(&rhs[part]));
+                for i in 0..SUMS {
+                    sums[i] += u128::from(lhs[i]) * u128::from(rhs[i]);
+                }
+            }
+            sums = sums.map(|sum| u128::from(reduce(c, sum)));
+        }
+        for (result, sum) in result[first..].iter_mut().zip(sums) {
+            *result = sum as u64;
+        }
+    }
+    result
 }
 
 /// See [`ProductKernels::key_products`](super::ProductKernels::key_products).
@@ -51,30 +67,24 @@ pub(super) fn key_products(
     mut out: Output<'_>,
     accumulate: bool,
 ) {
-    let width = key.width();
+    let (terms, width) = (most_terms(c.p), key.width());
+    let (mut lhs, mut rhs) = (vec![[0; LANES]; digits.len()], vec![[0; LANES]; 2 * digits.len()]);
     for index in out.window().step_by(LANES) {
-        let mut key = key.words(index);
-        let mut sums = [[0; LANES]; 2];
-        let out = out.block(index);
-        if accumulate {
-            sums = out.each_ref().map(|out| words(out).map(u128::from));
+        for (lhs, digit) in lhs.iter_mut().zip(digits) {
+            *lhs = rotation.load(digit, index);
         }
-        if let Some((head, factor)) = head {
-            add_product(&mut sums[0], &rotation.load(head, index), &[factor; LANES]);
+        for (j, rhs) in rhs.iter_mut().enumerate() {
+            *rhs = packing::unpack(width, &key.words(index)[j * width..]);
         }
-        // One term is taken.
-        for digits in digits.chunks(MAX_TERMS - 1) {
-            for digit in digits {
-                let digit = rotation.load(digit, index);
-                for sums in &mut sums {
-                    add_product(sums, &digit, &packing::unpack(width, key));
-                    key = &key[width..];
+        for (part, out) in out.block(index).into_iter().enumerate() {
+            let out: &mut Block = out.first_chunk_mut().expect("a block of words");
+            let mut start = if accumulate { out.map(u128::from) } else { [0; LANES] };
+            if let (0, Some((head, factor))) = (part, head) {
+                for (start, head) in start.iter_mut().zip(rotation.load(head, index)) {
+                    *start += u128::from(head) * u128::from(factor);
                 }
             }
-            sums = sums.map(|sums| reduce_all(c, &sums).map(u128::from));
-        }
-        for (out, sums) in out.into_iter().zip(sums) {
-            out.copy_from_slice(&sums.map(|sum| sum as u64));
+            *out = sums(c, terms, start, &lhs, &rhs, part);
         }
     }
 }
@@ -84,33 +94,25 @@ pub(super) fn multiply(
     c: &Constants,
     matrix: &MatrixBlock,
     vectors: &VectorBlock,
-    sums: &mut SumPart<'_>,
+    results: &mut SumPart<'_>,
     accumulate: bool,
 ) {
     let (rows, columns, width) = (matrix.rows(), matrix.columns(), matrix.width());
-    let (stride, count) = (sums.stride(), sums.vectors);
+    let (terms, stride, count) = (most_terms(c.p), results.stride(), results.vectors);
+    let mut lhs = vec![[0; LANES]; columns];
     for (block, entries) in vectors.blocks().zip(vectors.words.chunks_exact(vectors.stride())) {
         let matrix = &matrix.words()[block * rows * columns * width..];
-        for row in sums.rows.clone() {
+        for row in results.rows.clone() {
             let (group, size) = (row / GROUP * GROUP, group_size(rows, row / GROUP * GROUP));
-            let factor =
-                |j: usize| packing::unpack(width, &matrix[(group * columns + j * size + row - group) * width..]);
+            for (j, lhs) in lhs.iter_mut().enumerate() {
+                *lhs = packing::unpack(width, &matrix[(group * columns + j * size + row - group) * width..]);
+            }
             for (v, entries) in entries.chunks_exact(columns * 2 * LANES).enumerate() {
-                let at = [0, 1].map(|k| (((row - sums.rows.start) * count + v) * 2 + k) * stride + block * LANES);
-                let mut sum = [[0; LANES]; 2];
-                if accumulate {
-                    sum = at.map(|at| words(&sums.words[at..]).map(u128::from));
-                }
-                for (chunk, entries) in entries.chunks(MAX_TERMS * 2 * LANES).enumerate() {
-                    for (j, entry) in entries.chunks_exact(2 * LANES).enumerate() {
-                        let (factor, (first, second)) = (factor(chunk * MAX_TERMS + j), entry.split_at(LANES));
-                        add_product(&mut sum[0], &factor, words(first));
-                        add_product(&mut sum[1], &factor, words(second));
-                    }
-                    sum = sum.map(|sum| reduce_all(c, &sum).map(u128::from));
-                }
-                for (at, sum) in at.into_iter().zip(sum) {
-                    sums.words[at..at + LANES].copy_from_slice(&sum.map(|sum| sum as u64));
+                for part in 0..2 {
+                    let at = (((row - results.rows.start) * count + v) * 2 + part) * stride + block * LANES;
+                    let out: &mut Block = results.words[at..].first_chunk_mut().expect("a block of words");
+                    let start = if accumulate { out.map(u128::from) } else { [0; LANES] };
+                    *out = sums(c, terms, start, &lhs, entries.as_chunks().0, part);
                 }
             }
         }

@@ -78,7 +78,7 @@ kernels!(i16, butterflies16, lift16);
 kernels!(i32, butterflies32, lift32);
 
 /// Bytes that are taken to stay in the second-level cache.
-const CACHE: usize = 1 << 18;
+const CACHE: usize = 1 << 19;
 
 /// The transform of P polynomials of N coefficients.
 #[derive(Clone, Copy, Debug)]
