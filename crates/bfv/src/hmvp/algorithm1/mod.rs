@@ -1,15 +1,16 @@
 //! The paper's algorithm 1: a product for each row, of which the constant coefficient is the row's entry of u; it is
 //! extracted as an LWE ciphertext, and the LWE ciphertexts are packed ([`lwe`](crate::lwe)).
 //!
-//! * The vector is encrypted modulo the whole chain Q·P, N columns to a ciphertext. Rows are reversed plaintexts, held as
-//!   spectra over the chain: (L + K)·8·N bytes for each row and N columns (100 MB for 1024 × 256 at the paper's moduli).
+//! * The vector is encrypted modulo the whole chain Q·P, N columns to a ciphertext.
+//! * A matrix is held as its entries, 32 bits each, and a row is transformed when it is multiplied, as in the paper's first
+//!   stage. Spectra, 96 KiB a row at the paper's moduli against 1 KiB, would spare three transforms of eighteen, but take
+//!   as long to come from memory and far longer to be written there: a matrix is used at once, and costs nothing to prepare.
 //! * A row's products are added up over its column tiles and divided by P: the paper's rescale. That divides their noise,
 //!   too, down to that of rounding.
-//! * Up to N rows are packed into one ciphertext: row i of 2^l at the coefficient i·N/2^l. Other coefficients hold sums of
-//!   other functions of the matrix. Rows shorter than N are not put together into one plaintext: the paper has one product
-//!   for each row, and that is what makes this strategy slower than [`RowPacked`](super::Strategy::RowPacked).
-//! * A matrix of more rows than N, or of which N rows take more than [`MAX_TILE_BYTES`], is cut into row tiles of a power
-//!   of two, each with a ciphertext of its own.
+//! * Up to N rows, a *tile*, are packed into one ciphertext: row i of 2^l at the coefficient i·N/2^l. Other coefficients
+//!   hold sums of other functions of the matrix. Rows shorter than N are not put together into one plaintext: the paper has
+//!   one product for each row, and that is what makes this strategy slower than
+//!   [`RowPacked`](super::Strategy::RowPacked).
 
 mod noise;
 pub mod reference;
@@ -34,16 +35,13 @@ use crate::lwe::{PackingKeys, Workspaces, pack_tree, packing_element};
 use crate::parameters::ParameterSet;
 use rows::{RowProduct, Rows, Vector};
 
-/// The greatest size of a prepared row tile, unless one row takes more.
-const MAX_TILE_BYTES: usize = 512 << 20;
-
 /// Algorithm 1 for one shape and parameter set.
 #[derive(Clone, Debug)]
 pub(crate) struct Algorithm1 {
     rows: usize,
     cols: usize,
     parameters: ParameterSet,
-    /// Rows of a tile, a power of two; the last tile may have fewer.
+    /// Rows of a tile, a power of two up to N; the last tile may have fewer.
     tile_rows: usize,
 }
 
@@ -68,9 +66,7 @@ impl Algorithm1 {
             let what = "algorithm 1 without a special modulus; use a parameter set that has one".to_owned();
             return Err(BfvError::Unsupported { what });
         }
-        let n = parameters.polynomial_size.get();
-        let fitting = (MAX_TILE_BYTES / row_bytes(parameters, cols)).max(1);
-        let tile_rows = n.min(1 << fitting.ilog2()).min(rows.next_power_of_two());
+        let tile_rows = parameters.polynomial_size.get().min(rows.next_power_of_two());
         Ok(Self { rows, cols, parameters: parameters.clone(), tile_rows })
     }
 
@@ -97,12 +93,6 @@ impl Algorithm1 {
     fn stride(&self, tile: usize) -> usize {
         self.n() >> self.levels(tile)
     }
-}
-
-/// Bytes of a prepared row.
-fn row_bytes(parameters: &ParameterSet, cols: usize) -> usize {
-    let n = parameters.polynomial_size.get();
-    parameters.chain().count() * cols.div_ceil(n) * n * size_of::<u64>()
 }
 
 impl Algorithm for Algorithm1 {
@@ -137,9 +127,9 @@ impl Algorithm for Algorithm1 {
         self.parameters.ciphertext_moduli.len()
     }
 
-    fn prepare(&self, context: &Context, tile: usize, read: &RowReader<'_>) -> Result<Arc<dyn Prepared>, BfvError> {
+    fn prepare(&self, _context: &Context, tile: usize, read: &RowReader<'_>) -> Result<Arc<dyn Prepared>, BfvError> {
         let rows = self.tile(tile);
-        Ok(Arc::new(Rows::prepare(context, rows.start, rows.len(), self.cols, read)))
+        Ok(Arc::new(Rows::read(rows.start, rows.len(), self.cols, read)?))
     }
 
     fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError> {
@@ -225,15 +215,15 @@ impl Algorithm for Algorithm1 {
         };
         let key_switches = (0..self.tiles().len()).map(merges).sum();
         let key_words = digits * 2 * chain * n;
-        let matrix_words = rows * column_tiles * chain * n;
+        let matrix_bytes = rows * self.cols as u64 * size_of::<i32>() as u64;
         Costs {
             plain_products: rows * column_tiles,
             hoisted_key_switches: 0,
             key_switches,
-            ntts: self.shared_costs().ntts + rows * chain + key_switches * (digits + 2) * chain,
-            prepare_ntts: rows * column_tiles * chain,
-            words: matrix_words + key_switches * key_words,
-            matrix_bytes: matrix_words * 8,
+            ntts: self.shared_costs().ntts + rows * (column_tiles + 1) * chain + key_switches * (digits + 2) * chain,
+            prepare_ntts: 0,
+            words: matrix_bytes / 8 + key_switches * key_words,
+            matrix_bytes,
             key_bytes: u64::from(self.tile_rows.ilog2()) * key_words * 8,
         }
     }

@@ -1,4 +1,4 @@
-//! Rows and vectors as spectra, and the product of one row: stages 1 to 4 of the paper.
+//! Rows, vectors and the product of one row: stages 1 to 4 of the paper.
 //!
 //! Of the product with c_0 only the constant coefficient is needed. It is the mean of the values at the roots of X^N + 1,
 //! so it takes no transform: the sum of the products of spectra, with 1/N multiplied into those of the vector.
@@ -6,57 +6,87 @@
 use ciphermill_lattice::PolynomialSize;
 use ciphermill_lattice::rns::{Limb, ModDown, RnsBasis, RnsPoly, Spectrum};
 use ciphermill_math::products::{KeyBlock, ProductKernels, Rotation};
+use ciphermill_math::{CoefficientSource, Modulus};
 use rayon::prelude::*;
 
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
-use crate::error::BfvError;
+use crate::error::{BfvError, require_range};
 use crate::hmvp::RowReader;
 use crate::lwe::{Node, Workspace};
 
-/// The rows of a tile over the whole chain.
+/// The rows of a tile: their entries, from which spectra are made when they are multiplied.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// By row, limb, column tile.
-    words: Vec<u64>,
-    row_len: usize,
+    entries: Vec<i32>,
+    cols: usize,
 }
 
 impl Rows {
     /// Rows `first`, `first` + 1, … `first` + `count` − 1 of a matrix of `cols` columns.
-    pub(super) fn prepare(context: &Context, first: usize, count: usize, cols: usize, read: &RowReader<'_>) -> Self {
-        let (n, chain) = (context.n(), context.chain());
-        let tiles = cols.div_ceil(n);
-        let row_len = chain.len() * tiles * n;
-        let mut words = vec![0; count * row_len];
-        words.par_chunks_exact_mut(row_len).enumerate().for_each_init(
-            || (vec![0; cols], vec![0; n]),
-            |(row, coefficients), (i, words)| {
+    ///
+    /// # Errors
+    /// If an entry has more than 32 bits.
+    pub(super) fn read(first: usize, count: usize, cols: usize, read: &RowReader<'_>) -> Result<Self, BfvError> {
+        let mut entries = vec![0; count * cols];
+        entries.par_chunks_exact_mut(cols).enumerate().try_for_each_init(
+            || vec![0; cols],
+            |row, (i, entries)| {
                 read(first + i, row);
-                for (tile, columns) in row.chunks(n).enumerate() {
-                    // a_0 − Σ_(j>0) a_j·X^(N−j): `Context::encode_reversed` before it is reduced modulo t.
-                    coefficients.fill(0);
-                    coefficients[0] = columns[0];
-                    for (out, &entry) in coefficients.iter_mut().rev().zip(&columns[1..]) {
-                        *out = -entry;
-                    }
-                    let spectrum = chain.forward(chain.from_signed(coefficients));
-                    for (limb, spectrum) in spectrum.limbs().enumerate() {
-                        words[(limb * tiles + tile) * n..][..n].copy_from_slice(spectrum);
-                    }
-                }
+                entries.iter_mut().zip(row).try_for_each(|(entry, &mut given)| {
+                    require_range("entry of a matrix part", given, i32::MIN, i32::MAX)?;
+                    *entry = given as i32;
+                    Ok::<(), BfvError>(())
+                })
             },
-        );
-        Self { words, row_len }
+        )?;
+        Ok(Self { entries, cols })
     }
 
     /// How many.
     pub(super) fn len(&self) -> usize {
-        self.words.len() / self.row_len
+        self.entries.len() / self.cols
     }
 
-    pub(super) fn row(&self, i: usize) -> &[u64] {
-        &self.words[i * self.row_len..][..self.row_len]
+    pub(super) fn row(&self, i: usize) -> &[i32] {
+        &self.entries[i * self.cols..][..self.cols]
+    }
+}
+
+/// a_0 − Σ_(j>0) a_j·X^(N−j) modulo p for at most N entries a_j: what [`Context::encode_reversed`] makes of them, without a
+/// reduction modulo t.
+struct Reversed<'a> {
+    entries: &'a [i32],
+    n: usize,
+    p: Modulus,
+}
+
+impl Reversed<'_> {
+    fn residue(&self, entry: i64) -> u64 {
+        let p = self.p.value() as i64;
+        // Entries are shorter than nearly all primes.
+        if -p < entry && entry < p { (entry + (entry >> 63 & p)) as u64 } else { entry.rem_euclid(p) as u64 }
+    }
+}
+
+impl CoefficientSource<u64> for Reversed<'_> {
+    fn len(&self) -> usize {
+        self.n
+    }
+
+    fn read(&self, start: usize, out: &mut [u64]) {
+        // The places of a_(n−1), …, a_1.
+        let used = (self.n + 1 - self.entries.len()).max(start)..self.n.min(start + out.len());
+        out.fill(0);
+        if !used.is_empty() {
+            let entries = self.entries[self.n + 1 - used.end..=self.n - used.start].iter().rev();
+            for (out, &entry) in out[used.start - start..].iter_mut().zip(entries) {
+                *out = self.residue(-i64::from(entry));
+            }
+        }
+        if start == 0 {
+            out[0] = self.residue(i64::from(self.entries[0]));
+        }
     }
 }
 
@@ -118,7 +148,7 @@ impl RowProduct {
     pub(super) fn leaf(
         &self,
         context: &Context,
-        row: &[u64],
+        row: &[i32],
         vector: &Vector,
         inverses: &[u64],
         space: &mut Workspace,
@@ -126,14 +156,17 @@ impl RowProduct {
         let (n, chain, top) = (context.n(), context.chain(), context.top());
         let mut c1 = space.polynomial(chain.len() * n);
         let mut constants = vec![0; chain.len() * self.size];
-        let first = space.scratch(n);
+        let tiles = row.len().div_ceil(n);
+        let (first, spectra) = space.scratch((tiles + 1) * n).split_at_mut(n);
         for (i, limb) in chain.limbs().iter().enumerate() {
-            let row: Vec<&[u64]> =
-                row.chunks_exact(row.len() / chain.len()).nth(i).expect("a limb").chunks(n).collect();
+            for (spectrum, entries) in spectra.chunks_exact_mut(n).zip(row.chunks(n)) {
+                limb.engine().forward(&Reversed { entries, n, p: limb.modulus() }, spectrum);
+            }
+            let spectra: Vec<&[u64]> = spectra.chunks_exact(n).collect();
             let product = &mut c1[i * n..][..n];
             self.kernels[i].key_products(
                 &Rotation::none(n),
-                &row,
+                &spectra,
                 None,
                 &vector.blocks[i],
                 [&mut *first, &mut *product],

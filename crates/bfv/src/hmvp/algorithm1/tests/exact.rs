@@ -54,6 +54,15 @@ fn shapes_that_fill_nothing_are_right_on_every_path() {
 }
 
 #[test]
+fn entries_longer_than_primes_are_reduced() {
+    // 32-bit entries and primes of 30 and 31 bits; t is so small that nothing but their residues can be seen.
+    let parameters = named("TEST_32");
+    let extremes = [i64::from(i32::MIN), i64::from(i32::MAX), -1, 0, 1, -(1 << 30), 1 << 30];
+    let matrix: Vec<i64> = extremes.into_iter().cycle().take(3 * 40).collect();
+    check(&parameters, Isa::current(), 40, &matrix, &entries(2, 40, 5));
+}
+
+#[test]
 fn several_matrices_and_vectors_share_a_pass() {
     let (rows, cols) = (40, 50);
     let mut parties = Parties::new(&named("TEST_32"), Isa::current(), rows, cols, &SecretSeed::from_bytes(SEED));
@@ -96,13 +105,11 @@ proptest! {
 }
 
 #[test]
-fn large_matrices_are_cut_into_tiles_of_bounded_size() {
+fn rows_are_cut_into_tiles_of_a_ciphertext_each() {
     let parameters = named(CHAM_PAPER);
-    for (rows, cols, tile_rows) in
-        [(1, 1, 1), (5, 1, 8), (4096, 256, 4096), (16384, 4096, 4096), (16384, 4097, 2048), (16384, 16384, 1024)]
-    {
-        let algorithm = Algorithm1::new(rows, cols, &parameters).expect("admissible");
-        assert_eq!(algorithm.tile_rows, tile_rows, "{rows} x {cols}");
+    for (rows, tile_rows) in [(1, 1), (5, 8), (4096, 4096), (4097, 4096), (16384, 4096)] {
+        let algorithm = Algorithm1::new(rows, 16384, &parameters).expect("admissible");
+        assert_eq!((algorithm.tile_rows, algorithm.vector_len()), (tile_rows, 4), "{rows} rows");
         let tiles = algorithm.tiles();
         assert!(tiles.iter().all(|tile| !tile.is_empty() && tile.len() <= tile_rows));
         assert_eq!(tiles.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..rows).collect::<Vec<_>>());
@@ -115,13 +122,12 @@ fn costs_are_those_of_what_is_done() {
     let algorithm = Algorithm1::new(1024, 256, &parameters).expect("admissible");
     let costs = algorithm.costs();
     assert_eq!((costs.plain_products, costs.key_switches, costs.hoisted_key_switches), (1024, 1023, 0));
-    // Two polynomials of the vector, one for each row, two digits and two sums for each merge; three limbs each.
-    assert_eq!(costs.ntts, 3 * (2 + 1024 + 1023 * 4));
-    assert_eq!(algorithm.shared_costs().ntts, 3 * 2);
-    assert_eq!(costs.prepare_ntts, 3 * 1024);
-    assert_eq!(costs.matrix_bytes, 1024 * 3 * n * 8);
+    // Two polynomials of the vector, two for each row, two digits and two sums for each merge; three limbs each.
+    assert_eq!(costs.ntts, 3 * (2 + 1024 * 2 + 1023 * 4));
+    assert_eq!((algorithm.shared_costs().ntts, costs.prepare_ntts), (3 * 2, 0));
+    assert_eq!(costs.matrix_bytes, 1024 * 256 * 4);
     assert_eq!(costs.key_bytes, 10 * 2 * 2 * 3 * n * 8);
-    assert_eq!(costs.words, 1024 * 3 * n + 1023 * 2 * 2 * 3 * n);
+    assert_eq!(costs.words, 1024 * 256 / 2 + 1023 * 2 * 2 * 3 * n);
     assert_eq!(algorithm.galois_requests().len(), 10);
     // Rows that fill a tile partly: nodes of which all leaves are missing cost nothing. 5 of 8: 4, then 2, then 1.
     let costs = Algorithm1::new(4096 + 5, 4097, &parameters).expect("admissible").costs();
@@ -141,6 +147,9 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(matches!(Algorithm1::new(4, 4, &without), Err(BfvError::Unsupported { .. })));
     let parties = Parties::new(&named("TEST_32"), Isa::current(), 8, 8, &SecretSeed::from_bytes(SEED));
     assert!(matches!(parties.algorithm.encode_vector(&parties.context, &[0; 7]), Err(BfvError::Length { .. })));
+    let long = |_: usize, row: &mut [i64]| row.fill(1 << 31);
+    let refused = parties.algorithm.prepare(&parties.context, 0, &long).map(|_| ());
+    assert!(matches!(refused, Err(BfvError::Range { given: 0x8000_0000, .. })));
     assert!(matches!(parties.algorithm.decode_product(&parties.context, 0, &[]), Err(BfvError::Length { .. })));
     let larger = Algorithm1::new(32, 8, &named("TEST_32")).expect("admissible");
     let missing = larger.prepare_keys(&parties.context, &parties.galois).map(|_| ());
