@@ -20,9 +20,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ciphermill_math::products::VectorBlock;
-
-use super::slots::{self, Layout, Lifted, RingCache, SlotKeys, SlotMatrix, SlotModel, SlotVectors, SumStep, TileRows};
+use super::slots::{
+    self, Layout, Lifted, RingCache, SlotKeys, SlotMatrix, SlotModel, SlotSums, SlotVector, SumStep, TileRows,
+};
 use super::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
 use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::context::Context;
@@ -30,9 +30,6 @@ use crate::encoding::BatchEncoder;
 use crate::error::{BfvError, require_length};
 use crate::keys::{GaloisKeys, GaloisRequest};
 use crate::parameters::ParameterSet;
-
-/// Giant steps whose sums are computed together: bounds the memory for sums.
-const GROUP: usize = 16;
 
 /// Slots that a step adds up.
 const RADIX: usize = 4;
@@ -91,8 +88,10 @@ impl Diagonal {
         self.layout.diagonals / self.babies
     }
 
-    fn tile_bytes(&self) -> usize {
-        8 * self.layout.diagonals * self.layout.column_tiles() * self.model.extended() * self.model.n()
+    fn tile_bytes(&self) -> u64 {
+        self.layout.diagonals as u64
+            * self.layout.column_tiles() as u64
+            * self.model.packed_bytes(self.model.extended())
     }
 
     /// All rotations that need keys.
@@ -116,11 +115,11 @@ impl Diagonal {
     /// Estimated time of a product in transforms of N words. The weights are ratios measured on Zen 5 with AVX-512 IFMA.
     fn estimate(&self) -> f64 {
         /// A product with a plaintext, both parts, per limb.
-        const PRODUCT: f64 = 0.3;
+        const PRODUCT: f64 = 0.2;
         /// A product of a digit with a key, both parts, per limb.
-        const KEY_PRODUCT: f64 = 0.6;
-        /// A change of the order of a spectrum.
-        const GATHER: f64 = 0.5;
+        const KEY_PRODUCT: f64 = 1.0;
+        /// A change of the order of a spectrum, and what else comes with a transform.
+        const GATHER: f64 = 0.9;
         /// What each ciphertext of a result costs beside transforms: decryption and transport.
         const RESULT: f64 = 20.0;
         let costs = self.costs();
@@ -167,11 +166,8 @@ impl Algorithm for Diagonal {
         let ring = self.ring.get(context);
         let (tiles, babies) = (self.layout.column_tiles(), self.babies);
         let slots = |tile, giant, baby| self.layout.diagonal_slots(&rows, 0, tile, giant * babies, baby);
-        let group = |giants| SlotMatrix::encode(&ring, ring.limb_count(), tiles, giants, babies, slots);
-        let groups = slots::groups(self.giants(), GROUP);
-        let matrix: Vec<SlotMatrix> =
-            slots::in_pool(|| groups.into_iter().map(group).collect::<Result<_, BfvError>>())?;
-        Ok(Arc::new(matrix))
+        let matrix = || SlotMatrix::encode(&ring, ring.limb_count(), tiles, 0..self.giants(), babies, slots);
+        Ok(Arc::new(slots::in_pool(matrix)?))
     }
 
     fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError> {
@@ -180,29 +176,12 @@ impl Algorithm for Diagonal {
 
     fn prepare_vector(
         &self,
-        context: &Context,
+        _context: &Context,
         keys: &dyn Prepared,
         vector: &[Ciphertext],
     ) -> Result<Arc<dyn Prepared>, BfvError> {
         let keys: &SlotKeys = prepared(keys);
-        let ring = &keys.ring;
-        let tile = |ciphertext: &Ciphertext| {
-            let parts = ring.ciphertext(ciphertext);
-            let digits = if self.babies > 1 { ring.digits(&ciphertext.parts[1]) } else { Vec::new() };
-            let head = parts[0].clone();
-            let lifted = ring.lift(parts);
-            let block = |limb| {
-                let mut block = VectorBlock::zeroed(context.n(), 1, self.babies);
-                block.set(0, 0, lifted.limb(limb));
-                for baby in 1..self.babies {
-                    ring.rotate_to_entry(keys, baby, &digits, &head, limb, &mut block);
-                }
-                block
-            };
-            slots::map((0..ring.limb_count()).collect(), block)
-        };
-        let blocks = slots::in_pool(|| slots::map(vector.iter().collect(), tile));
-        Ok(Arc::new(SlotVectors { blocks }))
+        Ok(Arc::new(slots::in_pool(|| SlotVector::new(&keys.ring, vector, self.babies > 1))))
     }
 
     fn multiply(
@@ -214,17 +193,16 @@ impl Algorithm for Diagonal {
         vectors: &[&dyn Prepared],
     ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
         let keys: &SlotKeys = prepared(keys);
-        let vectors: Vec<&SlotVectors> = vectors.iter().map(|&vector| prepared(vector)).collect();
-        let matrices = matrices.iter().map(|&matrix| prepared::<Vec<SlotMatrix>>(matrix)).collect();
-        let products: Vec<Vec<Ciphertext>> = slots::in_pool(|| match &vectors[..] {
-            [vector] => slots::map(matrices, |matrix| self.product(keys, matrix, vector)),
-            _ => {
-                let vectors = SlotVectors::join(&vectors);
-                slots::map(matrices, |matrix| self.product(keys, matrix, &vectors))
-            }
-        });
-        let of = |v: usize| products.iter().map(|product| vec![product[v].clone()]).collect();
-        Ok((0..vectors.len()).map(of).collect())
+        let vectors: Vec<&SlotVector> = vectors.iter().map(|&vector| prepared(vector)).collect();
+        let matrices: Vec<&SlotMatrix> = matrices.iter().map(|&matrix| prepared(matrix)).collect();
+        Ok(slots::in_pool(|| {
+            let sums = SlotMatrix::multiply(&keys.ring, keys, &matrices, &vectors);
+            let product = |v| {
+                let product = |matrix| vec![self.switch(keys, &sums, matrix, v)];
+                slots::map((0..matrices.len()).collect(), product)
+            };
+            slots::map((0..vectors.len()).collect(), product)
+        }))
     }
 
     fn decode_product(&self, context: &Context, tile: usize, plaintexts: &[Plaintext]) -> Result<Vec<i64>, BfvError> {
@@ -244,8 +222,8 @@ impl Algorithm for Diagonal {
     fn costs(&self) -> Costs {
         let (model, layout) = (&self.model, &self.layout);
         let tiles = self.tiles().len() as u64;
-        let (column_tiles, extended) = (layout.column_tiles() as u64, model.extended() as u64);
-        let babies = column_tiles * (self.babies as u64 - 1);
+        let column_tiles = layout.column_tiles() as u64;
+        let babies = tiles * column_tiles * (self.babies as u64 - 1);
         // Of sums of slots, steps with more than one rotation share digits.
         let rotations = |shared: bool| -> u64 {
             self.sums.iter().map(SumStep::rotation_count).filter(|&count| (count > 1) == shared).sum()
@@ -254,27 +232,27 @@ impl Algorithm for Diagonal {
         let key_switches = tiles * (self.giants() as u64 - 1 + rotations(false));
         let plain_products = tiles * column_tiles * layout.diagonals as u64;
         let switches = self.giants() as u64 - 1 + self.sums.len() as u64;
-        let matrix_words = plain_products * extended * model.n() as u64;
+        let matrix_bytes = plain_products * model.packed_bytes(model.extended());
         Costs {
             plain_products,
             hoisted_key_switches,
             key_switches,
             ntts: column_tiles * self.vector_ntts() + tiles * (switches * model.switch_ntts() + model.finish_ntts()),
-            prepare_ntts: plain_products * (extended + 1),
-            words: matrix_words + (hoisted_key_switches + key_switches) * model.key_words(),
-            matrix_bytes: 8 * matrix_words,
-            key_bytes: 8 * self.rotations().len() as u64 * model.key_words(),
+            prepare_ntts: plain_products * (model.extended() as u64 + 1),
+            words: (matrix_bytes + (hoisted_key_switches + key_switches) * model.key_bytes()) / 8,
+            matrix_bytes,
+            key_bytes: self.rotations().len() as u64 * model.key_bytes(),
         }
     }
 
-    /// The baby steps.
+    /// The baby steps, which are made anew for each row tile.
     fn shared_costs(&self) -> Costs {
         let (model, column_tiles) = (&self.model, self.layout.column_tiles() as u64);
-        let hoisted_key_switches = column_tiles * (self.babies as u64 - 1);
+        let hoisted_key_switches = self.tiles().len() as u64 * column_tiles * (self.babies as u64 - 1);
         Costs {
             hoisted_key_switches,
             ntts: column_tiles * self.vector_ntts(),
-            words: hoisted_key_switches * model.key_words(),
+            words: hoisted_key_switches * model.key_bytes() / 8,
             ..Costs::default()
         }
     }
@@ -301,24 +279,13 @@ impl Algorithm for Diagonal {
 }
 
 impl Diagonal {
-    /// The products of one matrix tile with every vector.
-    fn product(&self, keys: &SlotKeys, matrix: &[SlotMatrix], vectors: &SlotVectors) -> Vec<Ciphertext> {
+    /// The giant steps and sums of slots for the inner sums of one matrix and one vector.
+    fn switch(&self, keys: &SlotKeys, sums: &SlotSums, matrix: usize, vector: usize) -> Ciphertext {
         let ring = &keys.ring;
-        let zero = || vec![ring.zero_lifted(); vectors.len()];
-        let add = |lhs: &mut Vec<Lifted>, rhs: Vec<Lifted>| {
-            lhs.iter_mut().zip(&rhs).for_each(|(lhs, rhs)| ring.add(lhs, rhs));
+        let giant = |acc: &mut Lifted, giant: usize| {
+            ring.add_switched(keys, giant * self.babies, &sums.get(matrix, giant, vector), acc);
         };
-        let group = |acc: &mut Vec<Lifted>, group: usize| {
-            let sums = matrix[group].multiply(ring, vectors);
-            let giant = |acc: &mut Vec<Lifted>, row: usize| {
-                let steps = (group * GROUP + row) * self.babies;
-                for (v, acc) in acc.iter_mut().enumerate() {
-                    ring.add_switched(keys, steps, &sums.get(row, v), acc);
-                }
-            };
-            add(acc, slots::fold(matrix[group].rows(), zero, giant, add));
-        };
-        let sums = slots::fold(matrix.len(), zero, group, add);
-        slots::map(sums, |sum| ring.finish(keys, &ring.sum_slots(keys, &self.sums, sum)))
+        let sum = slots::fold(self.giants(), || ring.zero(), giant, |lhs, rhs| ring.add(lhs, &rhs));
+        ring.finish(keys, &ring.sum_slots(keys, &self.sums, sum))
     }
 }

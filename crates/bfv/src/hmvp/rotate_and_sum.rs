@@ -15,9 +15,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ciphermill_math::products::VectorBlock;
-
-use super::slots::{self, Layout, RingCache, SlotKeys, SlotMatrix, SlotModel, SlotVectors, SumStep, TileRows};
+use super::slots::{self, Layout, RingCache, SlotKeys, SlotMatrix, SlotModel, SlotSums, SlotVector, SumStep, TileRows};
 use super::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
 use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::context::Context;
@@ -53,14 +51,14 @@ impl RotateAndSum {
         self.sums.iter().flat_map(SumStep::rotations).collect()
     }
 
-    /// 64-bit words of the spectra of one plaintext for each column tile.
-    fn plaintext_words(&self) -> usize {
-        self.layout.column_tiles() * self.model.top() * self.model.n()
+    /// Bytes of the spectra of one plaintext for each column tile.
+    fn plaintext_bytes(&self) -> u64 {
+        self.layout.column_tiles() as u64 * self.model.packed_bytes(self.model.top())
     }
 
     /// Rows of a row tile.
     fn tile_rows(&self) -> usize {
-        (slots::TILE_BYTES / (8 * self.plaintext_words())).max(1) * self.layout.rows_per_ciphertext()
+        (slots::TILE_BYTES / self.plaintext_bytes()).max(1) as usize * self.layout.rows_per_ciphertext()
     }
 
     fn tile(&self, tile: usize) -> Range<usize> {
@@ -121,23 +119,12 @@ impl Algorithm for RotateAndSum {
 
     fn prepare_vector(
         &self,
-        context: &Context,
+        _context: &Context,
         keys: &dyn Prepared,
         vector: &[Ciphertext],
     ) -> Result<Arc<dyn Prepared>, BfvError> {
         let ring = &prepared::<SlotKeys>(keys).ring;
-        let tile = |ciphertext: &Ciphertext| {
-            let lifted = ring.lift(ring.ciphertext(ciphertext));
-            let block = |limb| {
-                let mut block = VectorBlock::zeroed(context.n(), 1, 1);
-                block.set(0, 0, lifted.limb(limb));
-                block
-            };
-            // P times the ciphertext is 0 modulo the special primes.
-            (0..self.model.top()).map(block).collect()
-        };
-        let blocks = slots::in_pool(|| slots::map(vector.iter().collect(), tile));
-        Ok(Arc::new(SlotVectors { blocks }))
+        Ok(Arc::new(slots::in_pool(|| SlotVector::new(ring, vector, false))))
     }
 
     fn multiply(
@@ -149,15 +136,18 @@ impl Algorithm for RotateAndSum {
         vectors: &[&dyn Prepared],
     ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
         let keys: &SlotKeys = prepared(keys);
-        let vectors: Vec<&SlotVectors> = vectors.iter().map(|&vector| prepared(vector)).collect();
-        let count = vectors.len();
-        let mut products = vec![vec![Vec::new(); matrices.len()]; count];
+        let vectors: Vec<&SlotVector> = vectors.iter().map(|&vector| prepared(vector)).collect();
+        let matrices: Vec<&Vec<SlotMatrix>> = matrices.iter().map(|&matrix| prepared(matrix)).collect();
+        let mut products = vec![vec![Vec::new(); matrices.len()]; vectors.len()];
         slots::in_pool(|| {
-            let vectors = SlotVectors::join(&vectors);
-            for (m, &matrix) in matrices.iter().enumerate() {
-                for group in prepared::<Vec<SlotMatrix>>(matrix) {
-                    let sums = self.products(keys, group, &vectors);
-                    products.iter_mut().zip(sums).for_each(|(product, sums)| product[m].extend(sums));
+            for group in 0..matrices[0].len() {
+                let group: Vec<&SlotMatrix> = matrices.iter().map(|matrix| &matrix[group]).collect();
+                let sums = SlotMatrix::multiply(&keys.ring, keys, &group, &vectors);
+                for (v, products) in products.iter_mut().enumerate() {
+                    for (m, product) in products.iter_mut().enumerate() {
+                        let switch = |row| self.switch(keys, &sums, m, row, v);
+                        product.extend(slots::map((0..group[m].rows()).collect(), switch));
+                    }
                 }
             }
         });
@@ -187,7 +177,7 @@ impl Algorithm for RotateAndSum {
         let (model, tiles) = (&self.model, self.layout.column_tiles() as u64);
         let ciphertexts: u64 = (0..self.tiles().len()).map(|tile| self.product_len(tile) as u64).sum();
         let rotations = self.sums.len() as u64;
-        let words = ciphertexts * self.plaintext_words() as u64;
+        let matrix_bytes = ciphertexts * self.plaintext_bytes();
         Costs {
             plain_products: ciphertexts * tiles,
             hoisted_key_switches: 0,
@@ -195,9 +185,9 @@ impl Algorithm for RotateAndSum {
             ntts: tiles * 2 * model.top() as u64
                 + ciphertexts * (rotations * model.switch_ntts() + model.finish_ntts()),
             prepare_ntts: ciphertexts * tiles * (model.top() as u64 + 1),
-            words: words + ciphertexts * rotations * model.key_words(),
-            matrix_bytes: 8 * words,
-            key_bytes: 8 * rotations * model.key_words(),
+            words: (matrix_bytes + ciphertexts * rotations * model.key_bytes()) / 8,
+            matrix_bytes,
+            key_bytes: rotations * model.key_bytes(),
         }
     }
 
@@ -220,17 +210,11 @@ impl Algorithm for RotateAndSum {
 }
 
 impl RotateAndSum {
-    /// The ciphertexts of a group of plaintexts, for each vector.
-    fn products(&self, keys: &SlotKeys, matrix: &SlotMatrix, vectors: &SlotVectors) -> Vec<Vec<Ciphertext>> {
+    /// The ciphertext of one plaintext's product with one vector.
+    fn switch(&self, keys: &SlotKeys, sums: &SlotSums, matrix: usize, row: usize, vector: usize) -> Ciphertext {
         let ring = &keys.ring;
-        let sums = matrix.multiply(ring, vectors);
-        let of = |v| {
-            let ciphertext = |row| {
-                let lifted = ring.lifted(&sums.get(row, v));
-                ring.finish(keys, &ring.sum_slots(keys, &self.sums, lifted))
-            };
-            slots::map((0..matrix.rows()).collect(), ciphertext)
-        };
-        slots::map((0..vectors.len()).collect(), of)
+        // P times the product, which is 0 modulo the special primes.
+        let lifted = ring.lifted(&sums.get(matrix, row, vector));
+        ring.finish(keys, &ring.sum_slots(keys, &self.sums, lifted))
     }
 }

@@ -17,13 +17,13 @@ mod threads;
 
 pub(super) use keys::{SlotKeys, rotation_element};
 pub(super) use layout::{Layout, SumStep, TileRows};
-pub(super) use matrix::{SlotMatrix, SlotVectors};
+pub(super) use matrix::{SlotMatrix, SlotSums, SlotVector};
 pub(super) use model::SlotModel;
 pub(super) use ring::{Lifted, RingCache, SlotRing};
 pub(super) use threads::{fold, in_pool, map};
 
 /// The most bytes of a prepared row tile, unless a tile of the least size has more.
-pub(super) const TILE_BYTES: usize = 1 << 29;
+pub(super) const TILE_BYTES: u64 = 1 << 29;
 
 /// 0 … `count` − 1 in groups of `size`, the last one perhaps smaller.
 pub(super) fn groups(count: usize, size: usize) -> Vec<std::ops::Range<usize>> {

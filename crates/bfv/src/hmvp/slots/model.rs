@@ -67,9 +67,17 @@ impl SlotModel {
         rotations.iter().map(|&k| GaloisRequest { element: rotation_element(self.n(), k), gadget }).collect()
     }
 
-    /// 64-bit words of one prepared key.
-    pub(in crate::hmvp) fn key_words(&self) -> u64 {
-        (self.digits() * 2 * self.extended() * self.n()) as u64
+    /// Bytes of a polynomial over the first `limbs` primes of the chain, packed: as many to a word as its prime has.
+    pub(in crate::hmvp) fn packed_bytes(&self, limbs: usize) -> u64 {
+        let spec = self.parameters.spec();
+        let chain = spec.ciphertext_moduli.iter().chain(&spec.special_moduli).take(limbs);
+        let bytes: u32 = chain.map(|p| (u64::BITS - p.leading_zeros()).div_ceil(8)).sum();
+        u64::from(bytes) * self.n() as u64
+    }
+
+    /// Bytes of one prepared key.
+    pub(in crate::hmvp) fn key_bytes(&self) -> u64 {
+        2 * self.digits() as u64 * self.packed_bytes(self.extended())
     }
 
     /// Transforms of a key switch of a lifted ciphertext: back of c_1, forward of its digits.

@@ -3,22 +3,34 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use ciphermill_lattice::rns::{Coefficients, RnsPoly, Spectrum};
-use ciphermill_math::products::{KeyBlock, OrbitOrder, ProductKernels, VectorBlock};
+use ciphermill_lattice::rns::RnsPoly;
+use ciphermill_math::ntt::NttEngine;
+use ciphermill_math::products::{KeyBlock, OrbitOrder, ProductKernels, SumBlock, VectorBlock};
 
 use super::keys::{SlotKeys, rotation_element};
 use super::layout::SumStep;
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
+use crate::hmvp::row_packed::digits::Digits;
+use crate::hmvp::row_packed::recycle::{Lease, Recycler};
 use crate::keyswitch::KeySwitchKey;
 
 /// The order that makes a rotation of every automorphism: see [`OrbitOrder`].
 const STEP: usize = 2;
 
-/// Tables for spectra in orbit order over the extended basis of the top level.
+/// How many unused objects of a kind are kept.
+const MAX_IDLE: usize = 16;
+
+/// Tables for spectra in orbit order over the extended basis of the top level, which is the whole chain.
 pub(in crate::hmvp) struct SlotRing {
     pub(in crate::hmvp) context: Context,
     limbs: Vec<SlotLimb>,
+    digits: Digits,
+    /// Words of polynomials, and of all digits of polynomials.
+    words: Arc<Recycler<Vec<u64>>>,
+    signed: Arc<Recycler<Vec<i64>>>,
+    pub(super) columns: Arc<Recycler<VectorBlock>>,
+    pub(super) sums: Arc<Recycler<SumBlock>>,
 }
 
 struct SlotLimb {
@@ -28,27 +40,31 @@ struct SlotLimb {
     special: u64,
 }
 
-/// A polynomial over the extended basis as a spectrum in orbit order, limb after limb.
-#[derive(Clone, Debug)]
-pub(in crate::hmvp) struct OrbitSpectrum(RnsPoly<Spectrum>);
+/// Spectra over the chain in orbit order, limb after limb.
+#[derive(Debug)]
+pub(in crate::hmvp) struct OrbitSpectra {
+    words: Lease<Vec<u64>>,
+    /// N.
+    size: usize,
+}
 
-/// The limbs of an [`OrbitSpectrum`], wherever they are.
+/// The limbs of a spectrum, wherever they are.
 pub(in crate::hmvp) type Limbs<'a> = Vec<&'a [u64]>;
 
-impl OrbitSpectrum {
-    /// The words of limb `i`.
+impl OrbitSpectra {
+    /// The words of limb `i`, counted on through all spectra.
     pub(in crate::hmvp) fn limb(&self, i: usize) -> &[u64] {
-        self.0.limb(i)
+        &self.words[i * self.size..][..self.size]
     }
 
     fn limbs(&self) -> Limbs<'_> {
-        self.0.limbs().collect()
+        self.words.chunks_exact(self.size).collect()
     }
 }
 
 /// P times a ciphertext modulo Q·P.
-#[derive(Clone, Debug)]
-pub(in crate::hmvp) struct Lifted(pub(in crate::hmvp) [OrbitSpectrum; 2]);
+#[derive(Debug)]
+pub(in crate::hmvp) struct Lifted([OrbitSpectra; 2]);
 
 impl Lifted {
     /// The words of limb `i` of both parts.
@@ -79,7 +95,6 @@ impl RingCache {
 impl SlotRing {
     fn new(context: &Context) -> Self {
         let top = context.top();
-        let basis = context.extended(top);
         let limb = |(i, limb): (usize, &ciphermill_lattice::rns::Limb)| {
             let p = limb.modulus();
             let special = context.parameters().special_moduli.iter();
@@ -89,11 +104,18 @@ impl SlotRing {
                 special: if i < top { special.fold(1, |product, q| p.mul(product, q % p.value())) } else { 0 },
             }
         };
-        let limbs = basis.limbs().iter().enumerate().map(limb).collect();
-        Self { context: context.clone(), limbs }
+        Self {
+            context: context.clone(),
+            limbs: context.chain().limbs().iter().enumerate().map(limb).collect(),
+            digits: Digits::new(context, context.parameters().gadget).expect("a set's gadget fits it"),
+            words: Recycler::new(MAX_IDLE),
+            signed: Recycler::new(MAX_IDLE),
+            columns: Recycler::new(MAX_IDLE),
+            sums: Recycler::new(MAX_IDLE),
+        }
     }
 
-    /// Limbs of the extended basis.
+    /// Limbs of the chain.
     pub(in crate::hmvp) fn limb_count(&self) -> usize {
         self.limbs.len()
     }
@@ -103,114 +125,149 @@ impl SlotRing {
         &self.limbs[i].kernels
     }
 
-    fn zero(&self) -> OrbitSpectrum {
-        OrbitSpectrum(self.context.extended(self.context.top()).zero())
+    fn engine(&self, i: usize) -> &dyn NttEngine {
+        self.context.chain().limbs()[i].engine()
+    }
+
+    /// Room for `count` polynomials, with anything in it.
+    fn room(&self, count: usize) -> OrbitSpectra {
+        let (size, limbs) = (self.context.n(), self.limb_count());
+        let len = count * limbs * size;
+        OrbitSpectra { words: self.words.lease(|words| words.len() == len, || vec![0; len]), size }
+    }
+
+    /// The lifted ciphertext with the limbs `parts`, further ones 0.
+    pub(in crate::hmvp) fn lifted(&self, parts: &[Limbs<'_>; 2]) -> Lifted {
+        Lifted(parts.each_ref().map(|limbs| {
+            let mut part = self.room(1);
+            let (filled, rest) = part.words.split_at_mut(limbs.len() * self.context.n());
+            filled.chunks_exact_mut(self.context.n()).zip(limbs).for_each(|(out, limb)| out.copy_from_slice(limb));
+            rest.fill(0);
+            part
+        }))
     }
 
     /// The lifted ciphertext (0, 0).
-    pub(in crate::hmvp) fn zero_lifted(&self) -> Lifted {
-        Lifted([self.zero(), self.zero()])
+    pub(in crate::hmvp) fn zero(&self) -> Lifted {
+        self.lifted(&[Vec::new(), Vec::new()])
     }
 
-    /// To orbit order, for a spectrum of as many limbs as it has.
-    fn to_orbit(&self, spectrum: &RnsPoly<Spectrum>) -> OrbitSpectrum {
-        let mut out = self.zero();
-        for ((limb, words), out) in self.limbs.iter().zip(spectrum.limbs()).zip(out.0.limbs_mut()) {
+    /// The spectrum of a plaintext over the first `limbs` primes, its coefficients those of smallest magnitude; other limbs
+    /// hold anything.
+    pub(in crate::hmvp) fn plaintext(&self, coefficients: &[i64], limbs: usize) -> OrbitSpectra {
+        let basis = self.context.basis(limbs);
+        let spectrum = basis.forward(basis.from_signed(coefficients));
+        let mut out = self.room(1);
+        for ((limb, words), out) in
+            self.limbs.iter().zip(spectrum.limbs()).zip(out.words.chunks_exact_mut(self.context.n()))
+        {
             limb.order.to_orbit(words, out);
         }
         out
     }
 
-    /// Back from orbit order, to coefficients.
-    fn coefficients(&self, spectrum: &[&[u64]]) -> RnsPoly<Coefficients> {
-        let basis = self.context.extended(self.context.top());
-        let mut out = basis.zero();
-        for ((limb, words), out) in self.limbs.iter().zip(spectrum).zip(out.limbs_mut()) {
-            limb.order.from_orbit(words, out);
-        }
-        basis.inverse(out)
-    }
-
-    /// The spectrum of a plaintext over the first `limbs` primes, its coefficients those of smallest magnitude.
-    pub(in crate::hmvp) fn plaintext(&self, coefficients: &[i64], limbs: usize) -> OrbitSpectrum {
-        let basis = self.context.extended(self.context.top());
-        let basis = if limbs < basis.len() { self.context.basis(limbs) } else { basis };
-        self.to_orbit(&basis.forward(basis.from_signed(coefficients)))
-    }
-
-    /// Ciphertext parts, not lifted: limbs of special primes are 0.
-    pub(in crate::hmvp) fn ciphertext(&self, ciphertext: &Ciphertext) -> [OrbitSpectrum; 2] {
-        let basis = self.context.basis(self.context.top());
-        [0, 1].map(|k| self.to_orbit(&basis.forward(ciphertext.parts[k].clone())))
-    }
-
-    /// P times the parts of a ciphertext.
-    pub(in crate::hmvp) fn lift(&self, mut parts: [OrbitSpectrum; 2]) -> Lifted {
-        for part in &mut parts {
-            for (limb, words) in self.limbs.iter().zip(part.0.limbs_mut()) {
-                limb.kernels.pointwise().multiply_scalar(words, limb.special);
+    /// P times a ciphertext.
+    pub(in crate::hmvp) fn lift(&self, ciphertext: &Ciphertext) -> Lifted {
+        let n = self.context.n();
+        let mut scratch = vec![0; n];
+        let mut lift = |part: &RnsPoly<ciphermill_lattice::rns::Coefficients>| {
+            let mut out = self.room(1);
+            for (i, (limb, out)) in self.limbs.iter().zip(out.words.chunks_exact_mut(n)).enumerate() {
+                if limb.special == 0 {
+                    out.fill(0);
+                    continue;
+                }
+                scratch.copy_from_slice(part.limb(i));
+                limb.kernels.pointwise().multiply_scalar(&mut scratch, limb.special);
+                self.engine(i).forward_in_place(&mut scratch);
+                limb.order.to_orbit(&scratch, out);
             }
-        }
-        Lifted(parts)
-    }
-
-    /// The lifted ciphertext with the limbs `parts`, further ones 0.
-    pub(in crate::hmvp) fn lifted(&self, parts: &[Limbs<'_>; 2]) -> Lifted {
-        let mut lifted = self.zero_lifted();
-        for (part, limbs) in lifted.0.iter_mut().zip(parts) {
-            part.0.limbs_mut().zip(limbs).for_each(|(out, limb)| out.copy_from_slice(limb));
-        }
-        lifted
+            out
+        };
+        Lifted([lift(&ciphertext.parts[0]), lift(&ciphertext.parts[1])])
     }
 
     /// A key in the form in which it multiplies, by limb.
     pub(super) fn key_blocks(&self, key: &KeySwitchKey) -> Vec<KeyBlock> {
-        let digits: Vec<[OrbitSpectrum; 2]> =
-            key.digits().iter().map(|parts| parts.each_ref().map(|part| self.to_orbit(part))).collect();
-        let block = |i| {
-            let rows: Vec<[&[u64]; 2]> = digits.iter().map(|parts| parts.each_ref().map(|part| part.limb(i))).collect();
-            KeyBlock::pack(&rows)
+        let block = |(i, limb): (usize, &SlotLimb)| {
+            let to_orbit = |part: &RnsPoly<ciphermill_lattice::rns::Spectrum>| {
+                let mut out = vec![0; self.context.n()];
+                limb.order.to_orbit(part.limb(i), &mut out);
+                out
+            };
+            let digits: Vec<[Vec<u64>; 2]> = key.digits().iter().map(|parts| parts.each_ref().map(to_orbit)).collect();
+            let rows: Vec<[&[u64]; 2]> = digits.iter().map(|parts| parts.each_ref().map(|part| &part[..])).collect();
+            limb.kernels.key(&rows)
         };
-        (0..self.limb_count()).map(block).collect()
+        self.limbs.iter().enumerate().map(block).collect()
     }
 
-    /// The digits of a polynomial modulo Q.
-    pub(in crate::hmvp) fn digits(&self, poly: &RnsPoly<Coefficients>) -> Vec<OrbitSpectrum> {
-        let hoisted = self.context.decompose(poly, self.context.parameters().gadget);
-        hoisted.digits.iter().map(|digit| self.to_orbit(digit)).collect()
+    /// The digits of a polynomial modulo Q, one after another.
+    pub(in crate::hmvp) fn digits(&self, words: &[u64]) -> OrbitSpectra {
+        let (n, count) = (self.context.n(), self.digits.len());
+        let mut signed = self.signed.lease(|_| true, || vec![0; n]);
+        let (mut digits, mut out) = (self.room(count), self.room(count));
+        self.digits.cut(words, &mut signed, &mut digits.words);
+        let spectra = digits.words.chunks_exact_mut(n).zip(out.words.chunks_exact_mut(n));
+        for (i, (digit, out)) in spectra.enumerate() {
+            let limb = i % self.limb_count();
+            self.engine(limb).forward_in_place(digit);
+            self.limbs[limb].order.to_orbit(digit, out);
+        }
+        out
     }
 
-    /// The digits of part 1 of a ciphertext that is lifted: of ⌊part/P⌉.
-    fn lifted_digits(&self, part: &[&[u64]]) -> Vec<OrbitSpectrum> {
-        self.digits(&self.context.mod_down(self.context.top()).apply(self.coefficients(part)))
+    /// The words modulo Q of ⌊part/P⌉ for a part of a lifted ciphertext, in its memory.
+    fn divide(&self, part: &[&[u64]]) -> OrbitSpectra {
+        let n = self.context.n();
+        let mut words = self.room(1);
+        for (i, ((limb, part), out)) in self.limbs.iter().zip(part).zip(words.words.chunks_exact_mut(n)).enumerate() {
+            limb.order.from_orbit(part, out);
+            self.engine(i).inverse_in_place(out);
+        }
+        let (keep, drop) = words.words.split_at_mut(self.context.top() * n);
+        self.context.mod_down(self.context.top()).apply_words(keep, drop);
+        words
     }
 
-    /// Entry `steps` of vector 0 of `vectors`, the block of limb `limb`, becomes the lifted rotation by `steps` of the
-    /// ciphertext with part 0 `head`, not lifted, and the `digits` of part 1.
-    pub(in crate::hmvp) fn rotate_to_entry(
+    /// The digits of ⌊part/P⌉.
+    fn lifted_digits(&self, part: &[&[u64]]) -> OrbitSpectra {
+        self.digits(&self.divide(part).words[..self.context.top() * self.context.n()])
+    }
+
+    /// The digits for limb `limb`, of those that [`digits`](Self::digits) gave.
+    fn digits_of<'a>(&self, digits: &'a OrbitSpectra, limb: usize) -> Limbs<'a> {
+        (0..self.digits.len()).map(|digit| digits.limb(digit * self.limb_count() + limb)).collect()
+    }
+
+    /// Entry `steps` of vector `vector` of the block becomes the rotation by `steps` of a ciphertext, limb `limb`: of its
+    /// lifted form and the digits of its part 1.
+    pub(super) fn write_rotation(
         &self,
         keys: &SlotKeys,
         steps: usize,
-        digits: &[OrbitSpectrum],
-        head: &OrbitSpectrum,
+        (lifted, digits): (&Lifted, Option<&OrbitSpectra>),
         limb: usize,
-        vectors: &mut VectorBlock,
+        (block, vector): (&mut VectorBlock, usize),
     ) {
+        let Some(digits) = digits.filter(|_| steps > 0) else {
+            return block.set(vector, steps, lifted.limb(limb));
+        };
         let SlotLimb { order, kernels, special } = &self.limbs[limb];
         let rotation = order.rotation(rotation_element(self.context.n(), steps));
-        let digits: Vec<&[u64]> = digits.iter().map(|digit| digit.limb(limb)).collect();
-        let head = (*special != 0).then(|| (head.limb(limb), *special));
-        kernels.key_products_entry(&rotation, &digits, head, &keys.get(steps)[limb], vectors, 0, steps);
+        let head = (*special != 0).then(|| (lifted.0[0].limb(limb), 1));
+        let (digits, key) = (self.digits_of(digits, limb), &keys.get(steps)[limb]);
+        kernels.key_products_entry(&rotation, &digits, head, key, block, vector, steps);
     }
 
     /// acc += the rotation by `steps` of the lifted ciphertext with part 0 `head` and the `digits` of part 1.
-    fn add_rotated(&self, keys: &SlotKeys, steps: usize, digits: &[OrbitSpectrum], head: &[&[u64]], acc: &mut Lifted) {
-        let element = rotation_element(self.context.n(), steps);
+    fn add_rotated(&self, keys: &SlotKeys, steps: usize, digits: &OrbitSpectra, head: &[&[u64]], acc: &mut Lifted) {
+        let n = self.context.n();
+        let element = rotation_element(n, steps);
         let [acc0, acc1] = &mut acc.0;
-        let parts = acc0.0.limbs_mut().zip(acc1.0.limbs_mut());
+        let parts = acc0.words.chunks_exact_mut(n).zip(acc1.words.chunks_exact_mut(n));
         for (i, ((limb, key), (acc0, acc1))) in self.limbs.iter().zip(keys.get(steps)).zip(parts).enumerate() {
-            let rotation = limb.order.rotation(element);
-            let digits: Vec<&[u64]> = digits.iter().map(|digit| digit.limb(i)).collect();
+            let (rotation, digits) = (limb.order.rotation(element), self.digits_of(digits, i));
             limb.kernels.add_key_products(&rotation, &digits, Some((head[i], 1)), key, [acc0, acc1]);
         }
     }
@@ -224,20 +281,23 @@ impl SlotRing {
         acc: &mut Lifted,
     ) {
         if steps > 0 {
-            return self.add_rotated(keys, steps, &self.lifted_digits(part), head, acc);
-        }
-        for (acc, term) in acc.0.iter_mut().zip([head, part]) {
-            for ((limb, acc), term) in self.limbs.iter().zip(acc.0.limbs_mut()).zip(term) {
-                limb.kernels.pointwise().add(acc, term);
-            }
+            self.add_rotated(keys, steps, &self.lifted_digits(part), head, acc);
+        } else {
+            self.add_limbs(acc, [head, part]);
         }
     }
 
     /// acc += `term`.
     pub(in crate::hmvp) fn add(&self, acc: &mut Lifted, term: &Lifted) {
-        let basis = self.context.extended(self.context.top());
-        for (acc, term) in acc.0.iter_mut().zip(&term.0) {
-            basis.add_assign(&mut acc.0, &term.0);
+        let [head, part] = term.0.each_ref().map(OrbitSpectra::limbs);
+        self.add_limbs(acc, [&head, &part]);
+    }
+
+    fn add_limbs(&self, acc: &mut Lifted, term: [&[&[u64]]; 2]) {
+        for (acc, term) in acc.0.iter_mut().zip(term) {
+            for ((limb, acc), term) in self.limbs.iter().zip(acc.words.chunks_exact_mut(self.context.n())).zip(term) {
+                limb.kernels.pointwise().add(acc, term);
+            }
         }
     }
 
@@ -245,7 +305,8 @@ impl SlotRing {
     pub(in crate::hmvp) fn sum_slots(&self, keys: &SlotKeys, steps: &[SumStep], mut ciphertext: Lifted) -> Lifted {
         for step in steps {
             let digits = self.lifted_digits(&ciphertext.0[1].limbs());
-            let head = ciphertext.0[0].clone();
+            let mut head = self.room(1);
+            head.words.copy_from_slice(&ciphertext.0[0].words);
             for rotation in step.rotations() {
                 self.add_rotated(keys, rotation, &digits, &head.limbs(), &mut ciphertext);
             }
@@ -255,9 +316,11 @@ impl SlotRing {
 
     /// The ciphertext modulo Q.
     pub(in crate::hmvp) fn finish(&self, keys: &SlotKeys, ciphertext: &Lifted) -> Ciphertext {
-        let divide =
-            |part: &OrbitSpectrum| self.context.mod_down(self.context.top()).apply(self.coefficients(&part.limbs()));
-        let parts = ciphertext.0.iter().map(divide).collect();
-        Ciphertext { parameters: self.context.parameters().id(), tag: keys.tag, parts }
+        let parameters = self.context.parameters();
+        let part = |part: &OrbitSpectra| {
+            let words = self.divide(&part.limbs()).words[..self.context.top() * self.context.n()].to_vec();
+            RnsPoly::from_words(parameters.polynomial_size, words)
+        };
+        Ciphertext { parameters: parameters.id(), tag: keys.tag, parts: ciphertext.0.iter().map(part).collect() }
     }
 }

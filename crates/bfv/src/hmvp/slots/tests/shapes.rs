@@ -103,19 +103,21 @@ fn costs_count_what_there_is() {
     // 32 columns, 64/32 segments of 8 diagonals: 16 rows at a time.
     let diagonal = algorithm(Kind::Fixed(8, 4), 40, 30, &parameters).expect("admissible");
     let (shared, diagonal) = (diagonal.shared_costs(), diagonal.costs());
-    assert_eq!((shared.hoisted_key_switches, shared.key_switches, shared.ntts), (3, 0, 4 + 6));
-    assert_eq!(shared.words, 3 * 2 * 2 * 3 * 64);
+    assert_eq!((shared.hoisted_key_switches, shared.key_switches, shared.ntts), (9, 0, 4 + 6));
+    // Keys of two digits by two parts, words of 5, 5 and 6 bytes.
+    let key = 2 * 2 * 64 * 16;
+    assert_eq!(shared.words, 9 * key / 8);
     assert_eq!(diagonal.plain_products, 3 * 8);
-    assert_eq!(diagonal.hoisted_key_switches, 3 + 3 * 3);
+    assert_eq!(diagonal.hoisted_key_switches, 3 * (3 + 3));
     assert_eq!(diagonal.key_switches, 3);
-    assert_eq!(diagonal.matrix_bytes, 3 * 8 * 3 * 64 * 8);
-    // Three babies, a giant, three rotations of the sum; each two digits by two parts by three limbs.
-    assert_eq!(diagonal.key_bytes, 7 * 2 * 2 * 3 * 64 * 8);
+    assert_eq!(diagonal.matrix_bytes, 3 * 8 * 64 * 16);
+    // Three babies, a giant, three rotations of the sum.
+    assert_eq!(diagonal.key_bytes, 7 * key);
     assert_eq!(diagonal.ntts, (4 + 6) + 3 * (2 * 9 + 6));
     let sums = algorithm(Kind::RotateAndSum, 40, 30, &parameters).expect("admissible").costs();
     assert_eq!((sums.plain_products, sums.key_switches, sums.hoisted_key_switches), (20, 20 * 5, 0));
-    assert_eq!(sums.matrix_bytes, 20 * 2 * 64 * 8);
-    assert_eq!(sums.key_bytes, 5 * 2 * 2 * 3 * 64 * 8);
+    assert_eq!(sums.matrix_bytes, 20 * 64 * 10);
+    assert_eq!(sums.key_bytes, 5 * key);
 }
 
 #[test]
