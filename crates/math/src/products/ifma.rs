@@ -2,7 +2,7 @@
 //! once for each word of a result.
 //!
 //! A sum of up to [`MAX_TERMS`] = 4095 products never needs a reduction on the way. Beyond `max_terms` of them (15 for
-//! primes of 50 bits, 3855 for 46 bits) only the reduction at the end is the longer one.
+//! primes of 50 bits, all of them for 46 bits) only the reduction at the end is the longer one.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
