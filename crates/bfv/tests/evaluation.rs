@@ -94,7 +94,7 @@ fn operations_are_those_of_plaintexts_on_every_path() {
 #[test]
 fn all_paths_compute_the_same_words() {
     for set in small_sets().into_iter().chain([set(512, &[46, 50, 60], &[60], 12289, LIMBS)]) {
-        let results = Isa::available().into_iter().map(|isa| {
+        let results = Isa::available().map(|isa| {
             let context = Context::new(&set, isa).expect("an available path");
             (context, isa)
         });

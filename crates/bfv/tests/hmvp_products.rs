@@ -2,8 +2,7 @@
 
 mod hmvp_support;
 
-use ciphermill_bfv::hmvp::{DenseMatrix, Encryption, Request, Strategy};
-use ciphermill_math::Isa;
+use ciphermill_bfv::hmvp::{DenseMatrix, Request, Strategy};
 use hmvp_support::Setting;
 
 fn request(strategy: Strategy, rows: usize, cols: usize, matrix_bits: u32, vector_bits: u32) -> Request {

@@ -17,8 +17,8 @@ const PRODUCT: [i64; ROWS] = [-367, -32_512, -4, 0, -101];
 fn parties(strategy: &str) -> Bench {
     let bench = Bench::new();
     let rows = MATRIX.map(|row| row.map(|x| x.to_string()).join(", "));
-    bench.write("a.txt", &rows.join("\n"));
-    bench.write("v.txt", &VECTOR.map(|x| x.to_string()).join("\n"));
+    bench.write("a.txt", rows.join("\n"));
+    bench.write("v.txt", VECTOR.map(|x| x.to_string()).join("\n"));
     bench.run(["hmvp", "plan", "--rows", "5", "--cols", "3", "--strategy", strategy, "--out", "p.plan"]).done();
     bench.run("hmvp keygen --plan p.plan --secret-key v.key --galois-keys v.galois".split(' ')).done();
     bench.run("hmvp encrypt --plan p.plan --secret-key v.key --vector v.txt --out v.ct".split(' ')).done();

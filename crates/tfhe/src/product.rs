@@ -27,7 +27,7 @@ enum Method {
     Limbs,
     /// Residues modulo two primes of 46 bits, whose transforms take half the time with AVX-512 IFMA. The product of whole
     /// coefficients is below kN·2^64 ≤ 2^81 in magnitude, far under half the primes' product.
-    Residues(Residues),
+    Residues(Box<Residues>),
 }
 
 /// Working memory of one thread. It holds mask times key in the clear, which with the public mask gives the key.
@@ -59,7 +59,7 @@ impl BinaryMultiplier {
         let Some(residues) = Residues::new(n, isa)? else { return Ok(None) };
         let engine = |p: Modulus| prime_engine(n, p.value(), isa).map_err(TfheError::transform);
         let engines = residues.primes.into_iter().map(engine).collect::<Result<_, _>>()?;
-        Ok(Some(Self::with_engines(key, Method::Residues(residues), engines)))
+        Ok(Some(Self::with_engines(key, Method::Residues(Box::new(residues)), engines)))
     }
 
     fn with_engines(key: &GlweSecretKey, method: Method, engines: Vec<Arc<dyn NttEngine>>) -> Self {

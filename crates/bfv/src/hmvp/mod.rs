@@ -138,8 +138,6 @@ pub(crate) type RowReader<'a> = dyn Fn(usize, &mut [i64]) + Sync + 'a;
 pub(crate) struct Operands {
     /// Entries of a matrix part are at most 2^(matrix_bits−1) in magnitude, of either sign.
     pub(crate) matrix_bits: u32,
-    /// Entries of a vector part likewise.
-    pub(crate) vector_bits: u32,
     /// Who encrypts.
     pub(crate) encryption: Encryption,
 }

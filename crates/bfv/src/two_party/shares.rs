@@ -14,7 +14,7 @@ use crate::keys::{PublicKey, SecretKey};
 /// A uniform integer of `[0, t)`: ⌊w·t/2^128⌋ for 16 bytes w, which is within t·2^-128 of uniform. t < 2^63.
 pub(super) fn uniform(t: u64, rng: &mut Csprng) -> u64 {
     let (high, low, t) = (u128::from(rng.next_u64()), u128::from(rng.next_u64()), u128::from(t));
-    ((high * t + (low * t >> 64)) >> 64) as u64
+    ((high * t + ((low * t) >> 64)) >> 64) as u64
 }
 
 /// a + b modulo t for a, b < t < 2^62, without a branch.
@@ -136,7 +136,7 @@ fn encrypt(
 /// If the plan may split entries, or the share has not n values below t.
 pub fn add_share(vector: &EncryptedVector, share: &[u64]) -> Result<EncryptedVector, BfvError> {
     let plan = vector.plan();
-    let plaintexts = plan.algorithm().encode_vector(plan.context(), &*integers(plan, share)?)?;
+    let plaintexts = plan.algorithm().encode_vector(plan.context(), &integers(plan, share)?)?;
     let add = |(encrypted, mut plaintext): (&VectorCiphertext, Plaintext)| {
         let ciphertext = plan.context().add_plain(&encrypted.ciphertext, &plaintext);
         plaintext.coefficients.zeroize();

@@ -57,8 +57,7 @@ pub(crate) struct RequestArgs {
 
 impl RequestArgs {
     pub(crate) fn request(&self) -> Result<Request, CliError> {
-        // NaN is refused too.
-        if !(self.log2_failure <= 0.0) {
+        if self.log2_failure.is_nan() || self.log2_failure > 0.0 {
             return Err(CliError::Usage(format!("--log2-failure is {}; use at most 0", self.log2_failure)));
         }
         Ok(Request {

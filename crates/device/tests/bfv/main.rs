@@ -8,7 +8,9 @@ use ciphermill_bfv::hmvp::{
 use ciphermill_bfv::{GaloisKeys, SecretKey, SecurityPolicy};
 use ciphermill_device::handlers::bfv::BfvHandler;
 use ciphermill_device::handlers::tfhe::TfheHandler;
-use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, WriteMode, WriteOptions};
+use ciphermill_device::{
+    Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, WriteMode, WriteOptions,
+};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use ciphermill_program::{Bindings, Program, VrId, assemble};

@@ -20,8 +20,21 @@
 //!
 //! More columns than N are *column tiles* whose sums are added before the giant steps, more rows than N *row tiles*.
 //!
-//! **Choosing B.** A baby step costs its key's way from memory to the core, a giant step 2·(limbs of the chain) transforms
-//! more; products 2·P times as much as reading the matrix: one prepared spectrum per prime of the chain each.
+//! **Choosing B.** A baby step costs little more than reading its key, a giant step a transform back and one forth for each
+//! prime of the chain (with one digit). The products cost reading the matrix, whatever B is.
+//!
+//! **Measured** on one Zen 5 core with AVX-512 IFMA, N = 4096, 8-bit entries, q and S primes of 46 bits (last row: of 50 and
+//! 46), baby steps with two digits, in µs (medians of 1000, last row of 30; another program ran on the other core):
+//!
+//! | rows × columns | B | vector | product with a prepared matrix, vector included | matrix |
+//! | --- | --- | --- | --- | --- |
+//! | 64 × 256 | 4 | 28 | 93 (least: 69) | 61 |
+//! | 256 × 256 | 8 | 24 | 115 | 192 |
+//! | 1024 × 256 | 16 | 25 | 223 | 770 |
+//! | 2048 × 256 | 16 | 24 | 383 | 1680 |
+//! | 2048 × 4096 | 32 | 29 | 6270 | 102000 (least: 66000) |
+//!
+//! Reading 1024 × 256 from the third-level cache at 110 GB/s takes 28 µs, that of the baby steps' keys 26 µs.
 
 pub(super) mod digits;
 mod keys;

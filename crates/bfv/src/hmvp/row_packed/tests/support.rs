@@ -148,7 +148,7 @@ impl Parties {
 
     /// What the model says of the noise.
     pub(super) fn expected_noise(&self, bits: u32) -> f64 {
-        let operands = Operands { matrix_bits: bits, vector_bits: bits, encryption: Encryption::Secret };
+        let operands = Operands { matrix_bits: bits, encryption: Encryption::Secret };
         self.algorithm.noise_std_dev(&operands)
     }
 }
