@@ -23,18 +23,19 @@
 //! **Choosing B.** A baby step costs little more than reading its key, a giant step a transform back and one forth for each
 //! prime of the chain (with one digit). The products cost reading the matrix, whatever B is.
 //!
-//! **Measured** on one Zen 5 core with AVX-512 IFMA, N = 4096, 8-bit entries, q and S primes of 46 bits (last row: of 50 and
-//! 46), baby steps with two digits, in µs (medians of 1000, last row of 30; another program ran on the other core):
+//! **Measured** on one Zen 5 core with AVX-512 IFMA, N = 4096, 8-bit entries, q and S primes of 46 bits (2048 × 4096: of 50
+//! and 46), baby steps with two digits: medians of two runs, of 1000 (30) products each. Other programs were using the
+//! caches and the memory, which is what the greater numbers are of.
 //!
-//! | rows × columns | B | vector | product with a prepared matrix, vector included | matrix |
+//! | rows × columns | B | vector alone, µs | product with a prepared matrix, vector included, µs | with a fresh one, µs |
 //! | --- | --- | --- | --- | --- |
-//! | 64 × 256 | 4 | 28 | 93 (least: 69) | 61 |
-//! | 256 × 256 | 8 | 24 | 115 | 192 |
-//! | 1024 × 256 | 16 | 25 | 223 | 770 |
-//! | 2048 × 256 | 16 | 24 | 383 | 1680 |
-//! | 2048 × 4096 | 32 | 29 | 6270 | 102000 (least: 66000) |
+//! | 64 × 256 | 4 | 26, 28 | 77, 93 (alone in three more runs: 71, 71, 77) | 133, 163 |
+//! | 256 × 256 | 8 | 24, 25 | 115, 116 | 306, 310 |
+//! | 1024 × 256 | 16 | 25 | 223, 264 | 1014, 1173 |
+//! | 2048 × 256 | 16 | 24, 27 | 383, 440 | 2511, 6773 |
+//! | 2048 × 4096 | 32 | 29 | 6269, 15481 | 72911, 180842 |
 //!
-//! Reading 1024 × 256 from the third-level cache at 110 GB/s takes 28 µs, that of the baby steps' keys 26 µs.
+//! Reading a prepared 1024 × 256 matrix from the third-level cache at 110 GB/s takes 29 µs, the baby steps' keys 27 µs.
 
 pub(super) mod digits;
 mod keys;
