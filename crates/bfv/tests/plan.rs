@@ -47,9 +47,9 @@ fn the_papers_product_of_1024_by_256() {
     // 16 rows to a plaintext, 64 automorphisms.
     assert_eq!(explanation.plain_products, 64);
     assert_eq!((explanation.hoisted_key_switches + 1) * (explanation.key_switches + 1), 64);
-    assert_eq!((explanation.prepare_ntts, explanation.matrix_bytes), (128, 128 * 4096 * 8));
-    // 3.2·2^7·√256 of a fresh vector, and more; Q/(2t) = 2^46/2^25.
-    assert!((12.6..14.0).contains(&explanation.noise_bits) && (20.9..21.0).contains(&explanation.noise_limit_bits));
+    assert_eq!((explanation.prepare_ntts, explanation.matrix_bytes), (128, 128 * 4096 * 6));
+    // 3.2·2^7·√256 of a fresh vector, times up to √16 for the rows of a plaintext; Q/(2t) = 2^46/2^25. Words of 46 bits take 6 bytes.
+    assert!((12.6..15.0).contains(&explanation.noise_bits) && (20.9..21.0).contains(&explanation.noise_limit_bits));
     assert!(explanation.log2_failure < -64.0);
     // 4096 words of 46 bits, a seed, and less than 256 bytes of plan and envelope; twice the words.
     let (words, seed) = (4096 * 46 / 8, 32);
@@ -130,7 +130,7 @@ fn room_for_flooding_and_for_shares() {
         let explanation = check(&request);
         let room = explanation.noise_limit_bits - explanation.noise_bits;
         assert!(room > f64::from(flooding_bits) + 3.0, "{flooding_bits} bits of flooding: {room:.1} bits of room");
-        assert!(flooding_bits < 20 || explanation.polynomial_size >= 8192);
+        assert!(flooding_bits < 40 || explanation.polynomial_size >= 8192);
     }
     check(&Request { matrix_bits: 16, vector_bits: 16, unsplit: true, ..Request::new(1024, 256) });
 }
@@ -236,7 +236,7 @@ fn sets_that_do_not_suit_are_refused_with_the_reason() {
     assert!(noise.contains("2^") && noise.contains("flooding"), "{noise}");
     let wide = Request { matrix_bits: 20, vector_bits: 20, unsplit: true, ..Request::new(64, 256) };
     let flooding = why(&Request { flooding_bits: 256, ..wide });
-    assert!(flooding.contains("256 bits of flooding"), "{flooding}");
+    assert!(flooding.contains("less security or flooding"), "{flooding}");
 }
 
 /// A set that was admitted although it is insecure is taken, and the explanation says so.

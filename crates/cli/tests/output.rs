@@ -29,7 +29,9 @@ fn a_command_line_that_is_not_understood_ends_with_2() {
 fn help_and_version_end_with_0() {
     let bench = Bench::new();
     assert_eq!(bench.run(["--version"]).done(), format!("ciphermill {}\n", env!("CARGO_PKG_VERSION")));
-    for verb in [&["keygen"][..], &["blob", "put"], &["program", "run"], &["bench"], &["demo"]] {
+    for verb in
+        [&["keygen"][..], &["blob", "put"], &["program", "run"], &["bench", "hmvp"], &["hmvp", "plan"], &["demo"]]
+    {
         let help = bench.run(verb.iter().chain(&["--help"])).done();
         assert!(help.contains("Example") && help.contains(&format!("$ ciphermill {}", verb.join(" "))), "{help}");
     }
