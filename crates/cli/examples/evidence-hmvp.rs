@@ -92,8 +92,9 @@ fn statistics(strategy: Strategy, rows: usize, cols: usize) -> Result<Value, Box
     let explanation = plan.explain();
     let measured = (squares / count as f64).sqrt();
     let model = explanation.noise_bits.exp2();
-    // The model is of the greatest entries that the bits allow; these are uniform.
-    if measured > model {
+    // The model is of the worst matrix where the matrix matters, and of what is expected where it does not; so many entries
+    // tell their deviation to less than a percent, but the errors of a key set are common to all of its products.
+    if measured > 1.1 * model {
         return Err(format!("{}: noise {measured:.0}, model {model:.0}", strategy.name()).into());
     }
     Ok(json!({
