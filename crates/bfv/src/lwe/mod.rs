@@ -33,7 +33,7 @@
 //! [`Context::packing_elements`]. No element serves two levels, as that of level j is 2^j + 1 modulo 2^(j+1): there is no
 //! smaller set with which a merge takes one key switch.
 //!
-//! [`reference`] has plain definitions of all of this: what the fast paths here and the accelerator's RTL are checked against.
+//! [`mod@reference`] has plain definitions of all of this: what the fast paths here and the accelerator's RTL are checked against.
 
 mod pack;
 pub mod reference;
