@@ -12,11 +12,13 @@
 //! matrices of spectra with vectors of ciphertexts.
 
 pub mod automorphism;
+pub mod bigint;
 mod combination;
 pub mod fft;
 pub mod goldilocks;
 pub mod isa;
 mod low_weight;
+pub mod memory;
 pub mod modulus;
 pub mod ntt;
 pub mod pointwise;

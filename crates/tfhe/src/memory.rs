@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use ciphermill_math::memory::advise_huge_pages;
+
 use crate::error::TfheError;
 
 /// `len` elements' room, or the error that says how much `what` needs: an allocation whose size came from outside must not
@@ -77,24 +79,6 @@ impl<P> DerefMut for AlignedBuffer<P> {
         &mut self.storage[self.start..self.start + self.len]
     }
 }
-
-#[cfg(target_os = "linux")]
-fn advise_huge_pages<P>(memory: &mut [P]) {
-    const PAGE: usize = 4096;
-    let bytes = size_of_val(memory);
-    let start = memory.as_mut_ptr().cast::<u8>();
-    let skip = start.align_offset(PAGE);
-    if bytes < 512 * PAGE || skip >= bytes {
-        return;
-    }
-    let len = (bytes - skip) & !(PAGE - 1);
-    // SAFETY: the range lies within `memory`, which this call may only back by other pages; contents are unaffected.
-    // A kernel without huge pages refuses, and nothing is lost.
-    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_huge_pages<P>(_memory: &mut [P]) {}
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::LANES;
 use super::orbit::Rotation;
-use super::words::{AlignedWords, LANES};
 use super::{check_size, packing};
+use crate::memory::AlignedWords;
 use crate::{Isa, Modulus};
 
 /// A matrix of `rows` × `columns` spectra modulo one prime. Per block of eight words it has groups of up to four rows;

@@ -27,7 +27,6 @@ pub mod reference;
 mod small;
 mod sums;
 mod vectors;
-mod words;
 
 pub use matrix::{MatrixBlock, MatrixPart};
 pub use monomial::{MonomialFft, SmallInteger};
@@ -35,9 +34,9 @@ pub use orbit::{FromOrbit, OrbitOrder, Rotation};
 pub use small::SmallCoefficients;
 pub use sums::{SumBlock, SumPart};
 pub use vectors::{KeyBlock, VectorBlock};
-pub use words::{AlignedWords, advise_huge_pages};
 
-use words::LANES;
+/// Words per vector of AVX-512.
+const LANES: usize = 8;
 
 fn check_size(words: usize) {
     assert!(words.is_power_of_two() && words >= LANES, "{words} words are not whole blocks of a spectrum");

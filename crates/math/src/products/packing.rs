@@ -1,6 +1,6 @@
 //! Eight words to as many 64-bit words as each of them has bytes, and back.
 
-use super::words::LANES;
+use super::LANES;
 use crate::Isa;
 
 /// `out` = the lower bytes of `words`, as many of each as `out` has words.

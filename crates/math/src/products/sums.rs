@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::LANES;
 use super::check_size;
 use super::matrix::GROUP;
-use super::words::{AlignedWords, LANES};
+use crate::memory::AlignedWords;
 
 /// Words by which consecutive sums lie farther apart than N, so that they do not compete for one set of the cache.
 const PADDING: usize = LANES;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::words::{AlignedWords, LANES};
+use super::LANES;
 use super::{check_size, packing};
+use crate::memory::AlignedWords;
 
 /// The spectra of one key switching key modulo one prime, pairs (d, k) for digit d and part k < 2: per block of eight
 /// words of the spectra the eight words of (0, 0), of (0, 1), of (1, 0), …. Like those of a

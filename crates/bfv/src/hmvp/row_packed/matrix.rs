@@ -9,8 +9,9 @@
 //! a Fourier transform whose roots are monomials, of small integers. For g = g_1·g_2 the matrix has σ_(g_1)(R_g) in row
 //! g_2 and column g_1, as automorphisms commute.
 
+use ciphermill_math::memory::advise_huge_pages;
 use ciphermill_math::multiversion;
-use ciphermill_math::products::{MatrixBlock, MonomialFft, SmallCoefficients, SmallInteger, advise_huge_pages};
+use ciphermill_math::products::{MatrixBlock, MonomialFft, SmallCoefficients, SmallInteger};
 
 use super::layout::{Layout, Tile};
 use super::recycle::Lease;

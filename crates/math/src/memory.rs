@@ -1,10 +1,10 @@
-//! Memory that starts on a cache line.
+//! Memory that starts on a cache line, and huge pages for large buffers.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Words per cache line, and per vector of AVX-512.
-pub(super) const LANES: usize = 8;
+/// Words per cache line.
+const LINE_WORDS: usize = 8;
 
 /// Zeroed words that start on a cache line.
 ///
@@ -19,11 +19,11 @@ pub struct AlignedWords {
 impl AlignedWords {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        let mut words = vec![0; len + LANES];
+        let mut words = vec![0; len + LINE_WORDS];
         advise_huge_pages(&mut words);
         // Lines are 64 bytes; the vector is never resized, so that its words stay where they are.
         let start = words.as_ptr().align_offset(64);
-        assert!(start <= LANES, "words are aligned to their size");
+        assert!(start <= LINE_WORDS, "words are aligned to their size");
         Self { words, start, len }
     }
 }
@@ -49,9 +49,9 @@ pub fn advise_huge_pages<T>(memory: &mut [T]) {
 #[cfg(not(target_os = "linux"))]
 pub fn advise_huge_pages<T>(_memory: &mut [T]) {}
 
-/// Two huge pages of x86-64: one of them is sure to lie in that many bytes.
+/// One huge page of x86-64: below it none can fit.
 #[cfg(target_os = "linux")]
-const MIN_HUGE_BYTES: usize = 4 << 20;
+const MIN_HUGE_BYTES: usize = 2 << 20;
 
 impl Clone for AlignedWords {
     fn clone(&self) -> Self {

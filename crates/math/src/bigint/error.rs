@@ -1,0 +1,69 @@
+//! What can be wrong with big integers from outside.
+
+use super::{MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS};
+
+/// A modulus, operand or exponent that cannot be worked with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BigIntError {
+    /// The modulus is even.
+    #[error("the modulus is even; Montgomery arithmetic needs an odd one")]
+    EvenModulus,
+    /// The modulus is too small or too large.
+    #[error("the modulus has {bits} bits; {MIN_MODULUS_BITS} to {max} are supported", max = MAX_MODULUS_BITS / if *.square { 2 } else { 1 })]
+    ModulusBits {
+        /// Bits of the modulus, or of n for a modulus n².
+        bits: u32,
+        /// Whether the modulus is the square of what was given.
+        square: bool,
+    },
+    /// A value is wider than a modulus of this size can take in.
+    #[error(
+        "a value of {limbs} 64-bit limbs was given; {max} at most for this modulus ({MAX_ENTRY_RATIO} times its own)"
+    )]
+    TooWide {
+        /// Limbs per value.
+        limbs: usize,
+        /// The most that are taken.
+        max: usize,
+    },
+    /// Two batches that go together have different lengths.
+    #[error("{left} values cannot be paired with {right}")]
+    Length {
+        /// Values on the left.
+        left: usize,
+        /// Values on the right.
+        right: usize,
+    },
+    /// An exponent has more bits than declared.
+    #[error("exponent {index} has more than the declared {bits} bits")]
+    ExponentBits {
+        /// Which exponent.
+        index: usize,
+        /// The declared width.
+        bits: u32,
+    },
+    /// A number shares a factor with the modulus.
+    #[error("value {index} has no inverse: it shares a factor with the modulus")]
+    NotInvertible {
+        /// Which value.
+        index: usize,
+    },
+    /// Weights are no matrix.
+    #[error("{values} weights are not whole rows of {columns} columns")]
+    WeightShape {
+        /// Columns asked for.
+        columns: usize,
+        /// Weights given.
+        values: usize,
+    },
+    /// A weight is too large.
+    #[error("weight {index} has a magnitude of 2^64 or more")]
+    WeightMagnitude {
+        /// Which weight, counted through all rows.
+        index: usize,
+    },
+    /// The CPU lacks what the path needs.
+    #[error("this CPU cannot run the path {0}")]
+    PathUnavailable(super::Path),
+}

@@ -1,0 +1,110 @@
+//! What a path must offer: arithmetic on groups of residues.
+
+/// Plain values of one width, row after row: what enters a group.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    /// Limbs per value; `words` holds between one row and as many as the kernel has lanes.
+    pub(crate) limbs: usize,
+    pub(crate) words: &'a [u64],
+}
+
+impl Rows<'_> {
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.words.len() / self.limbs
+    }
+}
+
+/// Arithmetic of one modulus on groups of [`lanes`](Kernel::lanes) residues in Montgomery form.
+///
+/// A group is [`group_words`](Kernel::group_words) words, aligned to 64 bytes where the kernel has more than one lane; what
+/// lies in it is the kernel's own affair. A *single* is one residue out of a group, in
+/// [`single_words`](Kernel::single_words) words, likewise the kernel's own.
+///
+/// Residues within groups need not be canonical: a kernel accepts whatever it returns. Nothing here branches on, or
+/// addresses memory by, a value of an operand, but where the name says `public`. Outputs never alias inputs (the compiler sees
+/// to it). `scratch` has [`scratch_words`](Kernel::scratch_words) words of any content; it is aligned like a group and
+/// wiped by the caller when its work is done.
+pub(crate) trait Kernel: Send + Sync {
+    /// Residues per group.
+    fn lanes(&self) -> usize;
+
+    /// Words of a group.
+    fn group_words(&self) -> usize;
+
+    /// Words of one residue outside a group.
+    fn single_words(&self) -> usize {
+        self.group_words() / self.lanes()
+    }
+
+    /// Words of scratch that every method may use.
+    fn scratch_words(&self) -> usize;
+
+    /// Limbs of a canonical value: of the modulus, or of n for a modulus n² (a value is two such rows there).
+    fn value_limbs(&self) -> usize;
+
+    /// 1 in every lane.
+    fn one(&self, out: &mut [u64]);
+
+    /// The product, lane by lane.
+    fn multiply(&self, out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]);
+
+    /// The square, lane by lane.
+    fn square(&self, out: &mut [u64], a: &[u64], scratch: &mut [u64]);
+
+    /// Plain values of up to [`MAX_ENTRY_RATIO`](super::MAX_ENTRY_RATIO) · [`value_limbs`](Kernel::value_limbs) limbs to
+    /// residues, reduced. Lanes without a row become 1.
+    fn enter(&self, out: &mut [u64], rows: Rows<'_>, scratch: &mut [u64]);
+
+    /// The canonical values of the first `low.len() / value_limbs` lanes. For a modulus n² the value is low + high·n, both
+    /// below n; for any other `high` is empty.
+    fn leave(&self, low: &mut [u64], high: &mut [u64], group: &[u64], scratch: &mut [u64]);
+
+    /// Lane l of `out` becomes lane l of group `index[l]` of `table` (groups one after another). Every entry is read.
+    fn select(&self, out: &mut [u64], table: &[u64], index: &[u64]);
+
+    /// Lane l of `out` becomes single `index[l]` of `table` (singles one after another). Every entry is read.
+    fn select_single(&self, out: &mut [u64], table: &[u64], index: &[u64]);
+
+    /// As [`select`](Kernel::select), reading only what is asked for: for indices that everyone may know.
+    fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]);
+
+    /// As [`select_single`](Kernel::select_single), reading only what is asked for.
+    fn select_single_public(&self, out: &mut [u64], table: &[u64], index: &[u64]);
+
+    /// Copies one lane out.
+    fn extract(&self, out: &mut [u64], group: &[u64], lane: usize);
+
+    /// Copies a single into one lane.
+    fn insert(&self, group: &mut [u64], lane: usize, single: &[u64]);
+}
+
+/// A kernel of a modulus n² that works through n.
+pub(crate) trait SquareKernel: Kernel {
+    /// a·(1 + m·n), where the rows give m < n with [`value_limbs`](Kernel::value_limbs) limbs; lanes without a row are copied.
+    fn multiply_unit(&self, out: &mut [u64], a: &[u64], m: Rows<'_>, scratch: &mut [u64]);
+}
+
+/// The kernels of one modulus.
+pub(crate) enum Arithmetic {
+    /// Modulo N.
+    Plain(Box<dyn Kernel>),
+    /// Modulo n² through n.
+    Square(Box<dyn SquareKernel>),
+}
+
+impl Arithmetic {
+    pub(crate) fn kernel(&self) -> &dyn Kernel {
+        match self {
+            Arithmetic::Plain(kernel) => kernel.as_ref(),
+            Arithmetic::Square(kernel) => kernel.as_ref(),
+        }
+    }
+
+    pub(crate) fn square(&self) -> Option<&dyn SquareKernel> {
+        match self {
+            Arithmetic::Plain(_) => None,
+            Arithmetic::Square(kernel) => Some(kernel.as_ref()),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! A modulus with its constants, and the arithmetic of vectors modulo it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crypto_bigint::BoxedUint;
+use zeroize::Zeroize;
+
+use super::kernel::{Arithmetic, Kernel, Rows};
+use super::{
+    BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, portable,
+};
+use crate::memory::AlignedWords;
+
+/// An odd modulus of [`MIN_MODULUS_BITS`] to [`MAX_MODULUS_BITS`] bits, prepared for Montgomery arithmetic on one [`Path`].
+/// Cheap to clone. Its constants are wiped when the last clone is dropped.
+#[derive(Clone)]
+pub struct OddModulus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: u64,
+    /// N.
+    value: Vec<u64>,
+    /// n, if N = n² is worked with through n.
+    root: Option<Vec<u64>>,
+    bits: u32,
+    path: Path,
+    arithmetic: Arithmetic,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.value.zeroize();
+        self.root.zeroize();
+    }
+}
+
+impl OddModulus {
+    /// The ring of the integers modulo `n`.
+    ///
+    /// # Errors
+    /// [`BigIntError::EvenModulus`], [`BigIntError::ModulusBits`], [`BigIntError::PathUnavailable`].
+    pub fn new(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
+        let n = checked(n, path, false)?;
+        let arithmetic = match path {
+            _ => Arithmetic::Plain(Box::new(portable::Plain::new(&n))),
+        };
+        let bits = limbs::to_uint(&n).bits_vartime();
+        Ok(Self::over(n, None, bits, path, arithmetic))
+    }
+
+    /// The ring of the integers modulo n², computed with through `n`.
+    ///
+    /// # Errors
+    /// [`BigIntError::EvenModulus`], [`BigIntError::ModulusBits`], [`BigIntError::PathUnavailable`].
+    pub fn square_of(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
+        let n = checked(n, path, true)?;
+        let arithmetic = match path {
+            _ => Arithmetic::Square(Box::new(portable::Square::new(&n))),
+        };
+        let mut square = vec![0; 2 * n.len()];
+        limbs::multiply_add(&mut square, &n, &n);
+        let bits = limbs::to_uint(&square).bits_vartime();
+        square.truncate(limbs::limbs_for(bits));
+        Ok(Self::over(square, Some(n), bits, path, arithmetic))
+    }
+
+    fn over(value: Vec<u64>, root: Option<Vec<u64>>, bits: u32, path: Path, arithmetic: Arithmetic) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { inner: Arc::new(Inner { id, value, root, bits, path, arithmetic }) }
+    }
+
+    /// Bits of N.
+    pub fn bits(&self) -> u32 {
+        self.inner.bits
+    }
+
+    /// N, least significant limb first.
+    pub fn value(&self) -> &[u64] {
+        &self.inner.value
+    }
+
+    /// Limbs of N, of every integer that [`leave`](Self::leave) gives.
+    pub fn limbs(&self) -> usize {
+        self.inner.value.len()
+    }
+
+    /// n, if N = n² is worked with through n.
+    pub fn root(&self) -> Option<&[u64]> {
+        self.inner.root.as_deref()
+    }
+
+    /// The path in use.
+    pub fn path(&self) -> Path {
+        self.inner.path
+    }
+
+    /// Residues that are worked on together: a vector whose length is a multiple of it wastes nothing.
+    pub fn lanes(&self) -> usize {
+        self.kernel().lanes()
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.inner.id
+    }
+
+    pub(super) fn kernel(&self) -> &dyn Kernel {
+        self.inner.arithmetic.kernel()
+    }
+
+    pub(super) fn assert_owns(&self, residues: &Residues) {
+        assert_eq!(residues.ring, self.inner.id, "residues of another modulus");
+    }
+
+    /// Limbs of the values that the kernel takes in and gives out: of N, or of n.
+    fn value_limbs(&self) -> usize {
+        self.kernel().value_limbs()
+    }
+
+    /// Plain integers to residues; they are reduced.
+    ///
+    /// # Errors
+    /// [`BigIntError::TooWide`] beyond [`MAX_ENTRY_RATIO`] times the limbs of N (of n, for a modulus n²).
+    pub fn enter(&self, values: &IntegerBatch) -> Result<Residues, BigIntError> {
+        let max = MAX_ENTRY_RATIO * self.value_limbs();
+        if values.limbs() > max {
+            return Err(BigIntError::TooWide { limbs: values.limbs(), max });
+        }
+        let mut out = Residues::uninitialised(self, values.len());
+        let kernel = self.kernel();
+        let mut scratch = Scratch::new(kernel);
+        let rows = values.words().chunks(kernel.lanes() * values.limbs());
+        for (group, words) in out.groups_mut().zip(rows) {
+            kernel.enter(group, Rows { limbs: values.limbs(), words }, &mut scratch.0);
+        }
+        Ok(out)
+    }
+
+    /// Residues to plain integers below N, of [`limbs`](Self::limbs) limbs each.
+    ///
+    /// # Panics
+    /// If the residues belong to another modulus.
+    pub fn leave(&self, residues: &Residues) -> IntegerBatch {
+        let Some(root) = self.root() else { return self.leave_parts(residues).0 };
+        let (low, high) = self.leave_parts(residues);
+        let mut out = IntegerBatch::zeros(residues.len(), self.limbs());
+        let mut wide = vec![0; 2 * root.len()];
+        for (i, (low, high)) in low.rows().zip(high.rows()).enumerate() {
+            wide.fill(0);
+            wide[..low.len()].copy_from_slice(low);
+            limbs::multiply_add(&mut wide, high, root);
+            let row = out.row_mut(i);
+            row.copy_from_slice(&wide[..row.len()]);
+        }
+        wide.zeroize();
+        out
+    }
+
+    /// Residues modulo n² as (x mod n, ⌊x/n⌋), both of n's limbs. For any other modulus the second part is empty.
+    ///
+    /// # Panics
+    /// If the residues belong to another modulus.
+    pub fn leave_parts(&self, residues: &Residues) -> (IntegerBatch, IntegerBatch) {
+        self.assert_owns(residues);
+        let (kernel, limbs) = (self.kernel(), self.value_limbs());
+        let high_len = if self.root().is_some() { residues.len() } else { 0 };
+        let mut low = IntegerBatch::zeros(residues.len(), limbs);
+        let mut high = IntegerBatch::zeros(high_len, limbs);
+        let mut scratch = Scratch::new(kernel);
+        let step = kernel.lanes() * limbs;
+        let mut highs = high.words_mut().chunks_mut(step);
+        for (low, group) in low.words_mut().chunks_mut(step).zip(residues.groups()) {
+            kernel.leave(low, highs.next().unwrap_or(&mut []), group, &mut scratch.0);
+        }
+        (low, high)
+    }
+
+    /// `len` times 1.
+    pub fn one(&self, len: usize) -> Residues {
+        let mut out = Residues::uninitialised(self, len);
+        out.groups_mut().for_each(|group| self.kernel().one(group));
+        out
+    }
+
+    /// Products, element by element; a vector of length 1 on either side is used for every element.
+    ///
+    /// # Errors
+    /// [`BigIntError::Length`].
+    ///
+    /// # Panics
+    /// If the residues belong to another modulus.
+    pub fn multiply(&self, a: &Residues, b: &Residues) -> Result<Residues, BigIntError> {
+        self.assert_owns(a);
+        self.assert_owns(b);
+        if a.len() != b.len() {
+            return match (a.len(), b.len()) {
+                (1, _) => self.multiply(&self.repeat(a, b.len()), b),
+                (_, 1) => self.multiply(a, &self.repeat(b, a.len())),
+                (left, right) => Err(BigIntError::Length { left, right }),
+            };
+        }
+        let kernel = self.kernel();
+        let mut out = Residues::uninitialised(self, a.len());
+        let mut scratch = Scratch::new(kernel);
+        for ((out, a), b) in out.groups_mut().zip(a.groups()).zip(b.groups()) {
+            kernel.multiply(out, a, b, &mut scratch.0);
+        }
+        Ok(out)
+    }
+
+    /// Squares, element by element.
+    ///
+    /// # Panics
+    /// If the residues belong to another modulus.
+    pub fn square(&self, a: &Residues) -> Residues {
+        self.assert_owns(a);
+        let kernel = self.kernel();
+        let mut out = Residues::uninitialised(self, a.len());
+        let mut scratch = Scratch::new(kernel);
+        for (out, a) in out.groups_mut().zip(a.groups()) {
+            kernel.square(out, a, &mut scratch.0);
+        }
+        out
+    }
+
+    /// a·(1 + m·n) modulo n², element by element, for m < n: what adds m to the plaintext of a Paillier ciphertext.
+    ///
+    /// # Errors
+    /// [`BigIntError::Length`] if `m` has not as many rows as `a`, [`BigIntError::TooWide`] if they have more limbs than n.
+    ///
+    /// # Panics
+    /// If the residues belong to another modulus, or this one is no square.
+    pub fn multiply_unit(&self, a: &Residues, m: &IntegerBatch) -> Result<Residues, BigIntError> {
+        self.assert_owns(a);
+        let kernel = self.inner.arithmetic.square().expect("a modulus n²");
+        if a.len() != m.len() {
+            return Err(BigIntError::Length { left: a.len(), right: m.len() });
+        }
+        let limbs = kernel.value_limbs();
+        if m.limbs() != limbs {
+            return Err(BigIntError::TooWide { limbs: m.limbs(), max: limbs });
+        }
+        let mut out = Residues::uninitialised(self, a.len());
+        let mut scratch = Scratch::new(kernel);
+        let rows = m.words().chunks(kernel.lanes() * limbs);
+        for ((out, a), words) in out.groups_mut().zip(a.groups()).zip(rows) {
+            kernel.multiply_unit(out, a, Rows { limbs, words }, &mut scratch.0);
+        }
+        Ok(out)
+    }
+
+    /// One residue, `len` times.
+    ///
+    /// # Panics
+    /// If `single` has another length than 1, or belongs to another modulus.
+    pub fn repeat(&self, single: &Residues, len: usize) -> Residues {
+        assert_eq!(single.len(), 1, "one residue");
+        self.gather(single, &vec![0; len])
+    }
+
+    /// The residues at the given (public) places, in that order.
+    ///
+    /// # Panics
+    /// If there is no such place, or the residues belong to another modulus.
+    pub fn gather(&self, from: &Residues, places: &[usize]) -> Residues {
+        self.assert_owns(from);
+        let kernel = self.kernel();
+        let lanes = kernel.lanes();
+        let mut out = self.one(places.len());
+        let mut single = AlignedWords::zeroed(kernel.single_words());
+        for (to, &place) in places.iter().enumerate() {
+            assert!(place < from.len(), "place {place} of {}", from.len());
+            kernel.extract(&mut single, from.group(place / lanes), place % lanes);
+            kernel.insert(out.group_mut(to / lanes), to % lanes, &single);
+        }
+        single.zeroize();
+        out
+    }
+}
+
+/// Scratch of a kernel, wiped when dropped.
+pub(super) struct Scratch(pub(super) AlignedWords);
+
+impl Scratch {
+    pub(super) fn new(kernel: &(impl Kernel + ?Sized)) -> Self {
+        Self(AlignedWords::zeroed(kernel.scratch_words()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// The limbs of a modulus that can be worked with.
+fn checked(n: &BoxedUint, path: Path, square: bool) -> Result<Vec<u64>, BigIntError> {
+    let bits = n.bits_vartime();
+    let max = if square { MAX_MODULUS_BITS / 2 } else { MAX_MODULUS_BITS };
+    if !(MIN_MODULUS_BITS..=max).contains(&bits) {
+        return Err(BigIntError::ModulusBits { bits, square });
+    }
+    if n.as_limbs()[0].0 & 1 == 0 {
+        return Err(BigIntError::EvenModulus);
+    }
+    if !path.is_available() {
+        return Err(BigIntError::PathUnavailable(path));
+    }
+    Ok(limbs::from_uint(n, limbs::limbs_for(bits)))
+}
+
+/// Shows the shape only: a modulus may be secret.
+impl fmt::Debug for OddModulus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OddModulus").field("bits", &self.bits()).field("path", &self.path()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,1 @@
+//! Paillier's additively homomorphic encryption.
