@@ -1,5 +1,9 @@
 //! The plain definitions, by a general big-number library and in as many words.
 
+mod cios;
+
+pub use cios::{Cios256, DIGIT_BITS, Step};
+
 use num_bigint::BigUint;
 
 /// a·b mod n.
