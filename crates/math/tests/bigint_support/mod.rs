@@ -6,8 +6,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use ciphermill_math::bigint::IntegerBatch;
 
+mod numbers;
+
+pub(crate) use numbers::Numbers;
+
 /// The process.
-pub struct Gmp {
+pub(crate) struct Gmp {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -16,7 +20,7 @@ pub struct Gmp {
 impl Gmp {
     /// Starts it with the Python of `.venv`. Where that has no gmpy2, `None` after a line that says so, or, if
     /// `CIPHERMILL_REQUIRE_PYTHON` is set as `make test` does, a panic.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let python = root.join(".venv/bin/python");
         let has_gmpy2 = Command::new(&python)
@@ -46,12 +50,12 @@ impl Gmp {
     }
 
     /// a·b mod n, row by row.
-    pub fn multiply(&mut self, n: &[u64], a: &IntegerBatch, b: &IntegerBatch) -> IntegerBatch {
+    pub(crate) fn multiply(&mut self, n: &[u64], a: &IntegerBatch, b: &IntegerBatch) -> IntegerBatch {
         self.ask(0, n, a, b)
     }
 
     /// Each base to its exponent modulo n.
-    pub fn pow(&mut self, n: &[u64], bases: &IntegerBatch, exponents: &IntegerBatch) -> IntegerBatch {
+    pub(crate) fn pow(&mut self, n: &[u64], bases: &IntegerBatch, exponents: &IntegerBatch) -> IntegerBatch {
         self.ask(1, n, bases, exponents)
     }
 
@@ -81,67 +85,24 @@ impl Drop for Gmp {
     }
 }
 
-/// SplitMix64, as published by S. Vigna.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    /// The next word.
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// An odd number of exactly `bits` bits.
-    pub fn modulus(&mut self, bits: u32) -> Vec<u64> {
-        let mut n = self.below(bits);
-        n[0] |= 1;
-        n[(bits as usize - 1) / 64] |= 1 << ((bits - 1) % 64);
-        n
-    }
-
-    /// A number of up to `bits` bits; one in eight has long runs of equal bits, where carries go far.
-    pub fn below(&mut self, bits: u32) -> Vec<u64> {
-        let runs = self.word() % 8 == 0;
-        let mut n: Vec<u64> = (0..bits.div_ceil(64))
-            .map(|_| match (runs, self.word()) {
-                (true, word) if word % 3 == 0 => 0,
-                (true, word) if word % 3 == 1 => u64::MAX,
-                (_, word) => word,
-            })
-            .collect();
-        if let (rest @ 1..=63, Some(top)) = (bits % 64, n.last_mut()) {
-            *top &= (1 << rest) - 1;
-        }
-        n
-    }
-
-    /// `count` numbers of up to `bits` bits.
-    pub fn batch(&mut self, count: usize, bits: u32) -> IntegerBatch {
-        let words = (0..count).flat_map(|_| self.below(bits)).collect();
-        IntegerBatch::from_words(bits.div_ceil(64) as usize, words)
-    }
-}
-
 /// What one comparison with GMP is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Bits of the modulus.
-    pub bits: u32,
+    pub(crate) bits: u32,
     /// Modulo the square of a number of half the bits.
-    pub square: bool,
+    pub(crate) square: bool,
     /// Products per modulus.
-    pub products: usize,
+    pub(crate) products: usize,
     /// Exponentiations with exponents as long as the modulus.
-    pub powers: usize,
+    pub(crate) powers: usize,
 }
 
 /// Compares one sample on one path with GMP.
 ///
 /// # Panics
 /// At the first difference.
-pub fn compare(gmp: &mut Gmp, numbers: &mut Numbers, path: ciphermill_math::bigint::Path, sample: Sample) {
+pub(crate) fn compare(gmp: &mut Gmp, numbers: &mut Numbers, path: ciphermill_math::bigint::Path, sample: Sample) {
     use ciphermill_math::bigint::{Exponents, OddModulus, limbs};
     let Sample { bits, square, products, powers } = sample;
     let ring = if square {
