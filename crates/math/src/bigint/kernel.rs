@@ -1,5 +1,7 @@
 //! What a path must offer: arithmetic on groups of residues.
 
+use zeroize::Zeroizing;
+
 /// Plain values of one width, row after row: what enters a group.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
@@ -65,6 +67,32 @@ pub(crate) trait Kernel: Send + Sync {
 
     /// Lane l of `out` becomes single `index[l]` of `table` (singles one after another). Every entry is read.
     fn select_single(&self, out: &mut [u64], table: &[u64], index: &[u64]);
+
+    /// Entry e of `table` is lane e mod lanes of group ⌊e/lanes⌋. Lane l of group g of `out` becomes entry
+    /// `index[g·lanes + l]`. Every entry is read; several groups at once read it once.
+    ///
+    /// What is here works for every kernel; one with several lanes does it much faster by permutations of a register.
+    fn select_lane(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
+        let (lanes, words, single_words) = (self.lanes(), self.group_words(), self.single_words());
+        for (out, index) in out.chunks_exact_mut(words).zip(index.chunks_exact(lanes)) {
+            if lanes == 1 {
+                self.select_single(out, table, index);
+                continue;
+            }
+            let mut entry = Zeroizing::new(vec![0; single_words]);
+            for (lane, &index) in index.iter().enumerate() {
+                let mut chosen = Zeroizing::new(vec![0; single_words]);
+                for e in 0..table.len() / words * lanes {
+                    self.extract(&mut entry, &table[e / lanes * words..][..words], e % lanes);
+                    let difference = e as u64 ^ index;
+                    // All ones where the difference is 0.
+                    let mask = ((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1);
+                    chosen.iter_mut().zip(entry.iter()).for_each(|(chosen, &word)| *chosen |= word & mask);
+                }
+                self.insert(out, lane, &chosen);
+            }
+        }
+    }
 
     /// As [`select`](Kernel::select), reading only what is asked for: for indices that everyone may know.
     fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]);
