@@ -31,9 +31,9 @@ pub mod limbs;
 mod modulus;
 mod multi_exponent;
 mod path;
-mod portable;
 pub mod reference;
 mod residues;
+mod scalar;
 
 pub use batch::IntegerBatch;
 pub use engine::{CpuEngine, EngineError, EngineModulus, ModExpEngine, PreparedBase, PreparedModulus};

@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 
 use super::kernel::{Arithmetic, Kernel, Rows};
 use super::{
-    BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, portable,
+    BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, scalar,
 };
 use crate::memory::AlignedWords;
 
@@ -46,7 +46,12 @@ impl OddModulus {
     pub fn new(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
         let n = checked(n, path, false)?;
         let arithmetic = match path {
-            _ => Arithmetic::Plain(Box::new(portable::Plain::new(&n))),
+            #[cfg(target_arch = "x86_64")]
+            Path::Adx => {
+                let rows = scalar::Adx::new().ok_or(BigIntError::PathUnavailable(path))?;
+                Arithmetic::Plain(Box::new(scalar::Plain::new(rows, &n)))
+            }
+            _ => Arithmetic::Plain(Box::new(scalar::Plain::new(scalar::Portable, &n))),
         };
         let bits = limbs::to_uint(&n).bits_vartime();
         Ok(Self::over(n, None, bits, path, arithmetic))
@@ -59,7 +64,12 @@ impl OddModulus {
     pub fn square_of(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
         let n = checked(n, path, true)?;
         let arithmetic = match path {
-            _ => Arithmetic::Square(Box::new(portable::Square::new(&n))),
+            #[cfg(target_arch = "x86_64")]
+            Path::Adx => {
+                let rows = scalar::Adx::new().ok_or(BigIntError::PathUnavailable(path))?;
+                Arithmetic::Square(Box::new(scalar::Square::new(rows, &n)))
+            }
+            _ => Arithmetic::Square(Box::new(scalar::Square::new(scalar::Portable, &n))),
         };
         let mut square = vec![0; 2 * n.len()];
         limbs::multiply_add(&mut square, &n, &n);
