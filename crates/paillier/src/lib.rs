@@ -1,1 +1,27 @@
 //! Paillier's additively homomorphic encryption.
+
+mod ciphertext;
+mod decryption;
+mod encryption;
+mod error;
+mod evaluation;
+mod fork;
+mod integers;
+mod keys;
+mod parallel;
+mod parameters;
+mod plaintext;
+mod pool;
+mod product;
+mod random;
+pub mod serial;
+
+pub use ciphertext::CiphertextVector;
+pub use encryption::Blinding;
+pub use error::PaillierError;
+pub use evaluation::Scalars;
+pub use keys::{PublicKey, SecretKey};
+pub use parameters::{KeyBits, KeyTag, SizePolicy};
+pub use plaintext::PlaintextVector;
+pub use pool::BlindingPool;
+pub use random::{Csprng, RandomError, SEED_LEN};

@@ -1,0 +1,159 @@
+//! Encryption: c = (1 + m·n)·b mod n² with a blinding factor b, an n-th power.
+
+use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Residues, limbs};
+use zeroize::Zeroizing;
+
+use crate::ciphertext::CiphertextVector;
+use crate::error::PaillierError;
+use crate::keys::{PrimeSide, PublicKey, SecretKey};
+use crate::parallel;
+use crate::plaintext::PlaintextVector;
+use crate::product;
+use crate::random::Csprng;
+
+/// How blinding factors are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blinding {
+    /// h_s^a for a random a of half of n's bits (Damgård, Jurik, Nielsen 2010, section 4.2). It rests on the assumption that
+    /// this cannot be told from a random n-th power.
+    Djn,
+    /// rⁿ for a random unit r, as Paillier has it: no further assumption.
+    Strict,
+}
+
+impl PublicKey {
+    /// Encrypts, with fresh blinding factors. Constant-time in plaintexts and factors.
+    ///
+    /// # Errors
+    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`].
+    pub fn encrypt(
+        &self,
+        plaintexts: &PlaintextVector,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<CiphertextVector, PaillierError> {
+        self.check_same(plaintexts.key())?;
+        let factors = self.blinding_factors(plaintexts.len(), blinding, rng)?;
+        self.encrypt_with(plaintexts, &factors)
+    }
+
+    /// `len` fresh blinding factors.
+    pub(crate) fn blinding_factors(
+        &self,
+        len: usize,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<Residues, PaillierError> {
+        let ring = self.ring();
+        match blinding {
+            Blinding::Djn => {
+                let table = self.table()?;
+                let exponents = rng.bits(len, self.blinding_exponent_bits())?;
+                parallel::residues(ring, len, |range| Ok(ring.pow_fixed(table, &exponents.slice(range))?))
+            }
+            Blinding::Strict => {
+                let n = Exponents::shared(&limbs::to_uint(self.n()), self.bits().get())?;
+                loop {
+                    let units = rng.below(len, self.n())?;
+                    let factors =
+                        parallel::residues(ring, len, |range| Ok(ring.pow(&ring.enter(&units.slice(range))?, &n)?))?;
+                    // A factor modulo n is the ciphertext modulo n, which everyone sees: time may depend on it.
+                    if product::are_units(ring, &factors)? {
+                        return Ok(factors);
+                    }
+                }
+            }
+        }
+    }
+
+    /// (1 + m·n)·b, element by element.
+    pub(crate) fn encrypt_with(
+        &self,
+        plaintexts: &PlaintextVector,
+        factors: &Residues,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let ring = self.ring();
+        let values = ring.multiply_unit(factors, plaintexts.residues())?;
+        Ok(CiphertextVector::from_ring(self, values))
+    }
+}
+
+impl SecretKey {
+    /// Encrypts as [`PublicKey::encrypt`] does, to the same distribution, computing the blinding factors modulo p² and q².
+    ///
+    /// # Errors
+    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`].
+    pub fn encrypt(
+        &self,
+        plaintexts: &PlaintextVector,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let public = self.public_key();
+        public.check_same(plaintexts.key())?;
+        let factors = self.blinding_factors(plaintexts.len(), blinding, rng)?;
+        public.encrypt_with(plaintexts, &factors)
+    }
+
+    /// `len` fresh blinding factors.
+    pub(crate) fn blinding_factors(
+        &self,
+        len: usize,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<Residues, PaillierError> {
+        let public = self.public_key();
+        let ring = public.ring();
+        let [p, q] = self.sides();
+        match blinding {
+            Blinding::Djn => {
+                let exponents = rng.bits(len, public.blinding_exponent_bits())?;
+                let tables = [p.table(public)?, q.table(public)?];
+                parallel::residues(ring, len, |range| {
+                    let exponents = exponents.slice(range);
+                    let left = p.square().pow_fixed(tables[0], &exponents)?;
+                    let right = q.square().pow_fixed(tables[1], &exponents)?;
+                    self.recombine(&left, &right)
+                })
+            }
+            // The n-th powers modulo p² are the p-th powers, as q is a unit modulo the order p·(p − 1) divided by p; a
+            // uniform unit modulo p gives each of them equally often.
+            Blinding::Strict => {
+                let (left, right) = (rng.below(len, p.prime())?, rng.below(len, q.prime())?);
+                parallel::residues(ring, len, |range| {
+                    let power = |side: &PrimeSide, units: &IntegerBatch| -> Result<Residues, PaillierError> {
+                        let units = side.square().enter(&units.slice(range.clone()))?;
+                        Ok(side.square().pow(&units, side.exponent())?)
+                    };
+                    self.recombine(&power(p, &left)?, &power(q, &right)?)
+                })
+            }
+        }
+    }
+
+    /// The residues modulo n² of residues modulo p² and q²: x ≡ y_p·q² + y_q·p² with y_p = x_p·q^-2 mod p², and likewise
+    /// y_q. With y_p = l_p + h_p·p that is l_p·q² + l_q·p² + (h_p·q + h_q·p)·n.
+    fn recombine(&self, left: &Residues, right: &Residues) -> Result<Residues, PaillierError> {
+        let public = self.public_key();
+        let parts = |side: &PrimeSide, values: &Residues| -> Result<_, PaillierError> {
+            let square: &OddModulus = side.square();
+            Ok(square.leave_parts(&square.multiply(values, side.square_cofactor())?))
+        };
+        let [p, q] = self.sides();
+        let ((l_p, h_p), (l_q, h_q)) = (parts(p, left)?, parts(q, right)?);
+        let (len, n) = (left.len(), public.n());
+        // Below 2·n², as both summands are below n².
+        let mut out = IntegerBatch::zeros(len, 2 * n.len() + 1);
+        let mut high = Zeroizing::new(vec![0; n.len() + 1]);
+        for index in 0..len {
+            let row = out.row_mut(index);
+            high.fill(0);
+            limbs::multiply_add(&mut high, h_p.row(index), q.prime());
+            limbs::multiply_add(&mut high, h_q.row(index), p.prime());
+            limbs::multiply_add(row, l_p.row(index), q.prime_squared());
+            limbs::multiply_add(row, l_q.row(index), p.prime_squared());
+            limbs::multiply_add(row, &high, n);
+        }
+        Ok(public.ring().enter(&out)?)
+    }
+}

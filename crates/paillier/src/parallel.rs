@@ -1,0 +1,34 @@
+//! Batches in parallel.
+
+use std::ops::Range;
+
+use ciphermill_math::bigint::{OddModulus, Residues};
+use rayon::prelude::*;
+
+use crate::error::PaillierError;
+
+/// Work on `len` elements, range after range, in as many tasks as this thread's pool has threads; the results in order. Ranges
+/// start at multiples of `lanes`. The first error in order is returned, whatever thread meets one first.
+pub(crate) fn in_ranges<T: Send>(
+    lanes: usize,
+    len: usize,
+    work: impl Fn(Range<usize>) -> Result<T, PaillierError> + Sync,
+) -> Result<Vec<T>, PaillierError> {
+    let threads = rayon::current_num_threads();
+    let chunk = len.div_ceil(threads).next_multiple_of(lanes).max(1);
+    if threads == 1 || len <= lanes {
+        return Ok(vec![work(0..len)?]);
+    }
+    let ranges: Vec<_> = (0..len).step_by(chunk).map(|start| start..(start + chunk).min(len)).collect();
+    ranges.into_par_iter().map(|range| work(range)).collect::<Vec<_>>().into_iter().collect()
+}
+
+/// As [`in_ranges`], where the results are residues of one modulus.
+pub(crate) fn residues(
+    ring: &OddModulus,
+    len: usize,
+    work: impl Fn(Range<usize>) -> Result<Residues, PaillierError> + Sync,
+) -> Result<Residues, PaillierError> {
+    let mut parts = in_ranges(ring.lanes(), len, work)?;
+    Ok(if parts.len() == 1 { parts.remove(0) } else { Residues::concat(&parts) })
+}

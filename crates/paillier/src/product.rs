@@ -1,0 +1,62 @@
+//! Products over all residues of a vector, and what they tell.
+
+use ciphermill_math::bigint::{OddModulus, Residues, limbs};
+use crypto_bigint::{Gcd, Resize};
+
+use crate::error::PaillierError;
+
+/// The product of all residues, 1 of none: halves are multiplied group by group, so that all lanes are at work.
+pub(crate) fn product(ring: &OddModulus, values: &Residues) -> Result<Residues, PaillierError> {
+    let lanes = ring.lanes();
+    let whole = values.len() / lanes * lanes;
+    let mut out = ring.one(1);
+    if whole > 0 {
+        let mut rest = values.slice(0..whole);
+        while rest.len() > lanes {
+            let groups = rest.len() / lanes;
+            let half = groups / 2 * lanes;
+            let mut next = ring.multiply(&rest.slice(0..half), &rest.slice(half..2 * half))?;
+            if groups % 2 == 1 {
+                next = Residues::concat(&[next, rest.slice(2 * half..rest.len())]);
+            }
+            rest = next;
+        }
+        out = across(ring, rest)?;
+    }
+    if whole < values.len() {
+        out = ring.multiply(&out, &across(ring, values.slice(whole..values.len()))?)?;
+    }
+    Ok(out)
+}
+
+/// The product over the lanes of one group.
+fn across(ring: &OddModulus, mut group: Residues) -> Result<Residues, PaillierError> {
+    while group.len() > 1 {
+        let half = group.len() / 2;
+        let left: Vec<usize> = (0..half).collect();
+        let right: Vec<usize> = (half..2 * half).collect();
+        let mut next = ring.multiply(&ring.gather(&group, &left), &ring.gather(&group, &right))?;
+        if group.len() % 2 == 1 {
+            let last = ring.gather(&group, &[group.len() - 1]);
+            let places: Vec<usize> = (0..half).collect();
+            let first = ring.multiply(&ring.gather(&next, &[0]), &last)?;
+            next = if half == 1 {
+                first
+            } else {
+                // The odd one goes into the first product.
+                let others = ring.gather(&next, &places[1..]);
+                ring.multiply(&first, &across(ring, others)?)?
+            };
+        }
+        group = next;
+    }
+    Ok(group)
+}
+
+/// Whether every residue modulo n² is a unit. Time depends on the values modulo n, which must be public.
+pub(crate) fn are_units(ring: &OddModulus, values: &Residues) -> Result<bool, PaillierError> {
+    let (low, _) = ring.leave_parts(&product(ring, values)?);
+    let n = limbs::to_uint(ring.root().expect("a modulus n²"));
+    let low = low.uint(0).resize(n.bits_precision());
+    Ok(bool::from(n.gcd_vartime(&low).is_one()))
+}

@@ -1,0 +1,155 @@
+//! Randomness: ChaCha20, seeded by the operating system.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use ciphermill_math::bigint::{IntegerBatch, limbs};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::fork;
+
+/// The operating system gave no randomness.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the operating system gave no randomness: {0}; make its entropy source available to this process")]
+pub struct RandomError(#[source] getrandom::Error);
+
+/// Bytes of a seed.
+pub const SEED_LEN: usize = 32;
+
+/// A cryptographically secure generator.
+///
+/// It notices that the process has forked and takes a new seed from the operating system then, so that parent and child
+/// never draw the same numbers (two ciphertexts with the same blinding factor give away the difference of their
+/// plaintexts). Its state is overwritten when it is dropped.
+pub struct Csprng {
+    stream: Stream,
+    birth: fork::Mark,
+}
+
+impl Csprng {
+    /// A generator with a fresh seed.
+    ///
+    /// # Errors
+    /// [`RandomError`].
+    pub fn from_os() -> Result<Self, RandomError> {
+        Ok(Self { stream: Stream::from_os()?, birth: fork::Mark::now() })
+    }
+
+    /// A generator of known seed, for reproducible tests and measurements only. In a forked child it takes a new seed, as
+    /// every other does.
+    pub fn from_seed(seed: [u8; SEED_LEN]) -> Self {
+        let seed = Zeroizing::new(seed);
+        Self { stream: Stream::new(&seed), birth: fork::Mark::now() }
+    }
+
+    /// The next `8 · out.len()` bytes, as integers.
+    ///
+    /// # Errors
+    /// [`RandomError`] if a forked child gets no new seed.
+    pub fn fill_u64(&mut self, out: &mut [u64]) -> Result<(), RandomError> {
+        let stream = self.stream()?;
+        for word in out {
+            *word = stream.0.next_u64();
+        }
+        Ok(())
+    }
+
+    /// `len` integers of `bits` random bits.
+    ///
+    /// # Errors
+    /// [`RandomError`].
+    pub fn bits(&mut self, len: usize, bits: u32) -> Result<IntegerBatch, RandomError> {
+        let mut out = IntegerBatch::zeros(len, limbs::limbs_for(bits));
+        self.fill_u64(out.words_mut())?;
+        let excess = out.limbs() as u32 * 64 - bits;
+        let limbs = out.limbs();
+        for row in out.words_mut().chunks_exact_mut(limbs) {
+            row[limbs - 1] >>= excess;
+        }
+        Ok(out)
+    }
+
+    /// `len` integers uniform in 1 ≤ x < `bound`, by rejection: time tells how many were rejected, which is independent
+    /// of those that were taken.
+    ///
+    /// # Errors
+    /// [`RandomError`].
+    pub fn below(&mut self, len: usize, bound: &[u64]) -> Result<IntegerBatch, RandomError> {
+        let bits = limbs::to_uint(bound).bits_vartime();
+        let mut out = IntegerBatch::zeros(len, bound.len());
+        for i in 0..len {
+            loop {
+                let candidate = self.bits(1, bits)?;
+                let row = out.row_mut(i);
+                row.fill(0);
+                row[..candidate.limbs()].copy_from_slice(candidate.row(0));
+                let zero = row.iter().fold(0, |any, &word| any | word) == 0;
+                if !zero && limbs::less_than(row, bound) == 1 {
+                    break;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The generator itself, reseeded if the process has forked.
+    pub(crate) fn stream(&mut self) -> Result<&mut Stream, RandomError> {
+        let now = fork::Mark::now();
+        if now != self.birth {
+            self.stream = Stream::from_os()?;
+            self.birth = now;
+        }
+        Ok(&mut self.stream)
+    }
+}
+
+impl fmt::Debug for Csprng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Csprng(..)")
+    }
+}
+
+/// The keystream, for libraries that take `rand_core`'s traits. Valid within one process.
+pub(crate) struct Stream(ChaCha20Rng);
+
+impl Stream {
+    fn new(seed: &[u8; SEED_LEN]) -> Self {
+        Self(ChaCha20Rng::from_seed(*seed))
+    }
+
+    fn from_os() -> Result<Self, RandomError> {
+        let mut seed = Zeroizing::new([0; SEED_LEN]);
+        getrandom::fill(seed.as_mut()).map_err(RandomError)?;
+        Ok(Self::new(&seed))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // `rand_chacha` wipes nothing itself; a draw from the new state overwrites the buffered keystream too.
+        self.0 = ChaCha20Rng::from_seed([0; SEED_LEN]);
+        self.0.next_u32().zeroize();
+        std::hint::black_box(&self.0);
+    }
+}
+
+impl TryRng for Stream {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0.next_u32())
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill_bytes(out);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Stream {}
