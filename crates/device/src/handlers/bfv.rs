@@ -19,7 +19,7 @@ use ciphermill_math::Isa;
 use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
 use ciphermill_wire::WireError;
 
-use super::read_whole;
+use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
@@ -185,15 +185,13 @@ fn require_galois_keys(id: VrId) -> Result<(), HandlerError> {
     Err(HandlerError::Invalid { id, what })
 }
 
-fn invalid(id: VrId, error: BfvError) -> HandlerError {
-    match error {
-        BfvError::Io(source) | BfvError::Wire(WireError::Io(source)) => HandlerError::read(id, source),
-        other => HandlerError::Invalid { id, what: other.to_string() },
+impl ContentError for BfvError {
+    fn into_io(self) -> Result<std::io::Error, Self> {
+        match self {
+            Self::Io(source) | Self::Wire(WireError::Io(source)) => Ok(source),
+            other => Err(other),
+        }
     }
-}
-
-fn operand_error(id: VrId, error: &BfvError) -> HandlerError {
-    HandlerError::Operand { id, what: error.to_string() }
 }
 
 /// A mismatch with the parameter set of the key stored under the same Key ID, if there is one.
@@ -210,10 +208,6 @@ fn require_parameters(
         }
         _ => Ok(()),
     }
-}
-
-fn downcast(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
-    shape.and_then(|shape| (shape as &dyn std::any::Any).downcast_ref())
 }
 
 /// Reads the head of Galois keys, then all of them.
@@ -294,7 +288,7 @@ impl ObjectHandler for BfvHandler {
         let head = EncryptedVector::head(&bytes).or_else(|_| EncryptedProduct::head(&bytes));
         let head = head.map_err(|e| invalid(id, e))?;
         require_parameters(id, "vector", head.parameters, downcast(shape))?;
-        match downcast(shape) {
+        match downcast::<Shape>(shape) {
             Some(shape) if shape.tag != head.tag => {
                 let what = format!(
                     "vector of key set {}, but key {} holds key set {}; store it under its own key",
@@ -337,9 +331,7 @@ impl ObjectHandler for BfvHandler {
     ) -> Result<(), HandlerError> {
         match (*instruction, operands) {
             (Instruction::Hmvp { matrix, n }, [matrix_bytes, vector_bytes]) => {
-                let key = key
-                    .and_then(|key| (key as &dyn std::any::Any).downcast_ref::<Loaded>())
-                    .ok_or_else(|| HandlerError::Engine { what: "a product came without its key".to_owned() })?;
+                let key: &Loaded = loaded(key, "a product")?;
                 *result = self.product(key, [matrix, n], matrix_bytes, vector_bytes)?;
                 Ok(())
             }

@@ -3,15 +3,50 @@
 pub mod bfv;
 pub mod tfhe;
 
+use std::any::Any;
+use std::fmt::Display;
 use std::io::Read;
 
 use ciphermill_program::VrId;
 
-use crate::handler::HandlerError;
+use crate::handler::{HandlerError, KeyContext, KeyShape};
 
 /// Reads an object of a size that [`ObjectHandler::check_size`](crate::handler::ObjectHandler::check_size) has bounded.
 fn read_whole(id: VrId, size: u64, content: &mut dyn Read) -> Result<Vec<u8>, HandlerError> {
     let mut bytes = Vec::new();
     content.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| HandlerError::read(id, e))?;
     Ok(bytes)
+}
+
+/// What a handler knows of a Key ID; `None` if nothing is stored there yet. The device never mixes handlers, so the type is
+/// right wherever there is a shape.
+fn downcast<Shape: KeyShape>(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
+    shape.and_then(|shape| (shape as &dyn Any).downcast_ref())
+}
+
+/// The key that an instruction needs, in the form that the handler gave it.
+fn loaded<'a, Loaded: KeyContext>(key: Option<&'a dyn KeyContext>, what: &str) -> Result<&'a Loaded, HandlerError> {
+    key.and_then(|key| (key as &dyn Any).downcast_ref())
+        .ok_or_else(|| HandlerError::Engine { what: format!("{what} came without its key") })
+}
+
+/// A scheme's error over content that is being judged.
+trait ContentError: Display {
+    /// Hands out the error of the reader itself, if that is what it is; else gives the error back.
+    fn into_io(self) -> Result<std::io::Error, Self>
+    where
+        Self: Sized;
+}
+
+/// What is wrong with the content of a register. A failed read is no judgement of the content.
+fn invalid(id: VrId, error: impl ContentError) -> HandlerError {
+    match error.into_io() {
+        Ok(source) => HandlerError::read(id, source),
+        Err(other) => HandlerError::Invalid { id, what: other.to_string() },
+    }
+}
+
+/// What is wrong with the operand of an instruction.
+fn operand_error(id: VrId, error: &dyn Display) -> HandlerError {
+    HandlerError::Operand { id, what: error.to_string() }
 }

@@ -17,7 +17,7 @@ use ciphermill_tfhe::{
 };
 use ciphermill_wire::WireError;
 
-use super::read_whole;
+use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
@@ -133,19 +133,13 @@ fn key_kind(id: VrId) -> Result<KeyKind, HandlerError> {
     }
 }
 
-fn invalid(id: VrId, error: TfheError) -> HandlerError {
-    match error {
-        TfheError::Io(source) | TfheError::Wire(WireError::Io(source)) => HandlerError::read(id, source),
-        other => HandlerError::Invalid { id, what: other.to_string() },
+impl ContentError for TfheError {
+    fn into_io(self) -> Result<std::io::Error, Self> {
+        match self {
+            Self::Io(source) | Self::Wire(WireError::Io(source)) => Ok(source),
+            other => Err(other),
+        }
     }
-}
-
-fn downcast(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
-    shape.and_then(|shape| (shape as &dyn std::any::Any).downcast_ref())
-}
-
-fn operand_error(id: VrId, error: &TfheError) -> HandlerError {
-    HandlerError::Operand { id, what: error.to_string() }
 }
 
 fn ciphertext(id: VrId, bytes: &[u8]) -> Result<Ciphertext, HandlerError> {
@@ -173,7 +167,7 @@ impl ObjectHandler for TfheHandler {
             let range = 1..=MAX_KEY_LEN;
             return if range.contains(&size) { Ok(()) } else { Err(wrong(format!("1 to {MAX_KEY_LEN}"))) };
         }
-        let Some(shape) = downcast(shape) else {
+        let Some(shape) = downcast::<Shape>(shape) else {
             // Without a key, the largest objects of any admissible set bound what may arrive.
             let max = if id.type_code == TypeCode::TV { 16 << 20 } else { 4 << 20 };
             return if (1..=max).contains(&size) { Ok(()) } else { Err(wrong(format!("1 to {max}"))) };
@@ -199,7 +193,7 @@ impl ObjectHandler for TfheHandler {
         content: &mut dyn Read,
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
-        let shape = downcast(shape);
+        let shape: Option<&Shape> = downcast(shape);
         if id.type_code == TypeCode::KEY {
             let header = validate_key(key_kind(id)?, content, self.policy).map_err(|e| invalid(id, e))?;
             if let Some(other) = shape
@@ -257,7 +251,7 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn estimate(&self, instruction: &Instruction, shape: Option<&dyn KeyShape>) -> Duration {
-        let nanoseconds = match (instruction, downcast(shape)) {
+        let nanoseconds = match (instruction, downcast::<Shape>(shape)) {
             (Instruction::Bootstrap { .. }, Some(shape)) => {
                 f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&shape.parameters)
             }
@@ -275,12 +269,9 @@ impl ObjectHandler for TfheHandler {
         key: Option<&dyn KeyContext>,
         result: &mut Vec<u8>,
     ) -> Result<(), HandlerError> {
-        let engine = |what: &str| HandlerError::Engine { what: what.to_owned() };
         let value = match (*instruction, operands) {
             (Instruction::Bootstrap { tv, n }, [vector, input]) => {
-                let key = key
-                    .and_then(|key| (key as &dyn std::any::Any).downcast_ref::<Loaded>())
-                    .ok_or_else(|| engine("a bootstrap came without its key"))?;
+                let key: &Loaded = loaded(key, "a bootstrap")?;
                 let vector = TestVector::from_bytes(vector).map_err(|e| operand_error(tv, &e))?;
                 self.bootstrap(key, &ciphertext(n, input)?, &vector).map_err(|e| operand_error(n, &e))?
             }
