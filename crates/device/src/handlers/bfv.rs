@@ -99,6 +99,8 @@ struct Ready {
     bytes: Vec<u8>,
     matrix: PlainMatrix,
     keys: EvaluationKeys,
+    /// What it takes while it is kept. Asked of the plan once: the answer comes from a search of the planner.
+    held: u64,
 }
 
 impl Loaded {
@@ -124,10 +126,11 @@ impl Loaded {
             return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 });
         }
         let keys = EvaluationKeys::prepare(matrix.plan(), &self.keys)?;
-        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix, keys });
+        let held = prepared_bytes(matrix.plan());
+        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix, keys, held });
         let mut kept = self.matrices();
         kept.push(Arc::clone(&ready));
-        let held = |kept: &[Arc<Ready>]| kept.iter().map(|ready| prepared_bytes(ready.matrix.plan())).sum::<u64>();
+        let held = |kept: &[Arc<Ready>]| kept.iter().map(|ready| ready.held).sum::<u64>();
         while kept.len() > 1 && held(&kept) > memory {
             kept.remove(0);
         }
