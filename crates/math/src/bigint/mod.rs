@@ -25,6 +25,8 @@ mod engine;
 mod error;
 mod exponent;
 mod fixed_base;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
 mod inversion;
 mod kernel;
 pub mod limbs;
@@ -33,6 +35,7 @@ mod multi_exponent;
 mod path;
 pub mod reference;
 mod residues;
+mod work;
 mod scalar;
 
 pub use batch::IntegerBatch;

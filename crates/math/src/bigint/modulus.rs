@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crypto_bigint::BoxedUint;
 use zeroize::Zeroize;
 
+#[cfg(target_arch = "x86_64")]
+use super::ifma;
 use super::kernel::{Arithmetic, Kernel, Rows};
 use super::{
     BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, scalar,
@@ -51,6 +53,8 @@ impl OddModulus {
                 let rows = scalar::Adx::new().ok_or(BigIntError::PathUnavailable(path))?;
                 Arithmetic::Plain(Box::new(scalar::Plain::new(rows, &n)))
             }
+            #[cfg(target_arch = "x86_64")]
+            Path::Ifma => Arithmetic::Plain(Box::new(ifma::Plain::new(&n))),
             _ => Arithmetic::Plain(Box::new(scalar::Plain::new(scalar::Portable, &n))),
         };
         let bits = limbs::to_uint(&n).bits_vartime();
@@ -69,6 +73,8 @@ impl OddModulus {
                 let rows = scalar::Adx::new().ok_or(BigIntError::PathUnavailable(path))?;
                 Arithmetic::Square(Box::new(scalar::Square::new(rows, &n)))
             }
+            #[cfg(target_arch = "x86_64")]
+            Path::Ifma => Arithmetic::Square(Box::new(ifma::Square::new(&n))),
             _ => Arithmetic::Square(Box::new(scalar::Square::new(scalar::Portable, &n))),
         };
         let mut square = vec![0; 2 * n.len()];

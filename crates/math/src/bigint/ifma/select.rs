@@ -1,0 +1,103 @@
+//! Entries of tables, another one in each lane.
+
+use std::arch::x86_64::*;
+
+use super::lanes::gather_rows;
+use super::{LANES, TILE};
+
+/// Indices of eight lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_index(index: &[u64]) -> __m512i {
+    let index: &[u64; LANES] = index.try_into().expect("an index for each lane");
+    // SAFETY: the array has eight words.
+    unsafe { _mm512_loadu_si512(index.as_ptr().cast()) }
+}
+
+/// Lane l of `out` becomes lane l of group `index[l]` of the table. Every entry is read: which one is kept is decided by masks.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn select(out: &mut [u64], table: &[u64], index: &[u64]) {
+    scan::<true>(out, table, out.len(), index);
+}
+
+/// As [`select`], from a table of singles.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn select_single(out: &mut [u64], table: &[u64], index: &[u64]) {
+    scan::<false>(out, table, out.len() / LANES, index);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn scan<const GROUPS: bool>(out: &mut [u64], table: &[u64], entry_words: usize, index: &[u64]) {
+    let index = load_index(index);
+    for (part, out) in out.chunks_exact_mut(TILE * LANES).enumerate() {
+        let mut chosen = [_mm512_setzero_si512(); TILE];
+        let mut number = _mm512_setzero_si512();
+        for entry in table.chunks_exact(entry_words) {
+            let mask = _mm512_cmpeq_epi64_mask(index, number);
+            number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
+            if GROUPS {
+                let words = &entry[part * TILE * LANES..][..TILE * LANES];
+                for (chosen, words) in chosen.iter_mut().zip(words.chunks_exact(LANES)) {
+                    // SAFETY: the chunk has eight words.
+                    *chosen = unsafe { _mm512_mask_loadu_epi64(*chosen, mask, words.as_ptr().cast()) };
+                }
+            } else {
+                for (chosen, &word) in chosen.iter_mut().zip(&entry[part * TILE..][..TILE]) {
+                    *chosen = _mm512_mask_set1_epi64(*chosen, mask, word as i64);
+                }
+            }
+        }
+        for (out, chosen) in out.chunks_exact_mut(LANES).zip(chosen) {
+            // SAFETY: the chunk has eight words.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), chosen) };
+        }
+    }
+}
+
+/// As [`select`], reading only what is asked for.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn select_public(out: &mut [u64], table: &[u64], index: &[u64]) {
+    let words = out.len();
+    if index.iter().all(|&i| i == index[0]) {
+        out.copy_from_slice(&table[index[0] as usize * words..][..words]);
+        return;
+    }
+    let mut entries = [&table[..0]; LANES];
+    for (entry, &i) in entries.iter_mut().zip(index) {
+        *entry = &table[i as usize * words..][..words];
+    }
+    for (at, out) in (0..words).step_by(LANES).zip(out.chunks_exact_mut(LANES)) {
+        let mut chosen = _mm512_setzero_si512();
+        for (lane, entry) in entries.iter().enumerate() {
+            // SAFETY: `at` + 8 ≤ `words`, the length of every entry.
+            chosen = unsafe { _mm512_mask_loadu_epi64(chosen, 1 << lane, entry.as_ptr().add(at).cast()) };
+        }
+        // SAFETY: the chunk has eight words.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), chosen) };
+    }
+}
+
+/// As [`select_single`], reading only what is asked for.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn select_single_public(out: &mut [u64], table: &[u64], index: &[u64]) {
+    let digits = out.len() / LANES;
+    let mut entries = [std::ptr::null(); LANES];
+    for (entry, &i) in entries.iter_mut().zip(index) {
+        *entry = table[i as usize * digits..][..digits].as_ptr();
+    }
+    // SAFETY: entries have `digits` words, `out` eight times as many.
+    unsafe { gather_rows(out.as_mut_ptr(), entries, digits) };
+}
