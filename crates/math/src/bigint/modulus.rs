@@ -84,7 +84,7 @@ impl OddModulus {
         Ok(Self::over(square, Some(n), bits, path, arithmetic))
     }
 
-    fn over(value: Vec<u64>, root: Option<Vec<u64>>, bits: u32, path: Path, arithmetic: Arithmetic) -> Self {
+    pub(super) fn over(value: Vec<u64>, root: Option<Vec<u64>>, bits: u32, path: Path, arithmetic: Arithmetic) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { inner: Arc::new(Inner { id, value, root, bits, path, arithmetic }) }
