@@ -116,8 +116,8 @@ impl SecretKey {
                     self.recombine(&left, &right)
                 })
             }
-            // The n-th powers modulo p² are the p-th powers, as q is a unit modulo the order p·(p − 1) divided by p; a
-            // uniform unit modulo p gives each of them equally often.
+            // Of the p·(p − 1) units modulo p², the n-th powers are the p − 1 p-th powers, as q shares no factor with
+            // p − 1; s^p mod p² depends on s mod p alone, so that a uniform s gives each of them equally often.
             Blinding::Strict => {
                 let (left, right) = (rng.below(len, p.prime())?, rng.below(len, q.prime())?);
                 parallel::residues(ring, len, |range| {

@@ -32,8 +32,10 @@ pub enum PaillierError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The DJN base of a public key from outside is no unit modulo n².
-    #[error("the blinding base h_s is refused: it must lie in 1 < h_s < n² and share no factor with n")]
+    /// The DJN base of a key from outside cannot be one.
+    #[error(
+        "the blinding base h_s is refused: it must lie in 1 < h_s < n², share no factor with n and be an n-th power"
+    )]
     BlindingBase,
     /// Primes from outside do not make a key.
     #[error("the primes are refused: {reason}")]

@@ -192,7 +192,22 @@ impl SecretKey {
         let key = Self::over(bits, &p, &q, base, Path::current());
         p.zeroize();
         q.zeroize();
-        key
+        key.and_then(Self::with_checked_base)
+    }
+
+    /// The key, if its h_s is an n-th power, that is, 1 to the power of p − 1 modulo p² and likewise for q: another base
+    /// would add to the plaintexts.
+    fn with_checked_base(self) -> Result<Self, PaillierError> {
+        let Some(base) = self.public.blinding_base() else { return Ok(self) };
+        let base = limbs::to_uint(&integers::from_big(&base, 2 * self.public.n().len()).expect("below n²"));
+        for side in self.sides() {
+            let base = side.square.enter(&IntegerBatch::from_uints([&base]))?;
+            let power = side.square.leave(&side.square.pow(&base, &side.less_one)?);
+            if power.row(0)[0] != 1 || power.row(0)[1..].iter().any(|&word| word != 0) {
+                return Err(PaillierError::BlindingBase);
+            }
+        }
+        Ok(self)
     }
 
     fn over(bits: KeyBits, p: &BoxedUint, q: &BoxedUint, base: Base<'_>, path: Path) -> Result<Self, PaillierError> {
