@@ -35,8 +35,10 @@ mod multi_exponent;
 mod path;
 pub mod reference;
 mod residues;
-mod work;
 mod scalar;
+#[cfg(test)]
+mod side_by_side;
+mod work;
 
 pub use batch::IntegerBatch;
 pub use engine::{CpuEngine, EngineError, EngineModulus, ModExpEngine, PreparedBase, PreparedModulus};
