@@ -38,7 +38,7 @@ pub enum DecodeError {
         given: u32,
     },
     /// No instruction has this number.
-    #[error("instruction {index}: opcode {opcode} is {}; this version defines 0 to 7 and 16", opcode.owner())]
+    #[error("instruction {index}: opcode {opcode} is {}; this version defines 0 to 7, 16 and 32 to 36", opcode.owner())]
     Opcode {
         /// The index of the instruction, from 0.
         index: usize,
@@ -109,7 +109,13 @@ impl Fields {
             Instruction::Move { dst, src } => Self::with_a(opcode, dst).with_b(src),
             Instruction::Bootstrap { tv, n } => Self::with_a(opcode, tv).with_b(n),
             Instruction::Hmvp { matrix, n } => Self::with_a(opcode, matrix).with_b(n),
-            Instruction::HomAdd { n1, n2 } | Instruction::HomSub { n1, n2 } => Self::with_a(opcode, n1).with_b(n2),
+            Instruction::PaillierAddPlain { weights, n }
+            | Instruction::PaillierScale { weights, n }
+            | Instruction::PaillierMatVec { weights, n } => Self::with_a(opcode, weights).with_b(n),
+            Instruction::HomAdd { n1, n2 }
+            | Instruction::HomSub { n1, n2 }
+            | Instruction::PaillierAdd { n1, n2 }
+            | Instruction::PaillierSub { n1, n2 } => Self::with_a(opcode, n1).with_b(n2),
             Instruction::HomIntMult { n, value } => Self { w4: value.cast_unsigned(), ..Self::with_a(opcode, n) },
         }
     }
@@ -149,6 +155,11 @@ impl Fields {
             Opcode::HOM_ADD => Instruction::HomAdd { n1: self.a(), n2: self.b() },
             Opcode::HOM_SUB => Instruction::HomSub { n1: self.a(), n2: self.b() },
             Opcode::HOM_INT_MULT => Instruction::HomIntMult { n: self.a(), value: self.w4.cast_signed() },
+            Opcode::PAILLIER_ADD => Instruction::PaillierAdd { n1: self.a(), n2: self.b() },
+            Opcode::PAILLIER_SUB => Instruction::PaillierSub { n1: self.a(), n2: self.b() },
+            Opcode::PAILLIER_ADD_PLAIN => Instruction::PaillierAddPlain { weights: self.a(), n: self.b() },
+            Opcode::PAILLIER_SCALE => Instruction::PaillierScale { weights: self.a(), n: self.b() },
+            Opcode::PAILLIER_MAT_VEC => Instruction::PaillierMatVec { weights: self.a(), n: self.b() },
             _ => return Err(DecodeError::Opcode { index, opcode }),
         };
         zero("reserved half-word", u32::from(self.reserved))?;

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 /// What a virtual register holds: the Type field of an object's metadata (paper, Table 2).
 ///
-/// Codes 0–4 are the paper's, 5–8 are BFV objects and 9–15 set aside for more of them, 16–31 are set aside for Paillier
-/// objects; all others are free.
+/// Codes 0–4 are the paper's, 5–8 are BFV objects and 9–15 set aside for more of them, 16–19 are Paillier objects and 20–31
+/// set aside for more of them; all others are free.
 /// The newtype is open on purpose: whether a code is *supported* is for the device's handlers to say, not for this crate.
 /// There is no code for a secret key, so no device can be made to hold one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,14 @@ impl TypeCode {
     pub const BFV_COR: Self = Self(7);
     /// A vector encrypted by BFV, or a product of a matrix with one; writing it runs the program.
     pub const BFV_COW: Self = Self(8);
+    /// A public key of Paillier ([`DataId::PAILLIER_PUBLIC_KEY`]).
+    pub const PAILLIER_KEY: Self = Self(16);
+    /// A matrix of public integers, for Paillier ciphertexts to be multiplied with, or added to.
+    pub const PAILLIER_WEIGHTS: Self = Self(17);
+    /// A vector of Paillier ciphertexts; reading it runs the program.
+    pub const PAILLIER_COR: Self = Self(18);
+    /// A vector of Paillier ciphertexts; writing it runs the program.
+    pub const PAILLIER_COW: Self = Self(19);
 
     /// The kind of object the code stands for.
     #[must_use]
@@ -46,7 +54,10 @@ impl TypeCode {
             6 => TypeClass::BfvMatrix,
             7 | 8 => TypeClass::BfvVector,
             9..=15 => TypeClass::Bfv,
-            16..=31 => TypeClass::Paillier,
+            16 => TypeClass::PaillierKey,
+            17 => TypeClass::PaillierWeights,
+            18 | 19 => TypeClass::PaillierVector,
+            20..=31 => TypeClass::Paillier,
             _ => TypeClass::Unassigned,
         }
     }
@@ -78,7 +89,13 @@ pub enum TypeClass {
     BfvVector,
     /// Codes 9–15.
     Bfv,
-    /// Codes 16–31.
+    /// Code 16.
+    PaillierKey,
+    /// Code 17.
+    PaillierWeights,
+    /// Codes 18 and 19.
+    PaillierVector,
+    /// Codes 20–31.
     Paillier,
     /// Codes from 32.
     Unassigned,
@@ -88,7 +105,7 @@ impl TypeClass {
     /// Whether registers of the class hold ciphertexts, which programs move, write and return.
     #[must_use]
     pub const fn is_ciphertext(self) -> bool {
-        matches!(self, Self::Tlwe | Self::BfvVector)
+        matches!(self, Self::Tlwe | Self::BfvVector | Self::PaillierVector)
     }
 }
 
@@ -103,7 +120,10 @@ impl fmt::Display for TypeClass {
             Self::BfvMatrix => "a plain matrix (type 6)",
             Self::BfvVector => "an encrypted vector (type 7 or 8)",
             Self::Bfv => "of an unassigned BFV type (9 to 15)",
-            Self::Paillier => "a Paillier object (types 16 to 31)",
+            Self::PaillierKey => "a Paillier key (type 16)",
+            Self::PaillierWeights => "a matrix of public weights (type 17)",
+            Self::PaillierVector => "a Paillier vector (type 18 or 19)",
+            Self::Paillier => "of an unassigned Paillier type (20 to 31)",
             Self::Unassigned => "of an unassigned type (from 32)",
         })
     }
@@ -132,6 +152,8 @@ impl DataId {
     pub const PRIVATE_KEY_SWITCHING_KEY: Self = Self(3);
     /// Of a [`TypeCode::BFV_KEY`]: the Galois keys of matrix-vector products.
     pub const GALOIS_KEYS: Self = Self(1);
+    /// Of a [`TypeCode::PAILLIER_KEY`]: the public key.
+    pub const PAILLIER_PUBLIC_KEY: Self = Self(1);
     /// The lowest data id that the assembler gives to a register it names itself; the range runs to `u32::MAX`, so it
     /// holds as many temporaries as a program can have instructions ([`crate::MAX_INSTRUCTIONS`]).
     pub const FIRST_TEMPORARY: Self = Self(0xFFFF_0000);
@@ -185,6 +207,12 @@ impl VrId {
     #[must_use]
     pub const fn galois_keys(key_id: KeyId) -> Self {
         Self::new(TypeCode::BFV_KEY, key_id, DataId::GALOIS_KEYS)
+    }
+
+    /// The Paillier public key of `key_id`.
+    #[must_use]
+    pub const fn paillier_public_key(key_id: KeyId) -> Self {
+        Self::new(TypeCode::PAILLIER_KEY, key_id, DataId::PAILLIER_PUBLIC_KEY)
     }
 
     /// The kind of object the register holds.
@@ -289,6 +317,7 @@ mod tests {
         let bfv = [BfvKey, BfvMatrix, BfvVector, BfvVector, Bfv];
         assert_eq!([0, 1, 2, 3, 4].map(class), [Program, TestVector, Key, Tlwe, Tlwe]);
         assert_eq!([5, 6, 7, 8, 9].map(class), bfv);
-        assert_eq!([15, 16, 31, 32, u16::MAX].map(class), [Bfv, Paillier, Paillier, Unassigned, Unassigned]);
+        assert_eq!([16, 17, 18, 19].map(class), [PaillierKey, PaillierWeights, PaillierVector, PaillierVector]);
+        assert_eq!([15, 20, 31, 32, u16::MAX].map(class), [Bfv, Paillier, Paillier, Unassigned, Unassigned]);
     }
 }

@@ -12,7 +12,8 @@ pub const MAX_INSTRUCTIONS: usize = 65_536;
 
 /// The number an instruction has in the binary form: the Type column of the paper's Table 4.
 ///
-/// 0–7 are the paper's; 16 is the matrix-vector product, 17–31 are set aside for BFV and 32–47 for Paillier.
+/// 0–7 are the paper's; 16 is BFV's matrix-vector product, with 17–31 set aside for BFV; 32–36 are Paillier's, with 37–47 set
+/// aside for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode(pub u16);
 
@@ -35,13 +36,23 @@ impl Opcode {
     pub const HOM_INT_MULT: Self = Self(7);
     /// `hmvp matrix, n`
     pub const HMVP: Self = Self(16);
+    /// `padd n1, n2`
+    pub const PAILLIER_ADD: Self = Self(32);
+    /// `psub n1, n2`
+    pub const PAILLIER_SUB: Self = Self(33);
+    /// `paddplain weights, n`
+    pub const PAILLIER_ADD_PLAIN: Self = Self(34);
+    /// `pscale weights, n`
+    pub const PAILLIER_SCALE: Self = Self(35);
+    /// `pmatvec weights, n`
+    pub const PAILLIER_MAT_VEC: Self = Self(36);
 
     /// Who owns the number, for messages about one that has no instruction (yet).
     pub(crate) const fn owner(self) -> &'static str {
         match self.0 {
-            0..=7 | 16 => "an instruction",
+            0..=7 | 16 | 32..=36 => "an instruction",
             17..=31 => "reserved for BFV, which this version does not define",
-            32..=47 => "reserved for Paillier, which this version does not define",
+            37..=47 => "reserved for Paillier, which this version does not define",
             _ => "unknown",
         }
     }
@@ -53,12 +64,13 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// One secure-computing instruction (paper, section 4.4 and Table 4; [`Hmvp`](Self::Hmvp) is ours).
+/// One secure-computing instruction (paper, section 4.4 and Table 4; [`Hmvp`](Self::Hmvp) and those of Paillier are ours).
 ///
 /// The fields stand in the order of the paper's arguments. [`Return`](Self::Return), [`Move`](Self::Move),
-/// [`Push`](Self::Push) and [`Pop`](Self::Pop) work on any ciphertext. Every register of the others but `tv` and `matrix`
-/// holds a TLWE ciphertext over the 32-bit torus, and all arithmetic is modulo 2^32 in each of its n + 1 words; `hmvp`
-/// works on vectors that BFV has encrypted.
+/// [`Push`](Self::Push) and [`Pop`](Self::Pop) work on any ciphertext. Every register of the paper's others but `tv` holds a
+/// TLWE ciphertext over the 32-bit torus, and all arithmetic is modulo 2^32 in each of its n + 1 words. `hmvp` works on
+/// vectors that BFV has encrypted. Those from `padd` on work on vectors of Paillier ciphertexts, element by element and modulo
+/// the n of their public key, which is that of their key id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// Ends the program with the content of `n` as its result.
@@ -120,6 +132,41 @@ pub enum Instruction {
         /// Read and written: an encrypted vector, then an encrypted product.
         n: VrId,
     },
+    /// `n1 ← n1 + n2`, Paillier vectors of one length.
+    PaillierAdd {
+        /// Read and written.
+        n1: VrId,
+        /// Read.
+        n2: VrId,
+    },
+    /// `n1 ← n1 − n2`, Paillier vectors of one length.
+    PaillierSub {
+        /// Read and written.
+        n1: VrId,
+        /// Read.
+        n2: VrId,
+    },
+    /// `n ← n + weights`: adds public integers, the one row of `weights`.
+    PaillierAddPlain {
+        /// The integers: a matrix of one row and as many columns as `n` has elements.
+        weights: VrId,
+        /// Read and written.
+        n: VrId,
+    },
+    /// `n ← weights · n`, element by element.
+    PaillierScale {
+        /// The factors: a matrix of one row and as many columns as `n` has elements, or 1 × 1 for one factor for all.
+        weights: VrId,
+        /// Read and written.
+        n: VrId,
+    },
+    /// `n ← weights · n`: the vector becomes its product with the matrix.
+    PaillierMatVec {
+        /// The matrix: as many columns as `n` has elements.
+        weights: VrId,
+        /// Read and written: afterwards it has an element for each row.
+        n: VrId,
+    },
 }
 
 impl Instruction {
@@ -136,6 +183,11 @@ impl Instruction {
             Self::HomSub { .. } => Opcode::HOM_SUB,
             Self::HomIntMult { .. } => Opcode::HOM_INT_MULT,
             Self::Hmvp { .. } => Opcode::HMVP,
+            Self::PaillierAdd { .. } => Opcode::PAILLIER_ADD,
+            Self::PaillierSub { .. } => Opcode::PAILLIER_SUB,
+            Self::PaillierAddPlain { .. } => Opcode::PAILLIER_ADD_PLAIN,
+            Self::PaillierScale { .. } => Opcode::PAILLIER_SCALE,
+            Self::PaillierMatVec { .. } => Opcode::PAILLIER_MAT_VEC,
         }
     }
 
@@ -152,6 +204,11 @@ impl Instruction {
             Self::HomSub { .. } => "homsub",
             Self::HomIntMult { .. } => "homintmult",
             Self::Hmvp { .. } => "hmvp",
+            Self::PaillierAdd { .. } => "padd",
+            Self::PaillierSub { .. } => "psub",
+            Self::PaillierAddPlain { .. } => "paddplain",
+            Self::PaillierScale { .. } => "pscale",
+            Self::PaillierMatVec { .. } => "pmatvec",
         }
     }
 
@@ -162,7 +219,13 @@ impl Instruction {
             Self::Move { dst, src } => (dst, Some(src)),
             Self::Bootstrap { tv, n } => (tv, Some(n)),
             Self::Hmvp { matrix, n } => (matrix, Some(n)),
-            Self::HomAdd { n1, n2 } | Self::HomSub { n1, n2 } => (n1, Some(n2)),
+            Self::PaillierAddPlain { weights, n }
+            | Self::PaillierScale { weights, n }
+            | Self::PaillierMatVec { weights, n } => (weights, Some(n)),
+            Self::HomAdd { n1, n2 }
+            | Self::HomSub { n1, n2 }
+            | Self::PaillierAdd { n1, n2 }
+            | Self::PaillierSub { n1, n2 } => (n1, Some(n2)),
         };
         std::iter::once(first).chain(second)
     }
@@ -176,7 +239,13 @@ impl Instruction {
             Self::Return { n } | Self::Push { n } | Self::HomIntMult { n, .. } => (Some(n), None),
             Self::Bootstrap { tv, n } => (Some(tv), Some(n)),
             Self::Hmvp { matrix, n } => (Some(matrix), Some(n)),
-            Self::HomAdd { n1, n2 } | Self::HomSub { n1, n2 } => (Some(n1), Some(n2)),
+            Self::PaillierAddPlain { weights, n }
+            | Self::PaillierScale { weights, n }
+            | Self::PaillierMatVec { weights, n } => (Some(weights), Some(n)),
+            Self::HomAdd { n1, n2 }
+            | Self::HomSub { n1, n2 }
+            | Self::PaillierAdd { n1, n2 }
+            | Self::PaillierSub { n1, n2 } => (Some(n1), Some(n2)),
         };
         first.into_iter().chain(second)
     }
@@ -187,8 +256,17 @@ impl Instruction {
         match *self {
             Self::Return { .. } | Self::Push { .. } => None,
             Self::Move { dst, .. } => Some(dst),
-            Self::Pop { n } | Self::Bootstrap { n, .. } | Self::HomIntMult { n, .. } | Self::Hmvp { n, .. } => Some(n),
-            Self::HomAdd { n1, .. } | Self::HomSub { n1, .. } => Some(n1),
+            Self::Pop { n }
+            | Self::Bootstrap { n, .. }
+            | Self::HomIntMult { n, .. }
+            | Self::Hmvp { n, .. }
+            | Self::PaillierAddPlain { n, .. }
+            | Self::PaillierScale { n, .. }
+            | Self::PaillierMatVec { n, .. } => Some(n),
+            Self::HomAdd { n1, .. }
+            | Self::HomSub { n1, .. }
+            | Self::PaillierAdd { n1, .. }
+            | Self::PaillierSub { n1, .. } => Some(n1),
         }
     }
 }
@@ -255,6 +333,7 @@ mod tests {
     fn what_is_read_and_written_follows_the_papers_table() {
         let (a, b, tv) = (vr("3:0:1"), vr("4:0:2"), vr("1:0:0"));
         let (matrix, v) = (vr("6:0:0"), vr("7:0:1"));
+        let (weights, p, q) = (vr("17:0:0"), vr("18:0:1"), vr("19:0:2"));
         let table = [
             (Instruction::Return { n: a }, 0, vec![a], None, "return 3:0:1"),
             (Instruction::Move { dst: a, src: b }, 1, vec![b], Some(a), "mov 3:0:1, 4:0:2"),
@@ -265,6 +344,17 @@ mod tests {
             (Instruction::HomSub { n1: a, n2: b }, 6, vec![a, b], Some(a), "homsub 3:0:1, 4:0:2"),
             (Instruction::HomIntMult { n: a, value: -3 }, 7, vec![a], Some(a), "homintmult 3:0:1, -3"),
             (Instruction::Hmvp { matrix, n: v }, 16, vec![matrix, v], Some(v), "hmvp 6:0:0, 7:0:1"),
+            (Instruction::PaillierAdd { n1: p, n2: q }, 32, vec![p, q], Some(p), "padd 18:0:1, 19:0:2"),
+            (Instruction::PaillierSub { n1: p, n2: q }, 33, vec![p, q], Some(p), "psub 18:0:1, 19:0:2"),
+            (
+                Instruction::PaillierAddPlain { weights, n: p },
+                34,
+                vec![weights, p],
+                Some(p),
+                "paddplain 17:0:0, 18:0:1",
+            ),
+            (Instruction::PaillierScale { weights, n: p }, 35, vec![weights, p], Some(p), "pscale 17:0:0, 18:0:1"),
+            (Instruction::PaillierMatVec { weights, n: p }, 36, vec![weights, p], Some(p), "pmatvec 17:0:0, 18:0:1"),
         ];
         for (instruction, opcode, reads, writes, text) in table {
             assert_eq!(instruction.opcode(), Opcode(opcode), "{text}");

@@ -70,13 +70,13 @@ pub enum Fault {
         expected: TypeClass,
     },
     /// An operand is no ciphertext.
-    #[error("{register} is {}, the instruction needs a ciphertext (type 3, 4, 7 or 8) here", register.class())]
+    #[error("{register} is {}, the instruction needs a ciphertext (type 3, 4, 7, 8, 18 or 19) here", register.class())]
     NoCiphertext {
         /// The operand.
         register: VrId,
     },
     /// A register is written that programs must not write.
-    #[error("{register} is {}, a program may write ciphertexts (types 3, 4, 7 and 8) only", register.class())]
+    #[error("{register} is {}, a program may write ciphertexts (types 3, 4, 7, 8, 18 and 19) only", register.class())]
     NotWritable {
         /// The destination.
         register: VrId,
@@ -93,8 +93,10 @@ pub enum Fault {
         /// The second register; for `pop`, the one that was pushed.
         right: VrId,
     },
-    /// Two ciphertexts differ in length, so they cannot be of the same parameter set.
-    #[error("{left} holds {left_size} bytes, {right} holds {right_size}; store ciphertexts of one parameter set")]
+    /// Two ciphertexts differ in length, so they cannot be of the same parameter set, or are vectors of different lengths.
+    #[error(
+        "{left} holds {left_size} bytes, {right} holds {right_size}; store ciphertexts of one parameter set and length"
+    )]
     SizeMismatch {
         /// The first register.
         left: VrId,
@@ -110,7 +112,7 @@ pub enum Fault {
     MissingKey {
         /// The key's register.
         key: VrId,
-        /// `bootstrapping key`, `key-switching key` or `Galois key object`.
+        /// `bootstrapping key`, `key-switching key`, `Galois key object` or `Paillier public key`.
         role: &'static str,
     },
     /// A pop from the empty stack.
@@ -232,7 +234,7 @@ impl<'a> Verified<'a> {
         &self.inputs
     }
 
-    /// The keys that its bootstraps use, ascending.
+    /// The keys that its instructions use, ascending.
     #[must_use]
     pub fn keys(&self) -> &[VrId] {
         &self.keys
@@ -377,16 +379,7 @@ impl<'a> Machine<'a> {
                 self.written.insert(n, size);
             }
             Instruction::HomAdd { n1, n2 } | Instruction::HomSub { n1, n2 } => {
-                writable(n1)?;
-                let left_size = self.read(n1, TypeClass::Tlwe)?;
-                let right_size = self.read(n2, TypeClass::Tlwe)?;
-                same_key(n1, n2)?;
-                if let (Some(left_size), Some(right_size)) = (left_size, right_size)
-                    && left_size != right_size
-                {
-                    return Err(Fault::SizeMismatch { left: n1, left_size, right: n2, right_size });
-                }
-                self.written.insert(n1, left_size);
+                self.sum(n1, n2, TypeClass::Tlwe)?;
             }
             Instruction::HomIntMult { n, .. } => {
                 writable(n)?;
@@ -401,9 +394,51 @@ impl<'a> Machine<'a> {
                 self.need_key(VrId::galois_keys(n.key_id), "Galois key object")?;
                 self.written.insert(n, None);
             }
+            Instruction::PaillierAdd { n1, n2 } | Instruction::PaillierSub { n1, n2 } => {
+                self.sum(n1, n2, TypeClass::PaillierVector)?;
+                self.need_paillier_key(n1)?;
+            }
+            Instruction::PaillierAddPlain { weights, n } | Instruction::PaillierScale { weights, n } => {
+                let size = self.weigh(weights, n)?;
+                self.written.insert(n, size);
+            }
+            Instruction::PaillierMatVec { weights, n } => {
+                self.weigh(weights, n)?;
+                self.written.insert(n, None);
+            }
         }
         self.estimate = self.estimate.saturating_add(self.environment.cost(instruction));
         Ok(())
+    }
+
+    /// A sum or difference in `n1` of two ciphertexts of one class.
+    fn sum(&mut self, n1: VrId, n2: VrId, class: TypeClass) -> Result<(), Fault> {
+        writable(n1)?;
+        let left_size = self.read(n1, class)?;
+        let right_size = self.read(n2, class)?;
+        same_key(n1, n2)?;
+        if let (Some(left_size), Some(right_size)) = (left_size, right_size)
+            && left_size != right_size
+        {
+            return Err(Fault::SizeMismatch { left: n1, left_size, right: n2, right_size });
+        }
+        // Either length is that of the sum.
+        self.written.insert(n1, left_size.or(right_size));
+        Ok(())
+    }
+
+    /// What combines public weights with the Paillier vector in `n`; its length before.
+    fn weigh(&mut self, weights: VrId, n: VrId) -> Result<Option<u64>, Fault> {
+        writable(n)?;
+        self.read(weights, TypeClass::PaillierWeights)?;
+        let size = self.read(n, TypeClass::PaillierVector)?;
+        same_key(weights, n)?;
+        self.need_paillier_key(n)?;
+        Ok(size)
+    }
+
+    fn need_paillier_key(&mut self, n: VrId) -> Result<(), Fault> {
+        self.need_key(VrId::paillier_public_key(n.key_id), "Paillier public key")
     }
 
     /// The length of the ciphertext that `register` holds at this point, if it is known.

@@ -41,6 +41,18 @@ fn temporaries_and_tv_take_the_key_of_the_operands() {
 }
 
 #[test]
+fn temporaries_are_of_the_scheme_of_what_they_take() {
+    let text = "mov t, x\npmatvec w, t\npush t\npop u\npadd u, x\nreturn u";
+    let assembly = assemble(text, &bind(&["x=19:7:2", "w=17:7:0"])).unwrap();
+    let expected = "mov 18:7:4294901760, 19:7:2\npmatvec 17:7:0, 18:7:4294901760\npush 18:7:4294901760\n\
+                    pop 18:7:4294901761\npadd 18:7:4294901761, 19:7:2\nreturn 18:7:4294901761\n";
+    assert_eq!(disassemble(&assembly.program), expected);
+    let unbound = message("pscale w, 18:7:2\nreturn 18:7:2", &[]);
+    assert!(unbound.contains("`w` is read here") && unbound.contains("--bind w=17:0:1"), "{unbound}");
+    assert!(message("padd x, y\nreturn x", &[]).contains("--bind x=18:0:1"));
+}
+
+#[test]
 fn a_temporary_leaves_registers_alone_that_are_spelt_out() {
     let text = "mov a, x\nmov b, 3:0:4294901761\nreturn b";
     let assembly = assemble(text, &bind(&["x=3:0:4294901760"])).unwrap();
@@ -103,7 +115,7 @@ fn errors_of_form_name_line_column_and_what_was_expected() {
         ("# a\n\n", "line 2, column 1: the text ends without".to_owned()),
         (
             "return 3:0:1\n  jump 3",
-            "line 2, column 3: expected mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, return or .bind, found `jump`"
+            "line 2, column 3: expected mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, padd, psub, paddplain, pscale, pmatvec, return or .bind, found `jump`"
                 .to_owned(),
         ),
         ("mov", format!("line 1, column 4: {register} the end of the line")),

@@ -99,12 +99,13 @@ fn every_refusal_says_why() {
     assert_eq!(message(&prefix), "the reserved word of the prefix is 0x00000001, it must be 0");
 
     let opcode = |code| message(&one([code, 0, 3, 0], [0, 1, 0, 0]));
-    assert_eq!(opcode(8), "instruction 0: opcode 8 is unknown; this version defines 0 to 7 and 16");
+    assert_eq!(opcode(8), "instruction 0: opcode 8 is unknown; this version defines 0 to 7, 16 and 32 to 36");
     for code in [17, 31] {
-        let expected = "is reserved for BFV, which this version does not define; this version defines 0 to 7 and 16";
+        let expected =
+            "is reserved for BFV, which this version does not define; this version defines 0 to 7, 16 and 32 to 36";
         assert_eq!(opcode(code), format!("instruction 0: opcode {code} {expected}"));
     }
-    for code in [32, 47] {
+    for code in [37, 47] {
         assert!(opcode(code).contains(&format!("opcode {code} is reserved for Paillier")));
     }
     for code in [15, 48, u16::MAX] {
@@ -121,7 +122,7 @@ fn every_refusal_says_why() {
 #[test]
 fn a_field_without_use_must_be_zero() {
     let message = |halves, words| Program::decode(&sealed(&one(halves, words))).unwrap_err().to_string();
-    for opcode in (0..8).chain([16]) {
+    for opcode in (0..8).chain([16]).chain(32..=36) {
         let (halves, words) = ([opcode, 1, 3, 0], [0, 1, 0, 0]);
         assert_eq!(
             message(halves, words),

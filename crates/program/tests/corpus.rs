@@ -7,12 +7,12 @@ use replay::replay;
 
 #[test]
 fn program_decode() {
-    replay("program_decode", invariants::program_decode, &["xy", "xy_body", "every_instruction", "hmvp"]);
+    replay("program_decode", invariants::program_decode, &["xy", "xy_body", "every_instruction", "hmvp", "paillier"]);
 }
 
 #[test]
 fn program_assemble() {
-    replay("program_assemble", invariants::program_assemble, &["xy", "bound", "literals", "hmvp"]);
+    replay("program_assemble", invariants::program_assemble, &["xy", "bound", "literals", "hmvp", "paillier"]);
 }
 
 #[test]

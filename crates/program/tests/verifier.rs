@@ -103,7 +103,10 @@ fn operands_of_the_wrong_type() {
         ("5:0:0", "a BFV key (type 5)"),
         ("6:0:0", "a plain matrix (type 6)"),
         ("9:0:0", "of an unassigned BFV type (9 to 15)"),
-        ("31:0:0", "a Paillier object (types 16 to 31)"),
+        ("16:0:0", "a Paillier key (type 16)"),
+        ("17:0:0", "a matrix of public weights (type 17)"),
+        ("20:0:0", "of an unassigned Paillier type (20 to 31)"),
+        ("31:0:0", "of an unassigned Paillier type (20 to 31)"),
         ("32:0:0", "of an unassigned type (from 32)"),
     ] {
         assert!(
@@ -121,6 +124,8 @@ fn writing_to_programs_test_vectors_and_keys() {
         ("2:0:1", "key"),
         ("5:0:0", "BFV key"),
         ("6:0:0", "plain matrix"),
+        ("16:0:1", "Paillier key"),
+        ("17:0:1", "matrix of public weights"),
     ] {
         for source in [
             format!("mov {register}, 3:0:2\nreturn 3:0:2"),
@@ -132,7 +137,10 @@ fn writing_to_programs_test_vectors_and_keys() {
         ] {
             let message = refusal(&source);
             assert!(message.contains(&format!("{register} is a {what}")), "{message}");
-            assert!(message.ends_with("a program may write ciphertexts (types 3, 4, 7 and 8) only"), "{message}");
+            assert!(
+                message.ends_with("a program may write ciphertexts (types 3, 4, 7, 8, 18 and 19) only"),
+                "{message}"
+            );
         }
     }
 }
@@ -157,6 +165,54 @@ fn matrix_vector_products() {
     assert!(error.to_string().contains("the Galois key object 5:0:1 is not stored"), "{error}");
 }
 
+/// Types 16 to 19: vectors add among themselves, take public weights in their first operand only, and mix with no other
+/// scheme's ciphertexts.
+#[test]
+fn paillier_vectors() {
+    let store = store().put("16:0:1", 300).put("17:0:1", 99).put("18:0:2", 700).put("19:0:2", 700).put("6:0:1", 9);
+    let judge = |source: &str| verify(&program(source), &store, &Limits::default()).map(|v| v.keys().to_vec());
+    let message = |source: &str| judge(source).unwrap_err().to_string();
+    for name in ["padd", "psub"] {
+        assert_eq!(judge(&format!("{name} 18:0:2, 19:0:2\nreturn 18:0:2")).unwrap(), [vr("16:0:1")]);
+        assert!(message(&format!("{name} 17:0:1, 19:0:2\nreturn 19:0:2")).contains("a program may write ciphertexts"));
+        let weights = message(&format!("{name} 19:0:2, 17:0:1\nreturn 19:0:2"));
+        assert!(weights.contains("the instruction needs a Paillier vector (type 18 or 19) here"), "{weights}");
+        assert!(message(&format!("{name} 19:0:2, 3:0:2\nreturn 19:0:2")).contains("needs a Paillier vector"));
+        assert!(message(&format!("{name} 3:0:2, 3:0:2\nreturn 3:0:2")).contains("needs a Paillier vector"));
+    }
+    for name in ["paddplain", "pscale", "pmatvec"] {
+        assert_eq!(judge(&format!("{name} 17:0:1, 19:0:2\nreturn 19:0:2")).unwrap(), [vr("16:0:1")]);
+        let vectors = message(&format!("{name} 18:0:2, 19:0:2\nreturn 19:0:2"));
+        assert!(vectors.contains("the instruction needs a matrix of public weights (type 17) here"), "{vectors}");
+        assert!(message(&format!("{name} 6:0:1, 19:0:2\nreturn 19:0:2")).contains("needs a matrix of public weights"));
+        assert!(message(&format!("{name} 17:0:1, 3:0:2\nreturn 3:0:2")).contains("needs a Paillier vector"));
+        assert!(
+            message(&format!("{name} 17:0:9, 19:0:2\nreturn 19:0:2")).contains("17:0:9 is read, but it is neither")
+        );
+        assert!(message(&format!("{name} 17:1:1, 19:0:2\nreturn 19:0:2")).contains("17:1:1"));
+    }
+    judge("mov t, 18:0:2\npmatvec 17:0:1, t\npush t\npop u\nreturn u").unwrap();
+    assert!(message("mov 3:0:2, 18:0:2\nreturn 3:0:2").contains("3:0:2 is a TLWE ciphertext"));
+    assert!(message("push 18:0:2\npop 3:0:2\nreturn 3:0:2").contains("needs a Paillier vector (type 18 or 19) here"));
+    assert!(message("homadd 19:0:2, 19:0:2\nreturn 19:0:2").contains("the instruction needs a TLWE ciphertext"));
+    assert!(message("hmvp 6:0:1, 19:0:2\nreturn 19:0:2").contains("needs an encrypted vector (type 7 or 8) here"));
+    // The length of a product is not known before it is computed; one that is added to it has that length.
+    let known = "mov t, 18:0:2\npscale 17:0:1, t\npaddplain 17:0:1, t\npadd t, 18:0:9\nreturn t";
+    let product = "mov t, 18:0:2\npmatvec 17:0:1, t\npadd t, 18:0:9\nreturn t";
+    let store = store.clone().put("18:0:9", 900);
+    let judge = |source: &str| verify(&program(source), &store, &Limits::default()).map(drop);
+    assert!(judge(known).unwrap_err().to_string().contains("holds 700 bytes, 18:0:9 holds 900"));
+    judge(product).unwrap();
+    let then = "mov t, 18:0:2\npmatvec 17:0:1, t\npadd t, 18:0:9\npadd t, 18:0:2\nreturn t";
+    assert!(judge(then).unwrap_err().to_string().contains("holds 900 bytes, 18:0:2 holds 700"));
+    for source in ["padd 18:0:2, 19:0:2\nreturn 18:0:2", "pscale 17:0:1, 19:0:2\nreturn 19:0:2"] {
+        let mut keyless = store.clone();
+        keyless.0.remove(&vr("16:0:1"));
+        let error = verify(&program(source), &keyless, &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("the Paillier public key 16:0:1 is not stored; write it before"), "{error}");
+    }
+}
+
 #[test]
 fn ciphertexts_of_different_lengths() {
     let store = store().put("3:0:5", 4100);
@@ -165,7 +221,7 @@ fn ciphertexts_of_different_lengths() {
             refusal_under(&format!("{name} 3:0:2, 3:0:5\nreturn 3:0:2"), &store, &Limits::default()),
             format!(
                 "instruction 0 (`{name} 3:0:2, 3:0:5`): 3:0:2 holds 2524 bytes, 3:0:5 holds 4100; store ciphertexts of one \
-                 parameter set"
+                 parameter set and length"
             )
         );
     }

@@ -31,7 +31,8 @@ pub struct Assembly {
 ///
 /// A name stands for the register that `bindings` gives it, or else a `.bind` line of the text. Of the names left, `tv` is
 /// test vector 0 of the program's key, and one that is written (by `mov` or `pop`) before it is read becomes a temporary:
-/// a TLWE-CoR register of the program's key with a data id from [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
+/// a compute-on-read register of the same scheme as what it takes, of the program's key, with a data id from
+/// [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
 /// The program's key is the one key of all registers that the text and its bindings spell out.
 ///
 /// # Errors

@@ -53,7 +53,7 @@ pub(super) struct Text<'a> {
     pub(super) bindings: HashMap<&'a str, (VrId, usize)>,
 }
 
-const MNEMONICS: [(&str, Opcode); 10] = [
+const MNEMONICS: [(&str, Opcode); 15] = [
     ("return", Opcode::RETURN),
     ("mov", Opcode::MOVE),
     ("move", Opcode::MOVE),
@@ -64,8 +64,14 @@ const MNEMONICS: [(&str, Opcode); 10] = [
     ("homsub", Opcode::HOM_SUB),
     ("homintmult", Opcode::HOM_INT_MULT),
     ("hmvp", Opcode::HMVP),
+    ("padd", Opcode::PAILLIER_ADD),
+    ("psub", Opcode::PAILLIER_SUB),
+    ("paddplain", Opcode::PAILLIER_ADD_PLAIN),
+    ("pscale", Opcode::PAILLIER_SCALE),
+    ("pmatvec", Opcode::PAILLIER_MAT_VEC),
 ];
-const EXPECTED_MNEMONIC: &str = "mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, return or .bind";
+const EXPECTED_MNEMONIC: &str = "mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, padd, psub, paddplain, \
+                                 pscale, pmatvec, return or .bind";
 const EXPECTED_REGISTER: &str = "a register: a name, or type:key:data as in 3:0:2";
 const EXPECTED_FACTOR: &str = "an integer from -2147483648 to 2147483647, decimal or 0x…";
 

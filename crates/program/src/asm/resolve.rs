@@ -92,10 +92,35 @@ impl<'a> Resolver<'a> {
                 n1: self.read(first, TypeCode::TLWE_COR)?,
                 n2: self.read(second, TypeCode::TLWE_COR)?,
             },
+            (Opcode::PAILLIER_ADD, Second::Register(second)) => {
+                let [n1, n2] = [self.read(first, TypeCode::PAILLIER_COR)?, self.read(second, TypeCode::PAILLIER_COR)?];
+                Instruction::PaillierAdd { n1, n2 }
+            }
+            (Opcode::PAILLIER_SUB, Second::Register(second)) => {
+                let [n1, n2] = [self.read(first, TypeCode::PAILLIER_COR)?, self.read(second, TypeCode::PAILLIER_COR)?];
+                Instruction::PaillierSub { n1, n2 }
+            }
+            (Opcode::PAILLIER_ADD_PLAIN, Second::Register(second)) => {
+                let [weights, n] = self.weighed(first, second)?;
+                Instruction::PaillierAddPlain { weights, n }
+            }
+            (Opcode::PAILLIER_SCALE, Second::Register(second)) => {
+                let [weights, n] = self.weighed(first, second)?;
+                Instruction::PaillierScale { weights, n }
+            }
+            (Opcode::PAILLIER_MAT_VEC, Second::Register(second)) => {
+                let [weights, n] = self.weighed(first, second)?;
+                Instruction::PaillierMatVec { weights, n }
+            }
             (_, Second::Factor(value)) => Instruction::HomIntMult { n: self.read(first, TypeCode::TLWE_COR)?, value },
             // The parser gives a second operand to all others.
             _ => Instruction::Return { n: self.read(first, TypeCode::TLWE_COR)? },
         })
+    }
+
+    /// The operands of what combines public weights with a Paillier vector.
+    fn weighed(&mut self, weights: Operand<'a>, n: Operand<'a>) -> Result<[VrId; 2], AsmError> {
+        Ok([self.read(weights, TypeCode::PAILLIER_WEIGHTS)?, self.read(n, TypeCode::PAILLIER_COR)?])
     }
 
     /// Every name of the program and the register it stands for.
@@ -124,6 +149,7 @@ impl<'a> Resolver<'a> {
     fn written(&mut self, operand: Operand<'a>, source: TypeCode) -> Result<VrId, AsmError> {
         let role = match source.class() {
             TypeClass::BfvVector => TypeCode::BFV_COR,
+            TypeClass::PaillierVector => TypeCode::PAILLIER_COR,
             _ => TypeCode::TLWE_COR,
         };
         let name = match operand.register {

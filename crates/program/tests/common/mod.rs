@@ -57,7 +57,7 @@ impl Environment for Store {
 pub(crate) fn instruction(
     register: impl Strategy<Value = VrId> + Clone + 'static,
 ) -> impl Strategy<Value = Instruction> {
-    (0..9_u8, register.clone(), register, any::<i32>()).prop_map(|(which, a, b, value)| match which {
+    (0..14_u8, register.clone(), register, any::<i32>()).prop_map(|(which, a, b, value)| match which {
         0 => Instruction::Return { n: a },
         1 => Instruction::Move { dst: a, src: b },
         2 => Instruction::Push { n: a },
@@ -66,6 +66,11 @@ pub(crate) fn instruction(
         5 => Instruction::HomAdd { n1: a, n2: b },
         6 => Instruction::HomSub { n1: a, n2: b },
         7 => Instruction::Hmvp { matrix: a, n: b },
+        8 => Instruction::PaillierAdd { n1: a, n2: b },
+        9 => Instruction::PaillierSub { n1: a, n2: b },
+        10 => Instruction::PaillierAddPlain { weights: a, n: b },
+        11 => Instruction::PaillierScale { weights: a, n: b },
+        12 => Instruction::PaillierMatVec { weights: a, n: b },
         _ => Instruction::HomIntMult { n: a, value },
     })
 }
