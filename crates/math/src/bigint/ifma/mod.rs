@@ -20,6 +20,8 @@
 
 mod lanes;
 mod select;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 use zeroize::Zeroize;
@@ -260,6 +262,12 @@ macro_rules! eight_lanes {
             assert_eq!(out.len(), self.group_words());
             // SAFETY: a path is chosen only if the CPU has it.
             unsafe { select::select_single(out, table, index) };
+        }
+
+        fn select_lane(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
+            assert!(out.len().is_multiple_of(self.group_words()) && index.len() == out.len() / self.single_words());
+            // SAFETY: a path is chosen only if the CPU has it.
+            unsafe { select::select_lane(out, table, self.group_words(), index) };
         }
 
         fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]) {

@@ -61,6 +61,43 @@ fn scan<const GROUPS: bool>(out: &mut [u64], table: &[u64], entry_words: usize, 
     }
 }
 
+/// Groups that [`select_lane`] chooses for at once.
+const GROUPS_AT_ONCE: usize = 4;
+
+/// Entry e of the table is lane e mod 8 of group ⌊e/8⌋: lane l of group g of `out` becomes entry `index[8·g + l]`. Every
+/// entry is read, once for four groups of `out`: a permutation moves lanes of a register, a mask keeps those of its group.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn select_lane(out: &mut [u64], table: &[u64], group_words: usize, index: &[u64]) {
+    let outs = out.chunks_mut(GROUPS_AT_ONCE * group_words);
+    for (out, index) in outs.zip(index.chunks(GROUPS_AT_ONCE * LANES)) {
+        let mut indices = [_mm512_setzero_si512(); GROUPS_AT_ONCE];
+        for (register, index) in indices.iter_mut().zip(index.chunks_exact(LANES)) {
+            *register = load_index(index);
+        }
+        let of_entry = indices.map(|index| _mm512_srli_epi64::<3>(index));
+        for at in (0..group_words).step_by(LANES) {
+            let mut chosen = [_mm512_setzero_si512(); GROUPS_AT_ONCE];
+            let mut number = _mm512_setzero_si512();
+            for group in table.chunks_exact(group_words) {
+                // SAFETY: a group has eight words from there on.
+                let words = unsafe { _mm512_loadu_si512(group[at..at + LANES].as_ptr().cast()) };
+                for i in 0..GROUPS_AT_ONCE {
+                    let mask = _mm512_cmpeq_epi64_mask(of_entry[i], number);
+                    chosen[i] = _mm512_mask_permutexvar_epi64(chosen[i], mask, indices[i], words);
+                }
+                number = _mm512_add_epi64(number, _mm512_set1_epi64(1));
+            }
+            for (out, chosen) in out.chunks_exact_mut(group_words).zip(chosen) {
+                // SAFETY: the range has eight words.
+                unsafe { _mm512_storeu_si512(out[at..at + LANES].as_mut_ptr().cast(), chosen) };
+            }
+        }
+    }
+}
+
 /// As [`select`], reading only what is asked for.
 ///
 /// # Safety
