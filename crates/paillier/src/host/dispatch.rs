@@ -1,0 +1,67 @@
+//! The third stage: jobs to the engine, and its answers checked.
+
+use ciphermill_math::bigint::{EngineError, Exponents, IntegerBatch, ModExpEngine, limbs};
+
+use super::Refusal;
+use super::constants::Constants;
+use super::plan::{Factors, Job};
+
+/// The job's integers, if it gives any. Whatever fails, nothing is given.
+pub(super) fn dispatch(engine: &dyn ModExpEngine, job: &Job) -> Result<Option<IntegerBatch>, Refusal> {
+    match job {
+        Job::Nothing => Ok(None),
+        Job::Multiply { constants, left, right } => {
+            let product = constants.prepared.multiply(left, right);
+            answer(engine, constants, left.len().max(right.len()), product).map(Some)
+        }
+        Job::Pow { constants, bases, exponents } => {
+            let powers = constants.prepared.pow(bases, exponents);
+            answer(engine, constants, bases.len(), powers).map(Some)
+        }
+        Job::Encrypt { constants, units, blinding } => {
+            let factors = answer(engine, constants, units.len(), factors(constants, blinding, units.len()))?;
+            let product = constants.prepared.multiply(units, &factors);
+            answer(engine, constants, units.len(), product).map(Some)
+        }
+    }
+}
+
+fn factors(constants: &Constants, blinding: &Factors, len: usize) -> Result<IntegerBatch, EngineError> {
+    match blinding {
+        Factors::Strict { bases, n } => constants.prepared.pow(bases, n),
+        Factors::Djn { exponents } => {
+            // The plan has seen that the key has a base.
+            let key = constants.key.as_ref().expect("a key");
+            let base = key.base.as_ref().expect("a key with a base");
+            match &base.powers {
+                Some(powers) => powers.pow(exponents),
+                None => {
+                    let bases = IntegerBatch::concat(&vec![base.value.clone(); len]);
+                    let bits = key.public.blinding_exponent_bits();
+                    constants.prepared.pow(&bases, &Exponents::each(exponents.clone(), bits)?)
+                }
+            }
+        }
+    }
+}
+
+/// An answer of the right shape, below the modulus: an engine is another machine, and what it sends is looked at.
+fn answer(
+    engine: &dyn ModExpEngine,
+    constants: &Constants,
+    len: usize,
+    given: Result<IntegerBatch, EngineError>,
+) -> Result<IntegerBatch, Refusal> {
+    let given = given?;
+    let wrong = |what| Refusal::Answer { engine: engine.name().to_owned(), what };
+    if given.len() != len {
+        return Err(wrong("another number of integers"));
+    }
+    if given.limbs() != constants.modulus.len() {
+        return Err(wrong("integers of another width"));
+    }
+    if given.rows().any(|row| limbs::less_than(row, &constants.modulus) == 0) {
+        return Err(wrong("an integer that is not below the modulus"));
+    }
+    Ok(given)
+}

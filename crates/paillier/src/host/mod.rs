@@ -1,0 +1,163 @@
+//! The host part of a Paillier accelerator: an instruction stream in, results out, the arithmetic on an engine.
+//!
+//! After Ruan and Zhou, "Design of a Paillier encryption acceleration system based on software-hardware co-design" (2025),
+//! sections 2.1, 2.2 and 2.5, where a processing system (PS) drives programmable logic (PL). The stages of its PS, each a
+//! file here:
+//!
+//! | stage | the paper's PS | here |
+//! | --- | --- | --- |
+//! | decode | algorithm parsing | bytes to [`Instruction`]s, bounded by [`Limits`] |
+//! | plan | precomputation, random numbers | operands checked; constants once per key, remembered; randomness drawn ahead |
+//! | dispatch | AXI transfer, start, wait | a [`ModExpEngine`], whose answers are checked |
+//! | respond | results to the outside | an [`Outcome`] per instruction |
+//!
+//! The engine is all that changes between a CPU and an accelerator: the host uses nothing of it but
+//! [`ModExpEngine`], `PreparedModulus` and `PreparedBase`. As in the paper g = n + 1: the host computes 1 + m·n, the engine
+//! the blinding factor and the product. Other than in the paper the host never holds a private key: no instruction needs one.
+//!
+//! An instruction that is refused leaves the others as they are, and nothing of it is done. A stream that cannot be read is
+//! refused as a whole, before anything of it is done.
+
+mod constants;
+mod decode;
+mod dispatch;
+mod error;
+mod metrics;
+mod plan;
+mod randomness;
+mod request;
+mod response;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ciphermill_math::bigint::ModExpEngine;
+
+pub use decode::Limits;
+pub use error::{FieldError, Refusal, Status, StreamError};
+pub use metrics::{Metrics, OperationMetrics};
+pub use request::{Instruction, Operation, REQUEST, Request, STREAM_VERSION, Slot};
+pub use response::{Outcome, RESPONSE, Response};
+
+use crate::parameters::SizePolicy;
+use crate::random::{Csprng, RandomError};
+use constants::Store;
+
+/// How a host is made.
+#[derive(Clone, Copy, Debug)]
+pub struct HostConfig {
+    /// What it takes in.
+    pub limits: Limits,
+    /// Keys and moduli whose constants it remembers when they have left their slots.
+    pub remembered: usize,
+    /// Key sizes that it works with.
+    pub policy: SizePolicy,
+}
+
+impl Default for HostConfig {
+    /// Default limits, 16 remembered keys and moduli, keys of 2048 bits and more.
+    fn default() -> Self {
+        Self { limits: Limits::default(), remembered: 16, policy: SizePolicy::default() }
+    }
+}
+
+/// Executes streams on an engine. Slots outlive a stream; one host serves one peer.
+pub struct Host {
+    engine: Arc<dyn ModExpEngine>,
+    limits: Limits,
+    store: Store,
+    random: Csprng,
+    metrics: Metrics,
+}
+
+impl Host {
+    /// A host with empty slots.
+    ///
+    /// # Errors
+    /// [`RandomError`].
+    pub fn new(engine: Arc<dyn ModExpEngine>, config: HostConfig) -> Result<Self, RandomError> {
+        let store = Store::new(config.limits.slots, config.remembered, config.policy);
+        let random = Csprng::from_os()?;
+        Ok(Self { engine, limits: config.limits, store, random, metrics: Metrics::default() })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &dyn ModExpEngine {
+        &*self.engine
+    }
+
+    /// What it takes in.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Counts since the host was made.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Keys and moduli whose constants are remembered.
+    pub fn remembered(&self) -> usize {
+        self.store.remembered()
+    }
+
+    /// A request in its envelope to a response in its envelope.
+    ///
+    /// # Errors
+    /// [`StreamError`] if the request cannot be read; nothing is done then.
+    pub fn serve(&mut self, bytes: &[u8]) -> Result<Vec<u8>, StreamError> {
+        let request = Request::decode(bytes, &self.limits).inspect_err(|_| self.metrics.streams_refused += 1)?;
+        Ok(self.execute(&request).encode())
+    }
+
+    /// Executes a stream: everything is planned, then dispatched, in order.
+    pub fn execute(&mut self, request: &Request) -> Response {
+        self.metrics.streams += 1;
+        let Self { engine, store, random, limits, .. } = self;
+        let mut room = plan::Room::new(limits.result_bytes);
+        let plans: Vec<_> = request
+            .instructions
+            .iter()
+            .map(|instruction| {
+                let operation = instruction.operation();
+                let (job, planning) = timed(|| plan::plan(&**engine, store, random, &mut room, instruction));
+                (operation, job, planning)
+            })
+            .collect();
+        self.metrics.constants_computed = self.store.computed();
+        let outcomes = plans
+            .into_iter()
+            .map(|(operation, job, planning)| {
+                let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&*self.engine, &job)));
+                let counts = self.metrics.of_mut(operation);
+                counts.planning += planning;
+                counts.engine += engine;
+                match result {
+                    Ok(integers) => {
+                        counts.done += 1;
+                        counts.elements += integers.as_ref().map_or(0, |batch| batch.len() as u64);
+                        integers.map_or(Outcome::Done, Outcome::Integers)
+                    }
+                    Err(refusal) => {
+                        counts.refused += 1;
+                        refusal.into()
+                    }
+                }
+            })
+            .collect();
+        Response { outcomes }
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("engine", &self.engine).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let out = work();
+    (out, start.elapsed())
+}

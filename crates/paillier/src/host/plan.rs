@@ -1,0 +1,210 @@
+//! The second stage: instructions to jobs, whose operands are checked and whose constants and randomness are at hand.
+
+use std::sync::Arc;
+
+use ciphermill_math::bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
+
+use super::constants::{Constants, KeyConstants, Store};
+use super::{Instruction, Refusal, Slot, randomness};
+use crate::encryption::Blinding;
+use crate::random::Csprng;
+
+/// What an engine can be given without further thought.
+pub(super) enum Job {
+    /// Nothing: all was done in this stage.
+    Nothing,
+    /// Products.
+    Multiply { constants: Arc<Constants>, left: IntegerBatch, right: IntegerBatch },
+    /// Powers.
+    Pow { constants: Arc<Constants>, bases: IntegerBatch, exponents: Exponents },
+    /// 1 + m·n, each times a blinding factor.
+    Encrypt { constants: Arc<Constants>, units: IntegerBatch, blinding: Factors },
+}
+
+/// What blinding factors are made of.
+pub(super) enum Factors {
+    /// r, and n as the exponent of all.
+    Strict { bases: IntegerBatch, n: Exponents },
+    /// α, exponents of h_s.
+    Djn { exponents: IntegerBatch },
+}
+
+/// What the results of a stream may still take.
+pub(super) struct Room {
+    limit: u64,
+    left: u64,
+}
+
+impl Room {
+    pub(super) fn new(limit: u64) -> Self {
+        Self { limit, left: limit }
+    }
+
+    /// Room for `len` integers modulo a modulus; asked for before anything of that size is made.
+    fn take(&mut self, len: usize, constants: &Constants) -> Result<(), Refusal> {
+        let needed = len as u64 * constants.modulus.len() as u64 * 8;
+        match self.left.checked_sub(needed) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(Refusal::Results { needed, left: self.left, limit: self.limit }),
+        }
+    }
+}
+
+/// Plans one instruction. Keys and moduli take their slots here, so that what follows in the stream finds them.
+pub(super) fn plan(
+    engine: &dyn ModExpEngine,
+    store: &mut Store,
+    random: &mut Csprng,
+    room: &mut Room,
+    instruction: &Instruction,
+) -> Result<Job, Refusal> {
+    match instruction {
+        Instruction::SetKey { slot, n, blinding_base } => {
+            store.set_key(engine, *slot, n, blinding_base.as_ref())?;
+            Ok(Job::Nothing)
+        }
+        Instruction::SetModulus { slot, modulus } => {
+            store.set_modulus(engine, *slot, modulus)?;
+            Ok(Job::Nothing)
+        }
+        Instruction::Encrypt { slot, blinding, plaintexts } => {
+            encrypt(store, random, room, *slot, *blinding, plaintexts)
+        }
+        Instruction::Add { slot, left, right } => {
+            let constants = store.get(*slot)?;
+            room.take(paired(left, right)?, &constants)?;
+            let left = ciphertexts(&constants, *slot, left, "left")?;
+            let right = ciphertexts(&constants, *slot, right, "right")?;
+            Ok(Job::Multiply { constants, left, right })
+        }
+        Instruction::ScalarMultiply { slot, ciphertexts: given, scalars, bits } => {
+            let constants = store.get(*slot)?;
+            room.take(paired(given, scalars)?, &constants)?;
+            let bases = ciphertexts(&constants, *slot, given, "ciphertexts")?;
+            let n = key(&constants, *slot)?.public.n();
+            below(scalars, n, "scalars", "below n")?;
+            power(constants, bases, scalars, *bits)
+        }
+        Instruction::ModMul { slot, left, right } => {
+            let constants = store.get(*slot)?;
+            room.take(paired(left, right)?, &constants)?;
+            let left = below(left, &constants.modulus, "left", "below the modulus")?;
+            let right = below(right, &constants.modulus, "right", "below the modulus")?;
+            Ok(Job::Multiply { constants, left, right })
+        }
+        Instruction::ModExp { slot, bases, exponents, bits } => {
+            let constants = store.get(*slot)?;
+            room.take(paired(bases, exponents)?, &constants)?;
+            let bases = below(bases, &constants.modulus, "bases", "below the modulus")?;
+            power(constants, bases, exponents, *bits)
+        }
+    }
+}
+
+fn encrypt(
+    store: &Store,
+    random: &mut Csprng,
+    room: &mut Room,
+    slot: Slot,
+    blinding: Blinding,
+    plaintexts: &IntegerBatch,
+) -> Result<Job, Refusal> {
+    let constants = store.get(slot)?;
+    let KeyConstants { public, base } = key(&constants, slot)?;
+    let n = public.n();
+    room.take(plaintexts.len(), &constants)?;
+    let plaintexts = below(plaintexts, n, "plaintexts", "below n")?;
+    let blinding = match blinding {
+        Blinding::Strict => Factors::Strict {
+            bases: randomness::units(random, &constants, public, plaintexts.len())?,
+            n: Exponents::shared(&limbs::to_uint(n), public.bits().get())?,
+        },
+        Blinding::Djn if base.is_none() => return Err(Refusal::NoBlindingBase { slot }),
+        Blinding::Djn => Factors::Djn { exponents: randomness::exponents(random, public, plaintexts.len())? },
+    };
+    // (n + 1)^m = 1 + m·n modulo n², and m ≤ n − 1 keeps it below n².
+    let mut wide = vec![0; 2 * n.len()];
+    let mut units = IntegerBatch::zeros(plaintexts.len(), constants.modulus.len());
+    for (i, m) in plaintexts.rows().enumerate() {
+        wide.fill(0);
+        wide[0] = 1;
+        limbs::multiply_add(&mut wide, m, n);
+        let row = units.row_mut(i);
+        row.copy_from_slice(&wide[..row.len()]);
+    }
+    zeroize::Zeroize::zeroize(&mut wide);
+    Ok(Job::Encrypt { constants, units, blinding })
+}
+
+fn power(
+    constants: Arc<Constants>,
+    mut bases: IntegerBatch,
+    exponents: &IntegerBatch,
+    bits: u32,
+) -> Result<Job, Refusal> {
+    let exponents = if exponents.len() == 1 {
+        Exponents::shared(&exponents.uint(0), bits)?
+    } else {
+        if bases.len() == 1 {
+            bases = IntegerBatch::concat(&vec![bases; exponents.len()]);
+        }
+        Exponents::each(exponents.clone(), bits)?
+    };
+    Ok(Job::Pow { constants, bases, exponents })
+}
+
+fn key(constants: &Constants, slot: Slot) -> Result<&KeyConstants, Refusal> {
+    constants.key.as_ref().ok_or(Refusal::NoKey { slot })
+}
+
+/// Numbers below a bound, at the bound's width.
+fn below(
+    values: &IntegerBatch,
+    bound: &[u64],
+    operand: &'static str,
+    range: &'static str,
+) -> Result<IntegerBatch, Refusal> {
+    let mut out = IntegerBatch::zeros(values.len(), bound.len());
+    for (element, value) in values.rows().enumerate() {
+        let row = out.row_mut(element);
+        let kept = value.len().min(bound.len());
+        row[..kept].copy_from_slice(&value[..kept]);
+        let excess = value[kept..].iter().fold(0, |any, &limb| any | limb);
+        if excess != 0 || limbs::less_than(row, bound) == 0 {
+            return Err(Refusal::Range { operand, element, range });
+        }
+    }
+    Ok(out)
+}
+
+/// Ciphertexts of a key: 0 < c < n², and units.
+fn ciphertexts(
+    constants: &Constants,
+    slot: Slot,
+    values: &IntegerBatch,
+    operand: &'static str,
+) -> Result<IntegerBatch, Refusal> {
+    let public = &key(constants, slot)?.public;
+    let range = "in 0 < c < n²";
+    let values = below(values, &constants.modulus, operand, range)?;
+    if let Some(element) = values.rows().position(|row| row.iter().all(|&limb| limb == 0)) {
+        return Err(Refusal::Range { operand, element, range });
+    }
+    if !randomness::are_units(constants, public, &values)? {
+        for element in 0..values.len() {
+            if !randomness::are_units(constants, public, &values.slice(element..element + 1))? {
+                return Err(Refusal::NotUnit { operand, element });
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Elements of the result.
+fn paired(left: &IntegerBatch, right: &IntegerBatch) -> Result<usize, Refusal> {
+    let (left, right) = (left.len(), right.len());
+    if left == right || left == 1 || right == 1 { Ok(left.max(right)) } else { Err(Refusal::Length { left, right }) }
+}

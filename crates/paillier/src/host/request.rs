@@ -1,0 +1,227 @@
+//! What the host is asked for.
+
+use std::fmt;
+
+use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_wire::{Encoder, Kind, seal};
+
+use crate::encryption::Blinding;
+
+/// The envelope's kind of a stream of instructions.
+pub const REQUEST: Kind = Kind(0x0405);
+/// The version of both streams' layout.
+pub const STREAM_VERSION: u16 = 1;
+
+/// Where the host keeps a key or a modulus with its constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u8);
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One instruction. Integers are unsigned; elements of a batch are worked on side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// Puts a public key into a slot and computes its constants. Gives no integers. If the key is refused, the slot is
+    /// empty afterwards: nothing later in the stream may meet the key that was there before.
+    SetKey {
+        /// Where to.
+        slot: Slot,
+        /// The modulus n: one integer.
+        n: IntegerBatch,
+        /// h_s for DJN blinding: one integer modulo n².
+        blinding_base: Option<IntegerBatch>,
+    },
+    /// Puts an odd modulus into a slot and computes its constants, for the raw instructions. Otherwise as
+    /// [`SetKey`](Instruction::SetKey).
+    SetModulus {
+        /// Where to.
+        slot: Slot,
+        /// The modulus N: one integer.
+        modulus: IntegerBatch,
+    },
+    /// Encrypts integers below n: (1 + m·n) times a blinding factor, modulo n².
+    Encrypt {
+        /// The key.
+        slot: Slot,
+        /// How to blind; [`Blinding::Djn`] takes a key that brings h_s.
+        blinding: Blinding,
+        /// The plaintexts, below n.
+        plaintexts: IntegerBatch,
+    },
+    /// Adds what two ciphertexts hold: their product modulo n².
+    Add {
+        /// The key.
+        slot: Slot,
+        /// Ciphertexts.
+        left: IntegerBatch,
+        /// As many, or one.
+        right: IntegerBatch,
+    },
+    /// Multiplies what ciphertexts hold: their powers modulo n². A factor −k is n − k.
+    ScalarMultiply {
+        /// The key.
+        slot: Slot,
+        /// Ciphertexts.
+        ciphertexts: IntegerBatch,
+        /// Factors below n and 2^`bits`: as many, or one.
+        scalars: IntegerBatch,
+        /// The time depends on it, not on the factors.
+        bits: u32,
+    },
+    /// Modular products, modulo the slot's modulus (n² of a key).
+    ModMul {
+        /// The modulus.
+        slot: Slot,
+        /// Factors, below the modulus.
+        left: IntegerBatch,
+        /// As many, or one.
+        right: IntegerBatch,
+    },
+    /// Modular powers, modulo the slot's modulus (n² of a key).
+    ModExp {
+        /// The modulus.
+        slot: Slot,
+        /// Bases, below the modulus.
+        bases: IntegerBatch,
+        /// Exponents below 2^`bits`: as many, or one.
+        exponents: IntegerBatch,
+        /// The time depends on it, not on the exponents.
+        bits: u32,
+    },
+}
+
+/// The kinds of instructions, by which they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// [`Instruction::SetKey`].
+    SetKey = 1,
+    /// [`Instruction::SetModulus`].
+    SetModulus = 2,
+    /// [`Instruction::Encrypt`].
+    Encrypt = 3,
+    /// [`Instruction::Add`].
+    Add = 4,
+    /// [`Instruction::ScalarMultiply`].
+    ScalarMultiply = 5,
+    /// [`Instruction::ModMul`].
+    ModMul = 6,
+    /// [`Instruction::ModExp`].
+    ModExp = 7,
+}
+
+impl Operation {
+    /// Every kind, in the order of the codes on the wire, which start at 1.
+    pub const ALL: [Operation; 7] = [
+        Operation::SetKey,
+        Operation::SetModulus,
+        Operation::Encrypt,
+        Operation::Add,
+        Operation::ScalarMultiply,
+        Operation::ModMul,
+        Operation::ModExp,
+    ];
+
+    /// The kind of that code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+
+    /// The name used in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::SetKey => "set_key",
+            Operation::SetModulus => "set_modulus",
+            Operation::Encrypt => "encrypt",
+            Operation::Add => "add",
+            Operation::ScalarMultiply => "scalar_multiply",
+            Operation::ModMul => "mod_mul",
+            Operation::ModExp => "mod_exp",
+        }
+    }
+}
+
+impl Instruction {
+    /// Its kind.
+    pub fn operation(&self) -> Operation {
+        match self {
+            Self::SetKey { .. } => Operation::SetKey,
+            Self::SetModulus { .. } => Operation::SetModulus,
+            Self::Encrypt { .. } => Operation::Encrypt,
+            Self::Add { .. } => Operation::Add,
+            Self::ScalarMultiply { .. } => Operation::ScalarMultiply,
+            Self::ModMul { .. } => Operation::ModMul,
+            Self::ModExp { .. } => Operation::ModExp,
+        }
+    }
+
+    /// The fields on the wire, as `decode` reads them.
+    fn payload(&self) -> Vec<u8> {
+        let mut out = Encoder::default();
+        match self {
+            Self::SetKey { slot, n, blinding_base } => {
+                out.u8(slot.0).u8(blinding_base.is_some().into());
+                put(&mut out, n);
+                blinding_base.iter().for_each(|base| put(&mut out, base));
+            }
+            Self::SetModulus { slot, modulus } => {
+                out.u8(slot.0);
+                put(&mut out, modulus);
+            }
+            Self::Encrypt { slot, blinding, plaintexts } => {
+                out.u8(slot.0).u8(blinding_code(*blinding));
+                put(&mut out, plaintexts);
+            }
+            Self::Add { slot, left, right } | Self::ModMul { slot, left, right } => {
+                out.u8(slot.0);
+                put(&mut out, left);
+                put(&mut out, right);
+            }
+            Self::ScalarMultiply { slot, ciphertexts: bases, scalars: exponents, bits }
+            | Self::ModExp { slot, bases, exponents, bits } => {
+                out.u8(slot.0).u32(*bits);
+                put(&mut out, bases);
+                put(&mut out, exponents);
+            }
+        }
+        out.into_vec()
+    }
+}
+
+/// The blinding on the wire.
+fn blinding_code(blinding: Blinding) -> u8 {
+    match blinding {
+        Blinding::Strict => 0,
+        Blinding::Djn => 1,
+    }
+}
+
+/// Count, limbs per integer, limbs.
+pub(super) fn put(out: &mut Encoder, batch: &IntegerBatch) {
+    out.u32(batch.len() as u32).u16(batch.limbs() as u16).u64s(batch.words());
+}
+
+/// A stream of instructions, executed in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Request {
+    /// The instructions.
+    pub instructions: Vec<Instruction>,
+}
+
+impl Request {
+    /// The stream in its envelope: the number of instructions (u32), and of each its code (u8), the bytes of its fields
+    /// (u32) and its fields. An integer batch is its length (u32), the 64-bit limbs per integer (u16) and the limbs.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut body = Encoder::default();
+        body.u32(self.instructions.len() as u32);
+        for instruction in &self.instructions {
+            let payload = zeroize::Zeroizing::new(instruction.payload());
+            body.u8(instruction.operation() as u8).u32(payload.len() as u32).bytes(&payload);
+        }
+        seal(REQUEST, STREAM_VERSION, &zeroize::Zeroizing::new(body.into_vec()))
+    }
+}

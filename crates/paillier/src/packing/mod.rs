@@ -1,0 +1,18 @@
+//! Several values per ciphertext, as types of their own: what is packed never mixes with what is not.
+//!
+//! A [`Packing`] lays values side by side in one plaintext, with guard bits between them. Additions and multiplications by
+//! scalars work on all slots at once; a [`PackedCiphertextVector`] knows the greatest magnitude that a slot may have by now and
+//! refuses, before it computes anything, what might make a slot spill into its neighbour.
+
+mod error;
+mod layout;
+mod vector;
+
+pub use error::PackingError;
+pub use layout::Packing;
+pub use vector::{PackedCiphertextVector, PackedPlaintext};
+
+/// Bits of a value at most, its sign included.
+pub const MAX_VALUE_BITS: u32 = 64;
+/// Bits of a slot at most: what is unpacked fits an `i128`.
+pub const MAX_SLOT_BITS: u32 = 127;
