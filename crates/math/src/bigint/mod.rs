@@ -27,11 +27,14 @@ mod exponent;
 mod fixed_base;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod ifma_single;
 mod inversion;
 mod kernel;
 pub mod limbs;
 mod modulus;
 mod multi_exponent;
+mod one_lane;
 mod path;
 pub mod reference;
 mod residues;

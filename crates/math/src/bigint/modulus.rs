@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crypto_bigint::BoxedUint;
 use zeroize::Zeroize;
 
-#[cfg(target_arch = "x86_64")]
-use super::ifma;
 use super::kernel::{Arithmetic, Kernel, Rows};
 use super::{
     BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, scalar,
 };
+#[cfg(target_arch = "x86_64")]
+use super::{ifma, ifma_single};
 use crate::memory::AlignedWords;
 
 /// An odd modulus of [`MIN_MODULUS_BITS`] to [`MAX_MODULUS_BITS`] bits, prepared for Montgomery arithmetic on one [`Path`].
@@ -54,6 +54,11 @@ impl OddModulus {
                 Arithmetic::Plain(Box::new(scalar::Plain::new(rows, &n)))
             }
             #[cfg(target_arch = "x86_64")]
+            Path::IfmaSingle => {
+                let kernel = ifma_single::Plain::new(&n).ok_or(BigIntError::PathUnavailable(path))?;
+                Arithmetic::Plain(Box::new(kernel))
+            }
+            #[cfg(target_arch = "x86_64")]
             Path::Ifma => Arithmetic::Plain(Box::new(ifma::Plain::new(&n))),
             _ => Arithmetic::Plain(Box::new(scalar::Plain::new(scalar::Portable, &n))),
         };
@@ -69,7 +74,8 @@ impl OddModulus {
         let n = checked(n, path, true)?;
         let arithmetic = match path {
             #[cfg(target_arch = "x86_64")]
-            Path::Adx => {
+            // One residue over the lanes has no such ring yet.
+            Path::Adx | Path::IfmaSingle => {
                 let rows = scalar::Adx::new().ok_or(BigIntError::PathUnavailable(path))?;
                 Arithmetic::Square(Box::new(scalar::Square::new(rows, &n)))
             }

@@ -11,13 +11,16 @@ pub enum Path {
     Portable,
     /// 64-bit limbs with `mulx`, `adcx` and `adox`: x86-64 CPUs with BMI2 and ADX (Broadwell, Zen 1 and later).
     Adx,
+    /// 52-bit digits of one number over the lanes: AVX-512 IFMA, for the latency of one exponentiation. The ring modulo n²
+    /// through n is that of [`Adx`](Path::Adx).
+    IfmaSingle,
     /// 52-bit digits of eight numbers side by side: AVX-512 IFMA (Ice Lake, Zen 4 and later).
     Ifma,
 }
 
 impl Path {
-    /// Every path, slowest first.
-    pub const ALL: [Path; 3] = [Path::Portable, Path::Adx, Path::Ifma];
+    /// Every path, slowest first in throughput.
+    pub const ALL: [Path; 4] = [Path::Portable, Path::Adx, Path::IfmaSingle, Path::Ifma];
 
     /// Whether this CPU can run the path.
     pub fn is_available(self) -> bool {
@@ -27,6 +30,7 @@ impl Path {
             Path::Adx => is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("adx"),
             #[cfg(not(target_arch = "x86_64"))]
             Path::Adx => false,
+            Path::IfmaSingle => Path::Adx.is_available() && Isa::Avx512.has_ifma(),
             Path::Ifma => Isa::Avx512.has_ifma(),
         }
     }
@@ -36,7 +40,7 @@ impl Path {
         Path::ALL.into_iter().filter(|path| path.is_available())
     }
 
-    /// The best path of an instruction set on this CPU.
+    /// The best path (for whole groups of numbers) of an instruction set on this CPU.
     pub fn of(isa: Isa) -> Path {
         match isa {
             Isa::Portable => Path::Portable,
@@ -56,6 +60,7 @@ impl Path {
         match self {
             Path::Portable => "portable",
             Path::Adx => "adx",
+            Path::IfmaSingle => "ifma-single",
             Path::Ifma => "ifma",
         }
     }

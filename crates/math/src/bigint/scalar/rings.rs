@@ -4,6 +4,7 @@ use zeroize::Zeroize;
 
 use super::{Rows as LimbRows, product};
 use crate::bigint::kernel::{Kernel, Rows, SquareKernel};
+use crate::bigint::one_lane::one_lane;
 use crate::bigint::{MAX_ENTRY_RATIO, constants, limbs};
 
 /// Arithmetic modulo n with R = 2^(64·limbs).
@@ -76,55 +77,6 @@ fn subtract_once<R: LimbRows>(rows: R, out: &mut [u64], low: &[u64], carry: u64,
         *out ^= (*out ^ word) & mask;
     }
     below ^ 1
-}
-
-fn select(out: &mut [u64], table: &[u64], index: u64) {
-    out.fill(0);
-    for (i, entry) in table.chunks_exact(out.len()).enumerate() {
-        let difference = i as u64 ^ index;
-        // All ones where the difference is 0.
-        let mask = ((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1);
-        for (out, &word) in out.iter_mut().zip(entry) {
-            *out |= word & mask;
-        }
-    }
-}
-
-fn select_public(out: &mut [u64], table: &[u64], index: u64) {
-    out.copy_from_slice(&table[index as usize * out.len()..][..out.len()]);
-}
-
-/// What both kernels of one lane share.
-macro_rules! one_lane {
-    () => {
-        fn lanes(&self) -> usize {
-            1
-        }
-
-        fn select(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            select(out, table, index[0]);
-        }
-
-        fn select_single(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            select(out, table, index[0]);
-        }
-
-        fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            select_public(out, table, index[0]);
-        }
-
-        fn select_single_public(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            select_public(out, table, index[0]);
-        }
-
-        fn extract(&self, out: &mut [u64], group: &[u64], _lane: usize) {
-            out.copy_from_slice(group);
-        }
-
-        fn insert(&self, group: &mut [u64], _lane: usize, single: &[u64]) {
-            group.copy_from_slice(single);
-        }
-    };
 }
 
 /// Modulo N.
