@@ -1,6 +1,7 @@
 //! One handler per scheme: the only place in this crate that names one.
 
 pub mod bfv;
+pub mod paillier;
 pub mod tfhe;
 
 use std::any::Any;

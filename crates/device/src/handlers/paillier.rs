@@ -1,0 +1,300 @@
+//! Paillier: public keys, public weights, vectors of ciphertexts, and the instructions that compute on them.
+//!
+//! Objects are the sealed byte forms of `ciphermill-paillier`. A Key ID has one part, the public key (data id 1). A register of
+//! type 18 or 19 holds a vector of ciphertexts of that key. Sums and products are modulo n, and no instruction blinds anew:
+//! whoever sees operands and result can tell what was computed from what, as with the other schemes of this device.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ciphermill_paillier::{
+    CiphertextVector, KeyBits, PaillierError, PlaintextVector, PublicKey, PublicWeights, Scalars, SizePolicy,
+};
+use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
+use ciphermill_wire::{WireError, sealed_len};
+
+use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
+use crate::handler::{
+    HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+};
+
+const TYPES: [TypeDescriptor; 4] = [
+    TypeDescriptor {
+        code: TypeCode::PAILLIER_KEY,
+        name: "Paillier public key",
+        residency: Residency::Persistent,
+        role: Role::Key,
+    },
+    TypeDescriptor {
+        code: TypeCode::PAILLIER_WEIGHTS,
+        name: "public weights",
+        residency: Residency::Persistent,
+        role: Role::TestVector,
+    },
+    TypeDescriptor {
+        code: TypeCode::PAILLIER_COR,
+        name: "Paillier vector, compute-on-read",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnRead),
+    },
+    TypeDescriptor {
+        code: TypeCode::PAILLIER_COW,
+        name: "Paillier vector, compute-on-write",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnWrite),
+    },
+];
+
+/// Most bytes of a public key: n, h_s and what stands before them.
+const MAX_KEY_BYTES: u64 = sealed_len(8 + KeyBits::MAX as u64 * 3 / 8);
+/// Most bytes of a vector, and of a matrix of weights: what a run copies out of main memory for one instruction.
+const MAX_OBJECT_BYTES: u64 = 64 << 20;
+/// What a sum is expected to take before any has been timed: slow on purpose, so that a program is sooner refused than cut off.
+const INITIAL_SUM_NS: u64 = 10_000_000;
+/// The same for multiples and products.
+const INITIAL_PRODUCT_NS: u64 = 100_000_000;
+
+/// The handler.
+#[derive(Debug)]
+pub struct PaillierHandler {
+    policy: SizePolicy,
+    /// Nanoseconds: the means of what `padd`, `psub` and `paddplain`, what `pscale`, and what `pmatvec` took.
+    costs: [AtomicU64; 3],
+}
+
+/// A public key, of which both the shape and the loaded form consist: it is small and quickly made ready.
+#[derive(Debug)]
+struct Key(PublicKey);
+
+impl PaillierHandler {
+    /// A handler that accepts keys of the sizes that `policy` admits.
+    #[must_use]
+    pub fn new(policy: SizePolicy) -> Self {
+        Self { policy, costs: [INITIAL_SUM_NS, INITIAL_PRODUCT_NS, INITIAL_PRODUCT_NS].map(AtomicU64::new) }
+    }
+
+    fn cost(&self, instruction: &Instruction) -> Option<&AtomicU64> {
+        match instruction {
+            Instruction::PaillierAdd { .. }
+            | Instruction::PaillierSub { .. }
+            | Instruction::PaillierAddPlain { .. } => Some(&self.costs[0]),
+            Instruction::PaillierScale { .. } => Some(&self.costs[1]),
+            Instruction::PaillierMatVec { .. } => Some(&self.costs[2]),
+            _ => None,
+        }
+    }
+
+    fn read_key(&self, id: VrId, content: &mut dyn Read) -> Result<PublicKey, HandlerError> {
+        require_public_key(id)?;
+        let bytes = read_whole(id, MAX_KEY_BYTES, content)?;
+        PublicKey::from_bytes(&bytes, self.policy).map_err(|e| invalid(id, e))
+    }
+}
+
+/// Keys have one part.
+fn require_public_key(id: VrId) -> Result<(), HandlerError> {
+    if id.data_id == DataId::PAILLIER_PUBLIC_KEY {
+        return Ok(());
+    }
+    let what = format!("no Paillier key has data id {}; 1 is that of the public key", id.data_id);
+    Err(HandlerError::Invalid { id, what })
+}
+
+impl ContentError for PaillierError {
+    fn into_io(self) -> Result<std::io::Error, Self> {
+        match self {
+            Self::Wire(WireError::Io(source)) => Ok(source),
+            other => Err(other),
+        }
+    }
+}
+
+fn vector(key: &PublicKey, id: VrId, bytes: &[u8]) -> Result<CiphertextVector, HandlerError> {
+    CiphertextVector::from_bytes(key, bytes).map_err(|e| operand_error(id, &e))
+}
+
+fn weights(id: VrId, bytes: &[u8]) -> Result<PublicWeights, HandlerError> {
+    PublicWeights::from_bytes(bytes).map_err(|e| operand_error(id, &e))
+}
+
+/// The operands of a sum, of one length: `ciphermill-paillier` would repeat a vector of one element, which here is more likely a
+/// mistake.
+fn pair(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<[CiphertextVector; 2], HandlerError> {
+    let [left, right] = [vector(key, ids[0], bytes[0])?, vector(key, ids[1], bytes[1])?];
+    if left.len() != right.len() {
+        return Err(operand_error(ids[1], &PaillierError::Length { left: left.len(), right: right.len() }));
+    }
+    Ok([left, right])
+}
+
+/// The one row of weights that stand for a vector.
+fn single_row(id: VrId, weights: &PublicWeights) -> Result<&[i128], HandlerError> {
+    match weights.rows() {
+        1 => Ok(weights.row(0)),
+        rows => {
+            let what = format!("it has {rows} rows; weights that go with a vector element by element have one");
+            Err(HandlerError::Operand { id, what })
+        }
+    }
+}
+
+/// Scalars no wider than the greatest of them: they are public, so the time may tell their width.
+fn scalars(row: &[i128]) -> Result<Scalars, PaillierError> {
+    let widest = row.iter().map(|weight| weight.unsigned_abs()).max().unwrap_or(0);
+    let bits = (u128::BITS - widest.leading_zeros()).max(1);
+    let scalars = match row.iter().map(|&weight| u64::try_from(weight)).collect::<Result<Vec<u64>, _>>() {
+        Ok(positive) => Scalars::from_u64(&positive),
+        Err(_) => Scalars::from_i128(row),
+    };
+    scalars.with_bits(bits)
+}
+
+fn compute(key: &PublicKey, instruction: &Instruction, operands: &[&[u8]]) -> Option<Result<Vec<u8>, HandlerError>> {
+    let result = match (*instruction, operands) {
+        (Instruction::PaillierAdd { n1, n2 }, &[left, right]) => pair(key, [n1, n2], [left, right])
+            .and_then(|[left, right]| left.add(&right).map_err(|e| operand_error(n2, &e))),
+        (Instruction::PaillierSub { n1, n2 }, &[left, right]) => pair(key, [n1, n2], [left, right])
+            .and_then(|[left, right]| left.subtract(&right).map_err(|e| operand_error(n2, &e))),
+        (Instruction::PaillierAddPlain { weights: w, n }, &[matrix, input]) => add_plain(key, [w, n], [matrix, input]),
+        (Instruction::PaillierScale { weights: w, n }, &[matrix, input]) => scale(key, [w, n], [matrix, input]),
+        (Instruction::PaillierMatVec { weights: w, n }, &[matrix, input]) => multiply(key, [w, n], [matrix, input]),
+        _ => return None,
+    };
+    let written = |result: CiphertextVector| {
+        result.to_bytes().map_err(|e| HandlerError::Engine { what: format!("the result cannot be stored: {e}") })
+    };
+    Some(result.and_then(written))
+}
+
+fn add_plain(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+    let matrix = weights(ids[0], bytes[0])?;
+    let plain = PlaintextVector::from_i128(key, single_row(ids[0], &matrix)?);
+    vector(key, ids[1], bytes[1])?.add_plain(&plain).map_err(|e| operand_error(ids[0], &e))
+}
+
+fn scale(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+    let matrix = weights(ids[0], bytes[0])?;
+    let factors = scalars(single_row(ids[0], &matrix)?).map_err(|e| operand_error(ids[0], &e))?;
+    vector(key, ids[1], bytes[1])?.multiply_scalars(&factors).map_err(|e| operand_error(ids[0], &e))
+}
+
+fn multiply(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+    let matrix = weights(ids[0], bytes[0])?;
+    let size = CiphertextVector::sealed_len(key.bits(), matrix.rows() as u64);
+    if size > MAX_OBJECT_BYTES {
+        let what =
+            format!("the product with its {} rows takes {size} bytes, at most {MAX_OBJECT_BYTES} are", matrix.rows());
+        return Err(HandlerError::Operand { id: ids[0], what: format!("{what} allowed") });
+    }
+    vector(key, ids[1], bytes[1])?.matrix_vector_public(matrix.matrix()).map_err(|e| operand_error(ids[0], &e))
+}
+
+impl ObjectHandler for PaillierHandler {
+    fn name(&self) -> &'static str {
+        "paillier"
+    }
+
+    fn types(&self) -> &[TypeDescriptor] {
+        &TYPES
+    }
+
+    fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
+        Ok(Arc::new(Key(self.read_key(id, head)?)))
+    }
+
+    /// Without a key the largest object is the bound; with it, a vector is a whole number of its ciphertexts. How many, the
+    /// content says: a product may have another length than the vector it was made of.
+    fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        let wrong = |expected: String| Err(HandlerError::WrongSize { id, given: size, expected });
+        let max = match id.type_code {
+            TypeCode::PAILLIER_KEY => {
+                require_public_key(id)?;
+                MAX_KEY_BYTES
+            }
+            _ => MAX_OBJECT_BYTES,
+        };
+        if !(1..=max).contains(&size) {
+            return wrong(format!("1 to {max}"));
+        }
+        let Some(Key(key)) = downcast(shape).filter(|_| is_vector(id)) else { return Ok(()) };
+        let (head, width) = (CiphertextVector::sealed_len(key.bits(), 0), u64::from(key.bits().get()) / 4);
+        match size.checked_sub(head) {
+            Some(rest) if rest > 0 && rest.is_multiple_of(width) => Ok(()),
+            _ => wrong(format!("{head} + {width}·k for k ciphertexts, up to {max}")),
+        }
+    }
+
+    fn validate(
+        &self,
+        id: VrId,
+        size: u64,
+        content: &mut dyn Read,
+        shape: Option<&dyn KeyShape>,
+    ) -> Result<(), HandlerError> {
+        if id.type_code == TypeCode::PAILLIER_KEY {
+            // One part is all there is of a key, so no other part's shape has to fit.
+            return self.read_key(id, content).map(drop);
+        }
+        let bytes = read_whole(id, size, content)?;
+        if id.type_code == TypeCode::PAILLIER_WEIGHTS {
+            return PublicWeights::from_bytes(&bytes).map(drop).map_err(|e| invalid(id, e));
+        }
+        let head = CiphertextVector::head(&bytes).map_err(|e| invalid(id, e))?;
+        if head.elements == 0 {
+            return Err(invalid(id, PaillierError::Empty));
+        }
+        let Some(Key(key)) = downcast(shape) else { return Ok(()) };
+        if head.tag != key.tag() {
+            let what = format!(
+                "a vector of key {}, but under Key ID {} stands key {}; store it under its own key",
+                head.tag,
+                id.key_id,
+                key.tag()
+            );
+            return Err(HandlerError::Invalid { id, what });
+        }
+        // Every ciphertext: in range, and invertible.
+        CiphertextVector::from_bytes(key, &bytes).map(drop).map_err(|e| invalid(id, e))
+    }
+
+    fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        let part = parts.into_iter().find(|part| part.id.data_id == DataId::PAILLIER_PUBLIC_KEY);
+        let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
+            key: key_id,
+            missing: format!("the Paillier public key {}", VrId::paillier_public_key(key_id)),
+        })?;
+        Ok(Arc::new(Key(self.read_key(part.id, &mut part.content)?)))
+    }
+
+    fn needs_key(&self, instruction: &Instruction) -> bool {
+        self.cost(instruction).is_some()
+    }
+
+    fn estimate(&self, instruction: &Instruction, _shape: Option<&dyn KeyShape>) -> Duration {
+        self.cost(instruction).map_or(Duration::ZERO, |cost| Duration::from_nanos(cost.load(Ordering::Relaxed)))
+    }
+
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        key: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        let unsupported = || HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() };
+        let cost = self.cost(instruction).ok_or_else(unsupported)?;
+        let Key(key) = loaded(key, "an instruction of Paillier")?;
+        let start = Instant::now();
+        *result = compute(key, instruction, operands).ok_or_else(unsupported)??;
+        // A lost update between two threads costs one sample of an average.
+        let (mean, observed) = (cost.load(Ordering::Relaxed), start.elapsed().as_nanos() as u64);
+        cost.store(mean / 4 * 3 + observed / 4, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn is_vector(id: VrId) -> bool {
+    matches!(id.type_code, TypeCode::PAILLIER_COR | TypeCode::PAILLIER_COW)
+}
