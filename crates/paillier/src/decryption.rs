@@ -167,3 +167,86 @@ fn difference(a: &[u64], b: &[u64]) -> u64 {
     debug_assert_eq!(a.len(), b.len());
     a.iter().zip(b).fold(0, |any, (x, y)| any | (x ^ y))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::encryption::Blinding;
+    use crate::parameters::KeyBits;
+
+    /// Flips a bit of one value at one place.
+    struct Flip {
+        stage: Stage,
+        side: usize,
+        row: usize,
+        bit: usize,
+        /// How often something was flipped.
+        hits: AtomicUsize,
+    }
+
+    impl Faults for Flip {
+        fn spoil(&self, stage: Stage, side: usize, values: &mut IntegerBatch) {
+            if (stage, side) == (self.stage, self.side) && self.row < values.len() {
+                self.hits.fetch_add(1, Ordering::Relaxed);
+                values.row_mut(self.row)[self.bit / 64] ^= 1 << (self.bit % 64);
+            }
+        }
+    }
+
+    /// A wrong value at any place, of any element or of the one that checks the others, lets nothing out.
+    #[test]
+    fn no_fault_leaves() {
+        // One batch, so that rows are where they are counted.
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(spoil_every_stage);
+    }
+
+    fn spoil_every_stage() {
+        let mut rng = Csprng::from_seed([3; 32]);
+        let key = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut rng).unwrap();
+        for len in [1usize, 8, 11] {
+            let values: Vec<i64> = (0..len as i64).map(|i| i * 1_000_003 - 7).collect();
+            let m = PlaintextVector::from_i64(key.public_key(), &values);
+            let c = key.encrypt(&m, Blinding::Djn, &mut rng).unwrap();
+            assert_eq!(key.decrypt(&c).unwrap().to_i64().unwrap(), values);
+            for (stage, sides, rows, bits) in [
+                (Stage::Entry, 2, len + 1, 1024),
+                (Stage::Low, 2, len + 1, 256),
+                (Stage::High, 2, len + 1, 256),
+                (Stage::Half, 2, len, 256),
+                (Stage::Whole, 1, len, 512),
+            ] {
+                for side in 0..sides {
+                    for row in [0, rows / 2, rows - 1] {
+                        for bit in [0, 1, 63, 64, bits / 2, bits - 1] {
+                            let flip = Flip { stage, side, row, bit, hits: AtomicUsize::new(0) };
+                            let outcome = key.decrypt_with(&c, &flip);
+                            assert!(
+                                matches!(outcome, Err(PaillierError::Fault)),
+                                "{stage:?}, side {side}, row {row} of {len}, bit {bit}"
+                            );
+                            assert_eq!(flip.hits.into_inner(), 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The attack that the checks are there for: one wrong half, and a gcd gives a prime away.
+    #[test]
+    fn what_a_fault_would_give_away() {
+        use crypto_bigint::{Gcd, Resize};
+
+        let key = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut Csprng::from_seed([3; 32])).unwrap();
+        let [p, q] = key.sides();
+        // m = 5, and the half modulo q is 6 instead: m' = m + q^-1·p·… differs from m by a multiple of p only.
+        let inverse = q.ring().leave(q.cofactor());
+        let mut wrong = vec![0; key.public_key().n().len()];
+        limbs::multiply_add(&mut wrong, inverse.row(0), p.prime());
+        let n = limbs::to_uint(key.public_key().n());
+        let common = n.gcd_vartime(&limbs::to_uint(&wrong).resize(n.bits_precision()));
+        assert_eq!(limbs::from_uint(&common, p.prime().len()), p.prime());
+    }
+}
