@@ -1,12 +1,14 @@
 //! What the kernels of one residue per group have in common: a group is a single.
 
+use std::hint::black_box;
+
 /// The entry of `table` at `index`; every entry is read.
 pub(super) fn select(out: &mut [u64], table: &[u64], index: u64) {
     out.fill(0);
     for (i, entry) in table.chunks_exact(out.len()).enumerate() {
         let difference = i as u64 ^ index;
-        // All ones where the difference is 0.
-        let mask = ((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1);
+        // All ones where the difference is 0; hidden from the compiler, that it may not branch on it.
+        let mask = black_box(((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1));
         for (out, &word) in out.iter_mut().zip(entry) {
             *out |= word & mask;
         }

@@ -120,8 +120,8 @@ macro_rules! row {
 }
 
 impl Rows for Adx {
-    const SPLIT_MULTIPLY: usize = 32;
-    const SPLIT_SQUARE: usize = 48;
+    const SPLIT_MULTIPLY: usize = 40;
+    const SPLIT_SQUARE: usize = 64;
     const SPLIT_REDUCE: usize = 64;
 
     #[inline]

@@ -7,9 +7,9 @@ use super::Rows;
 pub(crate) struct Portable;
 
 impl Rows for Portable {
-    const SPLIT_MULTIPLY: usize = 32;
+    const SPLIT_MULTIPLY: usize = 24;
     const SPLIT_SQUARE: usize = 48;
-    const SPLIT_REDUCE: usize = 64;
+    const SPLIT_REDUCE: usize = 32;
 
     #[inline]
     fn multiply(self, out: &mut [u64], x: u64, row: &[u64]) -> u64 {

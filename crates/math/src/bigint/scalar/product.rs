@@ -1,5 +1,7 @@
 //! Products, squares and Montgomery reductions of whole numbers, from rows of limbs.
 
+use std::hint::black_box;
+
 use super::Rows;
 
 /// Words of scratch of each function here, for operands of `limbs` limbs.
@@ -73,7 +75,8 @@ fn square_by_rows<R: Rows>(rows: R, out: &mut [u64], a: &[u64]) {
 /// out = |a − b|; 1 if a < b.
 fn distance<R: Rows>(rows: R, out: &mut [u64], a: &[u64], b: &[u64]) -> u64 {
     let negative = rows.subtract(out, a, b);
-    let mask = negative.wrapping_neg();
+    // Hidden from the compiler, that it may not make two loops of this one, and a branch.
+    let mask = black_box(negative.wrapping_neg());
     // −x = !x + 1.
     let mut carry = negative;
     for word in out {
@@ -92,7 +95,7 @@ fn join<R: Rows>(rows: R, out: &mut [u64], middle: &mut [u64], negative: u64, ou
     let mut top = rows.add(outer, &out[n..], 0);
     // −x = !x + 1 − 2^(64·n).
     let positive = negative ^ 1;
-    let mask = positive.wrapping_neg();
+    let mask = black_box(positive.wrapping_neg());
     for word in middle.iter_mut() {
         *word ^= mask;
     }

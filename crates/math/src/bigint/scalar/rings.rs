@@ -1,5 +1,7 @@
 //! The rings modulo N and modulo n², on rows of limbs.
 
+use std::hint::black_box;
+
 use zeroize::Zeroize;
 
 use super::{Rows as LimbRows, product};
@@ -72,7 +74,8 @@ impl<R> Drop for Reduction<R> {
 fn subtract_once<R: LimbRows>(rows: R, out: &mut [u64], low: &[u64], carry: u64, m: &[u64]) -> u64 {
     let borrow = rows.subtract(out, low, m);
     let below = borrow & (carry ^ 1);
-    let mask = below.wrapping_neg();
+    // Hidden from the compiler, that it may not make two loops of this one, and a branch.
+    let mask = black_box(below.wrapping_neg());
     for (out, &word) in out.iter_mut().zip(low) {
         *out ^= (*out ^ word) & mask;
     }
