@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use ciphermill_bfv::BfvError;
 use ciphermill_device::DeviceError;
 use ciphermill_lattice::rng::RngError;
+use ciphermill_math::bigint::{BigIntError, EngineError};
 use ciphermill_math::isa::IsaError;
 use ciphermill_middleware::MiddlewareError;
 use ciphermill_middleware::TransportError;
+use ciphermill_paillier::{PaillierError, RandomError};
 use ciphermill_program::BindingError;
 use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
 
@@ -74,6 +76,15 @@ pub(crate) enum CliError {
     /// The scheme of matrix-vector products refused.
     #[error(transparent)]
     Bfv(#[from] BfvError),
+    /// Paillier's scheme refused.
+    #[error(transparent)]
+    Paillier(#[from] PaillierError),
+    /// The arithmetic of big integers refused.
+    #[error(transparent)]
+    BigInt(#[from] BigIntError),
+    /// An engine of modular exponentiation refused or failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// The device refused.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -90,7 +101,7 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Resources(String),
     /// A benchmark's results were wrong.
-    #[error("{wrong} result(s) did not decrypt to what they should; the times mean nothing")]
+    #[error("{wrong} result(s) were not what they should be; the times mean nothing")]
     WrongResults {
         /// How many.
         wrong: usize,
@@ -118,6 +129,12 @@ impl From<EncodingError> for CliError {
 impl From<RngError> for CliError {
     fn from(error: RngError) -> Self {
         Self::Tfhe(error.into())
+    }
+}
+
+impl From<RandomError> for CliError {
+    fn from(error: RandomError) -> Self {
+        Self::Paillier(error.into())
     }
 }
 

@@ -96,6 +96,11 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
     format!("{value:.2} TB")
 }
 
+/// A time for people: in milliseconds, or in microseconds below one.
+pub(crate) fn human_time(ns: u64) -> String {
+    if ns < 1_000_000 { format!("{:.3} µs", ns as f64 / 1e3) } else { format!("{:.3} ms", ns as f64 / 1e6) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ mod encrypt;
 mod hmvp;
 mod info;
 mod keygen;
+mod paillier;
 mod program;
 mod test_vector;
 
@@ -38,6 +39,7 @@ enum Command {
     Blob(blob::Args),
     Program(program::Args),
     Hmvp(hmvp::Args),
+    Paillier(paillier::Args),
     Info(info::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -56,6 +58,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::Blob(args) => blob::run(&args),
         Command::Program(args) => program::run(&args),
         Command::Hmvp(args) => hmvp::run(&args),
+        Command::Paillier(args) => paillier::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

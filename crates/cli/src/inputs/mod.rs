@@ -1,10 +1,14 @@
 //! Arguments that several commands share, and the files they name.
 
+pub(crate) mod bigint;
 pub(crate) mod hmvp;
+pub(crate) mod numbers;
+pub(crate) mod paillier;
 
 use std::path::{Path, PathBuf};
 
 use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_paillier::SizePolicy;
 use ciphermill_program::{Binding, Bindings, DataId, KeyId, LineMap, Program, TypeCode, VrId, assemble};
 use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
@@ -32,6 +36,11 @@ impl SecurityArgs {
         } else {
             SecurityPolicy::Require128Bits
         }
+    }
+
+    /// Which keys of Paillier are accepted.
+    pub(crate) fn paillier_keys(self) -> SizePolicy {
+        if self.insecure_params { SizePolicy::InsecureBench } else { SizePolicy::Standard }
     }
 }
 

@@ -1,6 +1,8 @@
-//! `bench`: times one operation in this process and checks every result by decrypting it.
+//! `bench`: times operations in this process and checks every result.
 
 mod hmvp;
+mod modexp;
+mod paillier;
 mod samples;
 mod tfhe;
 
@@ -14,7 +16,7 @@ use crate::output;
 /// Time an operation and check its results
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Every sample is decrypted and compared. Sets below 128 bits are accepted here, as benchmarks hold no data that matters.
+Every sample is decrypted (of modexp: computed another way) and compared. Sets below 128 bits are accepted here, as benchmarks hold no data that matters.
 With one thread, it is pinned to a CPU.")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -39,6 +41,8 @@ Example:
   $ ciphermill bench keygen --params MESSAGE_4_2M64 --samples 3")]
     Keygen(tfhe::Args),
     Hmvp(hmvp::Args),
+    Modexp(modexp::Args),
+    Paillier(paillier::Args),
 }
 
 /// A bench record: the fields that all of the project's records have, and those of the operation.
@@ -63,7 +67,12 @@ struct Record<P: Serialize, E: Serialize> {
 impl<P: Serialize, E: Serialize> Record<P, E> {
     /// Shows the record; an error if a result was wrong.
     fn tell(&self, as_json: bool, wrong: usize) -> Result<(), CliError> {
-        let text = format!("{}\nmeasured on {}", self.table(), self.machine.cpu);
+        self.tell_as(as_json, wrong, &self.table())
+    }
+
+    /// As [`tell`](Self::tell), with a table of the caller's.
+    fn tell_as(&self, as_json: bool, wrong: usize, table: &comfy_table::Table) -> Result<(), CliError> {
+        let text = format!("{table}\nmeasured on {}", self.machine.cpu);
         output::result(as_json, self, &text)?;
         match wrong {
             0 => Ok(()),
@@ -72,15 +81,14 @@ impl<P: Serialize, E: Serialize> Record<P, E> {
     }
 
     fn table(&self) -> comfy_table::Table {
-        let milliseconds = |ns: u64| format!("{:.3} ms", ns as f64 / 1e6);
         let mut table = output::table(["case", "isa", "threads", "samples", "min", "median", "peak memory", "correct"]);
         table.add_row([
             self.case.clone(),
             self.isa.to_owned(),
             self.threads.to_string(),
             self.samples.to_string(),
-            milliseconds(self.min_ns),
-            milliseconds(self.median_ns),
+            output::human_time(self.min_ns),
+            output::human_time(self.median_ns),
             format!("{:.2} GB", self.peak_rss_bytes as f64 / 1e9),
             if self.correct { "yes" } else { "NO" }.to_owned(),
         ]);
@@ -94,5 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Operation::Ks(args) => tfhe::keyswitch(args),
         Operation::Keygen(args) => tfhe::keygen(args),
         Operation::Hmvp(args) => hmvp::run(args),
+        Operation::Modexp(args) => modexp::run(args),
+        Operation::Paillier(args) => paillier::run(args),
     }
 }

@@ -50,6 +50,11 @@ impl Samples {
     }
 }
 
+/// How many operations of `ns` nanoseconds each fit into a second.
+pub(super) fn per_second(ns: f64) -> f64 {
+    1e9 / ns.max(1e-3)
+}
+
 /// The threads asked for, or all that this process may use.
 pub(super) fn threads(asked: Option<u16>) -> usize {
     asked.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)

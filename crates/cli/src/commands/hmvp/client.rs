@@ -9,10 +9,9 @@ use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use serde::Serialize;
 
-use super::numbers;
 use crate::error::CliError;
 use crate::files::{self, PendingFile};
-use crate::inputs;
+use crate::inputs::{self, numbers};
 use crate::output::{self, human_bytes};
 
 /// Longest file of a plan or a secret key that is read.

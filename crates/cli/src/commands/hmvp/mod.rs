@@ -1,7 +1,6 @@
 //! `hmvp`: everything about products of a plain matrix and an encrypted vector, from the plan to the decrypted result.
 
 mod client;
-mod numbers;
 mod plan;
 mod server;
 

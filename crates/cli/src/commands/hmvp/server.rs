@@ -7,9 +7,10 @@ use ciphermill_bfv::hmvp::{CpuEngine, DenseMatrix, EvaluationKeys, MatVecEngine,
 use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
 use serde::Serialize;
 
-use super::{client, numbers};
+use super::client;
 use crate::error::CliError;
 use crate::files;
+use crate::inputs::numbers;
 use crate::output;
 
 /// Longest file of a matrix that is read: 16384 × 16384 entries of 4 bytes, and the head.

@@ -1,0 +1,123 @@
+//! Modular exponentiation.
+
+use ciphermill_math::Isa;
+use ciphermill_math::bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, limbs};
+use num_bigint::BigUint;
+use serde::Serialize;
+
+use super::Record;
+use super::samples::{Samples, per_second, pool};
+use crate::error::CliError;
+use crate::inputs;
+use crate::inputs::bigint::PathArg;
+use crate::machine::{Machine, peak_rss_bytes};
+
+/// Modular exponentiation: base, exponent and odd modulus random and of full size
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill bench modexp --bits 2048 --json
+
+Each base of a batch has an exponent of its own; plain integers go in and come out, the constants of the modulus are there
+before. Times are those of a batch, divided by its length. One thread. All results are compared with those of another library.")]
+pub(crate) struct Args {
+    /// Bits of the modulus and of the exponents, 512 to 8192
+    #[arg(long, value_name = "BITS", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..=8192))]
+    bits: u32,
+    #[command(flatten)]
+    path: PathArg,
+    /// Exponentiations per call [default: as many as the path works on side by side]
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    batch: Option<u16>,
+    /// Timed runs; one more warms up
+    #[arg(long, value_name = "K", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    samples: u32,
+    /// Print the record as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The numbers of the exponentiation.
+#[derive(Serialize)]
+struct Params {
+    bits: u32,
+    exponent_bits: u32,
+    batch: u16,
+    /// Exponentiations that the path works on side by side.
+    lanes: usize,
+}
+
+/// What only these records have.
+#[derive(Serialize)]
+struct More {
+    path: &'static str,
+    constant_time: bool,
+    /// By the median.
+    ops_per_s: f64,
+}
+
+/// `count` random numbers of up to `bits` bits. They need not be secret, only different in each run.
+fn numbers(count: usize, bits: u32) -> Result<IntegerBatch, CliError> {
+    let mut rng = inputs::randomness()?;
+    let limbs = limbs::limbs_for(bits);
+    let mut numbers = IntegerBatch::zeros(count, limbs);
+    for row in 0..count {
+        let row = numbers.row_mut(row);
+        row.iter_mut().for_each(|limb| *limb = rng.next_u64());
+        row[limbs - 1] >>= limbs as u32 * u64::BITS - bits;
+    }
+    Ok(numbers)
+}
+
+fn big(limbs: &[u64]) -> BigUint {
+    BigUint::from_bytes_le(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let (bits, path) = (args.bits, args.path.path());
+    let engine = CpuEngine::new(path)?;
+    let pool = pool(1)?;
+    let mut modulus = numbers(1, bits)?;
+    let top = (bits - 1) / u64::BITS;
+    modulus.row_mut(0)[0] |= 1;
+    modulus.row_mut(0)[top as usize] |= 1 << ((bits - 1) % u64::BITS);
+    let lanes = OddModulus::new(&modulus.uint(0), path)?.lanes();
+    let batch = args.batch.unwrap_or(lanes as u16);
+    let (bases, exponents) = (numbers(batch.into(), bits)?, numbers(batch.into(), bits)?);
+    let n = big(modulus.row(0));
+    let power = |(base, exponent): (&[u64], &[u64])| big(base).modpow(&big(exponent), &n);
+    let expected: Vec<BigUint> = bases.rows().zip(exponents.rows()).map(power).collect();
+
+    let prepared = engine.prepare(EngineModulus::Value(&modulus.uint(0)))?;
+    let exponents = Exponents::each(exponents, bits)?;
+    let mut samples = Samples::take(
+        args.samples,
+        &pool,
+        |_| Ok(prepared.pow(&bases, &exponents)?),
+        |_, powers| Ok(powers.rows().map(big).eq(expected.iter().cloned())),
+    )?;
+    for time in &mut samples.times {
+        *time /= u32::from(batch);
+    }
+    let (min_ns, median_ns) = samples.min_and_median();
+    let record = Record {
+        schema: "ciphermill-bench/1",
+        case: format!("modexp/{bits}/{path}"),
+        params: Params { bits, exponent_bits: bits, batch, lanes },
+        isa: Isa::current().name(),
+        threads: 1,
+        samples: samples.times.len(),
+        min_ns,
+        median_ns,
+        peak_rss_bytes: peak_rss_bytes(),
+        correct: samples.wrong == 0,
+        kind: "measured",
+        machine: Machine::this(),
+        more: More {
+            path: path.name(),
+            constant_time: engine.is_constant_time(),
+            ops_per_s: per_second(median_ns as f64),
+        },
+    };
+    record.tell(args.json, samples.wrong)
+}

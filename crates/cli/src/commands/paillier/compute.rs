@@ -1,0 +1,172 @@
+//! What anyone can compute on ciphertexts with the public key.
+
+use std::path::{Path, PathBuf};
+
+use ciphermill_math::bigint::WeightMatrix;
+use ciphermill_paillier::{CiphertextVector, Csprng, PlaintextVector, PublicKey, Scalars};
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::files;
+use crate::inputs::numbers::{self, Numbers};
+use crate::inputs::paillier::{self, IntegersArgs, SizeArgs};
+use crate::output;
+
+/// A vector of ciphertexts that was written.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    path: &'a Path,
+    bytes: u64,
+    elements: usize,
+    key_bits: u32,
+    key_tag: String,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn write(vector: &CiphertextVector, path: &'a Path, force: bool) -> Result<Self, CliError> {
+        let bytes = files::write(path, &vector.to_bytes()?, files::PUBLIC, force)?;
+        let key = vector.key();
+        Ok(Self { path, bytes, elements: vector.len(), key_bits: key.bits().get(), key_tag: key.tag().to_string() })
+    }
+
+    pub(super) fn tell(&self, as_json: bool) -> Result<(), CliError> {
+        let Self { path, bytes, elements, key_bits, key_tag } = self;
+        let path = path.display();
+        let text = format!("{path}: {elements} ciphertexts of a {key_bits}-bit key, tag {key_tag}, in {bytes} bytes");
+        output::result(as_json, self, &text)
+    }
+}
+
+/// The key, and what becomes of the result.
+#[derive(clap::Args, Debug)]
+struct Common {
+    /// The public key
+    #[arg(long, value_name = "FILE")]
+    public_key: PathBuf,
+    /// Blind the result anew, so that nobody can tell what it was computed from
+    #[arg(long)]
+    rerandomise: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    /// Where to write the result
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Common {
+    fn key(&self) -> Result<PublicKey, CliError> {
+        paillier::public_key(&self.public_key, self.size.policy())
+    }
+
+    fn finish(&self, key: &PublicKey, mut result: CiphertextVector) -> Result<(), CliError> {
+        if self.rerandomise {
+            result = result.rerandomise(key.default_blinding(), &mut Csprng::from_os()?)?;
+        }
+        Report::write(&result, &self.out, self.force)?.tell(self.json)
+    }
+}
+
+/// Add ciphertexts, or plain integers to ciphertexts, element by element
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  $ ciphermill paillier add --public-key p.pub x.ct y.ct --out z.ct
+  $ ciphermill paillier add --public-key p.pub x.ct --value 1,2,3 --rerandomise --out z.ct
+
+A plain integer leaves the blinding as it was: without --rerandomise, who knows both sides knows the difference.")]
+#[command(group = clap::ArgGroup::new("summand").required(true).args(["right", "values", "value"]))]
+pub(crate) struct AddArgs {
+    /// Ciphertexts
+    left: PathBuf,
+    /// As many ciphertexts, or one
+    right: Option<PathBuf>,
+    /// As many plain integers: a text, or a .npy array
+    #[arg(long, value_name = "FILE")]
+    values: Option<PathBuf>,
+    /// As many plain integers, separated by commas
+    #[arg(long, value_name = "M,…", value_delimiter = ',', allow_hyphen_values = true)]
+    value: Vec<num_bigint::BigInt>,
+    /// Subtract instead
+    #[arg(long)]
+    subtract: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn add(args: &AddArgs) -> Result<(), CliError> {
+    let key = args.common.key()?;
+    let left = paillier::ciphertexts(&args.left, &key)?;
+    let result = match &args.right {
+        Some(path) => {
+            let right = paillier::ciphertexts(path, &key)?;
+            if args.subtract { left.subtract(&right)? } else { left.add(&right)? }
+        }
+        None => {
+            let values = match &args.values {
+                Some(path) => numbers::read(path)?.entries,
+                None => args.value.clone(),
+            };
+            let plain = PlaintextVector::from_bigints(&key, &values)?;
+            if args.subtract { left.subtract_plain(&plain)? } else { left.add_plain(&plain)? }
+        }
+    };
+    args.common.finish(&key, result)
+}
+
+/// Multiply ciphertexts by plain integers, element by element
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill paillier multiply --public-key p.pub x.ct --value=-3 --out y.ct
+
+One integer multiplies all elements. The time depends on --scalar-bits, not on the integers.")]
+pub(crate) struct MultiplyArgs {
+    /// Ciphertexts
+    file: PathBuf,
+    #[command(flatten)]
+    integers: IntegersArgs,
+    /// Magnitudes of the integers are below 2^BITS
+    #[arg(long, value_name = "BITS", default_value = "64")]
+    scalar_bits: u32,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
+    let key = args.common.key()?;
+    let vector = paillier::ciphertexts(&args.file, &key)?;
+    let scalars = Scalars::from_bigints(&args.integers.read()?, args.scalar_bits)?;
+    args.common.finish(&key, vector.multiply_scalars(&scalars)?)
+}
+
+/// Multiply a plain matrix with a vector of ciphertexts
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill paillier matvec --public-key p.pub --matrix a.txt x.ct --out y.ct
+
+The matrix is a text with a row of integers per line, or a .npy array; magnitudes are below 2^64. It is taken for public: the
+time depends on it.")]
+pub(crate) struct MatvecArgs {
+    /// The vector
+    file: PathBuf,
+    /// The matrix
+    #[arg(long, value_name = "FILE")]
+    matrix: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn matvec(args: &MatvecArgs) -> Result<(), CliError> {
+    let key = args.common.key()?;
+    let vector = paillier::ciphertexts(&args.file, &key)?;
+    let Numbers { cols, entries, .. } = numbers::read::<i128>(&args.matrix)?;
+    let weights = WeightMatrix::new(cols, entries).map_err(CliError::content(&args.matrix))?;
+    args.common.finish(&key, vector.matrix_vector_public(&weights)?)
+}

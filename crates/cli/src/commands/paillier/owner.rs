@@ -1,0 +1,172 @@
+//! Keys, and the way of integers into ciphertexts and back.
+
+use std::path::PathBuf;
+
+use ciphermill_paillier::{Blinding, Csprng, KeyBits, PlaintextVector, SecretKey};
+use serde::Serialize;
+
+use super::compute::Report;
+use crate::error::CliError;
+use crate::files::{self, PendingFile};
+use crate::inputs::paillier::{self, IntegersArgs, SizeArgs};
+use crate::output::{self, human_bytes};
+
+/// Generate a secret key and its public key
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill paillier keygen --secret-key p.key --public-key p.pub
+
+The secret-key file has mode 0600: who reads it decrypts everything. Sizes are 2048 to 4096 bits in steps of 128.")]
+pub(crate) struct KeygenArgs {
+    /// Bits of the modulus n
+    #[arg(long, value_name = "BITS", default_value_t = KeyBits::DEFAULT.get())]
+    key_bits: u32,
+    /// Where to write the secret key
+    #[arg(long, value_name = "FILE")]
+    secret_key: PathBuf,
+    /// Where to write the public key
+    #[arg(long, value_name = "FILE")]
+    public_key: PathBuf,
+    #[command(flatten)]
+    size: SizeArgs,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct KeygenReport<'a> {
+    key_bits: u32,
+    insecure: bool,
+    key_tag: String,
+    files: [FileReport<'a>; 2],
+}
+
+#[derive(Serialize)]
+struct FileReport<'a> {
+    what: &'static str,
+    path: &'a PathBuf,
+    bytes: u64,
+}
+
+pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
+    if args.secret_key == args.public_key {
+        return Err(CliError::Usage("the keys must go to different files".to_owned()));
+    }
+    let bits = KeyBits::with_policy(args.key_bits, args.size.policy())?;
+    let mut secret_file = PendingFile::create(&args.secret_key, files::SECRET, args.force)?;
+    let mut public_file = PendingFile::create(&args.public_key, files::PUBLIC, args.force)?;
+    let key = SecretKey::generate(bits, &mut Csprng::from_os()?)?;
+    secret_file.write_secret(&key.to_secret_key_bytes())?;
+    public_file.fill(|out| std::io::Write::write_all(out, &key.public_key().to_bytes()))?;
+    let report = KeygenReport {
+        key_bits: bits.get(),
+        insecure: bits.is_insecure(),
+        key_tag: key.tag().to_string(),
+        files: [
+            FileReport { what: "secret key", path: &args.secret_key, bytes: secret_file.len()? },
+            FileReport { what: "public key", path: &args.public_key, bytes: public_file.len()? },
+        ],
+    };
+    files::commit_all([secret_file, public_file])?;
+    let mut table = output::table(["key", "file", "size"]);
+    for file in &report.files {
+        table.add_row([file.what, &file.path.to_string_lossy(), &human_bytes(file.bytes)]);
+    }
+    let insecure = if report.insecure { ", INSECURE" } else { "" };
+    let text = format!("{table}\n{bits} bits{insecure}, key tag {}", report.key_tag);
+    output::result(args.json, &report, &text)
+}
+
+/// Encrypt integers
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill paillier encrypt --public-key p.pub --value 3,-5,1000000007 --out x.ct
+
+A text holds integers separated by blanks, commas or line ends. The owner of the key encrypts faster with --secret-key. Blinding
+is with short exponents (DJN) unless --strict is given.")]
+pub(crate) struct EncryptArgs {
+    /// The public key
+    #[arg(long, value_name = "FILE", conflicts_with = "secret_key", required_unless_present = "secret_key")]
+    public_key: Option<PathBuf>,
+    /// The secret key, for its owner
+    #[arg(long, value_name = "FILE")]
+    secret_key: Option<PathBuf>,
+    #[command(flatten)]
+    integers: IntegersArgs,
+    /// Blind with r^n of a random r, as Paillier has it
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    /// Where to write the ciphertexts
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
+    let values = args.integers.read()?;
+    let mut rng = Csprng::from_os()?;
+    let policy = args.size.policy();
+    let ciphertexts = match (&args.secret_key, &args.public_key) {
+        (Some(path), _) => {
+            let key = paillier::secret_key(path, policy)?;
+            let public = key.public_key();
+            let blinding = if args.strict { Blinding::Strict } else { public.default_blinding() };
+            key.encrypt(&PlaintextVector::from_bigints(public, &values)?, blinding, &mut rng)?
+        }
+        (None, Some(path)) => {
+            let key = paillier::public_key(path, policy)?;
+            let blinding = if args.strict { Blinding::Strict } else { key.default_blinding() };
+            key.encrypt(&PlaintextVector::from_bigints(&key, &values)?, blinding, &mut rng)?
+        }
+        // clap leaves no other case.
+        _ => return Err(CliError::Usage("give --public-key or --secret-key".to_owned())),
+    };
+    Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json)
+}
+
+/// Decrypt integers
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill paillier decrypt --secret-key p.key x.ct
+
+The integers, with their signs, are printed one per line.")]
+pub(crate) struct DecryptArgs {
+    /// The secret key
+    #[arg(long, value_name = "FILE")]
+    secret_key: PathBuf,
+    #[command(flatten)]
+    size: SizeArgs,
+    /// The ciphertexts
+    file: PathBuf,
+    /// Print the result as JSON; integers are strings there, as they may be long
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct DecryptReport {
+    values: Vec<String>,
+}
+
+pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
+    let key = paillier::secret_key(&args.secret_key, args.size.policy())?;
+    let ciphertexts = paillier::ciphertexts(&args.file, key.public_key())?;
+    let plaintexts = key.decrypt(&ciphertexts)?;
+    let values: Vec<String> = plaintexts.to_bigints().iter().map(ToString::to_string).collect();
+    let text = values.join("\n");
+    output::result(args.json, &DecryptReport { values }, &text)
+}
