@@ -20,7 +20,7 @@ pub(crate) fn in_ranges<T: Send>(
         return Ok(vec![work(0..len)?]);
     }
     let ranges: Vec<_> = (0..len).step_by(chunk).map(|start| start..(start + chunk).min(len)).collect();
-    ranges.into_par_iter().map(|range| work(range)).collect::<Vec<_>>().into_iter().collect()
+    ranges.into_par_iter().map(&work).collect::<Vec<_>>().into_iter().collect()
 }
 
 /// As [`in_ranges`], where the results are residues of one modulus.
