@@ -21,6 +21,8 @@
 
 mod batch;
 mod constants;
+#[cfg(test)]
+mod costs;
 mod engine;
 mod error;
 mod exponent;

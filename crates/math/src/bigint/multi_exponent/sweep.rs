@@ -89,7 +89,8 @@ fn run_side_by_side(modulus: &OddModulus, singles: &Singles<'_>, programs: &[Vec
                 for (lane, choice) in choice.iter_mut().enumerate() {
                     *choice = if step(lane) == FOLD { fold } else { other };
                 }
-                kernel.select_public(out, from, &choice);
+                // Of two or three groups reading all is faster than looking one up for each lane.
+                kernel.select(out, from, &choice);
             };
             if folds == 0 || folds == lanes {
                 // All to s from the third, or all to t from s.
