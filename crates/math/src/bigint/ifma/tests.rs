@@ -2,6 +2,7 @@ use num_bigint::BigUint;
 
 use super::*;
 use crate::Isa;
+use crate::bigint::MAX_ENTRY_RATIO;
 use crate::memory::AlignedWords;
 
 fn available() -> bool {

@@ -216,7 +216,9 @@ pub(super) unsafe fn reduce<const WITH_QUOTIENT: bool>(out: *mut u64, t: *const 
         } else {
             blocks - 1
         };
-        for i in k.saturating_sub(blocks)..end {
+        // The first tile of block `blocks` is done with the block before, see below.
+        let begin = if k == blocks { usize::from(blocks > 1) } else { k.saturating_sub(blocks) };
+        for i in begin..end {
             // SAFETY: the caller's contract: n has blocks k + 1 − `blocks` < `blocks`, the multiple k − 1 − i < `blocks`.
             unsafe {
                 let block =
@@ -225,30 +227,56 @@ pub(super) unsafe fn reduce<const WITH_QUOTIENT: bool>(out: *mut u64, t: *const 
             }
         }
         if k + 1 == blocks {
+            // Each quotient digit waits for the one before, 12 cycles or more. One tile of the next block, for which all is
+            // known, fills that time, row by row: a scheduler would not look that far ahead. Rows of both use 20
+            // accumulators together, as the columns that one leaves behind are those that the other has not reached.
+            let mut wide = [zero; 3 * TILE];
+            wide[..2 * TILE].copy_from_slice(&acc);
             let negated_inverse = _mm512_set1_epi64(negated_inverse as i64);
-            ten!(C => {
-                let column = _mm512_add_epi64(acc[C], carry);
-                let quotient = _mm512_madd52lo_epu64(zero, column, negated_inverse);
-                acc[C] = column;
-                // SAFETY: the caller's contract.
-                unsafe {
-                    store(q, TILE * k + C, quotient);
-                    ten!(I => acc[I + C] = _mm512_madd52lo_epu64(acc[I + C], quotient, broadcast(n, I)));
-                    ten!(I => acc[I + C + 1] = _mm512_madd52hi_epu64(acc[I + C + 1], quotient, broadcast(n, I)));
-                }
-                carry = _mm512_srli_epi64::<52>(acc[C]);
-            });
-        } else {
-            // Columns of quotients vanish with M = −1 modulo β, those of the result are carried alike.
-            // SAFETY: the caller's contract; k ≥ `blocks` in the second case.
-            let to = unsafe { if k < blocks { q.add(BLOCK * k) } else { out.add(BLOCK * (k - blocks)) } };
-            ten!(I => {
-                let column = _mm512_add_epi64(acc[I], carry);
-                // SAFETY: as above.
-                unsafe { store(to, I, _mm512_and_si512(column, mask)) };
-                carry = _mm512_srli_epi64::<52>(column);
-            });
+            macro_rules! steps {
+                ($filler:literal) => {
+                    ten!(C => {
+                        let column = _mm512_add_epi64(wide[C], carry);
+                        let quotient = _mm512_madd52lo_epu64(zero, column, negated_inverse);
+                        wide[C] = column;
+                        // SAFETY: the caller's contract.
+                        unsafe {
+                            if $filler {
+                                let b = broadcast(multiple, TILE * (blocks - 1) + C);
+                                ten!(I => {
+                                    let a = vector(q, I);
+                                    wide[TILE + I + C] = _mm512_madd52lo_epu64(wide[TILE + I + C], a, b);
+                                    wide[TILE + I + C + 1] = _mm512_madd52hi_epu64(wide[TILE + I + C + 1], a, b);
+                                });
+                            }
+                            store(q, TILE * k + C, quotient);
+                            ten!(I => {
+                                let n = broadcast(n, I);
+                                wide[I + C] = _mm512_madd52lo_epu64(wide[I + C], quotient, n);
+                                wide[I + C + 1] = _mm512_madd52hi_epu64(wide[I + C + 1], quotient, n);
+                            });
+                        }
+                        carry = _mm512_srli_epi64::<52>(wide[C]);
+                    })
+                };
+            }
+            if blocks > 1 {
+                steps!(true);
+            } else {
+                steps!(false);
+            }
+            acc.copy_from_slice(&wide[TILE..]);
+            continue;
         }
+        // Columns of quotients vanish with M = −1 modulo β, those of the result are carried alike.
+        // SAFETY: the caller's contract; k ≥ `blocks` in the second case.
+        let to = unsafe { if k < blocks { q.add(BLOCK * k) } else { out.add(BLOCK * (k - blocks)) } };
+        ten!(I => {
+            let column = _mm512_add_epi64(acc[I], carry);
+            // SAFETY: as above.
+            unsafe { store(to, I, _mm512_and_si512(column, mask)) };
+            carry = _mm512_srli_epi64::<52>(column);
+        });
         slide!(acc);
     }
 }
