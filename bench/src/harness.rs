@@ -62,6 +62,13 @@ pub(crate) struct Stats {
     pub(crate) correct: bool,
 }
 
+impl Stats {
+    /// Of one of `count` operations that a call consists of.
+    pub(crate) fn each(self, count: usize) -> Self {
+        Self { min_ns: self.min_ns / count as f64, median_ns: self.median_ns / count as f64, ..self }
+    }
+}
+
 struct Lane<'c, 'd> {
     contender: &'c mut (dyn Contender + 'd),
     clock: Clock,

@@ -32,9 +32,9 @@ Exits with 1 if any two results differ."
 )]
 struct Arguments {
     /// Families of cases
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen,hmvp")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier")]
     cases: Vec<Family>,
-    /// Take only cases whose name contains this (ntt, fft and hmvp)
+    /// Take only cases whose name contains this (ntt, fft, hmvp, modexp and paillier)
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Few samples: to see that everything works, not to quote
@@ -65,6 +65,10 @@ enum Family {
     Keygen,
     /// Encrypted matrix-vector products
     Hmvp,
+    /// Modular exponentiations and multiplications of big integers
+    Modexp,
+    /// Paillier's encryption
+    Paillier,
 }
 
 fn main() -> ExitCode {
@@ -95,14 +99,16 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         cpu: &machine.cpu,
         clock,
         isas: cases::isas()?,
+        #[cfg(feature = "integers")]
+        paths: cases::paths()?,
         kernels: match arguments.quick {
             true => Effort { rounds: 5, least_rounds: 2, budget: Duration::from_millis(50), clock },
             false => Effort { rounds: 400, least_rounds: 60, budget: Duration::from_millis(400), clock },
         },
     };
     let mut report = Report::default();
-    for family in [Family::Ntt, Family::Fft, Family::Pbs, Family::Ks, Family::Keygen, Family::Hmvp] {
-        if !arguments.cases.contains(&family) {
+    for family in Family::value_variants() {
+        if !arguments.cases.contains(family) {
             continue;
         }
         match family {
@@ -113,6 +119,12 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
             Family::Ks => cases::ks::run(&settings, &pools, &mut report)?,
             Family::Keygen => cases::keygen::run(&settings, &pools, &mut report)?,
             Family::Hmvp => cases::hmvp::run(&settings, &pools, &mut report)?,
+            #[cfg(feature = "integers")]
+            Family::Modexp => pools.one.install(|| cases::modexp::run(&settings, &mut report))?,
+            #[cfg(feature = "integers")]
+            Family::Paillier => pools.one.install(|| cases::paillier::run(&settings, &mut report))?,
+            #[cfg(not(feature = "integers"))]
+            Family::Modexp | Family::Paillier => return Err("built without the feature `integers`".into()),
         }
     }
     for table in report.tables() {

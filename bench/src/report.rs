@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ciphermill_bench_peers::Peer;
-use ciphermill_math::Isa;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,6 +29,7 @@ pub(crate) struct Row {
     median_ns: f64,
     pub(crate) peer: &'static str,
     peer_version: &'static str,
+    peer_licence: &'static str,
     peer_threads: usize,
     peer_ns: f64,
     peer_median_ns: f64,
@@ -65,10 +65,10 @@ impl Case {
         self
     }
 
-    /// A row; `threads` are ours and the peer's.
+    /// A row; `isa` names our path, `threads` are ours and the peer's.
     pub(crate) fn row(
         &self,
-        isa: Isa,
+        isa: &'static str,
         threads: (usize, usize),
         ours: Stats,
         peer: Peer,
@@ -79,7 +79,7 @@ impl Case {
             schema: SCHEMA,
             case: self.name.clone(),
             params: self.params.clone(),
-            isa: isa.name(),
+            isa,
             threads: threads.0,
             samples: ours.samples,
             ours_ns: tenths(ours.min_ns),
@@ -87,6 +87,7 @@ impl Case {
             median_ns: tenths(ours.median_ns),
             peer: peer.name,
             peer_version: peer.version,
+            peer_licence: peer.licence,
             peer_threads: threads.1,
             peer_ns: tenths(theirs.min_ns),
             peer_median_ns: tenths(theirs.median_ns),
@@ -143,7 +144,9 @@ impl Report {
         started: &str,
         wall_s: u64,
     ) -> Result<String, Failure> {
-        let dirty = !said_by("git", &["status", "--porcelain", "--", ":/", ":!/bench/results.json"]).is_empty();
+        let dirty =
+            !said_by("git", &["status", "--porcelain", "--", ":/", ":!/bench/results.json", ":!/bench/paillier.json"])
+                .is_empty();
         let commit = said_by("git", &["rev-parse", "HEAD"]) + if dirty { " with uncommitted changes" } else { "" };
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let mut text = String::from("{\n");
@@ -170,13 +173,13 @@ impl Report {
         Ok(text)
     }
 
-    /// A table each for NTTs, FFTs, matrix-vector products and bootstrapping, which have peers of their own.
+    /// A table for each group of families, which have peers of their own.
     pub(crate) fn tables(&self) -> Vec<Table> {
         let of = |prefix: &str| self.rows.iter().filter(|row| row.case.starts_with(prefix)).collect::<Vec<_>>();
-        let groups = ["ntt-", "fft-", "hmvp"];
+        let groups = ["ntt-", "fft-", "hmvp", "mod", "paillier"];
         let rest = self.rows.iter().filter(|row| !groups.iter().any(|prefix| row.case.starts_with(prefix)));
-        let [ntt, fft, hmvp] = groups.map(of);
-        let groups = [ntt, fft, rest.collect(), hmvp];
+        let [ntt, fft, hmvp, modular, paillier] = groups.map(of);
+        let groups = [ntt, fft, rest.collect(), hmvp, modular, paillier];
         groups.iter().filter(|rows| !rows.is_empty()).map(|rows| Self::table(rows)).collect()
     }
 

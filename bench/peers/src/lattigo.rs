@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use crate::{Contender, Peer};
 
 /// The module; the version is that of bench/peers/lattigo/go.mod.
-pub const PEER: Peer = Peer { name: "lattigo", version: env!("VERSION_LATTIGO") };
+pub const PEER: Peer = Peer { name: "lattigo", version: env!("VERSION_LATTIGO"), licence: "Apache-2.0" };
 
 /// What goes wrong between us and the process.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -11,22 +11,25 @@ pub mod ntt;
 /// A library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name on crates.io, or that of the Go module.
+    /// Its name on crates.io, that of the Go module, or that of the function.
     pub name: &'static str,
-    /// The version in bench/Cargo.lock or go.mod.
+    /// The version in bench/Cargo.lock, go.mod or python-peers.txt, or what the library says of itself.
     pub version: &'static str,
+    /// As SPDX has it.
+    pub licence: &'static str,
 }
 
 /// `tfhe-ntt`.
-pub const TFHE_NTT: Peer = Peer { name: "tfhe-ntt", version: env!("VERSION_TFHE_NTT") };
+pub const TFHE_NTT: Peer = Peer { name: "tfhe-ntt", version: env!("VERSION_TFHE_NTT"), licence: "BSD-3-Clause-Clear" };
 /// `concrete-ntt`.
-pub const CONCRETE_NTT: Peer = Peer { name: "concrete-ntt", version: env!("VERSION_CONCRETE_NTT") };
+pub const CONCRETE_NTT: Peer =
+    Peer { name: "concrete-ntt", version: env!("VERSION_CONCRETE_NTT"), licence: "BSD-3-Clause-Clear" };
 /// `fhe-math`.
-pub const FHE_MATH: Peer = Peer { name: "fhe-math", version: env!("VERSION_FHE_MATH") };
+pub const FHE_MATH: Peer = Peer { name: "fhe-math", version: env!("VERSION_FHE_MATH"), licence: "MIT" };
 /// `tfhe-fft`.
-pub const TFHE_FFT: Peer = Peer { name: "tfhe-fft", version: env!("VERSION_TFHE_FFT") };
+pub const TFHE_FFT: Peer = Peer { name: "tfhe-fft", version: env!("VERSION_TFHE_FFT"), licence: "BSD-3-Clause-Clear" };
 /// `tfhe`.
-pub const TFHE: Peer = Peer { name: "tfhe", version: env!("VERSION_TFHE") };
+pub const TFHE: Peer = Peer { name: "tfhe", version: env!("VERSION_TFHE"), licence: "BSD-3-Clause-Clear" };
 
 /// One side of a comparison, as the harness drives it: per sample `prepare`, then `run` under the clock, then `correct`.
 pub trait Contender {

@@ -149,7 +149,7 @@ fn measure(settings: &Settings<'_>, report: &mut Report, n: usize) -> Result<(),
         let of = |index: usize| Stats { correct: correct[index], ..stats[index] };
         for (i, isa) in own.iter().enumerate() {
             for (j, peer) in peers.iter().enumerate() {
-                report.rows.push(case.row(*isa, (1, 1), of(i), *peer, of(own.len() + j), settings.cpu));
+                report.rows.push(case.row(isa.name(), (1, 1), of(i), *peer, of(own.len() + j), settings.cpu));
             }
         }
     }

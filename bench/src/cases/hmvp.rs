@@ -79,7 +79,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
                         .note("the peer: diagonal method, baby and giant steps, N = 4096, log QP = 109, one thread");
                     let mut mine = InPool { pool: &pools.one, contender: ours };
                     let stats = alternate(&mut [&mut mine, &mut peer], effort);
-                    report.tell(case.row(isa, (1, 1), stats[0], PEER, stats[1], settings.cpu));
+                    report.tell(case.row(isa.name(), (1, 1), stats[0], PEER, stats[1], settings.cpu));
                 }
             }
         }

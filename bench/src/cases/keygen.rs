@@ -66,7 +66,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
     ] {
         let case = Case::new(format!("{start}/{}/fft", parameters.name), numbers(&parameters)).note(note);
         let (mine, theirs) = (Times::stats(mine_ns, mine.correct), Times::stats(theirs_ns, theirs.correct));
-        report.tell(case.row(isa, (threads, threads), mine, PEER, theirs, settings.cpu));
+        report.tell(case.row(isa.name(), (threads, threads), mine, PEER, theirs, settings.cpu));
     }
     Ok(())
 }

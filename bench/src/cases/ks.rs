@@ -40,7 +40,7 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
             case("u32", "both keys have elements of 32 bits"),
         ];
         for (case, &theirs) in cases.iter().zip(&stats[1..]) {
-            report.tell(case.row(isa, (1, 1), stats[0], PEER, theirs, settings.cpu));
+            report.tell(case.row(isa.name(), (1, 1), stats[0], PEER, theirs, settings.cpu));
         }
     }
     Ok(())

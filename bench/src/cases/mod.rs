@@ -2,14 +2,22 @@
 
 pub(crate) mod fft;
 pub(crate) mod hmvp;
+#[cfg(feature = "integers")]
+mod integers;
 pub(crate) mod keygen;
 pub(crate) mod ks;
+#[cfg(feature = "integers")]
+pub(crate) mod modexp;
 pub(crate) mod ntt;
+#[cfg(feature = "integers")]
+pub(crate) mod paillier;
 pub(crate) mod pbs;
 mod scheme;
 
 use ciphermill_bench_peers::Contender;
 use ciphermill_math::Isa;
+#[cfg(feature = "integers")]
+use ciphermill_math::bigint;
 
 use crate::Failure;
 use crate::harness::{Clock, Effort};
@@ -25,11 +33,20 @@ pub(crate) struct Settings<'a> {
     pub(crate) clock: Clock,
     /// Our paths, best first.
     pub(crate) isas: Vec<Isa>,
+    /// Our paths for big integers, best first.
+    #[cfg(feature = "integers")]
+    pub(crate) paths: Vec<bigint::Path>,
     /// Effort for kernels.
     pub(crate) kernels: Effort,
 }
 
 impl Settings<'_> {
+    /// Whether a case of this name is wanted.
+    #[cfg(feature = "integers")]
+    fn takes(&self, name: &str) -> bool {
+        name.contains(self.only)
+    }
+
     /// The paths whose bootstraps are timed: each has to load the keys, so a quick run takes the best one only.
     fn taken_isas(&self) -> &[Isa] {
         if self.quick { &self.isas[..1] } else { &self.isas }
@@ -43,6 +60,17 @@ pub(crate) fn isas() -> Result<Vec<Isa>, Failure> {
     let mut isas: Vec<Isa> = Isa::available().filter(|&isa| !forced || isa == asked).collect();
     isas.reverse();
     Ok(isas)
+}
+
+/// As [`isas`], for big integers: of an instruction set that is asked for, the best one.
+#[cfg(feature = "integers")]
+pub(crate) fn paths() -> Result<Vec<bigint::Path>, Failure> {
+    if std::env::var_os("CIPHERMILL_ISA").is_some_and(|value| !value.is_empty()) {
+        return Ok(vec![bigint::Path::of(Isa::from_environment()?)]);
+    }
+    let mut paths: Vec<_> = bigint::Path::available().collect();
+    paths.reverse();
+    Ok(paths)
 }
 
 /// One operation of a contender that has several.

@@ -249,7 +249,7 @@ fn measure(settings: &Settings<'_>, report: &mut Report, class: &Class, n: usize
                 if let (Some(ours), Some(theirs)) = (of(i), of(own.len() + j)) {
                     let mut case = case.clone();
                     case.params.insert("strategy".to_owned(), json!(strategy));
-                    report.rows.push(case.row(*isa, (1, 1), ours, *peer, theirs, settings.cpu));
+                    report.rows.push(case.row(isa.name(), (1, 1), ours, *peer, theirs, settings.cpu));
                 }
             }
         }

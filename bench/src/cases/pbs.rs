@@ -8,7 +8,7 @@ use ciphermill_math::Isa;
 use ciphermill_tfhe::{Backend, ParameterSet, ServerKey};
 
 use super::Settings;
-use super::scheme::{InPool, Job, Ours, SentKeys, Server, each, f, numbers, parameters, peer_parameters};
+use super::scheme::{InPool, Job, Ours, SentKeys, Server, f, numbers, parameters, peer_parameters};
 use crate::Failure;
 use crate::harness::{Effort, alternate};
 use crate::machine::Pools;
@@ -67,7 +67,7 @@ impl Run<'_> {
         lanes.extend(ours_on_two.as_mut().map(|lane| lane as &mut dyn Contender));
         let stats = alternate(&mut lanes, self.effort(isa));
         for (i, &ours) in stats[1..].iter().enumerate() {
-            report.tell(case.row(isa, (i + 1, 1), ours, PEER, stats[0], self.settings.cpu));
+            report.tell(case.row(isa.name(), (i + 1, 1), ours, PEER, stats[0], self.settings.cpu));
         }
     }
 
@@ -89,12 +89,12 @@ impl Run<'_> {
         let mut batch = InPool { pool, contender: peer(Some(keyswitch), BATCH) };
         let mut single = InPool { pool, contender: peer(Some(keyswitch), 1) };
         let stats = alternate(&mut [&mut ours, &mut batch, &mut single], self.effort(isa));
-        let ours = each(stats[0], BATCH);
+        let ours = stats[0].each(BATCH);
         let noted = case.clone().note("per ciphertext; the peer's batch shares its pass over the key too");
-        report.tell(noted.row(isa, (1, 1), ours, PEER, each(stats[1], BATCH), self.settings.cpu));
+        report.tell(noted.row(isa.name(), (1, 1), ours, PEER, stats[1].each(BATCH), self.settings.cpu));
         let mut noted = case.note("per ciphertext; the peer one by one");
         noted.name += "-peer-single";
-        report.tell(noted.row(isa, (1, 1), ours, PEER, stats[2], self.settings.cpu));
+        report.tell(noted.row(isa.name(), (1, 1), ours, PEER, stats[2], self.settings.cpu));
     }
 }
 

@@ -12,7 +12,6 @@ use rayon::ThreadPool;
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::harness::Stats;
 
 const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
@@ -197,9 +196,4 @@ impl<C: Contender + Send> Contender for InPool<'_, C> {
     fn correct(&mut self) -> bool {
         self.contender.correct()
     }
-}
-
-/// Times of one of `batch`.
-pub(crate) fn each(stats: Stats, batch: usize) -> Stats {
-    Stats { min_ns: stats.min_ns / batch as f64, median_ns: stats.median_ns / batch as f64, ..stats }
 }
