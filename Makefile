@@ -12,7 +12,7 @@ export ISA_PASSES ?=
 # make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only
 export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
-# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp; BENCH_ARGS=--quick to try it
+# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
@@ -31,7 +31,7 @@ demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 test: ## everything that must hold: format, lints, licences, tests, documentation
 	@scripts/test.sh
 
-bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,hmvp)
+bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier)
 	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)

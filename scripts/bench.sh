@@ -1,13 +1,27 @@
 #!/usr/bin/env bash
 # `make bench`: builds the workspace bench/ with all peers (minutes, once) and runs ours and theirs side by side; CASES picks
-# families of cases. It prints a table and writes bench/results.json with the rows of this run, and no others. BENCH_ARGS is
-# passed on: --quick, --only TEXT, --params NAME, --cpu-time; the program's --help tells more.
+# families of cases. It prints a table and writes bench/results.json with the rows of this run, and no others;
+# for modexp and paillier alone it is bench/paillier.json. BENCH_ARGS is passed on: --quick, --only TEXT, --params NAME,
+# --cpu-time; the program's --help tells more.
 #
 # Exits with 1 if any result of ours differs from a peer's. The times mean something on an idle machine only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh build
+# The big integers' peers want libraries of Debian's and packages of PyPI's: only where their families are asked for.
+features=()
+integers='(^|,)(modexp|paillier)(,|$)'
+if [ -z "${CASES:-}" ] || [[ $CASES =~ $integers ]]; then
+    scripts/setup.sh bench
+    CIPHERMILL_BENCH_PYTHON=$PWD/bench/.venv/bin/python3
+    CIPHERMILL_BENCH_CRYPTO_MB=$PWD/bench/.venv/lib/libcrypto_mb.so
+    export CIPHERMILL_BENCH_PYTHON CIPHERMILL_BENCH_CRYPTO_MB
+else
+    scripts/setup.sh build
+    features=(--no-default-features)
+fi
+output=results.json
+[[ ${CASES:-} =~ ^(modexp|paillier)(,(modexp|paillier))*$ ]] && output=paillier.json
 # Run from bench/, whose .cargo/config.toml compiles the peers for this CPU.
 cd bench
 # Lattigo is a Go module; its version and its checksums are in bench/peers/lattigo. Without Go its rows are left out.
@@ -18,6 +32,8 @@ if command -v go >/dev/null; then
     (cd peers/lattigo && go build -o "$lattigo" .)
     export CIPHERMILL_BENCH_LATTIGO=$lattigo
 fi
-cargo build --release --locked
+cargo build --release --locked "${features[@]}"
+# crypto_mb finds there what it names.
+[ ${#features[@]} = 0 ] && export LD_LIBRARY_PATH=$PWD/.venv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # shellcheck disable=SC2086 # several arguments
-exec "${CARGO_TARGET_DIR:-target}/release/ciphermill-bench" ${CASES:+--cases "$CASES"} --output results.json ${BENCH_ARGS:-}
+exec "${CARGO_TARGET_DIR:-target}/release/ciphermill-bench" ${CASES:+--cases "$CASES"} --output "$output" ${BENCH_ARGS:-}
