@@ -2,6 +2,8 @@
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
+#   setup.sh python  .venv alone: what compares with other libraries in a Python process
+#   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
 # is missing that only the user can install.
@@ -48,16 +50,31 @@ need_cargo_deny() {
     rm -rf .tools/build
 }
 
-need_python_tools() {
-    cmp -s scripts/python-tools.txt .venv/installed.txt && return
+need_python_packages() { # need_python_packages LIST FOLDER: those of a list of pinned packages, in an environment of their own
+    cmp -s "$1" "$2/installed.txt" && return
     command -v python3 >/dev/null || debian python3
     # Debian keeps the part of venv that brings pip in a package of its own.
     python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
-    echo "Installing ruff, mypy and phe into .venv"
-    rm -rf .venv
-    python3 -m venv .venv
-    .venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r scripts/python-tools.txt
-    cp scripts/python-tools.txt .venv/installed.txt
+    echo "Installing the packages of $1 into $2"
+    rm -rf "$2"
+    python3 -m venv "$2"
+    "$2/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: -r "$1"
+    cp "$1" "$2/installed.txt"
+}
+
+need_python_tools() {
+    need_python_packages scripts/python-tools.txt .venv
+}
+
+need_bench() {
+    # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
+    pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
+    need_python_packages bench/python-peers.txt bench/.venv
+    # The wheel's crypto_mb names four libraries of Intel's compiler of which it uses nothing: empty ones of these names do.
+    local name
+    for name in libsvml.so libirng.so libimf.so libintlc.so.5; do
+        [ -e "bench/.venv/lib/$name" ] || cc -shared -Wl,-soname,"$name" -o "bench/.venv/lib/$name" -x c /dev/null
+    done
 }
 
 case "${1:-}" in
@@ -73,11 +90,18 @@ case "${1:-}" in
         # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
         if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
         ;;
+    python)
+        need_python_tools
+        ;;
+    bench)
+        need_build
+        need_bench
+        ;;
     fuzz)
         need_build
         command -v c++ >/dev/null || debian g++
         ;;
     *)
-        missing "usage: setup.sh build|test|fuzz"
+        missing "usage: setup.sh build|test|python|bench|fuzz"
         ;;
 esac
