@@ -37,6 +37,10 @@ fn batch(values: &[BigUint]) -> IntegerBatch {
     IntegerBatch::from_words(limbs, words.collect())
 }
 
+fn single(value: &BigUint) -> IntegerBatch {
+    batch(std::slice::from_ref(value))
+}
+
 fn small(values: &[u64]) -> IntegerBatch {
     IntegerBatch::from_u64s(values)
 }
@@ -156,11 +160,11 @@ fn raw_operations_modulo_any_odd_number() {
         let outcomes = over_the_wire(
             &mut host,
             vec![
-                Instruction::SetModulus { slot, modulus: batch(&[modulus.clone()]) },
-                Instruction::ModMul { slot, left: batch(&[a.clone(), b.clone()]), right: batch(&[b.clone()]) },
+                Instruction::SetModulus { slot, modulus: single(&modulus) },
+                Instruction::ModMul { slot, left: batch(&[a.clone(), b.clone()]), right: single(&b) },
                 Instruction::ModExp {
                     slot,
-                    bases: batch(&[b.clone()]),
+                    bases: single(&b),
                     exponents: batch(&[a.clone(), 0u32.into(), 1u32.into(), b.clone()]),
                     bits,
                 },
@@ -197,7 +201,7 @@ fn one_refusal_leaves_the_others_as_they_are() {
             "plaintexts 0",
         ),
         (
-            Instruction::Add { slot, left: batch(&[square.clone()]), right: small(&[1]) },
+            Instruction::Add { slot, left: single(&square), right: small(&[1]) },
             Status::Operand,
             "left 0 is not in 0 < c < n²",
         ),
@@ -217,7 +221,7 @@ fn one_refusal_leaves_the_others_as_they_are() {
             "3 elements cannot be paired with 2",
         ),
         (
-            Instruction::ScalarMultiply { slot, ciphertexts: small(&[5]), scalars: batch(&[n.clone()]), bits: 512 },
+            Instruction::ScalarMultiply { slot, ciphertexts: small(&[5]), scalars: single(&n), bits: 512 },
             Status::Operand,
             "scalars 0 is not below n",
         ),
@@ -227,7 +231,7 @@ fn one_refusal_leaves_the_others_as_they_are() {
             "more than the declared 4 bits",
         ),
         (
-            Instruction::ModMul { slot, left: batch(&[square.clone()]), right: small(&[1]) },
+            Instruction::ModMul { slot, left: single(&square), right: small(&[1]) },
             Status::Operand,
             "left 0 is not below the modulus",
         ),

@@ -115,9 +115,9 @@ impl FixedPointPlaintext {
             let extension = signed::is_negative(row).wrapping_neg();
             let at = |j: usize| row.get(j).copied().unwrap_or(extension);
             let out = shifted.row_mut(i);
-            for j in limbs..width {
+            for (j, limb) in out.iter_mut().enumerate().skip(limbs) {
                 let (low, high) = (if j == limbs { 0 } else { at(j - limbs - 1) }, at(j - limbs));
-                out[j] = if bits == 0 { high } else { high << bits | low >> (64 - bits) };
+                *limb = if bits == 0 { high } else { high << bits | low >> (64 - bits) };
             }
         }
         Ok(PlaintextVector::from_residues(key, signed::to_residues(&shifted, key.n()))?)

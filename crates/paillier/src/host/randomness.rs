@@ -40,7 +40,7 @@ pub(super) fn are_units(constants: &Constants, key: &PublicKey, values: &Integer
     while rest.len() > 1 {
         let half = rest.len() / 2;
         let product = constants.prepared.multiply(&rest.slice(0..half), &rest.slice(half..2 * half))?;
-        rest = if rest.len() % 2 == 0 {
+        rest = if rest.len().is_multiple_of(2) {
             product
         } else {
             let mut parts = [product, IntegerBatch::zeros(1, constants.prepared.limbs())];
