@@ -140,6 +140,7 @@ pub(super) unsafe fn add_product_broadcast(t: *mut u64, a: *const u64, b: *const
 ///
 /// # Safety
 /// As of [`product`].
+#[allow(clippy::absurd_extreme_comparisons, reason = "the first of the repeated rows is empty")]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) unsafe fn square(t: *mut u64, a: *const u64, blocks: usize) {
     let mut acc = [_mm512_setzero_si512(); 2 * TILE];
@@ -163,7 +164,7 @@ pub(super) unsafe fn square(t: *mut u64, a: *const u64, blocks: usize) {
                 let twice = _mm512_add_epi64(acc[I], acc[I]);
                 let x = vector(a, TILE / 2 * k + I / 2);
                 let column =
-                    if I % 2 == 0 { _mm512_madd52lo_epu64(twice, x, x) } else { _mm512_madd52hi_epu64(twice, x, x) };
+                    if I & 1 == 0 { _mm512_madd52lo_epu64(twice, x, x) } else { _mm512_madd52hi_epu64(twice, x, x) };
                 store(t, TILE * k + I, column);
             }
         });
