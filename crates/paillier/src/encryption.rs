@@ -1,6 +1,6 @@
 //! Encryption: c = (1 + m·n)·b mod n² with a blinding factor b, an n-th power.
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Residues, limbs};
+use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Residues, WeightMatrix, limbs};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::CiphertextVector;
@@ -10,6 +10,9 @@ use crate::parallel;
 use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
+
+/// Below that many factors the check of a batch costs more than the Chinese remainder theorem saves.
+const MIN_OWNER_BATCH: usize = 16;
 
 /// How blinding factors are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,10 +82,12 @@ impl PublicKey {
 }
 
 impl SecretKey {
-    /// Encrypts as [`PublicKey::encrypt`] does, to the same distribution, computing the blinding factors modulo p² and q².
+    /// Encrypts as [`PublicKey::encrypt`] does, to the same distribution, computing the blinding factors modulo p² and q²; a few
+    /// with [`Blinding::Djn`] are computed as there.
     ///
     /// # Errors
-    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`].
+    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Fault`] if
+    /// the computation did not pass its own check.
     pub fn encrypt(
         &self,
         plaintexts: &PlaintextVector,
@@ -106,6 +111,7 @@ impl SecretKey {
         let ring = public.ring();
         let [p, q] = self.sides();
         match blinding {
+            Blinding::Djn if len < MIN_OWNER_BATCH => public.blinding_factors(len, blinding, rng),
             Blinding::Djn => {
                 let exponents = rng.bits(len, public.blinding_exponent_bits())?;
                 let tables = [p.table(public)?, q.table(public)?];
@@ -113,7 +119,7 @@ impl SecretKey {
                     let exponents = exponents.slice(range);
                     let left = p.square().pow_fixed(tables[0], &exponents)?;
                     let right = q.square().pow_fixed(tables[1], &exponents)?;
-                    self.recombine(&left, &right)
+                    self.checked(self.recombine(&left, &right)?)
                 })
             }
             // Of the p·(p − 1) units modulo p², the n-th powers are the p − 1 p-th powers, as q shares no factor with
@@ -125,7 +131,7 @@ impl SecretKey {
                         let units = side.square().enter(&units.slice(range.clone()))?;
                         Ok(side.square().pow(&units, side.exponent())?)
                     };
-                    self.recombine(&power(p, &left)?, &power(q, &right)?)
+                    self.checked(self.recombine(&power(p, &left)?, &power(q, &right)?)?)
                 })
             }
         }
@@ -155,5 +161,51 @@ impl SecretKey {
             limbs::multiply_add(row, &high, n);
         }
         Ok(public.ring().enter(&out)?)
+    }
+
+    /// The factors, if their product to random 32-bit powers is 1 to the power of p − 1 modulo p² and likewise for q, as it is
+    /// for n-th powers and no others: no result of a half that went wrong leaves (see [`decrypt`](Self::decrypt)).
+    fn checked(&self, factors: Residues) -> Result<Residues, PaillierError> {
+        if factors.is_empty() {
+            return Ok(factors);
+        }
+        let mut weights = vec![0; factors.len()];
+        Csprng::from_os()?.fill_u64(&mut weights)?;
+        let row = weights.iter().map(|weight| i128::from(weight >> 32)).collect();
+        let ring = self.public_key().ring();
+        let combined = ring.leave(&ring.multi_pow_public(&factors, &WeightMatrix::new(weights.len(), row)?)?);
+        let mut bad = 0;
+        for side in self.sides() {
+            let power = side.square().pow(&side.square().enter(&combined)?, side.less_one())?;
+            let (low, high) = side.square().leave_parts(&power);
+            bad |= low.row(0)[0] ^ 1;
+            bad |= low.row(0)[1..].iter().chain(high.row(0)).fold(0, |any, &word| any | word);
+        }
+        if bad == 0 { Ok(factors) } else { Err(PaillierError::Fault) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::KeyBits;
+
+    /// A fault in the half of one prime makes a factor that is no n-th power modulo it.
+    #[test]
+    fn one_factor_that_is_no_power_is_found_among_many() {
+        let mut rng = Csprng::from_seed([9; 32]);
+        let key = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut rng).unwrap();
+        let ring = key.public_key().ring();
+        for blinding in [Blinding::Djn, Blinding::Strict] {
+            let good = key.blinding_factors(20, blinding, &mut rng).unwrap();
+            assert!(key.checked(good.clone()).is_ok());
+            // Times 1 + q·n is a change modulo p² only.
+            for prime in [key.sides()[0].prime(), key.sides()[1].prime()] {
+                let mut shift = IntegerBatch::zeros(20, key.public_key().n().len());
+                shift.row_mut(13)[..prime.len()].copy_from_slice(prime);
+                let spoilt = ring.multiply_unit(&good, &shift).unwrap();
+                assert!(matches!(key.checked(spoilt), Err(PaillierError::Fault)));
+            }
+        }
     }
 }

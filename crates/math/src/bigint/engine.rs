@@ -165,7 +165,8 @@ impl PreparedModulus for CpuModulus {
 
     fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
         // The length is public.
-        let modulus = if bases.len() <= self.short() { &self.single } else { &self.groups };
+        let len = bases.len().max(exponents.len().unwrap_or(1));
+        let modulus = if len <= self.short() { &self.single } else { &self.groups };
         PreparedModulus::pow(modulus, bases, exponents)
     }
 
@@ -184,7 +185,12 @@ impl PreparedModulus for OddModulus {
     }
 
     fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
-        Ok(self.leave(&OddModulus::pow(self, &self.enter(bases)?, exponents)?))
+        let bases = self.enter(bases)?;
+        let power = match exponents.len() {
+            Some(len) if bases.len() == 1 => OddModulus::pow(self, &self.repeat(&bases, len), exponents)?,
+            _ => OddModulus::pow(self, &bases, exponents)?,
+        };
+        Ok(self.leave(&power))
     }
 
     fn fixed_base(&self, base: &IntegerBatch, bits: u32) -> Result<Option<Box<dyn PreparedBase>>, EngineError> {

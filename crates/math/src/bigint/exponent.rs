@@ -42,6 +42,12 @@ impl Exponents {
         self.bits
     }
 
+    /// The number of exponents; `None` of one that is for every base.
+    #[expect(clippy::len_without_is_empty, reason = "an exponent for every base has no length")]
+    pub fn len(&self) -> Option<usize> {
+        (!self.shared).then(|| self.rows.len())
+    }
+
     fn row(&self, index: usize) -> &[u64] {
         self.rows.row(if self.shared { 0 } else { index })
     }
