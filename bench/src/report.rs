@@ -176,10 +176,10 @@ impl Report {
     /// A table for each group of families, which have peers of their own.
     pub(crate) fn tables(&self) -> Vec<Table> {
         let of = |prefix: &str| self.rows.iter().filter(|row| row.case.starts_with(prefix)).collect::<Vec<_>>();
-        let groups = ["ntt-", "fft-", "hmvp", "mod", "paillier"];
+        let groups = ["ntt-", "fft-", "hmvp", "modexp", "modmul", "paillier"];
         let rest = self.rows.iter().filter(|row| !groups.iter().any(|prefix| row.case.starts_with(prefix)));
-        let [ntt, fft, hmvp, modular, paillier] = groups.map(of);
-        let groups = [ntt, fft, rest.collect(), hmvp, modular, paillier];
+        let [ntt, fft, hmvp, modexp, modmul, paillier] = groups.map(of);
+        let groups = [ntt, fft, rest.collect(), hmvp, modexp, modmul, paillier];
         groups.iter().filter(|rows| !rows.is_empty()).map(|rows| Self::table(rows)).collect()
     }
 

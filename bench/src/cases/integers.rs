@@ -55,6 +55,8 @@ pub(crate) struct Theirs<'a> {
     pub(crate) peer: Peer,
     /// The cases of the group that it stands beside.
     pub(crate) cases: &'static [usize],
+    /// The only path of ours that it stands beside, if there is one.
+    pub(crate) path: Option<Path>,
     /// Operations per run.
     pub(crate) count: usize,
     pub(crate) contender: Compared<'a>,
@@ -83,7 +85,7 @@ impl Group<'_> {
         let (own, others) = stats.split_at(self.ours.len());
         for (ours, &own) in self.ours.iter().zip(own) {
             for (theirs, &other) in self.theirs.iter().zip(others) {
-                if theirs.cases.contains(&ours.case) {
+                if theirs.cases.contains(&ours.case) && theirs.path.is_none_or(|path| path == ours.path) {
                     let (own, other) = (own.each(ours.count), other.each(theirs.count));
                     let case = &self.cases[ours.case];
                     report.tell(case.row(ours.path.name(), (1, 1), own, theirs.peer, other, settings.cpu));

@@ -121,7 +121,7 @@ fn peer(name: &'static str, version: &'static str, licence: &'static str) -> Pee
 fn exponentiations<'a>(operands: &Operands<'_>, expected: &'a [u64]) -> Result<Vec<Theirs<'a>>, Failure> {
     let count = operands.count();
     let mut theirs = Vec::new();
-    let mut add = |peer: Peer, contender| theirs.push(Theirs { peer, cases: &[0], count, contender });
+    let mut add = |peer: Peer, contender| theirs.push(Theirs { peer, cases: &[0], path: None, count, contender });
     for (function, name) in [(gmp::Function::Pow, "mpz_powm"), (gmp::Function::PowSecure, "mpz_powm_sec")] {
         let contender = Compared::new(Gmp::new(function, operands), move |results| results == expected);
         add(peer(name, gmp::version(), gmp::LICENCE), contender);
@@ -164,7 +164,7 @@ pub(crate) fn run(settings: &Settings<'_>, report: &mut Report) -> Result<(), Fa
             if let (Ok(library), BATCH, 1024 | 2048 | 3072 | 4096) = (&library, count, bits) {
                 let contender = Compared::new(library.exponentiation(&operands)?, right);
                 let peer = peer("crypto_mb", crypto_mb::VERSION, crypto_mb::LICENCE);
-                theirs.push(Theirs { peer, cases: &[0], count, contender });
+                theirs.push(Theirs { peer, cases: &[0], path: None, count, contender });
             }
             let case = Case::new(format!("{name}/{bits}"), params(count))
                 .note("per exponentiation, exponents as long as the modulus, plain integers in and out");
@@ -184,12 +184,14 @@ pub(crate) fn run(settings: &Settings<'_>, report: &mut Report) -> Result<(), Fa
             Theirs {
                 peer: peer("mpz_mul, mpz_mod", gmp::version(), gmp::LICENCE),
                 cases: &[0],
+                path: None,
                 count,
                 contender: Compared::new(Gmp::new(gmp::Function::Multiply, &operands), right),
             },
             Theirs {
                 peer: peer("BN_mod_mul_montgomery", openssl::version(), openssl::LICENCE),
                 cases: &[0],
+                path: None,
                 count,
                 contender: Compared::new(montgomery, right),
             },
