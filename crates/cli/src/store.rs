@@ -7,6 +7,7 @@ use std::time::Duration;
 use ciphermill_bfv::SecurityPolicy;
 use ciphermill_bfv::hmvp::CpuEngine as MatVecCpuEngine;
 use ciphermill_device::handlers::bfv::BfvHandler;
+use ciphermill_device::handlers::paillier::PaillierHandler;
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::{Device, DeviceConfig, Space, SpaceId};
 use ciphermill_tfhe::CpuEngine;
@@ -86,5 +87,6 @@ fn open(directory: &Path, options: &DeviceArgs) -> Result<Device, CliError> {
         .with_progress(Arc::new(move |done, all| progress.set(done, all)));
     // BFV's standard knows no smaller level, so its sets need 128 bits whatever is accepted of TFHE's.
     let products = BfvHandler::new(Arc::new(MatVecCpuEngine::default()), SecurityPolicy::Require128Bits);
-    Ok(Device::open(config, vec![Arc::new(handler), Arc::new(products)])?)
+    let integers = PaillierHandler::new(options.security.paillier_keys());
+    Ok(Device::open(config, vec![Arc::new(handler), Arc::new(products), Arc::new(integers)])?)
 }

@@ -147,6 +147,12 @@ fn type_name(register: VrId) -> &'static str {
         (TypeClass::BfvMatrix, _) => "matrix",
         (TypeClass::BfvVector, _) if register.type_code == ciphermill_program::TypeCode::BFV_COR => "vector-CoR",
         (TypeClass::BfvVector, _) => "vector-CoW",
+        (TypeClass::PaillierKey, _) => "Paillier key",
+        (TypeClass::PaillierWeights, _) => "weights",
+        (TypeClass::PaillierVector, _) if register.type_code == ciphermill_program::TypeCode::PAILLIER_COR => {
+            "Paillier-CoR"
+        }
+        (TypeClass::PaillierVector, _) => "Paillier-CoW",
         _ => "other",
     }
 }
