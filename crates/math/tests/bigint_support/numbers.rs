@@ -24,7 +24,7 @@ impl Numbers {
 
     /// A number of up to `bits` bits; one in eight has long runs of equal bits, where carries go far.
     pub(crate) fn below(&mut self, bits: u32) -> Vec<u64> {
-        let runs = self.word() % 8 == 0;
+        let runs = self.word().is_multiple_of(8);
         let mut n: Vec<u64> = (0..bits.div_ceil(64))
             .map(|_| match (runs, self.word()) {
                 (true, word) if word % 3 == 0 => 0,
