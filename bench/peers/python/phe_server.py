@@ -1,8 +1,8 @@
 """phe, spoken to line by line by bench/integers/src/phe.rs.
 
-Numbers are hexadecimal. Every line is answered by one that begins with `ok`, or by the traceback's end.
-`key P Q`, `plaintexts M…`, `ciphertexts C…` and `scalars W…` set what is worked on; `run OPERATION TIMES` does it to all of it, that
-often; `results` tells what the last run computed.
+Numbers are hexadecimal. Every line is answered by one that begins with `ok`; after anything else the process ends. `key P Q`,
+`plaintexts M…`, `ciphertexts C…` and `scalars W…` set what is worked on; `run OPERATION TIMES` does it to all of it, that
+often; `results` tells what the last run computed; `versions` names the libraries.
 """
 
 import sys
