@@ -256,8 +256,8 @@ impl Work for Phe<'_> {
     }
 }
 
-/// The cases of a group: ours by number of operations per run, the function of phe, its repetitions, how many operations the
-/// peers do per run, and the formulas that stand beside.
+/// The cases of a group: ours with operations per run; phe's function and its repetitions; operations per run of the peers;
+/// formulas with GMP. The peer `GMP` is the formula that ours has, `GMP r^n` the one without any shortcut.
 struct Plan {
     cases: &'static [(&'static str, Operation, usize)],
     phe: (&'static str, usize),
@@ -334,7 +334,7 @@ impl Plan {
             let params = [("key_bits", json!(bits)), ("batch", json!(count)), ("peer_batch", json!(self.count))];
             let case = Case::new(format!("paillier/{bits}/{name}"), params);
             group.cases.push(case.note(match operation {
-                Operation::Encrypt(..) => "per encryption; phe is strict; GMP: the same formula as ours, without tables and not of constant time",
+                Operation::Encrypt(..) => "per encryption; phe is strict; GMP: our formula, not of constant time",
                 Operation::Decrypt => "per decryption; GMP is not of constant time and does not check its results",
                 Operation::Add => "per sum; ours in Montgomery form",
                 Operation::Multiply => "per product with a 64-bit scalar; ours of constant time in it",
