@@ -1,4 +1,8 @@
-//! Paillier's additively homomorphic encryption.
+//! Paillier's additively homomorphic encryption: vectors of integers modulo n, encrypted under g = n + 1.
+//!
+//! A [`SecretKey`] has a [`PublicKey`]; [`PlaintextVector`]s become [`CiphertextVector`]s, on which the public key's holder
+//! computes sums and multiples. [`fixed_point`] puts real numbers on top, [`packing`] several values into one ciphertext, and
+//! [`host`] is the host part of an accelerator, driven by a stream of instructions. docs/paillier.md goes through all of it.
 
 mod ciphertext;
 mod decryption;
@@ -33,3 +37,8 @@ pub use plaintext::PlaintextVector;
 pub use pool::BlindingPool;
 pub use random::{Csprng, RandomError, SEED_LEN};
 pub use weights::PublicWeights;
+
+/// The example of the page is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/paillier.md")]
+struct Page;
