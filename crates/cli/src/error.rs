@@ -11,6 +11,7 @@ use ciphermill_math::bigint::{BigIntError, EngineError};
 use ciphermill_math::isa::IsaError;
 use ciphermill_middleware::MiddlewareError;
 use ciphermill_middleware::TransportError;
+use ciphermill_paillier::fixed_point::FixedPointError;
 use ciphermill_paillier::{PaillierError, RandomError};
 use ciphermill_program::BindingError;
 use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
@@ -79,6 +80,9 @@ pub(crate) enum CliError {
     /// Paillier's scheme refused.
     #[error(transparent)]
     Paillier(#[from] PaillierError),
+    /// A number does not fit its declared precision.
+    #[error(transparent)]
+    FixedPoint(#[from] FixedPointError),
     /// The arithmetic of big integers refused.
     #[error(transparent)]
     BigInt(#[from] BigIntError),

@@ -69,6 +69,26 @@ fn by_hand() {
 }
 
 #[test]
+fn numbers_with_a_declared_precision() {
+    let bench = party();
+    run(&bench, "encrypt --public-key p.pub --real 1.5,-0.25,0.1 --fraction-bits 40 --out x.ct").done();
+    run(&bench, "multiply --public-key p.pub x.ct --value -3 --out y.ct").done();
+    let report = run(&bench, "decrypt --secret-key p.key --fraction-bits 40 --json y.ct").json();
+    let reals: Vec<f64> = report["values"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|x| x.as_str().expect("a string").parse().expect("a number"))
+        .collect();
+    assert_eq!(reals[..2], [-4.5, 0.75]);
+    assert!((reals[2] + 0.3).abs() < 1e-11 && reals[2] != -0.3, "{reals:?}");
+    run(&bench, "encrypt --public-key p.pub --real 0,1e30 --fraction-bits 4 --out n.ct").failed(&["value 1", "2^64"]);
+    run(&bench, "encrypt --public-key p.pub --real inf --fraction-bits 4 --out n.ct").failed(&["finite"]);
+    run(&bench, "encrypt --public-key p.pub --real 1.5 --out n.ct").usage(&["--fraction-bits"]);
+    run(&bench, "encrypt --public-key p.pub --value 1 --fraction-bits 4 --out n.ct").usage(&["--real"]);
+}
+
+#[test]
 fn files_tell_what_they_are() {
     let bench = party();
     run(&bench, "encrypt --public-key p.pub --value 1,2 --out x.ct").done();

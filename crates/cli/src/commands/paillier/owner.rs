@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
 use ciphermill_paillier::{Blinding, Csprng, KeyBits, PlaintextVector, SecretKey};
+use num_bigint::BigInt;
 use serde::Serialize;
 
 use super::compute::Report;
@@ -85,8 +87,9 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
 /// Encrypt integers
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   $ ciphermill paillier encrypt --public-key p.pub --value 3,-5,1000000007 --out x.ct
+  $ ciphermill paillier encrypt --public-key p.pub --real 1.5,-0.25 --fraction-bits 16 --out x.ct
 
 A text holds integers separated by blanks, commas or line ends. The owner of the key encrypts faster with --secret-key. Blinding
 is with short exponents (DJN) unless --strict is given.")]
@@ -99,6 +102,13 @@ pub(crate) struct EncryptArgs {
     secret_key: Option<PathBuf>,
     #[command(flatten)]
     integers: IntegersArgs,
+    /// Numbers, separated by commas, rounded to --fraction-bits; at most 2^64
+    #[arg(long, value_name = "X,…", value_delimiter = ',', allow_hyphen_values = true, group = "integers")]
+    #[arg(requires = "fraction_bits")]
+    real: Vec<f64>,
+    /// Bits behind the binary point, for --real. Products with integers keep them; --fraction-bits of decrypt takes them
+    #[arg(long, value_name = "BITS", requires = "real")]
+    fraction_bits: Option<u32>,
     /// Blind with r^n of a random r, as Paillier has it
     #[arg(long)]
     strict: bool,
@@ -115,8 +125,24 @@ pub(crate) struct EncryptArgs {
     json: bool,
 }
 
+/// Bits before the binary point.
+const INTEGER_BITS: u32 = 64;
+
+impl EncryptArgs {
+    fn values(&self) -> Result<Vec<BigInt>, CliError> {
+        let Some(fraction_bits) = self.fraction_bits else { return self.integers.read() };
+        // clap lets go of `requires` where the group asks for something else.
+        if self.real.is_empty() {
+            return Err(CliError::Usage("--fraction-bits is for --real; integers are taken as they are".to_owned()));
+        }
+        let format = FixedPoint::new(INTEGER_BITS, fraction_bits)?;
+        let numbers = FixedPointPlaintext::from_f64(format, &self.real)?.to_numbers();
+        Ok(numbers.iter().map(|number| number.mantissa().clone()).collect())
+    }
+}
+
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
-    let values = args.integers.read()?;
+    let values = args.values()?;
     let mut rng = Csprng::from_os()?;
     let policy = args.size.policy();
     let ciphertexts = match (&args.secret_key, &args.public_key) {
@@ -150,6 +176,9 @@ pub(crate) struct DecryptArgs {
     secret_key: PathBuf,
     #[command(flatten)]
     size: SizeArgs,
+    /// Divide by 2^BITS: for numbers that were encrypted with so many fraction bits
+    #[arg(long, value_name = "BITS")]
+    fraction_bits: Option<u32>,
     /// The ciphertexts
     file: PathBuf,
     /// Print the result as JSON; integers are strings there, as they may be long
@@ -166,7 +195,15 @@ pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
     let key = paillier::secret_key(&args.secret_key, args.size.policy())?;
     let ciphertexts = paillier::ciphertexts(&args.file, key.public_key())?;
     let plaintexts = key.decrypt(&ciphertexts)?;
-    let values: Vec<String> = plaintexts.to_bigints().iter().map(ToString::to_string).collect();
+    let shown = |(index, value): (usize, BigInt)| match args.fraction_bits {
+        None => Ok(value.to_string()),
+        Some(bits) => {
+            let real = Number::new(value, bits).to_f64().ok_or(FixedPointError::Binary64 { index })?;
+            Ok(real.to_string())
+        }
+    };
+    let values: Vec<String> =
+        plaintexts.to_bigints().into_iter().enumerate().map(shown).collect::<Result<_, CliError>>()?;
     let text = values.join("\n");
     output::result(args.json, &DecryptReport { values }, &text)
 }
