@@ -8,10 +8,13 @@ use super::Settings;
 use crate::harness::{Effort, alternate};
 use crate::report::{Case, Report};
 
+/// Whether results are right.
+type Check<'a> = dyn Fn(&[u64]) -> bool + 'a;
+
 /// Work whose results are checked.
 pub(crate) struct Compared<'a> {
     work: Box<dyn Work + 'a>,
-    check: Box<dyn Fn(&[u64]) -> bool + 'a>,
+    check: Box<Check<'a>>,
     /// Results that passed: the same ones again are right too.
     passed: Vec<u64>,
 }
