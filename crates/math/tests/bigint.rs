@@ -19,7 +19,7 @@ fn check(bits: u32, square: bool, path: Path, modulus: &[u64], values: Vec<u64>,
     let size = limbs::limbs_for(bits);
     let mut n = modulus.to_vec();
     n[0] |= 1;
-    if bits % 64 != 0 {
+    if !bits.is_multiple_of(64) {
         n[size - 1] &= (1 << (bits % 64)) - 1;
     }
     n[size - 1] |= 1 << ((bits - 1) % 64);

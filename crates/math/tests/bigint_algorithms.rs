@@ -258,7 +258,7 @@ fn products_of_powers_equal_the_definition() {
                         0 => extreme[(numbers.word() % 11) as usize],
                         1 => i128::from(numbers.word()),
                         2 => i128::from(numbers.word() as i64),
-                        _ => i128::from(numbers.word() as i8) * i128::from(numbers.word() % 3 == 0),
+                        _ => i128::from(numbers.word() as i8) * i128::from(numbers.word().is_multiple_of(3)),
                     })
                     .collect();
                 check_weights(ring, &bases, columns, weights);
@@ -311,7 +311,7 @@ proptest! {
             let bases = numbers.batch(ring.limbs(), columns);
             let weights = (0..rows * columns)
                 .map(|_| {
-                    let magnitude = i128::from(numbers.word() >> (64 - bits)) * i128::from(numbers.word() % density == 0);
+                    let magnitude = i128::from(numbers.word() >> (64 - bits)) * i128::from(numbers.word().is_multiple_of(density));
                     if signed && numbers.word() & 1 == 1 { -magnitude } else { magnitude }
                 })
                 .collect();
