@@ -136,11 +136,9 @@ impl SecretKey {
         faults: &impl Faults,
     ) -> Result<(IntegerBatch, IntegerBatch, u64), PaillierError> {
         let side = self.sides()[index];
-        let square = side.square();
         let mut ciphertexts = ciphertexts.clone();
         faults.spoil(Stage::Entry, index, &mut ciphertexts);
-        let powers = square.pow(&square.enter(&ciphertexts)?, side.less_one())?;
-        let (mut low, mut high) = square.leave_parts(&powers);
+        let (mut low, mut high) = side.fermat_powers(&ciphertexts)?;
         faults.spoil(Stage::Low, index, &mut low);
         faults.spoil(Stage::High, index, &mut high);
         let mut bad = 0;

@@ -174,14 +174,11 @@ impl SecretKey {
         let row = weights.iter().map(|weight| i128::from(weight >> 32)).collect();
         let ring = self.public_key().ring();
         let combined = ring.leave(&ring.multi_pow_public(&factors, &WeightMatrix::new(weights.len(), row)?)?);
-        let mut bad = 0;
+        let mut good = true;
         for side in self.sides() {
-            let power = side.square().pow(&side.square().enter(&combined)?, side.less_one())?;
-            let (low, high) = side.square().leave_parts(&power);
-            bad |= low.row(0)[0] ^ 1;
-            bad |= low.row(0)[1..].iter().chain(high.row(0)).fold(0, |any, &word| any | word);
+            good &= side.is_nth_power(&combined)?;
         }
-        if bad == 0 { Ok(factors) } else { Err(PaillierError::Fault) }
+        if good { Ok(factors) } else { Err(PaillierError::Fault) }
     }
 }
 
