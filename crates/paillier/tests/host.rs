@@ -523,6 +523,28 @@ fn a_failing_engine_fails_instructions_and_nothing_else() {
         assert_eq!(host.metrics().of(Operation::ModMul).refused, 2);
         assert_eq!(host.metrics().of(Operation::ModMul).elements, 0);
     }
+    // Whether numbers are units is found out with the engine too.
+    let cases: [(Option<(usize, usize)>, &str); 5] = [
+        (None, "no clock"),
+        (Some((0, 16)), "another number of integers"),
+        (Some((2, 16)), "another number of integers"),
+        (Some((1, 15)), "integers of another width"),
+        (Some((1, 16)), "a product that shares a factor with n, of numbers that do not"),
+    ];
+    for (answer, part) in cases {
+        for given in [&[2, 3][..], &[2, 3, 4]] {
+            let mut host = ready(Failing { answer });
+            let instructions = vec![
+                encrypt(0, Blinding::Strict, given),
+                Instruction::Add { slot, left: small(given), right: small(&[4]) },
+                Instruction::Add { slot, left: small(&[4]), right: small(given) },
+                Instruction::ScalarMultiply { slot, ciphertexts: small(given), scalars: small(&[5]), bits: 8 },
+            ];
+            for outcome in over_the_wire(&mut host, instructions) {
+                refused(&outcome, Status::Engine, part);
+            }
+        }
+    }
     let mut host = ready(Failing { answer: None });
     let large = Instruction::SetModulus { slot, modulus: batch(&[(BigUint::from(1u32) << 2048) - 1u32]) };
     let outcomes = over_the_wire(&mut host, vec![large, multiply()]);

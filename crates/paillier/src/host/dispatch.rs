@@ -46,22 +46,26 @@ fn factors(constants: &Constants, blinding: &Factors, len: usize) -> Result<Inte
 }
 
 /// An answer of the right shape, below the modulus: an engine is another machine, and what it sends is looked at.
-fn answer(
+pub(super) fn answer(
     engine: &dyn ModExpEngine,
     constants: &Constants,
     len: usize,
     given: Result<IntegerBatch, EngineError>,
 ) -> Result<IntegerBatch, Refusal> {
     let given = given?;
-    let wrong = |what| Refusal::Answer { engine: engine.name().to_owned(), what };
     if given.len() != len {
-        return Err(wrong("another number of integers"));
+        return Err(wrong(engine, "another number of integers"));
     }
     if given.limbs() != constants.modulus.len() {
-        return Err(wrong("integers of another width"));
+        return Err(wrong(engine, "integers of another width"));
     }
     if given.rows().any(|row| limbs::less_than(row, &constants.modulus) == 0) {
-        return Err(wrong("an integer that is not below the modulus"));
+        return Err(wrong(engine, "an integer that is not below the modulus"));
     }
     Ok(given)
+}
+
+/// What is said of an answer that cannot be right.
+pub(super) fn wrong(engine: &dyn ModExpEngine, what: &'static str) -> Refusal {
+    Refusal::Answer { engine: engine.name().to_owned(), what }
 }

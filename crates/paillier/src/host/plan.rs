@@ -71,19 +71,19 @@ pub(super) fn plan(
             Ok(Job::Nothing)
         }
         Instruction::Encrypt { slot, blinding, plaintexts } => {
-            encrypt(store, random, room, *slot, *blinding, plaintexts)
+            encrypt(engine, store, random, room, *slot, *blinding, plaintexts)
         }
         Instruction::Add { slot, left, right } => {
             let constants = store.get(*slot)?;
             room.take(paired(left, right)?, &constants)?;
-            let left = ciphertexts(&constants, *slot, left, "left")?;
-            let right = ciphertexts(&constants, *slot, right, "right")?;
+            let left = ciphertexts(engine, &constants, *slot, left, "left")?;
+            let right = ciphertexts(engine, &constants, *slot, right, "right")?;
             Ok(Job::Multiply { constants, left, right })
         }
         Instruction::ScalarMultiply { slot, ciphertexts: given, scalars, bits } => {
             let constants = store.get(*slot)?;
             room.take(paired(given, scalars)?, &constants)?;
-            let bases = ciphertexts(&constants, *slot, given, "ciphertexts")?;
+            let bases = ciphertexts(engine, &constants, *slot, given, "ciphertexts")?;
             let n = key(&constants, *slot)?.public.n();
             below(scalars, n, "scalars", "below n")?;
             power(constants, bases, scalars, *bits)
@@ -105,6 +105,7 @@ pub(super) fn plan(
 }
 
 fn encrypt(
+    engine: &dyn ModExpEngine,
     store: &Store,
     random: &mut Csprng,
     room: &mut Room,
@@ -119,7 +120,7 @@ fn encrypt(
     let plaintexts = below(plaintexts, n, "plaintexts", "below n")?;
     let blinding = match blinding {
         Blinding::Strict => Factors::Strict {
-            bases: randomness::units(random, &constants, public, plaintexts.len())?,
+            bases: randomness::units(engine, random, &constants, public, plaintexts.len())?,
             n: Exponents::shared(&limbs::to_uint(n), public.bits().get())?,
         },
         Blinding::Djn if base.is_none() => return Err(Refusal::NoBlindingBase { slot }),
@@ -182,6 +183,7 @@ fn below(
 
 /// Ciphertexts of a key: 0 < c < n², and units.
 fn ciphertexts(
+    engine: &dyn ModExpEngine,
     constants: &Constants,
     slot: Slot,
     values: &IntegerBatch,
@@ -193,12 +195,8 @@ fn ciphertexts(
     if let Some(element) = values.rows().position(|row| row.iter().all(|&limb| limb == 0)) {
         return Err(Refusal::Range { operand, element, range });
     }
-    if !randomness::are_units(constants, public, &values)? {
-        for element in 0..values.len() {
-            if !randomness::are_units(constants, public, &values.slice(element..element + 1))? {
-                return Err(Refusal::NotUnit { operand, element });
-            }
-        }
+    if let Some(element) = randomness::not_a_unit(engine, constants, public, &values)? {
+        return Err(Refusal::NotUnit { operand, element });
     }
     Ok(values)
 }

@@ -1,10 +1,11 @@
 //! The second stage, its randomness: drawn before anything is dispatched.
 
-use ciphermill_math::bigint::{IntegerBatch, limbs};
+use ciphermill_math::bigint::{IntegerBatch, ModExpEngine, limbs};
 use crypto_bigint::{Gcd, Resize};
+use zeroize::Zeroizing;
 
-use super::Refusal;
 use super::constants::Constants;
+use super::{Refusal, dispatch};
 use crate::error::PaillierError;
 use crate::keys::PublicKey;
 use crate::random::Csprng;
@@ -14,6 +15,7 @@ const ATTEMPTS: usize = 16;
 
 /// `len` units modulo n, uniform.
 pub(super) fn units(
+    engine: &dyn ModExpEngine,
     random: &mut Csprng,
     constants: &Constants,
     key: &PublicKey,
@@ -21,7 +23,7 @@ pub(super) fn units(
 ) -> Result<IntegerBatch, Refusal> {
     for _ in 0..ATTEMPTS {
         let drawn = random.below(len, key.n())?;
-        if are_units(constants, key, &drawn)? {
+        if not_a_unit(engine, constants, key, &drawn)?.is_none() {
             return Ok(drawn);
         }
     }
@@ -33,24 +35,51 @@ pub(super) fn exponents(random: &mut Csprng, key: &PublicKey, len: usize) -> Res
     Ok(random.bits(len, key.blinding_exponent_bits())?)
 }
 
-/// Whether no number below n² shares a factor with n: the engine multiplies them, and one greatest common divisor, taken in
-/// constant time, tells about all.
-pub(super) fn are_units(constants: &Constants, key: &PublicKey, values: &IntegerBatch) -> Result<bool, Refusal> {
+/// The first of some numbers below n² that shares a factor with n, if one does.
+///
+/// The engine multiplies them, and one greatest common divisor tells about all; only if there is a factor are they looked at
+/// one by one. Each divisor is taken in constant time, and how many are taken tells nothing of those that are kept.
+pub(super) fn not_a_unit(
+    engine: &dyn ModExpEngine,
+    constants: &Constants,
+    key: &PublicKey,
+    values: &IntegerBatch,
+) -> Result<Option<usize>, Refusal> {
+    let product = product(engine, constants, values)?;
+    if is_unit(key, product.row(0)) {
+        return Ok(None);
+    }
+    match values.rows().position(|row| !is_unit(key, row)) {
+        Some(element) => Ok(Some(element)),
+        // A product of units is a unit.
+        None => Err(dispatch::wrong(engine, "a product that shares a factor with n, of numbers that do not")),
+    }
+}
+
+/// The product of all numbers, of which there is one at least.
+fn product(engine: &dyn ModExpEngine, constants: &Constants, values: &IntegerBatch) -> Result<IntegerBatch, Refusal> {
     let mut rest = values.clone();
     while rest.len() > 1 {
         let half = rest.len() / 2;
-        let product = constants.prepared.multiply(&rest.slice(0..half), &rest.slice(half..2 * half))?;
+        let product = constants.prepared.multiply(&rest.slice(0..half), &rest.slice(half..2 * half));
+        let product = dispatch::answer(engine, constants, half, product)?;
         rest = if rest.len().is_multiple_of(2) {
             product
         } else {
-            let mut parts = [product, IntegerBatch::zeros(1, constants.prepared.limbs())];
+            let mut parts = [product, IntegerBatch::zeros(1, constants.modulus.len())];
             let last = rest.row(rest.len() - 1);
             parts[1].row_mut(0)[..last.len()].copy_from_slice(last);
             IntegerBatch::concat(&parts)
         };
     }
+    Ok(rest)
+}
+
+fn is_unit(key: &PublicKey, value: &[u64]) -> bool {
     let n = limbs::to_uint(key.n());
-    let precision = n.bits_precision().max(64 * rest.limbs() as u32);
-    let value = rest.uint(0).resize(precision);
-    Ok(bool::from(n.resize(precision).gcd(&value).is_one()))
+    // With one number drawn it is r itself.
+    let mut wide = Zeroizing::new(vec![0; value.len().max(key.n().len())]);
+    wide[..value.len()].copy_from_slice(value);
+    let value = Zeroizing::new(limbs::to_uint(&wide));
+    bool::from(n.resize(value.bits_precision()).gcd(&*value).is_one())
 }
