@@ -34,7 +34,8 @@ pub enum PaillierError {
     },
     /// The DJN base of a key from outside cannot be one.
     #[error(
-        "the blinding base h_s is refused: it must lie in 1 < h_s < n², share no factor with n and be an n-th power"
+        "the blinding base h_s is refused: it must lie in 1 < h_s < n², share no factor with n, have a square other than 1 \
+         modulo n, and be an n-th power"
     )]
     BlindingBase,
     /// Primes from outside do not make a key.

@@ -22,6 +22,15 @@ fn gcd(mut a: BigUint, mut b: BigUint) -> BigUint {
     a
 }
 
+/// The first from an odd number on that passes Fermat's test.
+fn next_prime(mut from: BigUint) -> BigUint {
+    let one = BigUint::from(1u32);
+    while [2u32, 3, 5, 7].iter().any(|&b| BigUint::from(b).modpow(&(&from - 1u32), &from) != one) {
+        from += 2u32;
+    }
+    from
+}
+
 /// What the documentation promises of every key that is made here.
 fn check_shape(key: &SecretKey, bits: u32) {
     let one = BigUint::from(1u32);
@@ -120,7 +129,11 @@ fn primes_that_make_no_key() {
     refused("an even number", &(&p + 1u32), &q);
     refused("equal primes", &p, &p);
     refused("primes of different sizes", &p, &(&q >> 1u32));
-    refused("a product of 511 bits", &((&one << 255u32) + 95u32), &((&one << 255u32) + 95u32));
+    // Primes of 256 bits each, 2^160 apart, whose product has one bit less.
+    let low = next_prime((&one << 255u32) + 1u32);
+    let high = next_prime((&one << 255u32) + (&one << 160u32) + 1u32);
+    let error = SecretKey::from_primes(&low, &high, INSECURE, &mut rng(1)).expect_err("a product of 511 bits");
+    assert!(matches!(error, PaillierError::Primes { reason } if reason.contains("product")), "{error}");
     refused("0", &BigUint::ZERO, &BigUint::ZERO);
     refused("a huge number", &(&one << 5000u32), &(&one << 5000u32));
     // The next prime from p is by far closer than 2^156.
@@ -202,6 +215,13 @@ fn blinding_bases_from_outside() {
         assert!(matches!(with(&base), Err(PaillierError::BlindingBase)), "{what}");
     }
     assert!(matches!(with(&(&n * &n * &n * &n)), Err(PaillierError::BlindingBase)));
+    // Powers of these are ±1 modulo n: they hide no plaintext.
+    let one = BigUint::from(1u32);
+    for (what, base) in
+        [("n² − 1", &n * &n - &one), ("n + 1", &n + &one), ("n − 1", &n - &one), ("2n − 1", &n * 2u32 - &one)]
+    {
+        assert!(matches!(with(&base), Err(PaillierError::BlindingBase)), "{what}");
+    }
     let base = public.blinding_base().unwrap();
     assert_eq!(with(&base).unwrap().blinding_base().unwrap(), base);
 }

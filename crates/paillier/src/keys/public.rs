@@ -45,7 +45,8 @@ impl PublicKey {
     /// A key from n and, where it is known, h_s, on a path.
     ///
     /// # Errors
-    /// As [`from_modulus`](Self::from_modulus), and [`PaillierError::BlindingBase`] if h_s is no unit modulo n².
+    /// As [`from_modulus`](Self::from_modulus), and [`PaillierError::BlindingBase`] if h_s is no unit modulo n², or its square
+    /// is 1 modulo n, as that of n² − 1 is: it would blind nothing.
     pub fn from_parts(
         n: &BigUint,
         base: Option<&BigUint>,
@@ -69,7 +70,7 @@ impl PublicKey {
                     return Err(PaillierError::BlindingBase);
                 }
                 let base = ring.enter(&IntegerBatch::from_words(words.len(), words))?;
-                if !product::are_units(&ring, &base)? {
+                if !product::are_units(&ring, &base)? || is_one(ring.leave_parts(&ring.square(&base)).0.row(0)) {
                     return Err(PaillierError::BlindingBase);
                 }
                 Some(base)
@@ -200,6 +201,10 @@ fn padded(words: &[u64], width: usize) -> Vec<u64> {
     let mut out = words.to_vec();
     out.resize(width, 0);
     out
+}
+
+fn is_one(words: &[u64]) -> bool {
+    words[0] == 1 && words[1..].iter().all(|&word| word == 0)
 }
 
 /// Whether an odd prime below 1000 divides n: no key has one, and a damaged modulus most often does.
