@@ -14,6 +14,10 @@ use crate::random::Csprng;
 /// Below that many factors the check of a batch costs more than the Chinese remainder theorem saves.
 const MIN_OWNER_BATCH: usize = 16;
 
+/// Draws of a batch until all of it shares no factor with n. Of a modulus of two large primes one of 2^1000 draws fails; one
+/// of many small primes, which nobody but its maker can tell from it, would let them fail forever.
+const ATTEMPTS: usize = 16;
+
 /// How blinding factors are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blinding {
@@ -28,7 +32,8 @@ impl PublicKey {
     /// Encrypts, with fresh blinding factors. Constant-time in plaintexts and factors.
     ///
     /// # Errors
-    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`].
+    /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Modulus`]
+    /// if random numbers share factors with n.
     pub fn encrypt(
         &self,
         plaintexts: &PlaintextVector,
@@ -56,15 +61,14 @@ impl PublicKey {
             }
             Blinding::Strict => {
                 let n = Exponents::shared(&limbs::to_uint(self.n()), self.bits().get())?;
-                loop {
+                for _ in 0..ATTEMPTS {
                     let units = rng.below(len, self.n())?;
-                    let factors =
-                        parallel::residues(ring, len, |range| Ok(ring.pow(&ring.enter(&units.slice(range))?, &n)?))?;
-                    // A factor modulo n is the ciphertext modulo n, which everyone sees: time may depend on it.
-                    if product::are_units(ring, &factors)? {
-                        return Ok(factors);
+                    let units = parallel::residues(ring, len, |range| Ok(ring.enter(&units.slice(range))?))?;
+                    if product::are_secret_units(ring, &units)? {
+                        return parallel::residues(ring, len, |range| Ok(ring.pow(&units.slice(range), &n)?));
                     }
                 }
+                Err(PaillierError::Modulus { reason: "random numbers share factors with it" })
             }
         }
     }
@@ -107,6 +111,18 @@ impl SecretKey {
         blinding: Blinding,
         rng: &mut Csprng,
     ) -> Result<Residues, PaillierError> {
+        self.blinding_factors_with(len, blinding, rng, &|_, half| half)
+    }
+
+    /// As [`blinding_factors`](Self::blinding_factors); `fault` is where a test spoils what was computed modulo p² (side 0)
+    /// or q² (side 1).
+    fn blinding_factors_with(
+        &self,
+        len: usize,
+        blinding: Blinding,
+        rng: &mut Csprng,
+        fault: &(impl Fn(usize, Residues) -> Residues + Sync),
+    ) -> Result<Residues, PaillierError> {
         let public = self.public_key();
         let ring = public.ring();
         let [p, q] = self.sides();
@@ -119,7 +135,7 @@ impl SecretKey {
                     let exponents = exponents.slice(range);
                     let left = p.square().pow_fixed(tables[0], &exponents)?;
                     let right = q.square().pow_fixed(tables[1], &exponents)?;
-                    self.checked(self.recombine(&left, &right)?)
+                    self.checked(self.recombine(&fault(0, left), &fault(1, right))?)
                 })
             }
             // Of the p·(p − 1) units modulo p², the n-th powers are the p − 1 p-th powers, as q shares no factor with
@@ -131,7 +147,7 @@ impl SecretKey {
                         let units = side.square().enter(&units.slice(range.clone()))?;
                         Ok(side.square().pow(&units, side.exponent())?)
                     };
-                    self.checked(self.recombine(&power(p, &left)?, &power(q, &right)?)?)
+                    self.checked(self.recombine(&fault(0, power(p, &left)?), &fault(1, power(q, &right)?))?)
                 })
             }
         }
@@ -202,6 +218,29 @@ mod tests {
                 shift.row_mut(13)[..prime.len()].copy_from_slice(prime);
                 let spoilt = ring.multiply_unit(&good, &shift).unwrap();
                 assert!(matches!(key.checked(spoilt), Err(PaillierError::Fault)));
+            }
+        }
+    }
+
+    /// The check stands between the halves and whoever asks for factors, for either kind of them.
+    #[test]
+    fn a_spoilt_half_lets_no_factor_out() {
+        let mut rng = Csprng::from_seed([9; 32]);
+        let key = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut rng).unwrap();
+        for blinding in [Blinding::Djn, Blinding::Strict] {
+            for spoilt in [0, 1] {
+                let fault = |side: usize, half: Residues| {
+                    if side != spoilt {
+                        return half;
+                    }
+                    // Times 1 + p modulo p², in the last element of every range.
+                    let side = key.sides()[side];
+                    let mut shift = IntegerBatch::zeros(half.len(), side.prime().len());
+                    shift.row_mut(half.len() - 1)[0] = 1;
+                    side.square().multiply_unit(&half, &shift).unwrap()
+                };
+                let outcome = key.blinding_factors_with(MIN_OWNER_BATCH, blinding, &mut rng, &fault);
+                assert!(matches!(outcome, Err(PaillierError::Fault)), "{blinding:?}, side {spoilt}");
             }
         }
     }

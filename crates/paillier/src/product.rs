@@ -1,7 +1,8 @@
 //! Products over all residues of a vector, and what they tell.
 
 use ciphermill_math::bigint::{OddModulus, Residues, limbs};
-use crypto_bigint::{Gcd, Resize};
+use crypto_bigint::{BoxedUint, Gcd};
+use zeroize::Zeroizing;
 
 use crate::error::PaillierError;
 
@@ -55,8 +56,21 @@ fn across(ring: &OddModulus, mut group: Residues) -> Result<Residues, PaillierEr
 
 /// Whether every residue modulo n² is a unit. Time depends on the values modulo n, which must be public.
 pub(crate) fn are_units(ring: &OddModulus, values: &Residues) -> Result<bool, PaillierError> {
+    let (n, low) = product_modulo_n(ring, values)?;
+    Ok(bool::from(n.gcd_vartime(&low).is_one()))
+}
+
+/// As [`are_units`], constant-time in the values.
+pub(crate) fn are_secret_units(ring: &OddModulus, values: &Residues) -> Result<bool, PaillierError> {
+    let (n, low) = product_modulo_n(ring, values)?;
+    Ok(bool::from(Zeroizing::new(n.gcd(&low)).is_one()))
+}
+
+/// n, and the product of all residues modulo n.
+fn product_modulo_n(ring: &OddModulus, values: &Residues) -> Result<(BoxedUint, Zeroizing<BoxedUint>), PaillierError> {
     let (low, _) = ring.leave_parts(&product(ring, values)?);
     let n = limbs::to_uint(ring.root().expect("a modulus n²"));
-    let low = low.uint(0).resize(n.bits_precision());
-    Ok(bool::from(n.gcd_vartime(&low).is_one()))
+    // As wide as n: resizing would leave a copy behind.
+    let low = Zeroizing::new(low.resized(n.as_limbs().len()).uint(0));
+    Ok((n, low))
 }

@@ -5,7 +5,9 @@ mod support;
 use ciphermill_paillier::serial::{
     BODY_VERSION, CIPHERTEXT_VECTOR, MAX_ELEMENTS, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY,
 };
-use ciphermill_paillier::{Blinding, CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey};
+use ciphermill_paillier::{
+    Blinding, BlindingPool, CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey,
+};
 use ciphermill_wire::{HEADER_LEN, Header, Kind, OVERHEAD, WireError, seal};
 use num_bigint::BigUint;
 use support::{INSECURE, key, other_key, primes, rng};
@@ -193,6 +195,9 @@ fn numbers_of_secret_keys() {
         body[72..].copy_from_slice(&le);
     };
     assert!(matches!(read(&change), PaillierError::BlindingBase));
+    // An n-th power, but of order 2: it would blind nothing.
+    let sign = |body: &mut Vec<u8>| body[72..].copy_from_slice(&(&n * &n - 1u32).to_bytes_le());
+    assert!(matches!(read(&sign), PaillierError::BlindingBase));
     // Which the public key alone cannot tell.
     let public = key(512).public_key().to_bytes();
     assert!(PublicKey::from_bytes(&resealed(PUBLIC_KEY, &public, change), INSECURE).is_ok());
@@ -243,4 +248,27 @@ fn vectors_of_another_key() {
     let wrong = |error| assert!(matches!(error, PaillierError::WrongKey { .. }), "{error}");
     wrong(CiphertextVector::from_bytes(theirs, &objects[2].2).unwrap_err());
     wrong(PlaintextVector::from_plaintext_bytes(theirs, &objects[3].2).unwrap_err());
+}
+
+/// A modulus of many small primes, which a sender can make on purpose: units modulo it are rare in a large batch.
+#[test]
+fn moduli_of_many_primes() {
+    let is_prime = |x: u32| (2..x).take_while(|d| d * d <= x).all(|d| x % d != 0);
+    let mut n = BigUint::from(1u32);
+    for prime in (1009u32..).filter(|&x| is_prime(x)).take_while(|&x| x < 1500) {
+        if n.bits() < 480 {
+            n *= prime;
+        }
+    }
+    let mut rest = (BigUint::from(1u32) << 511u32) / &n + 1u32;
+    let public = loop {
+        if let Ok(key) = PublicKey::from_modulus(&(&n * &rest), INSECURE) {
+            break key;
+        }
+        rest += 1u32;
+    };
+    let m = PlaintextVector::from_u64(&public, &[1; 512]);
+    let modulus = |error| assert!(matches!(error, PaillierError::Modulus { .. }), "{error}");
+    modulus(public.encrypt(&m, Blinding::Strict, &mut rng(1)).unwrap_err());
+    modulus(BlindingPool::new(&public, Blinding::Strict).unwrap().fill(512, &mut rng(1)).unwrap_err());
 }
