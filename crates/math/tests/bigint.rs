@@ -33,6 +33,7 @@ fn check(bits: u32, square: bool, path: Path, modulus: &[u64], values: Vec<u64>,
     let b = IntegerBatch::from_words(width, a.words().iter().rev().copied().collect());
     let y = ring.enter(&b).unwrap();
     let expect = |name: &str, got: &IntegerBatch, f: &dyn Fn(usize) -> BigUint| {
+        assert_eq!(got.len(), a.len(), "{name}");
         for (i, row) in got.rows().enumerate() {
             assert_eq!(big(row), f(i), "{name}, {bits} bits, square {square}, {path}, row {i}");
         }

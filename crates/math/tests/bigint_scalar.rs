@@ -86,6 +86,7 @@ fn check(ring: &OddModulus, values: &IntegerBatch) {
     let square = ring.square(&x);
     // Results as operands again: they need not be canonical inside.
     let again = ring.square(&ring.multiply(&product, &square).unwrap());
+    assert_eq!([&product, &square, &again].map(|results| ring.leave(results).len()), [values.len(); 3], "{label}");
     for (i, ((product, square), again)) in
         ring.leave(&product).rows().zip(ring.leave(&square).rows()).zip(ring.leave(&again).rows()).enumerate()
     {

@@ -48,6 +48,7 @@ fn check(ring: &OddModulus, n: &BigUint, steps: usize) {
     let rows: Vec<u64> = values.iter().flat_map(|value| limbs_of(value, width)).collect();
     let mut x = ring.enter(&IntegerBatch::from_words(width, rows)).unwrap();
     let expect = |got: &IntegerBatch, values: &[BigUint], what: &str| {
+        assert_eq!(got.len(), values.len(), "{what}, {context}");
         for (i, (row, value)) in got.rows().zip(values).enumerate() {
             assert!(big(row) == value % &modulus, "{what}, row {i}, {context}");
         }

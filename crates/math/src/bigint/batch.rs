@@ -41,7 +41,8 @@ impl IntegerBatch {
     /// The given numbers, at the width of the widest of them.
     pub fn from_uints<'a>(values: impl IntoIterator<Item = &'a BoxedUint> + Clone) -> Self {
         let limbs = values.clone().into_iter().map(|v| v.as_limbs().len()).max().unwrap_or(1).max(1);
-        let mut words = Vec::new();
+        // As long as it will be: growing would leave copies behind.
+        let mut words = Vec::with_capacity(limbs * values.clone().into_iter().count());
         for value in values {
             words.extend(value.as_limbs().iter().map(|limb| limb.0));
             words.resize(words.len().next_multiple_of(limbs), 0);
@@ -101,6 +102,20 @@ impl IntegerBatch {
     /// If the range leaves the batch.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         Self { limbs: self.limbs, words: self.words[range.start * self.limbs..range.end * self.limbs].to_vec() }
+    }
+
+    /// The same integers at another width.
+    ///
+    /// # Panics
+    /// If one of them does not fit.
+    pub fn resized(&self, limbs: usize) -> Self {
+        let mut out = Self::zeros(self.len(), limbs);
+        for (index, row) in self.rows().enumerate() {
+            let kept = row.len().min(limbs);
+            assert!(row[kept..].iter().all(|&limb| limb == 0), "integer {index} has {limbs} limbs at most");
+            out.row_mut(index)[..kept].copy_from_slice(&row[..kept]);
+        }
+        out
     }
 
     /// The rows of all parts, in order.

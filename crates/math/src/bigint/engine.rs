@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crypto_bigint::BoxedUint;
 
-use super::{BigIntError, Exponents, FixedBase, IntegerBatch, OddModulus, Path, limbs};
+use super::{BigIntError, Exponents, FixedBase, IntegerBatch, MAX_EXPONENT_BITS, OddModulus, Path, limbs};
 
 /// Why an engine gave no result.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub trait ModExpEngine: Send + Sync + fmt::Debug {
     /// Whether time is independent of the values of bases and exponents.
     fn is_constant_time(&self) -> bool;
 
-    /// The constants of a modulus. If `root` is given, the modulus is its square, which an engine may use.
+    /// The constants of a modulus; that it is a square, and of what, is for the engine to use or not.
     ///
     /// # Errors
     /// [`EngineError::Operands`] if the modulus is even, too small or too large for the engine.
@@ -166,8 +166,12 @@ impl PreparedModulus for CpuModulus {
     fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
         // The length is public.
         let len = bases.len().max(exponents.len().unwrap_or(1));
-        let modulus = if len <= self.short() { &self.single } else { &self.groups };
-        PreparedModulus::pow(modulus, bases, exponents)
+        if len > self.short() {
+            return PreparedModulus::pow(&self.groups, bases, exponents);
+        }
+        // What is taken in does not depend on the length of the batch.
+        self.groups.check_width(bases)?;
+        PreparedModulus::pow(&self.single, bases, exponents)
     }
 
     fn fixed_base(&self, base: &IntegerBatch, bits: u32) -> Result<Option<Box<dyn PreparedBase>>, EngineError> {
@@ -194,6 +198,12 @@ impl PreparedModulus for OddModulus {
     }
 
     fn fixed_base(&self, base: &IntegerBatch, bits: u32) -> Result<Option<Box<dyn PreparedBase>>, EngineError> {
+        if base.len() != 1 {
+            return Err(BigIntError::Length { left: base.len(), right: 1 }.into());
+        }
+        if bits > MAX_EXPONENT_BITS {
+            return Err(BigIntError::ExponentWidth { bits }.into());
+        }
         let base = OddModulus::fixed_base(self, &self.enter(base)?, bits);
         Ok(Some(Box::new(CpuBase { modulus: self.clone(), base })))
     }

@@ -1,6 +1,6 @@
 //! What can be wrong with big integers from outside.
 
-use super::{MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS};
+use super::{MAX_ENTRY_RATIO, MAX_EXPONENT_BITS, MAX_MODULUS_BITS, MIN_MODULUS_BITS};
 
 /// A modulus, operand or exponent that cannot be worked with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +26,18 @@ pub enum BigIntError {
         limbs: usize,
         /// The most that are taken.
         max: usize,
+    },
+    /// A value has to be below n.
+    #[error("value {index} is not below n")]
+    NotReduced {
+        /// Which value.
+        index: usize,
+    },
+    /// A width of exponents beyond all use.
+    #[error("exponents of {bits} bits were declared, {MAX_EXPONENT_BITS} at most are supported")]
+    ExponentWidth {
+        /// The declared width.
+        bits: u32,
     },
     /// Two batches that go together have different lengths.
     #[error("{left} values cannot be paired with {right}")]

@@ -6,7 +6,7 @@ use zeroize::Zeroize;
 use super::kernel::Kernel;
 use super::modulus::Scratch;
 use super::work::{Accumulator, Wiped};
-use super::{BigIntError, IntegerBatch, OddModulus, Residues, limbs};
+use super::{BigIntError, IntegerBatch, MAX_EXPONENT_BITS, OddModulus, Residues, limbs};
 
 /// Exponents of a declared width: the time of an exponentiation depends on the width, not on the values.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl Exponents {
     /// One exponent for every base.
     ///
     /// # Errors
-    /// [`BigIntError::ExponentBits`].
+    /// [`BigIntError::ExponentBits`], [`BigIntError::ExponentWidth`].
     pub fn shared(exponent: &BoxedUint, bits: u32) -> Result<Self, BigIntError> {
         let mut exponents = Self::each(IntegerBatch::from_uints([exponent]), bits)?;
         exponents.shared = true;
@@ -31,7 +31,7 @@ impl Exponents {
     /// One exponent per base.
     ///
     /// # Errors
-    /// [`BigIntError::ExponentBits`].
+    /// [`BigIntError::ExponentBits`], [`BigIntError::ExponentWidth`].
     pub fn each(rows: IntegerBatch, bits: u32) -> Result<Self, BigIntError> {
         check_bits(&rows, bits)?;
         Ok(Self { rows, shared: false, bits })
@@ -63,6 +63,9 @@ impl Exponents {
 
 /// Whether all rows are below 2^bits. Every limb of a row is looked at, whatever is found.
 pub(super) fn check_bits(rows: &IntegerBatch, bits: u32) -> Result<(), BigIntError> {
+    if bits > MAX_EXPONENT_BITS {
+        return Err(BigIntError::ExponentWidth { bits });
+    }
     for (index, row) in rows.rows().enumerate() {
         let mut excess = 0;
         for (i, &limb) in row.iter().enumerate() {
@@ -86,18 +89,14 @@ pub(super) fn window(row: &[u64], low: u32, width: u32) -> u64 {
 
 /// Bits of the greatest of some rows. Time depends on them.
 fn length_public<'a>(rows: impl Iterator<Item = &'a [u64]>) -> u32 {
-    let length = |row: &[u64]| {
-        let top = row.iter().rposition(|&limb| limb != 0);
-        top.map_or(0, |top| (top as u32 + 1) * limbs::LIMB_BITS - row[top].leading_zeros())
-    };
-    rows.map(length).max().unwrap_or(0)
+    rows.map(limbs::bit_length_public).max().unwrap_or(0)
 }
 
 /// A squaring, in products: what cost models here count with.
 pub(super) const SQUARING: f64 = 0.75;
 
 /// The constant-time choice of one of many groups, per entry, in products: entries are as long as operands, a product takes
-/// time by the square of that length. Measured (tests of costs): 0.3 on one lane; 0.2 to 0.9 on eight,
+/// time by the square of that length. Measured: 0.3 on one lane; 0.2 to 0.9 on eight,
 /// growing with the table.
 fn scan_cost(kernel: &dyn Kernel) -> f64 {
     let factor = if kernel.lanes() > 1 { 0.8 } else { 0.3 };
@@ -147,7 +146,7 @@ impl OddModulus {
     /// Each base to its exponent, by a fixed window: constant-time in bases and exponents of the declared width.
     ///
     /// # Errors
-    /// [`BigIntError::Length`] if there are as many exponents as neither 1 nor the bases.
+    /// [`BigIntError::Length`] if there are neither as many exponents as bases nor one that is [shared](Exponents::shared).
     ///
     /// # Panics
     /// If the bases belong to another modulus.
@@ -173,7 +172,7 @@ impl OddModulus {
     /// by a sliding window over odd powers.
     ///
     /// # Errors
-    /// [`BigIntError::Length`] if there are as many exponents as neither 1 nor the bases.
+    /// [`BigIntError::Length`] if there are neither as many exponents as bases nor one that is [shared](Exponents::shared).
     ///
     /// # Panics
     /// If the bases belong to another modulus.

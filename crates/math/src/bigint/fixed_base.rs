@@ -15,7 +15,7 @@ use super::exponent::{SQUARING, check_bits};
 use super::kernel::Kernel;
 use super::modulus::Scratch;
 use super::work::{Accumulator, Wiped, broadcast};
-use super::{BigIntError, IntegerBatch, OddModulus, Residues, limbs};
+use super::{BigIntError, IntegerBatch, MAX_EXPONENT_BITS, OddModulus, Residues, limbs};
 
 /// Groups that are worked on together, so that a table is read once for all of them.
 const BLOCK: usize = 4;
@@ -105,7 +105,7 @@ impl OddModulus {
     /// [`FIXED_BASE_BYTES`](Self::FIXED_BASE_BYTES) at most.
     ///
     /// # Panics
-    /// If `base` is not one residue, or belongs to another modulus.
+    /// If `base` is not one residue, or belongs to another modulus, or `bits` is beyond [`MAX_EXPONENT_BITS`].
     pub fn fixed_base(&self, base: &Residues, bits: u32) -> FixedBase {
         self.fixed_base_within(base, bits, Self::FIXED_BASE_BYTES)
     }
@@ -114,10 +114,11 @@ impl OddModulus {
     /// groups). Time is `bits` squarings and a product for every group of the table.
     ///
     /// # Panics
-    /// If `base` is not one residue, or belongs to another modulus.
+    /// If `base` is not one residue, or belongs to another modulus, or `bits` is beyond [`MAX_EXPONENT_BITS`].
     pub fn fixed_base_within(&self, base: &Residues, bits: u32, bytes: usize) -> FixedBase {
         self.assert_owns(base);
         assert_eq!(base.len(), 1, "one base");
+        assert!(bits <= MAX_EXPONENT_BITS, "exponents of {bits} bits");
         let kernel = self.kernel();
         let comb = Comb::best(kernel, bits, bytes);
         let (table_words, words) = (comb.table_words(kernel), kernel.group_words());

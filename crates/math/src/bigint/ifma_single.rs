@@ -11,7 +11,6 @@
 
 use std::arch::x86_64::*;
 
-use crypto_bigint::NonZero;
 use zeroize::Zeroize;
 
 use super::kernel::{Kernel, Rows};
@@ -78,21 +77,14 @@ impl Plain {
             n: to_digits(n, 0, words),
             quotient_multiple: to_digits(&multiple, DIGIT_BITS, words),
         };
-        let modulus = NonZero::new(limbs::to_uint(n)).expect("a modulus is not 0");
         let radix = constants::radix_powers(n, digits as u32 * DIGIT_BITS, 2);
         let part = constants::radix_powers(n, s as u32 * limbs::LIMB_BITS, 1);
         let mut entry = vec![radix[1].clone()];
         while entry.len() < MAX_ENTRY_RATIO {
-            entry.push(entry[entry.len() - 1].mul_mod(&part[0], &modulus));
+            entry.push(constants::multiply(&entry[entry.len() - 1], &part[0], n));
         }
-        let digits_of = |x| {
-            let mut limbs = limbs::from_uint(x, s);
-            let digits = to_digits(&limbs, 0, words);
-            limbs.zeroize();
-            digits
-        };
-        let mut padded = n.to_vec();
-        padded.push(0);
+        let digits_of = |x: &constants::Words| to_digits(x, 0, words);
+        let padded = constants::extended(n, &[0]);
         multiple.zeroize();
         Some(Self {
             limbs: padded,

@@ -1,7 +1,7 @@
 //! Inverses of many residues at once, and whether there are any.
 
 use crypto_bigint::{BoxedUint, Gcd, Odd};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::kernel::Kernel;
 use super::modulus::Scratch;
@@ -41,8 +41,8 @@ impl OddModulus {
         self.product_of_groups(values, 0, values.groups().len())
     }
 
-    /// Whether all values have inverses: a product for each group of residues and one greatest common divisor. The values
-    /// may be known to everyone: time depends on them.
+    /// Whether all values have inverses: a product for each group of residues and one greatest common divisor. Values and
+    /// modulus have to be known to everyone: time depends on both.
     ///
     /// # Errors
     /// [`BigIntError::NotInvertible`] names the first value that shares a factor with the modulus. Finding it takes as many
@@ -50,7 +50,7 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
-    pub fn all_units(&self, values: &Residues) -> Result<(), BigIntError> {
+    pub fn all_units_public(&self, values: &Residues) -> Result<(), BigIntError> {
         self.assert_owns(values);
         let is_unit = |from, to| self.is_unit(&self.product_of_groups(values, from, to));
         let (mut from, mut to) = (0, values.groups().len());
@@ -68,8 +68,8 @@ impl OddModulus {
     }
 
     /// The number whose divisors decide about inverses: N, or n of N = n².
-    fn core(&self) -> Odd<BoxedUint> {
-        Odd::new(limbs::to_uint(self.root().unwrap_or(self.value()))).expect("the modulus is odd")
+    fn core(&self) -> Zeroizing<Odd<BoxedUint>> {
+        Zeroizing::new(Odd::new(limbs::to_uint(self.root().unwrap_or(self.value()))).expect("the modulus is odd"))
     }
 
     fn is_unit(&self, single: &Residues) -> bool {
@@ -134,7 +134,7 @@ impl OddModulus {
         }
         let mut inverse = Accumulator::new(kernel);
         self.invert_lanes(&mut inverse, &prefixes[(count - 1) * words..], &mut scratch, public)
-            .ok_or_else(|| self.all_units(values).err().unwrap_or(BigIntError::NotInvertible { index: 0 }))?;
+            .ok_or_else(|| self.all_units_public(values).err().unwrap_or(BigIntError::NotInvertible { index: 0 }))?;
         for index in (1..count).rev() {
             kernel.multiply(
                 out.group_mut(index),
@@ -179,7 +179,7 @@ impl OddModulus {
     /// Newton's iteration gives the inverse y·(1 − t·n).
     fn invert_one(&self, x: &Residues, public: bool) -> Option<Residues> {
         let (low, _) = self.leave_parts(x);
-        let (value, core) = (low.uint(0), self.core());
+        let (value, core) = (Zeroizing::new(low.uint(0)), self.core());
         let inverse: Option<BoxedUint> =
             if public { value.invert_odd_mod_vartime(&core) } else { value.invert_odd_mod(&core) }.into();
         let limbs = low.limbs();

@@ -54,7 +54,8 @@ pub fn sub_assign(lhs: &mut [u64], rhs: &[u64]) -> u64 {
 #[inline]
 pub fn add_assign_if(lhs: &mut [u64], rhs: &[u64], condition: u64) -> u64 {
     debug_assert!(lhs.len() == rhs.len() && condition <= 1);
-    let mask = condition.wrapping_neg();
+    // Hidden, as the compiler would branch on it: one loop with the addend and one without.
+    let mask = std::hint::black_box(condition.wrapping_neg());
     let mut carry = false;
     for (l, &r) in lhs.iter_mut().zip(rhs) {
         let (sum, c1) = l.overflowing_add(r & mask);
@@ -86,6 +87,15 @@ pub fn less_than(lhs: &[u64], rhs: &[u64]) -> u64 {
     borrow.into()
 }
 
+/// 1 if lhs < rhs, else 0, where lhs may be shorter.
+#[inline]
+pub fn less_than_padded(lhs: &[u64], rhs: &[u64]) -> u64 {
+    debug_assert!(lhs.len() <= rhs.len());
+    let (low, high) = rhs.split_at(lhs.len());
+    let above = high.iter().fold(0, |any, &limb| any | limb);
+    less_than(lhs, low) | u64::from(above != 0)
+}
+
 /// acc += a·b, where `acc` has room for the sum.
 #[inline]
 pub fn multiply_add(acc: &mut [u64], a: &[u64], b: &[u64]) {
@@ -115,6 +125,12 @@ pub fn negated_inverse(x: u64) -> u64 {
         inverse = inverse.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(inverse)));
     }
     inverse.wrapping_neg()
+}
+
+/// Bits of a number, of which the length may be known to everyone.
+pub fn bit_length_public(limbs: &[u64]) -> u32 {
+    let top = limbs.iter().rposition(|&limb| limb != 0);
+    top.map_or(0, |top| (top as u32 + 1) * LIMB_BITS - limbs[top].leading_zeros())
 }
 
 /// Limbs that hold `bits` bits.

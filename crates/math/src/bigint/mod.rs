@@ -21,8 +21,6 @@
 
 mod batch;
 mod constants;
-#[cfg(test)]
-mod costs;
 mod engine;
 mod error;
 mod exponent;
@@ -59,5 +57,7 @@ pub use residues::Residues;
 pub const MIN_MODULUS_BITS: u32 = 256;
 /// Bits of the greatest modulus; n of [`OddModulus::square_of`] has half as many at most.
 pub const MAX_MODULUS_BITS: u32 = 8192;
+/// Bits of the widest exponents: four times those of the greatest modulus.
+pub const MAX_EXPONENT_BITS: u32 = 4 * MAX_MODULUS_BITS;
 /// A value that enters a ring may be this many times as wide as its modulus (as n, for [`OddModulus::square_of`]).
 pub const MAX_ENTRY_RATIO: usize = 5;

@@ -9,7 +9,8 @@ use zeroize::Zeroize;
 
 use super::kernel::{Arithmetic, Kernel, Rows};
 use super::{
-    BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, limbs, scalar,
+    BigIntError, IntegerBatch, MAX_ENTRY_RATIO, MAX_MODULUS_BITS, MIN_MODULUS_BITS, Path, Residues, constants, limbs,
+    scalar,
 };
 #[cfg(target_arch = "x86_64")]
 use super::{ifma, ifma_single};
@@ -62,7 +63,7 @@ impl OddModulus {
             Path::Ifma => Arithmetic::Plain(Box::new(ifma::Plain::new(&n))),
             _ => Arithmetic::Plain(Box::new(scalar::Plain::new(scalar::Portable, &n))),
         };
-        let bits = limbs::to_uint(&n).bits_vartime();
+        let bits = limbs::bit_length_public(&n);
         Ok(Self::over(n, None, bits, path, arithmetic))
     }
 
@@ -83,9 +84,8 @@ impl OddModulus {
             Path::Ifma => Arithmetic::Square(Box::new(ifma::Square::new(&n))),
             _ => Arithmetic::Square(Box::new(scalar::Square::new(scalar::Portable, &n))),
         };
-        let mut square = vec![0; 2 * n.len()];
-        limbs::multiply_add(&mut square, &n, &n);
-        let bits = limbs::to_uint(&square).bits_vartime();
+        let mut square = constants::square(&n).to_vec();
+        let bits = limbs::bit_length_public(&square);
         square.truncate(limbs::limbs_for(bits));
         Ok(Self::over(square, Some(n), bits, path, arithmetic))
     }
@@ -148,10 +148,7 @@ impl OddModulus {
     /// # Errors
     /// [`BigIntError::TooWide`] beyond [`MAX_ENTRY_RATIO`] times the limbs of N (of n, for a modulus n²).
     pub fn enter(&self, values: &IntegerBatch) -> Result<Residues, BigIntError> {
-        let max = MAX_ENTRY_RATIO * self.value_limbs();
-        if values.limbs() > max {
-            return Err(BigIntError::TooWide { limbs: values.limbs(), max });
-        }
+        self.check_width(values)?;
         let mut out = Residues::uninitialised(self, values.len());
         let kernel = self.kernel();
         let mut scratch = Scratch::new(kernel);
@@ -160,6 +157,11 @@ impl OddModulus {
             kernel.enter(group, Rows { limbs: values.limbs(), words }, &mut scratch.0);
         }
         Ok(out)
+    }
+
+    pub(super) fn check_width(&self, values: &IntegerBatch) -> Result<(), BigIntError> {
+        let max = MAX_ENTRY_RATIO * self.value_limbs();
+        if values.limbs() > max { Err(BigIntError::TooWide { limbs: values.limbs(), max }) } else { Ok(()) }
     }
 
     /// Residues to plain integers below N, of [`limbs`](Self::limbs) limbs each.
@@ -252,7 +254,7 @@ impl OddModulus {
     /// a·(1 + m·n) modulo n², element by element, for m < n: what adds m to the plaintext of a Paillier ciphertext.
     ///
     /// # Errors
-    /// [`BigIntError::Length`] if `m` has not as many rows as `a`, [`BigIntError::TooWide`] if they have more limbs than n.
+    /// [`BigIntError::Length`] if `m` has not as many rows as `a`; [`BigIntError::NotReduced`] names a row that is not below n.
     ///
     /// # Panics
     /// If the residues belong to another modulus, or this one is no square.
@@ -263,9 +265,14 @@ impl OddModulus {
             return Err(BigIntError::Length { left: a.len(), right: m.len() });
         }
         let limbs = kernel.value_limbs();
-        if m.limbs() != limbs {
-            return Err(BigIntError::TooWide { limbs: m.limbs(), max: limbs });
-        }
+        self.check_below_root(m)?;
+        let padded;
+        let m = if m.limbs() == limbs {
+            m
+        } else {
+            padded = m.resized(limbs);
+            &padded
+        };
         let mut out = Residues::uninitialised(self, a.len());
         let mut scratch = Scratch::new(kernel);
         let rows = m.words().chunks(kernel.lanes() * limbs);
@@ -273,6 +280,21 @@ impl OddModulus {
             kernel.multiply_unit(out, a, Rows { limbs, words }, &mut scratch.0);
         }
         Ok(out)
+    }
+
+    /// Every limb of every row is looked at, whatever is found.
+    fn check_below_root(&self, m: &IntegerBatch) -> Result<(), BigIntError> {
+        let root = self.root().expect("a modulus n²");
+        let mut first = None;
+        for (index, row) in m.rows().enumerate() {
+            let (low, high) = row.split_at(row.len().min(root.len()));
+            let excess = high.iter().fold(0, |any, &limb| any | limb);
+            let below = limbs::less_than_padded(low, root);
+            if excess != 0 || below == 0 {
+                first = first.or(Some(index));
+            }
+        }
+        first.map_or(Ok(()), |index| Err(BigIntError::NotReduced { index }))
     }
 
     /// One residue, `len` times.

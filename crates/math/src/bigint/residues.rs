@@ -10,7 +10,7 @@ use crate::memory::AlignedWords;
 
 /// Numbers modulo one [`OddModulus`], in Montgomery form and in an order private to its path. Wiped when dropped.
 ///
-/// Lanes of the last group that hold no number hold 1.
+/// Lanes of the last group that hold no number hold some residue, 1 unless a [slice](Residues::slice) has left others there.
 pub struct Residues {
     /// The modulus' [`OddModulus::id`].
     pub(super) ring: u64,

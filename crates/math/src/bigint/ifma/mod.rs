@@ -32,7 +32,7 @@ mod select;
 mod tests;
 mod tiles;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::kernel::{Kernel, Rows, SquareKernel};
 use super::{constants, limbs};
@@ -46,7 +46,7 @@ const DIGIT_BITS: u32 = 52;
 const TILE: usize = 10;
 /// R ≥ 2^`SLACK_BITS`·n.
 const SLACK_BITS: u32 = 6;
-/// Chunks of R that a value on entry has, at most: 5·64·⌈b/64⌉ ≤ 6·(b + 6) for b ≥ 256, and 520 bits at least.
+/// Chunks of R that a value on entry has, at most: 5·64·⌈b/64⌉ ≤ 6·(b + 6) for b > 260, and 520 bits at least.
 const MAX_CHUNKS: usize = 6;
 
 /// What the kernels of both rings share: a group is digits, of whatever meaning.
@@ -124,18 +124,11 @@ impl Plain {
         let modulus = Modulus::new(n);
         let mut powers = constants::radix_powers(n, modulus.radix_bits(), modulus.max_chunks() + 1)
             .into_iter()
-            .map(|power| wiped_digits(&mut limbs::from_uint(&power, n.len()), modulus.digits()));
+            .map(|power| digits_of(&power, modulus.digits()));
         let one = powers.next().expect("the first power");
         let entry = powers.collect();
         Self { one, entry, modulus }
     }
-}
-
-/// The digits of a constant, whose limbs are wiped.
-fn wiped_digits(value: &mut [u64], digits: usize) -> Vec<u64> {
-    let out = digits_of(value, digits);
-    value.zeroize();
-    out
 }
 
 impl Drop for Plain {
@@ -208,20 +201,18 @@ pub(super) struct Square {
 impl Square {
     pub(super) fn new(n: &[u64]) -> Self {
         let modulus = Modulus::new(n);
-        let mut square = constants::square(n);
+        let square = constants::square(n);
         let mut powers =
             constants::radix_powers(&square, modulus.radix_bits(), modulus.max_chunks() + 1).into_iter().map(|power| {
-                let (mut low, high) = constants::split(&power, n);
+                let (low, high) = constants::split(&power, n);
                 // x = low + high·n ≡ low − (n − high)·n.
-                let mut negated = n.to_vec();
+                let mut negated = Zeroizing::new(n.to_vec());
                 limbs::sub_assign(&mut negated, &high);
-                let mut pair = wiped_digits(&mut low, modulus.digits());
-                pair.append(&mut wiped_digits(&mut negated, modulus.digits()));
-                pair
+                let parts = [&low, &negated].map(|part| Zeroizing::new(digits_of(part, modulus.digits())));
+                constants::extended(&parts[0], &parts[1])
             });
         let one = powers.next().expect("the first power");
         let entry = powers.collect();
-        square.zeroize();
         Self { one, entry, modulus }
     }
 

@@ -5,7 +5,7 @@ use zeroize::Zeroize;
 use super::tiles::{self, Divisor};
 use super::{DIGIT_BITS, LANES, MAX_CHUNKS, SLACK_BITS, TILE, lanes};
 use crate::bigint::kernel::Rows;
-use crate::bigint::{MAX_ENTRY_RATIO, limbs};
+use crate::bigint::{MAX_ENTRY_RATIO, Path, constants, limbs};
 
 /// Constants of n, one word per digit.
 pub(super) struct Modulus {
@@ -37,12 +37,13 @@ pub(super) fn digits_of(value: &[u64], digits: usize) -> Vec<u64> {
 
 impl Modulus {
     pub(super) fn new(value: &[u64]) -> Self {
-        let bits = limbs::to_uint(value).bits_vartime();
+        // All that is unsafe here rests on it.
+        assert!(Path::Ifma.is_available(), "the CPU has AVX-512 IFMA");
+        let bits = limbs::bit_length_public(value);
         let blocks = (bits + SLACK_BITS).div_ceil(DIGIT_BITS * TILE as u32) as usize;
         let digits = TILE * blocks;
         let n = digits_of(value, digits);
-        let mut thrice = value.to_vec();
-        thrice.push(0);
+        let mut thrice = constants::extended(value, &[0]);
         for _ in 0..2 {
             limbs::add_assign(&mut thrice, value);
         }

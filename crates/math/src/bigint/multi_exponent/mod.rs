@@ -144,7 +144,7 @@ impl OddModulus {
             let mut places: Vec<usize> = weights.negative.iter().flatten().map(|&place| place as usize).collect();
             places.sort_unstable();
             places.dedup();
-            let culprit = match self.all_units(&self.gather(bases, &places)) {
+            let culprit = match self.all_units_public(&self.gather(bases, &places)) {
                 Err(BigIntError::NotInvertible { index }) => index,
                 _ => 0,
             };

@@ -93,8 +93,7 @@ pub(crate) struct Plain<R> {
 impl<R: LimbRows> Plain<R> {
     pub(crate) fn new(rows: R, n: &[u64]) -> Self {
         let bits = n.len() as u32 * limbs::LIMB_BITS;
-        let mut powers =
-            constants::radix_powers(n, bits, MAX_ENTRY_RATIO + 1).into_iter().map(|p| limbs::from_uint(&p, n.len()));
+        let mut powers = constants::radix_powers(n, bits, MAX_ENTRY_RATIO + 1).into_iter().map(|power| power.to_vec());
         let one = powers.next().expect("the first power");
         Self { reduction: Reduction::new(rows, n), one, entry: powers.collect() }
     }
@@ -169,16 +168,15 @@ impl<R: LimbRows> Square<R> {
         let bits = s as u32 * limbs::LIMB_BITS;
         let mut powers = constants::radix_powers(&constants::square(n), bits, MAX_ENTRY_RATIO + 1)
             .into_iter()
-            .map(|power| constants::split(&power, n));
+            .map(|power| constants::split(&power, n))
+            .map(|(low, high)| (low.to_vec(), high.to_vec()));
         let one = powers.next().expect("the first power");
         let entry: Vec<_> = powers.collect();
         // R + (n − R mod n), where R mod n is not 0 as n is odd.
-        let mut offset = n.to_vec();
-        limbs::sub_assign(&mut offset, &one.0);
-        offset.push(1);
-        let mut double = n.to_vec();
-        let top = limbs::add_assign(&mut double, n);
-        double.push(top);
+        let mut offset = constants::extended(n, &[1]);
+        limbs::sub_assign(&mut offset[..s], &one.0);
+        let mut double = constants::extended(n, &[0]);
+        limbs::add_assign(&mut double, n);
         Self { reduction: Reduction::new(rows, n), double, offset, radix_squared: entry[0].0.clone(), one, entry }
     }
 
