@@ -1,0 +1,147 @@
+//! The host against streams, and instructions, that are made to break it.
+
+mod host_support;
+
+use std::sync::Arc;
+
+use ciphermill_math::bigint::CpuEngine;
+use ciphermill_paillier::host::{
+    FieldError, Instruction, Limits, Operation, REQUEST, Request, Response, STREAM_VERSION, Slot, StreamError,
+};
+use ciphermill_paillier::{Blinding, Csprng};
+use ciphermill_wire::{WireError, seal};
+use host_support::*;
+use num_bigint::BigUint;
+
+fn stream(instructions: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut body = (instructions.len() as u32).to_le_bytes().to_vec();
+    for (code, payload) in instructions {
+        body.push(*code);
+        body.extend((payload.len() as u32).to_le_bytes());
+        body.extend(payload);
+    }
+    seal(REQUEST, STREAM_VERSION, &body)
+}
+
+/// Length, limbs, words.
+fn raw(len: u32, limbs: u16, words: &[u64]) -> Vec<u8> {
+    let mut out = len.to_le_bytes().to_vec();
+    out.extend(limbs.to_le_bytes());
+    out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    out
+}
+
+fn field(bytes: &[u8], limits: &Limits) -> (usize, &'static str, FieldError) {
+    match Request::decode(bytes, limits).unwrap_err() {
+        StreamError::Field { index, field, cause } => (index, field, cause),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn malformed_instructions_are_named() {
+    let limits = Limits { elements: 4, instructions: 3, exponent_bits: 4096, ..Limits::default() };
+    let good = (4, [vec![0], raw(1, 1, &[1]), raw(1, 1, &[1])].concat());
+    let after = |bad: (u8, Vec<u8>)| field(&stream(&[good.clone(), bad]), &limits);
+    let bound = |given, min, max| FieldError::Bound { given, min, max };
+    assert_eq!(after((0, vec![0])), (1, "code", FieldError::Unknown { given: 0 }));
+    assert_eq!(after((8, vec![0])), (1, "code", FieldError::Unknown { given: 8 }));
+    assert_eq!(after((4, vec![])), (1, "slot", FieldError::Truncated { needed: 1, available: 0 }));
+    assert_eq!(after((4, vec![16])), (1, "slot", bound(16, 0, 15)));
+    assert_eq!(after((3, vec![0, 2])), (1, "blinding", FieldError::Unknown { given: 2 }));
+    assert_eq!(after((1, vec![0, 2])), (1, "blinding base", FieldError::Unknown { given: 2 }));
+    assert_eq!(after((4, [vec![0], raw(0, 1, &[])].concat())), (1, "left", bound(0, 1, 4)));
+    assert_eq!(after((4, [vec![0], raw(5, 1, &[0; 5])].concat())), (1, "left", bound(5, 1, 4)));
+    assert_eq!(after((4, [vec![0], raw(u32::MAX, u16::MAX, &[])].concat())), (1, "left", bound(u32::MAX.into(), 1, 4)));
+    assert_eq!(after((4, [vec![0], raw(1, 0, &[])].concat())), (1, "left", bound(0, 1, 128)));
+    assert_eq!(after((4, [vec![0], raw(1, 129, &[])].concat())), (1, "left", bound(129, 1, 128)));
+    assert_eq!(after((1, [vec![0, 0], raw(1, 65, &[])].concat())), (1, "n", bound(65, 1, 64)));
+    assert_eq!(after((2, [vec![0], raw(2, 4, &[])].concat())), (1, "modulus", bound(2, 1, 1)));
+    let short = FieldError::Truncated { needed: 16, available: 8 };
+    assert_eq!(after((6, [vec![0], raw(1, 1, &[1]), raw(2, 1, &[1])].concat())), (1, "right", short));
+    let trailing = [vec![0], raw(1, 1, &[1]), raw(1, 1, &[1]), vec![9]].concat();
+    assert_eq!(after((6, trailing)), (1, "end", FieldError::Trailing { given: 1 }));
+    let bits = |bits: u32| [vec![0], bits.to_le_bytes().to_vec(), raw(1, 1, &[1])].concat();
+    assert_eq!(after((7, bits(0))), (1, "bits", bound(0, 1, 4096)));
+    assert_eq!(after((5, bits(4097))), (1, "bits", bound(4097, 1, 4096)));
+    // An exponent has no more limbs than its declared bits take.
+    assert_eq!(after((7, [bits(64), raw(1, 2, &[1, 0])].concat())), (1, "exponents", bound(2, 1, 1)));
+}
+
+#[test]
+fn malformed_streams_are_refused_as_a_whole() {
+    let mut host = ready(CpuEngine::current());
+    let limits = Limits { instructions: 2, body_bytes: 4096, ..Limits::default() };
+    let good = Request { instructions: vec![encrypt(0, Blinding::Djn, &[1])] }.encode();
+    assert!(Request::decode(&good, &limits).is_ok());
+    let many = Request { instructions: vec![encrypt(0, Blinding::Djn, &[1]); 3] }.encode();
+    let error = Request::decode(&many, &limits).unwrap_err();
+    assert!(matches!(error, StreamError::Instructions { given: 3, limit: 2 }), "{error}");
+    let large = Request { instructions: vec![encrypt(0, Blinding::Djn, &[1; 600])] }.encode();
+    assert!(matches!(Request::decode(&large, &limits), Err(StreamError::Wire(WireError::TooLarge { .. }))));
+    // A count that the bytes do not hold, and bytes that the count does not.
+    let lying = seal(REQUEST, STREAM_VERSION, &2u32.to_le_bytes());
+    assert_eq!(field(&lying, &limits), (0, "code", FieldError::Truncated { needed: 1, available: 0 }));
+    let trailing = seal(REQUEST, STREAM_VERSION, &[0, 0, 0, 0, 7]);
+    assert!(matches!(
+        Request::decode(&trailing, &limits),
+        Err(StreamError::Wire(WireError::TrailingBytes { given: 1 }))
+    ));
+    let response = Response::default().encode();
+    assert!(matches!(Request::decode(&response, &limits), Err(StreamError::Wire(WireError::WrongKind { .. }))));
+    let newer = seal(REQUEST, STREAM_VERSION + 1, &[0; 4]);
+    assert!(matches!(Request::decode(&newer, &limits), Err(StreamError::Wire(WireError::UnsupportedVersion { .. }))));
+    // Every cut and every flipped bit of a stream; the envelope's checksums find them all.
+    for at in 0..good.len() {
+        assert!(host.serve(&good[..at]).is_err());
+        let mut flipped = good.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert!(host.serve(&flipped).is_err());
+    }
+    assert_eq!(host.metrics().streams_refused, 2 * good.len() as u64);
+    assert_eq!(host.metrics().of(Operation::Encrypt).done, 0);
+    assert!(host.serve(&good).is_ok());
+}
+
+#[test]
+fn streams_with_right_checksums_and_wrong_bytes_never_panic() {
+    let mut host = ready(CpuEngine::current());
+    let mut rng = Csprng::from_seed([6; 32]);
+    let ciphertexts = integers(&one(&mut host, encrypt(0, Blinding::Djn, &[1, 2])));
+    let slot = Slot(0);
+    let request = Request {
+        instructions: vec![
+            set_key(1),
+            Instruction::SetModulus { slot: Slot(2), modulus: batch(&[(BigUint::from(1u32) << 300) - 1u32]) },
+            encrypt(0, Blinding::Strict, &[3]),
+            Instruction::Add { slot, left: ciphertexts.clone(), right: ciphertexts.clone() },
+            Instruction::ScalarMultiply { slot, ciphertexts: ciphertexts.clone(), scalars: small(&[9]), bits: 8 },
+            Instruction::ModMul { slot, left: ciphertexts.clone(), right: small(&[9]) },
+            Instruction::ModExp { slot, bases: ciphertexts, exponents: small(&[9]), bits: 8 },
+        ],
+    };
+    let sealed = request.encode();
+    let body = &sealed[24..sealed.len() - 4];
+    let response = host.execute(&request).encode();
+    let (mut read, mut executed) = (0, 0);
+    for _ in 0..400 {
+        let mut draws = [0; 4];
+        rng.fill_u64(&mut draws).unwrap();
+        // Half of them where the shapes are, at the front of an instruction.
+        let mut changed = body.to_vec();
+        for draw in &draws[..1 + (draws[3] % 3) as usize] {
+            let at = (*draw >> 16) as usize % changed.len();
+            changed[at] ^= *draw as u8;
+        }
+        let bytes = seal(REQUEST, STREAM_VERSION, &changed);
+        if let Ok(request) = Request::decode(&bytes, host.limits()) {
+            read += 1;
+            executed += host.execute(&request).outcomes.len();
+        }
+        let mut answer = response[24..response.len() - 4].to_vec();
+        let at = draws[2] as usize % answer.len();
+        answer[at] ^= draws[2].to_le_bytes()[7];
+        let _ = Response::decode(&seal(ciphermill_paillier::host::RESPONSE, STREAM_VERSION, &answer), host.limits());
+    }
+    assert!(read > 50 && executed >= read, "{read} streams were read");
+}
