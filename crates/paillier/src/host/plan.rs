@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_math::bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
+use zeroize::Zeroizing;
 
 use super::constants::{Constants, KeyConstants, Store};
 use super::{Instruction, Refusal, Slot, randomness};
@@ -127,7 +128,7 @@ fn encrypt(
         Blinding::Djn => Factors::Djn { exponents: randomness::exponents(random, public, plaintexts.len())? },
     };
     // (n + 1)^m = 1 + m·n modulo n², and m ≤ n − 1 keeps it below n².
-    let mut wide = vec![0; 2 * n.len()];
+    let mut wide = Zeroizing::new(vec![0; 2 * n.len()]);
     let mut units = IntegerBatch::zeros(plaintexts.len(), constants.modulus.len());
     for (i, m) in plaintexts.rows().enumerate() {
         wide.fill(0);
@@ -136,7 +137,6 @@ fn encrypt(
         let row = units.row_mut(i);
         row.copy_from_slice(&wide[..row.len()]);
     }
-    zeroize::Zeroize::zeroize(&mut wide);
     Ok(Job::Encrypt { constants, units, blinding })
 }
 
@@ -147,7 +147,7 @@ fn power(
     bits: u32,
 ) -> Result<Job, Refusal> {
     let exponents = if exponents.len() == 1 {
-        Exponents::shared(&exponents.uint(0), bits)?
+        Exponents::shared(&Zeroizing::new(exponents.uint(0)), bits)?
     } else {
         if bases.len() == 1 {
             bases = IntegerBatch::concat(&vec![bases; exponents.len()]);

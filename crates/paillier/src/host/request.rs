@@ -4,6 +4,7 @@ use std::fmt;
 
 use ciphermill_math::bigint::IntegerBatch;
 use ciphermill_wire::{Encoder, Kind, seal};
+use zeroize::Zeroizing;
 
 use crate::encryption::Blinding;
 
@@ -159,9 +160,23 @@ impl Instruction {
         }
     }
 
+    /// Its integers.
+    fn operands(&self) -> [Option<&IntegerBatch>; 2] {
+        match self {
+            Self::SetKey { n, blinding_base, .. } => [Some(n), blinding_base.as_ref()],
+            Self::SetModulus { modulus, .. } => [Some(modulus), None],
+            Self::Encrypt { plaintexts, .. } => [Some(plaintexts), None],
+            Self::Add { left, right, .. } | Self::ModMul { left, right, .. } => [Some(left), Some(right)],
+            Self::ScalarMultiply { ciphertexts: bases, scalars: exponents, .. }
+            | Self::ModExp { bases, exponents, .. } => [Some(bases), Some(exponents)],
+        }
+    }
+
     /// The fields on the wire, as `decode` reads them.
     fn payload(&self) -> Vec<u8> {
-        let mut out = Encoder::default();
+        // Growing would leave copies of plaintexts behind.
+        let mut out =
+            Encoder::with_capacity(FIELDS + self.operands().into_iter().flatten().map(put_len).sum::<usize>());
         match self {
             Self::SetKey { slot, n, blinding_base } => {
                 out.u8(slot.0).u8(blinding_base.is_some().into());
@@ -200,6 +215,14 @@ fn blinding_code(blinding: Blinding) -> u8 {
     }
 }
 
+/// Bytes of the fields before an instruction's integers at most: the slot and the bits of an exponent.
+const FIELDS: usize = 5;
+
+/// Bytes that [`put`] appends.
+fn put_len(batch: &IntegerBatch) -> usize {
+    6 + 8 * batch.words().len()
+}
+
 /// Count, limbs per integer, limbs.
 pub(super) fn put(out: &mut Encoder, batch: &IntegerBatch) {
     out.u32(batch.len() as u32).u16(batch.limbs() as u16).u64s(batch.words());
@@ -216,12 +239,13 @@ impl Request {
     /// The stream in its envelope: the number of instructions (u32), and of each its code (u8), the bytes of its fields
     /// (u32) and its fields. An integer batch is its length (u32), the 64-bit limbs per integer (u16) and the limbs.
     pub fn encode(&self) -> Vec<u8> {
-        let mut body = Encoder::default();
-        body.u32(self.instructions.len() as u32);
-        for instruction in &self.instructions {
-            let payload = zeroize::Zeroizing::new(instruction.payload());
-            body.u8(instruction.operation() as u8).u32(payload.len() as u32).bytes(&payload);
+        let payloads: Vec<_> = self.instructions.iter().map(|i| (i.operation(), Zeroizing::new(i.payload()))).collect();
+        let bytes = 4 + payloads.iter().map(|(_, payload)| 5 + payload.len()).sum::<usize>();
+        let mut body = Encoder::with_capacity(bytes);
+        body.u32(payloads.len() as u32);
+        for (operation, payload) in &payloads {
+            body.u8(*operation as u8).u32(payload.len() as u32).bytes(payload);
         }
-        seal(REQUEST, STREAM_VERSION, &zeroize::Zeroizing::new(body.into_vec()))
+        seal(REQUEST, STREAM_VERSION, &Zeroizing::new(body.into_vec()))
     }
 }
