@@ -4,9 +4,10 @@ mod host_support;
 
 use std::sync::Arc;
 
-use ciphermill_math::bigint::CpuEngine;
+use ciphermill_math::bigint::{CpuEngine, IntegerBatch};
 use ciphermill_paillier::host::{
-    FieldError, Instruction, Limits, Operation, REQUEST, Request, Response, STREAM_VERSION, Slot, StreamError,
+    FieldError, Host, HostConfig, Instruction, Limits, Operation, Outcome, REQUEST, Request, Response, STREAM_VERSION,
+    Slot, Status, StreamError,
 };
 use ciphermill_paillier::{Blinding, Csprng};
 use ciphermill_wire::{WireError, seal};
@@ -144,4 +145,68 @@ fn streams_with_right_checksums_and_wrong_bytes_never_panic() {
         let _ = Response::decode(&seal(ciphermill_paillier::host::RESPONSE, STREAM_VERSION, &answer), host.limits());
     }
     assert!(read > 50 && executed >= read, "{read} streams were read");
+}
+
+/// Streams are read within limits; whoever makes a request without a stream is held to the same ones.
+#[test]
+fn instructions_that_no_stream_can_hold_are_refused() {
+    let limits = Limits { elements: 3, slots: 4, modulus_bits: 1024, exponent_bits: 100, ..Limits::default() };
+    let mut host = Host::new(Arc::new(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
+    let slot = Slot(0);
+    let (none, two, four) = (IntegerBatch::zeros(0, 8), small(&[3, 5]), small(&[1, 2, 3, 4]));
+    let wide = IntegerBatch::from_words(17, [[1].as_slice(), &[0; 16]].concat());
+    let n = || batch(&[key().modulus()]);
+    let one_small = || small(&[2]);
+    let encryption = |blinding, plaintexts| Instruction::Encrypt { slot, blinding, plaintexts };
+    let power = |bases, exponents, bits| Instruction::ModExp { slot, bases, exponents, bits };
+    let scaled = |ciphertexts, scalars, bits| Instruction::ScalarMultiply { slot, ciphertexts, scalars, bits };
+    let sum = |left, right| Instruction::Add { slot, left, right };
+    let product = |left, right| Instruction::ModMul { slot, left, right };
+    let one_only = "2 lies outside 1 to 1";
+    let (empty, many, broad) = ("0 lies outside 1 to 3", "4 lies outside 1 to 3", "17 lies outside 1 to 16");
+    let operands: Vec<(Instruction, &str, &str)> = vec![
+        (encryption(Blinding::Strict, none.clone()), "plaintexts", empty),
+        (encryption(Blinding::Djn, none.clone()), "plaintexts", empty),
+        (encryption(Blinding::Djn, four.clone()), "plaintexts", many),
+        (encryption(Blinding::Djn, wide.clone()), "plaintexts", broad),
+        (sum(none.clone(), one_small()), "left", empty),
+        (sum(none.clone(), none.clone()), "left", empty),
+        (sum(one_small(), none.clone()), "right", empty),
+        (sum(one_small(), wide.clone()), "right", broad),
+        (scaled(none.clone(), one_small(), 9), "ciphertexts", empty),
+        (scaled(one_small(), none.clone(), 9), "scalars", empty),
+        (scaled(one_small(), one_small(), 0), "bits", "0 lies outside 1 to 100"),
+        (product(none.clone(), one_small()), "left", empty),
+        (product(one_small(), four.clone()), "right", many),
+        (power(none.clone(), one_small(), 9), "bases", empty),
+        (power(one_small(), none.clone(), 9), "exponents", empty),
+        (power(one_small(), one_small(), 101), "bits", "101 lies outside 1 to 100"),
+        (power(one_small(), wide.clone(), 100), "exponents", "17 lies outside 1 to 2"),
+        (Instruction::ModMul { slot: Slot(4), left: one_small(), right: one_small() }, "slot", "4 lies outside 0 to 3"),
+    ];
+    assert_eq!(one(&mut host, set_key(0)), Outcome::Done);
+    for (instruction, field, part) in operands {
+        refused(&one(&mut host, instruction), Status::Operand, &format!("{field}: {part}"));
+    }
+    assert_eq!(decrypted(&one(&mut host, encrypt(0, Blinding::Djn, &[6]))), [6.into()]);
+    let keys = [
+        (Instruction::SetKey { slot, n: none.clone(), blinding_base: None }, "n: 0 lies outside 1 to 1".to_owned()),
+        (Instruction::SetKey { slot, n: two.clone(), blinding_base: None }, format!("n: {one_only}")),
+        (Instruction::SetKey { slot, n: wide.clone(), blinding_base: None }, "n: 17 lies outside 1 to 8".to_owned()),
+        (Instruction::SetKey { slot, n: n(), blinding_base: Some(two.clone()) }, format!("blinding base: {one_only}")),
+        (Instruction::SetModulus { slot, modulus: two }, format!("modulus: {one_only}")),
+        (Instruction::SetModulus { slot, modulus: none }, "modulus: 0 lies outside 1 to 1".to_owned()),
+    ];
+    for (instruction, part) in keys {
+        // The key that was there is not met by what follows.
+        assert_eq!(one(&mut host, set_key(0)), Outcome::Done);
+        refused(&one(&mut host, instruction), Status::Operand, &part);
+        refused(&one(&mut host, encrypt(0, Blinding::Strict, &[1])), Status::Slot, "slot 0 is empty");
+    }
+    let limits = Limits { instructions: 2, ..Limits::default() };
+    let mut host = Host::new(Arc::new(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
+    let outcomes = host.execute(&Request { instructions: vec![set_key(0), set_key(1), set_key(0)] }).outcomes;
+    assert_eq!(outcomes[..2], [Outcome::Done, Outcome::Done]);
+    refused(&outcomes[2], Status::Operand, "instructions: 3 lies outside 0 to 2");
+    refused(&one(&mut host, encrypt(0, Blinding::Strict, &[1])), Status::Slot, "slot 0 is empty");
 }

@@ -66,6 +66,14 @@ impl Store {
         self.slots.get(usize::from(slot.0)).and_then(Clone::clone).ok_or(Refusal::SlotEmpty { slot })
     }
 
+    /// Empties a slot, if there is one of that number.
+    pub(super) fn clear(&mut self, slot: Slot) {
+        if let Some(place) = self.slots.get_mut(usize::from(slot.0)) {
+            *place = None;
+        }
+    }
+
+    /// `n`, and `base` if given, has one row.
     pub(super) fn set_key(
         &mut self,
         engine: &dyn ModExpEngine,
@@ -78,6 +86,7 @@ impl Store {
         self.set(slot, name, || key(engine, policy, n, base))
     }
 
+    /// `modulus` has one row.
     pub(super) fn set_modulus(
         &mut self,
         engine: &dyn ModExpEngine,

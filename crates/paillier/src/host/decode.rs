@@ -179,6 +179,12 @@ pub(super) fn bounded(field: &'static str, given: u64, min: u64, max: u64) -> Re
     if (min..=max).contains(&given) { Ok(()) } else { Err((field, FieldError::Bound { given, min, max })) }
 }
 
+/// A batch has 1 to `elements` integers in as many limbs as `bits` bits take at most.
+fn shaped(field: &'static str, len: u64, limbs: u64, elements: u32, bits: u32) -> Result<(), Found> {
+    bounded(field, len, 1, elements.into())?;
+    bounded(field, limbs, 1, u64::from(bits.div_ceil(64)))
+}
+
 /// A batch of 1 to `elements` integers in as many limbs as `bits` bits take at most.
 pub(super) fn read(
     rest: &mut Decoder<'_>,
@@ -187,8 +193,44 @@ pub(super) fn read(
     bits: u32,
 ) -> Result<IntegerBatch, Found> {
     let (len, limbs) = (rest.u32().map_err(ended(field))?, rest.u16().map_err(ended(field))?);
-    bounded(field, len.into(), 1, elements.into())?;
-    bounded(field, limbs.into(), 1, u64::from(bits.div_ceil(64)))?;
+    shaped(field, len.into(), limbs.into(), elements, bits)?;
     let words = rest.u64s(len as usize * usize::from(limbs)).map_err(ended(field))?;
     Ok(IntegerBatch::from_words(limbs.into(), words))
+}
+
+impl Limits {
+    /// Holds an instruction that came in no stream, and its place among the others, to what one can have in a stream.
+    pub(super) fn admit(&self, index: usize, instruction: &Instruction) -> Result<(), Found> {
+        bounded("instructions", index as u64 + 1, 0, self.instructions.into())?;
+        let shape = |field, batch: &IntegerBatch, elements, bits| {
+            shaped(field, batch.len() as u64, batch.limbs() as u64, elements, bits)
+        };
+        let single = |field, batch, bits| shape(field, batch, 1, bits);
+        let batch = |field, batch| shape(field, batch, self.elements, self.modulus_bits);
+        let exponents = |field, batch, bits: u32| {
+            bounded("bits", bits.into(), 1, self.exponent_bits.into())?;
+            shape(field, batch, self.elements, bits)
+        };
+        bounded("slot", instruction.slot().0.into(), 0, u64::from(self.slots).saturating_sub(1))?;
+        match instruction {
+            Instruction::SetKey { n, blinding_base, .. } => {
+                single("n", n, self.modulus_bits / 2)?;
+                blinding_base.iter().try_for_each(|base| single("blinding base", base, self.modulus_bits))
+            }
+            Instruction::SetModulus { modulus, .. } => single("modulus", modulus, self.modulus_bits),
+            Instruction::Encrypt { plaintexts, .. } => batch("plaintexts", plaintexts),
+            Instruction::Add { left, right, .. } | Instruction::ModMul { left, right, .. } => {
+                batch("left", left)?;
+                batch("right", right)
+            }
+            Instruction::ScalarMultiply { ciphertexts, scalars, bits, .. } => {
+                batch("ciphertexts", ciphertexts)?;
+                exponents("scalars", scalars, *bits)
+            }
+            Instruction::ModExp { bases, exponents: given, bits, .. } => {
+                batch("bases", bases)?;
+                exponents("exponents", given, *bits)
+            }
+        }
+    }
 }

@@ -116,6 +116,14 @@ pub enum Refusal {
         /// Which element of it.
         element: usize,
     },
+    /// An operand has a shape that no stream can bring, as an empty batch has.
+    #[error("{field}: {cause}")]
+    Field {
+        /// Which field of the instruction.
+        field: &'static str,
+        /// What is wrong with it.
+        cause: FieldError,
+    },
     /// Two operands do not go together.
     #[error("{left} elements cannot be paired with {right}; equal numbers, or one on either side, can")]
     Length {
@@ -196,6 +204,7 @@ impl Refusal {
             Self::Key(_) | Self::NoBlindingBase { .. } => Status::Key,
             Self::Range { .. }
             | Self::NotUnit { .. }
+            | Self::Field { .. }
             | Self::Length { .. }
             | Self::Results { .. }
             | Self::Operands(_) => Status::Operand,

@@ -111,7 +111,8 @@ impl Host {
         Ok(self.execute(&request).encode())
     }
 
-    /// Executes a stream: everything is planned, then dispatched, in order.
+    /// Executes a stream: everything is planned, then dispatched, in order. What lies beyond the limits is refused here too,
+    /// each instruction for itself.
     pub fn execute(&mut self, request: &Request) -> Response {
         self.metrics.streams += 1;
         let Self { engine, store, random, limits, .. } = self;
@@ -119,9 +120,11 @@ impl Host {
         let plans: Vec<_> = request
             .instructions
             .iter()
-            .map(|instruction| {
+            .enumerate()
+            .map(|(index, instruction)| {
                 let operation = instruction.operation();
-                let (job, planning) = timed(|| plan::plan(&**engine, store, random, &mut room, instruction));
+                let (job, planning) =
+                    timed(|| plan::plan(&**engine, limits, store, random, &mut room, (index, instruction)));
                 (operation, job, planning)
             })
             .collect();

@@ -6,7 +6,7 @@ use ciphermill_math::bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
 use zeroize::Zeroizing;
 
 use super::constants::{Constants, KeyConstants, Store};
-use super::{Instruction, Refusal, Slot, randomness};
+use super::{Instruction, Limits, Refusal, Slot, randomness};
 use crate::encryption::Blinding;
 use crate::random::Csprng;
 
@@ -54,14 +54,22 @@ impl Room {
     }
 }
 
-/// Plans one instruction. Keys and moduli take their slots here, so that what follows in the stream finds them.
+/// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that what follows in the stream finds
+/// them.
 pub(super) fn plan(
     engine: &dyn ModExpEngine,
+    limits: &Limits,
     store: &mut Store,
     random: &mut Csprng,
     room: &mut Room,
-    instruction: &Instruction,
+    (index, instruction): (usize, &Instruction),
 ) -> Result<Job, Refusal> {
+    if let Err((field, cause)) = limits.admit(index, instruction) {
+        if instruction.sets() {
+            store.clear(instruction.slot());
+        }
+        return Err(Refusal::Field { field, cause });
+    }
     match instruction {
         Instruction::SetKey { slot, n, blinding_base } => {
             store.set_key(engine, *slot, n, blinding_base.as_ref())?;

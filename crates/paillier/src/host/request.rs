@@ -160,6 +160,24 @@ impl Instruction {
         }
     }
 
+    /// The slot that it uses or fills.
+    pub(super) fn slot(&self) -> Slot {
+        match self {
+            Self::SetKey { slot, .. }
+            | Self::SetModulus { slot, .. }
+            | Self::Encrypt { slot, .. }
+            | Self::Add { slot, .. }
+            | Self::ScalarMultiply { slot, .. }
+            | Self::ModMul { slot, .. }
+            | Self::ModExp { slot, .. } => *slot,
+        }
+    }
+
+    /// Whether it fills its slot.
+    pub(super) fn sets(&self) -> bool {
+        matches!(self, Self::SetKey { .. } | Self::SetModulus { .. })
+    }
+
     /// Its integers.
     fn operands(&self) -> [Option<&IntegerBatch>; 2] {
         match self {
