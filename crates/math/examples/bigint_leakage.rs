@@ -3,7 +3,9 @@
 //! and cropped at several percentiles. |t| beyond 4.5 is taken for a leak, and the run goes on until it is clear or the
 //! samples are used up.
 //!
-//! cargo run --release -p ciphermill-math --example bigint_leakage -- [--samples N] [--bits B] [--path NAME]
+//! cargo run --release -p ciphermill-math --example bigint_leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
+//!
+//! `--ring n2` takes Z/n² through n, in which Paillier works, with a modulus n² of B bits.
 //!
 //! It is no test: it needs a quiet machine, and it can only ever show a leak, not the absence of one. A control whose time
 //! does depend on the secret comes first; it has to be found.
@@ -22,22 +24,31 @@ struct Settings {
     samples: usize,
     bits: u32,
     path: Path,
+    square: bool,
 }
 
 fn main() -> ExitCode {
     let settings = match Settings::read(std::env::args().skip(1)) {
         Ok(settings) => settings,
         Err(message) => {
-            eprintln!("{message}\nusage: bigint_leakage [--samples N] [--bits B] [--path portable|adx|ifma]");
+            eprintln!(
+                "{message}\nusage: bigint_leakage [--samples N] [--bits B] [--path portable|adx|ifma-single|ifma] [--ring n|n2]"
+            );
             return ExitCode::from(2);
         }
     };
-    let Settings { samples, bits, path } = settings;
-    println!("{bits} bits, path {path}, {samples} times per class, seed from the clock");
+    let Settings { samples, bits, path, square } = settings;
+    let name = if square { "Z/n² through n" } else { "Z/N" };
+    println!("{name}, {bits} bits, path {path}, {samples} times per class, seed from the clock");
     let mut numbers = Numbers(
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64),
     );
-    let ring = match OddModulus::new(&limbs::to_uint(&numbers.modulus(bits)), path) {
+    let ring = if square {
+        OddModulus::square_of(&limbs::to_uint(&numbers.modulus(bits / 2)), path)
+    } else {
+        OddModulus::new(&limbs::to_uint(&numbers.modulus(bits)), path)
+    };
+    let ring = match ring {
         Ok(ring) => ring,
         Err(error) => {
             eprintln!("{error}");
@@ -49,6 +60,7 @@ fn main() -> ExitCode {
         ("exponent: few bits set, or random", exponents(&ring, samples, &mut numbers)),
         ("base: 1, or random", bases(&ring, samples, &mut numbers)),
         ("exponent of a fixed base: few bits set, or random", fixed_base(&ring, samples, &mut numbers)),
+        ("value that enters and leaves: N − 1, or random", passage(&ring, samples, &mut numbers)),
     ];
     println!("\n{:<52} {:>9}  at most", "secret", "|t|");
     for (name, t) in &found {
@@ -60,7 +72,7 @@ fn main() -> ExitCode {
 
 impl Settings {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut settings = Settings { samples: 20_000, bits: 1024, path: Path::current() };
+        let mut settings = Settings { samples: 20_000, bits: 1024, path: Path::current(), square: false };
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
             let number = || value.parse::<u32>().map_err(|error| format!("{name} {value}: {error}"));
@@ -73,7 +85,8 @@ impl Settings {
                         .find(|path| path.name() == value)
                         .ok_or_else(|| format!("unknown path {value}"))?;
                 }
-                _ => return Err(format!("unknown option {name}")),
+                "--ring" if value == "n" || value == "n2" => settings.square = value == "n2",
+                _ => return Err(format!("unknown option {name} {value}")),
             }
         }
         Ok(settings)
@@ -136,6 +149,20 @@ fn fixed_base(ring: &OddModulus, samples: usize, numbers: &mut Numbers) -> f64 {
         let exponents = secrets(ring, random, numbers);
         let base = &base;
         move || drop(ring.pow_fixed(base, &exponents))
+    })
+}
+
+/// The final subtractions of a reduction happen for one class and, in most rings, not for the other.
+fn passage(ring: &OddModulus, samples: usize, numbers: &mut Numbers) -> f64 {
+    measure("passage", samples, numbers, |random, numbers| {
+        let mut values = numbers.batch(ring.lanes(), ring.bits());
+        if !random {
+            for row in 0..values.len() {
+                values.row_mut(row).copy_from_slice(ring.value());
+                values.row_mut(row)[0] -= 1;
+            }
+        }
+        move || drop(ring.leave(&ring.enter(&values).expect("as wide as the modulus")))
     })
 }
 
