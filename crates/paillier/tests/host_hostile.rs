@@ -3,8 +3,11 @@
 mod host_support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ciphermill_math::bigint::{CpuEngine, IntegerBatch};
+use ciphermill_math::bigint::{
+    CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedModulus,
+};
 use ciphermill_paillier::host::{
     FieldError, Host, HostConfig, Instruction, Limits, Operation, Outcome, REQUEST, Request, Response, STREAM_VERSION,
     Slot, Status, StreamError,
@@ -209,4 +212,83 @@ fn instructions_that_no_stream_can_hold_are_refused() {
     assert_eq!(outcomes[..2], [Outcome::Done, Outcome::Done]);
     refused(&outcomes[2], Status::Operand, "instructions: 3 lies outside 0 to 2");
     refused(&one(&mut host, encrypt(0, Blinding::Strict, &[1])), Status::Slot, "slot 0 is empty");
+}
+
+/// Counts the moduli that it holds constants of.
+#[derive(Debug, Default)]
+struct Counting {
+    now: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+struct CountedModulus {
+    inner: Arc<dyn PreparedModulus>,
+    now: Arc<AtomicUsize>,
+}
+
+impl ModExpEngine for Counting {
+    fn name(&self) -> &str {
+        "counting"
+    }
+
+    fn path(&self) -> &str {
+        "none"
+    }
+
+    fn is_constant_time(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError> {
+        let inner = CpuEngine::current().prepare(modulus)?;
+        self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Ok(Arc::new(CountedModulus { inner, now: Arc::clone(&self.now) }))
+    }
+}
+
+impl PreparedModulus for CountedModulus {
+    fn limbs(&self) -> usize {
+        self.inner.limbs()
+    }
+
+    fn multiply(&self, a: &IntegerBatch, b: &IntegerBatch) -> Result<IntegerBatch, EngineError> {
+        self.inner.multiply(a, b)
+    }
+
+    fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
+        self.inner.pow(bases, exponents)
+    }
+}
+
+impl Drop for CountedModulus {
+    fn drop(&mut self) {
+        self.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Constants are much larger than what makes the host compute them.
+#[test]
+fn a_stream_of_many_moduli_holds_the_constants_of_few() {
+    for remembered in [0, 1, 5] {
+        let limits = Limits { slots: 3, ..Limits::default() };
+        let engine = Counting::default();
+        let (now, most) = (Arc::clone(&engine.now), Arc::clone(&engine.most));
+        let mut host = Host::new(Arc::new(engine), HostConfig { limits, remembered, ..config() }).unwrap();
+        let moduli: Vec<BigUint> = (0..60u32).map(|i| (BigUint::from(1u32) << 512) - (2 * i + 1)).collect();
+        let value = BigUint::from(1u32) << 511;
+        let mut instructions = Vec::new();
+        for (i, modulus) in moduli.iter().enumerate() {
+            let slot = Slot((i % 3) as u8);
+            instructions.push(Instruction::SetModulus { slot, modulus: single(modulus) });
+            instructions.push(Instruction::ModMul { slot, left: single(&value), right: small(&[6]) });
+        }
+        let outcomes = over_the_wire(&mut host, instructions);
+        for (modulus, outcomes) in moduli.iter().zip(outcomes.chunks(2)) {
+            assert_eq!(numbers(&integers(&outcomes[1])), [&value * 6u32 % modulus]);
+        }
+        let bound = 3 + remembered;
+        assert!(most.load(Ordering::Relaxed) <= bound, "{} moduli, at most {bound}", most.load(Ordering::Relaxed));
+        drop(host);
+        assert_eq!(now.load(Ordering::Relaxed), 0);
+    }
 }

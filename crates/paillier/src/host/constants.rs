@@ -1,6 +1,6 @@
 //! The second stage, its constants: what is computed once per key or modulus.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use ciphermill_math::bigint::{EngineModulus, IntegerBatch, ModExpEngine, Path, PreparedBase, PreparedModulus, limbs};
 
@@ -42,6 +42,8 @@ pub(super) struct Store {
     /// Used last at the end.
     recent: Vec<(Name, Arc<Constants>)>,
     capacity: usize,
+    /// All that were computed, until someone finds that they are gone.
+    alive: Vec<Weak<Constants>>,
     policy: SizePolicy,
     computed: u64,
 }
@@ -49,7 +51,7 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(slots: u8, capacity: usize, policy: SizePolicy) -> Self {
         let slots = (0..slots).map(|_| None).collect();
-        Self { slots, recent: Vec::new(), capacity, policy, computed: 0 }
+        Self { slots, recent: Vec::new(), capacity, alive: Vec::new(), policy, computed: 0 }
     }
 
     /// How often constants were computed rather than found.
@@ -60,6 +62,13 @@ impl Store {
     /// Constants that are remembered.
     pub(super) fn remembered(&self) -> usize {
         self.recent.len()
+    }
+
+    /// Whether, with those that jobs hold, there are as many constants as slots and memory can hold. If no job holds any, there
+    /// is room for one more even then: each slot has its own, and the one that is filled gives up what it had.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.alive.retain(|constants| constants.strong_count() > 0);
+        self.alive.len() >= self.slots.len() + self.capacity
     }
 
     pub(super) fn get(&self, slot: Slot) -> Result<Arc<Constants>, Refusal> {
@@ -113,7 +122,9 @@ impl Store {
             Some(at) => self.recent.remove(at).1,
             None => {
                 self.computed += 1;
-                Arc::new(compute()?)
+                let constants = Arc::new(compute()?);
+                self.alive.push(Arc::downgrade(&constants));
+                constants
             }
         };
         *place = Some(Arc::clone(&constants));

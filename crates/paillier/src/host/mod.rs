@@ -113,44 +113,53 @@ impl Host {
 
     /// Executes a stream: everything is planned, then dispatched, in order. What lies beyond the limits is refused here too,
     /// each instruction for itself.
+    ///
+    /// There are never constants of more keys and moduli than there are slots and remembered ones together: a stream that names
+    /// more of them is planned and dispatched in parts.
     pub fn execute(&mut self, request: &Request) -> Response {
         self.metrics.streams += 1;
-        let Self { engine, store, random, limits, .. } = self;
-        let mut room = plan::Room::new(limits.result_bytes);
-        let plans: Vec<_> = request
-            .instructions
-            .iter()
-            .enumerate()
-            .map(|(index, instruction)| {
-                let operation = instruction.operation();
-                let (job, planning) =
-                    timed(|| plan::plan(&**engine, limits, store, random, &mut room, (index, instruction)));
-                (operation, job, planning)
-            })
-            .collect();
+        let mut room = plan::Room::new(self.limits.result_bytes);
+        let mut outcomes = Vec::new();
+        let mut planned = Vec::new();
+        for (index, instruction) in request.instructions.iter().enumerate() {
+            // Jobs hold the constants that they need.
+            if instruction.sets() && self.store.is_full() {
+                outcomes.extend(planned.drain(..).map(|plan| self.dispatch(plan)));
+            }
+            let Self { engine, store, random, limits, .. } = self;
+            let (job, planning) =
+                timed(|| plan::plan(&**engine, limits, store, random, &mut room, (index, instruction)));
+            planned.push(Planned { operation: instruction.operation(), job, planning });
+        }
+        outcomes.extend(planned.into_iter().map(|plan| self.dispatch(plan)));
         self.metrics.constants_computed = self.store.computed();
-        let outcomes = plans
-            .into_iter()
-            .map(|(operation, job, planning)| {
-                let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&*self.engine, &job)));
-                let counts = self.metrics.of_mut(operation);
-                counts.planning += planning;
-                counts.engine += engine;
-                match result {
-                    Ok(integers) => {
-                        counts.done += 1;
-                        counts.elements += integers.as_ref().map_or(0, |batch| batch.len() as u64);
-                        integers.map_or(Outcome::Done, Outcome::Integers)
-                    }
-                    Err(refusal) => {
-                        counts.refused += 1;
-                        refusal.into()
-                    }
-                }
-            })
-            .collect();
         Response { outcomes }
     }
+
+    fn dispatch(&mut self, Planned { operation, job, planning }: Planned) -> Outcome {
+        let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&*self.engine, &job)));
+        let counts = self.metrics.of_mut(operation);
+        counts.planning += planning;
+        counts.engine += engine;
+        match result {
+            Ok(integers) => {
+                counts.done += 1;
+                counts.elements += integers.as_ref().map_or(0, |batch| batch.len() as u64);
+                integers.map_or(Outcome::Done, Outcome::Integers)
+            }
+            Err(refusal) => {
+                counts.refused += 1;
+                refusal.into()
+            }
+        }
+    }
+}
+
+/// An instruction between its two stages.
+struct Planned {
+    operation: Operation,
+    job: Result<plan::Job, Refusal>,
+    planning: Duration,
 }
 
 impl fmt::Debug for Host {
