@@ -1,6 +1,7 @@
 //! Byte formats. All stand in the envelope of `ciphermill-wire`; docs/paillier.md draws them.
 //!
-//! Integers are little-endian and of fixed width, so that every object has one encoding. With B bits of n:
+//! Integers are little-endian and of fixed width, and p > q, so that every object has one encoding. (Operands of
+//! [`host`](crate::host)'s streams may carry leading zero limbs.) With B bits of n:
 //!
 //! ```text
 //! PUBLIC_KEY          u32 B | u8 flags | 3 × u8 0 | B/8 bytes n | B/4 bytes h_s, if flag 0 is set
@@ -11,8 +12,8 @@
 //!
 //! Flag 0: there is a DJN base. Flag 1: the key is smaller than [`KeyBits::MIN`] bits and **insecure**.
 
-use ciphermill_math::bigint::IntegerBatch;
-use ciphermill_math::bigint::Path;
+use ciphermill_math::bigint::limbs::{bit_length_public, less_than};
+use ciphermill_math::bigint::{IntegerBatch, Path};
 use ciphermill_wire::{Decoder, Encoder, Kind, WireError, open, seal};
 use num_bigint::BigUint;
 use zeroize::{Zeroize, Zeroizing};
@@ -144,9 +145,16 @@ impl SecretKey {
         let (p, q) = (input.bytes(width)?, input.bytes(width)?);
         let base = read_base(&mut input, bits, flags)?;
         input.finish()?;
-        let (p, q) = (BigUint::from_bytes_le(p), BigUint::from_bytes_le(q));
-        if p.bits() != u64::from(bits.get() / 2) {
+        let limbs = |bytes: &[u8]| {
+            let limbs = bytes.chunks_exact(8).map(|limb| u64::from_le_bytes(limb.try_into().expect("8 bytes")));
+            Zeroizing::new(limbs.collect::<Vec<_>>())
+        };
+        let (p, q) = (limbs(p), limbs(q));
+        if bit_length_public(&p) != bits.get() / 2 {
             return Err(PaillierError::Primes { reason: "p has not half the declared bits" });
+        }
+        if less_than(&q, &p) == 0 {
+            return Err(PaillierError::Primes { reason: "p is not the greater one" });
         }
         Self::from_parts(&p, &q, base.as_ref(), policy, &mut Csprng::from_os()?)
     }

@@ -185,6 +185,7 @@ fn numbers_of_secret_keys() {
     assert!(matches!(read(&|body| body[8] ^= 1), PaillierError::Primes { .. }), "even");
     assert!(matches!(read(&|body| body[8 + 31] = 0), PaillierError::Primes { .. }), "short");
     assert!(matches!(read(&|body| body.copy_within(8..40, 40)), PaillierError::Primes { .. }), "p twice");
+    assert!(matches!(read(&|body| body[8..72].rotate_left(32)), PaillierError::Primes { .. }), "q before p");
     // A base that is a unit, but no n-th power: it would add to plaintexts.
     let base = key(512).public_key().blinding_base().unwrap();
     let n = key(512).public_key().modulus();

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use ciphermill_math::bigint::{Exponents, FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
-use crypto_bigint::{BoxedUint, NonZero, Odd, Resize};
+use crypto_bigint::{BoxedUint, NonZero, Odd};
 use num_bigint::BigUint;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::{PublicKey, primes};
 use crate::error::PaillierError;
@@ -14,8 +14,11 @@ use crate::integers;
 use crate::parameters::{KeyBits, KeyTag, SizePolicy};
 use crate::random::Csprng;
 
-/// The primes p and q of n, and what follows from them. Wiped when dropped; shows and serialises nothing of its content
-/// unless asked by name.
+/// The primes p > q of n, and what follows from them. Wiped when dropped; shows and serialises nothing of its content unless
+/// asked by name.
+///
+/// Making a key leaves temporaries in freed memory that nobody wipes: those of the search for primes and of primality tests
+/// (`crypto-primes`), of inversions (`crypto-bigint`), and the numbers that callers of [`from_primes`](Self::from_primes) hold.
 pub struct SecretKey {
     public: PublicKey,
     p: PrimeSide,
@@ -58,27 +61,30 @@ impl PrimeSide {
         let (ring, square) = (OddModulus::new(p, path)?, OddModulus::square_of(p, path)?);
         let single = match path {
             Path::Ifma if Path::IfmaSingle.is_available() => {
-                Some(OddModulus::new(&limbs::to_uint(square.value()), Path::IfmaSingle)?)
+                let square = Zeroizing::new(limbs::to_uint(square.value()));
+                Some(OddModulus::new(&square, Path::IfmaSingle)?)
             }
             _ => None,
         };
         let bits = p.bits();
-        let mut less_one = p.wrapping_sub(BoxedUint::one_with_precision(p.bits_precision()));
-        let modulus: Odd<BoxedUint> = Option::from(Odd::new(p.clone())).expect("a prime of a key is odd");
-        let divisor = NonZero::new(p.clone()).expect("a prime is not 0");
-        let mut reduced = q.rem(&divisor);
+        let less_one = Zeroizing::new(p.wrapping_sub(BoxedUint::one_with_precision(p.bits_precision())));
+        let modulus: Option<Odd<BoxedUint>> = Odd::new(p.clone()).into();
+        let modulus = Zeroizing::new(modulus.expect("a prime of a key is odd"));
+        let divisor = Zeroizing::new(NonZero::new(p.clone()).expect("a prime is not 0"));
+        let reduced = Zeroizing::new(q.rem(&divisor));
         let inverse: Option<BoxedUint> = reduced.invert_odd_mod(&modulus).into();
-        let mut inverse = inverse.ok_or(PaillierError::Primes { reason: "they are equal" })?;
+        let inverse = Zeroizing::new(inverse.ok_or(PaillierError::Primes { reason: "they are equal" })?);
         // q^-2 modulo p², from the inverse modulo p² of q.
-        let precision = square.limbs() as u32 * 64;
-        let squared: Odd<BoxedUint> = Option::from(Odd::new(limbs::to_uint(square.value()))).expect("odd");
-        let lifted: Option<BoxedUint> = q.clone().resize(precision).invert_odd_mod(&squared).into();
-        let mut lifted = lifted.ok_or(PaillierError::Primes { reason: "they are equal" })?;
+        let squared: Option<Odd<BoxedUint>> = Odd::new(limbs::to_uint(square.value())).into();
+        let squared = Zeroizing::new(squared.expect("odd"));
+        let wide = Zeroizing::new(IntegerBatch::from_uints([q]).resized(square.limbs()).uint(0));
+        let lifted: Option<BoxedUint> = wide.invert_odd_mod(&squared).into();
+        let lifted = Zeroizing::new(lifted.ok_or(PaillierError::Primes { reason: "they are equal" })?);
         let enter = |ring: &OddModulus, value: &BoxedUint| ring.enter(&IntegerBatch::from_uints([value]));
         let lifted_residue = enter(&square, &lifted)?;
-        let mut negated_inverse = inverse.neg_mod(&divisor);
-        let mut negated = reduced.neg_mod(&divisor);
-        let side = Self {
+        let negated_inverse = Zeroizing::new(inverse.neg_mod(&divisor));
+        let negated = Zeroizing::new(reduced.neg_mod(&divisor));
+        Ok(Self {
             prime: Zeroizing::new(limbs::from_uint(p, ring.limbs())),
             prime_squared: Zeroizing::new(square.value().to_vec()),
             less_one: Exponents::shared(&less_one, bits)?,
@@ -91,11 +97,7 @@ impl PrimeSide {
             ring,
             square,
             single,
-        };
-        for secret in [&mut less_one, &mut reduced, &mut inverse, &mut lifted, &mut negated_inverse, &mut negated] {
-            secret.zeroize();
-        }
-        Ok(side)
+        })
     }
 
     /// Whether a unit is an n-th power modulo p²: these are the ones that are 1 to the power of p − 1.
@@ -187,11 +189,8 @@ impl SecretKey {
     /// # Errors
     /// As [`generate`](Self::generate), and [`PaillierError::BigInt`] if this CPU cannot run the path.
     pub fn generate_on(bits: KeyBits, rng: &mut Csprng, path: Path) -> Result<Self, PaillierError> {
-        let (mut p, mut q) = primes::generate(bits, rng)?;
-        let key = Self::over(bits, &p, &q, Base::Draw(rng), path);
-        p.zeroize();
-        q.zeroize();
-        key
+        let (p, q) = primes::generate(bits, rng)?;
+        Self::over(bits, &Zeroizing::new(p), &Zeroizing::new(q), Base::Draw(rng), path)
     }
 
     /// A key of primes from elsewhere. They must be of exactly half the bits of their product each, and far apart. The key
@@ -200,23 +199,21 @@ impl SecretKey {
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`], [`PaillierError::Primes`], [`PaillierError::Random`].
     pub fn from_primes(p: &BigUint, q: &BigUint, policy: SizePolicy, rng: &mut Csprng) -> Result<Self, PaillierError> {
-        let (mut p, mut q, bits) = checked(p, q, policy, rng)?;
+        let digits = |prime: &BigUint| Zeroizing::new(prime.to_u64_digits());
+        let (p, q, bits) = checked(&digits(p), &digits(q), policy, rng)?;
         let base = if primes::djn_shaped(&p, &q) { Base::Draw(rng) } else { Base::None };
-        let key = Self::over(bits, &p, &q, base, Path::current());
-        p.zeroize();
-        q.zeroize();
-        key
+        Self::over(bits, &p, &q, base, Path::current())
     }
 
-    /// As [`from_primes`](Self::from_primes), with the h_s that belongs to them.
+    /// As [`from_primes`](Self::from_primes), from limbs, with the h_s that belongs to them.
     pub(crate) fn from_parts(
-        p: &BigUint,
-        q: &BigUint,
+        p: &[u64],
+        q: &[u64],
         base: Option<&BigUint>,
         policy: SizePolicy,
         rng: &mut Csprng,
     ) -> Result<Self, PaillierError> {
-        let (mut p, mut q, bits) = checked(p, q, policy, rng)?;
+        let (p, q, bits) = checked(p, q, policy, rng)?;
         let base = match base {
             Some(_) if !primes::djn_shaped(&p, &q) => {
                 return Err(PaillierError::Primes { reason: "they have not the shape that a DJN base needs" });
@@ -224,10 +221,7 @@ impl SecretKey {
             Some(base) => Base::Given(base),
             None => Base::None,
         };
-        let key = Self::over(bits, &p, &q, base, Path::current());
-        p.zeroize();
-        q.zeroize();
-        key.and_then(Self::with_checked_base)
+        Self::over(bits, &p, &q, base, Path::current())?.with_checked_base()
     }
 
     /// The key, if its h_s is an n-th power, that is, 1 to the power of p − 1 modulo p² and likewise for q: another base
@@ -244,6 +238,8 @@ impl SecretKey {
     }
 
     fn over(bits: KeyBits, p: &BoxedUint, q: &BoxedUint, base: Base<'_>, path: Path) -> Result<Self, PaillierError> {
+        // The greater one first: a key has one encoding.
+        let (p, q) = if p.cmp_vartime(q).is_lt() { (q, p) } else { (p, q) };
         let mut n = vec![0; bits.limbs()];
         limbs::multiply_add(&mut n, p.as_words(), q.as_words());
         let public = match base {
@@ -265,12 +261,10 @@ impl SecretKey {
     /// # Errors
     /// [`PaillierError::BigInt`] if this CPU cannot run the path.
     pub fn on_path(&self, path: Path) -> Result<Self, PaillierError> {
-        let (mut p, mut q) = (limbs::to_uint(self.p.prime()), limbs::to_uint(self.q.prime()));
+        let uint = |side: &PrimeSide| Zeroizing::new(limbs::to_uint(side.prime()));
+        let (p, q) = (uint(&self.p), uint(&self.q));
         let public = self.public.on_path(path)?;
-        let key = Self { public, p: PrimeSide::new(&p, &q, path)?, q: PrimeSide::new(&q, &p, path)? };
-        p.zeroize();
-        q.zeroize();
-        Ok(key)
+        Ok(Self { public, p: PrimeSide::new(&p, &q, path)?, q: PrimeSide::new(&q, &p, path)? })
     }
 
     /// The public key.
@@ -288,7 +282,7 @@ impl SecretKey {
         self.public.tag()
     }
 
-    /// p and q, little-endian one after the other, half of n's bytes each: **the secret itself**. They are wiped when
+    /// p and q, the greater first, little-endian one after the other, half of n's bytes each: **the secret itself**. They are wiped when
     /// the result is dropped.
     pub fn expose_primes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Zeroizing::new(Vec::with_capacity(self.bits().get() as usize / 8));
@@ -324,40 +318,31 @@ fn draw_base(n: &[u64], ring: &OddModulus, rng: &mut Csprng) -> Result<Residues,
     let modulus = limbs::to_uint(n);
     let divisor = NonZero::new(modulus.clone()).expect("n is not 0");
     loop {
-        let mut x = rng.below(1, n)?.uint(0);
-        let mut square = x.square_mod(&divisor);
-        let mut h = square.neg_mod(&divisor);
-        let base = ring.enter(&IntegerBatch::from_uints([&h]))?;
-        for secret in [&mut x, &mut square, &mut h] {
-            secret.zeroize();
-        }
+        let x = Zeroizing::new(rng.below(1, n)?.uint(0));
+        let square = Zeroizing::new(x.square_mod(&divisor));
+        let h = Zeroizing::new(square.neg_mod(&divisor));
+        let base = ring.enter(&IntegerBatch::from_uints([&*h]))?;
         if crate::product::are_units(ring, &base)? {
             return Ok(ring.pow(&base, &Exponents::shared(&modulus, modulus.bits())?)?);
         }
     }
 }
 
-/// Primes from outside at their width, and the size of their key.
-fn checked(
-    p: &BigUint,
-    q: &BigUint,
-    policy: SizePolicy,
-    rng: &mut Csprng,
-) -> Result<(BoxedUint, BoxedUint, KeyBits), PaillierError> {
-    if p.bits() != q.bits() {
+/// Primes from outside at their width, and the size of their key. Limbs above it may be there, and are 0.
+fn checked(p: &[u64], q: &[u64], policy: SizePolicy, rng: &mut Csprng) -> Result<CheckedPrimes, PaillierError> {
+    let width = limbs::bit_length_public(p);
+    if width != limbs::bit_length_public(q) {
         return Err(PaillierError::Primes { reason: "they differ in their number of bits" });
     }
-    let twice = u32::try_from(p.bits()).unwrap_or(u32::MAX / 2).saturating_mul(2);
-    let bits = KeyBits::with_policy(twice, policy)?;
-    if (p * q).bits() != u64::from(bits.get()) {
+    let bits = KeyBits::with_policy(width.saturating_mul(2), policy)?;
+    let half = bits.limbs() / 2;
+    let (p, q) = (&p[..half], &q[..half]);
+    let mut n = vec![0; bits.limbs()];
+    limbs::multiply_add(&mut n, p, q);
+    if limbs::bit_length_public(&n) != bits.get() {
         return Err(PaillierError::Primes { reason: "their product has not twice the bits of each" });
     }
-    let half = bits.limbs() / 2;
-    let uint = |prime: &BigUint| {
-        let words = Zeroizing::new(integers::from_big(prime, half).expect("a prime has half the bits"));
-        limbs::to_uint(&words)
-    };
-    let (p, q) = (uint(p), uint(q));
+    let (p, q) = (Zeroizing::new(limbs::to_uint(p)), Zeroizing::new(limbs::to_uint(q)));
     if !primes::far_apart(&p, &q, bits.get() / 2) {
         return Err(PaillierError::Primes { reason: "they are so close to each other that n is easily factored" });
     }
@@ -368,3 +353,5 @@ fn checked(
     }
     Ok((p, q, bits))
 }
+
+type CheckedPrimes = (Zeroizing<BoxedUint>, Zeroizing<BoxedUint>, KeyBits);
