@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ciphermill_math::bigint::{BigIntError, Exponents, IntegerBatch, Residues, WeightMatrix};
 use num_bigint::{BigInt, Sign};
+use zeroize::Zeroizing;
 
 use crate::ciphertext::CiphertextVector;
 use crate::encryption::Blinding;
@@ -14,6 +15,7 @@ use crate::parameters::KeyBits;
 use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
+use crate::signed;
 
 /// Integers that ciphertexts are multiplied by: magnitudes of a declared width, with or without signs. Multiplication takes
 /// the same time for all scalars of one width. Wiped when dropped.
@@ -72,6 +74,21 @@ impl Scalars {
             negative.row_mut(index)[0] = u64::from(value.sign() == Sign::Minus);
         }
         Ok(Self { magnitudes, negative: Some(negative), bits })
+    }
+
+    /// From two's complement numbers of magnitudes below 2^`bits`. Constant-time in the values.
+    ///
+    /// # Errors
+    /// [`PaillierError::ScalarBits`], [`PaillierError::ScalarRange`].
+    pub(crate) fn from_twos_complement(rows: &IntegerBatch, bits: u32) -> Result<Self, PaillierError> {
+        let mut magnitudes = rows.clone();
+        let mut negative = IntegerBatch::zeros(rows.len(), 1);
+        for (index, row) in rows.rows().enumerate() {
+            let sign = signed::is_negative(row);
+            signed::negate_if(magnitudes.row_mut(index), sign);
+            negative.row_mut(index)[0] = sign;
+        }
+        Self { magnitudes, negative: Some(negative), bits }.with_bits(bits)
     }
 
     /// The same scalars, declared to be narrower: time goes with the width.
@@ -181,7 +198,11 @@ impl CiphertextVector {
         }
         let ring = self.key().ring();
         let exponents = |rows: &IntegerBatch, bits: u32| -> Result<Exponents, PaillierError> {
-            Ok(if shared { Exponents::shared(&rows.uint(0), bits)? } else { Exponents::each(rows.clone(), bits)? })
+            Ok(if shared {
+                Exponents::shared(&Zeroizing::new(rows.uint(0)), bits)?
+            } else {
+                Exponents::each(rows.clone(), bits)?
+            })
         };
         let values = parallel::residues(ring, self.len(), |range| {
             let bases = self.residues().slice(range.clone());

@@ -308,9 +308,7 @@ fn a_false_declaration_shows_when_it_is_decrypted() {
     let limit = owner().public_key().max_plaintext();
     let lie = FixedPointVector::from_parts(full.ciphertexts().clone(), 3, &limit - 1u32).unwrap();
     match lie.decrypt(owner()).unwrap_err() {
-        FixedPointError::BeyondBound { index: 0, magnitude, bound } => {
-            assert_eq!((magnitude, bound), (limit.clone(), limit - 1u32));
-        }
+        FixedPointError::BeyondBound { index: 0, bound } => assert_eq!(bound, limit - 1u32),
         other => panic!("{other}"),
     }
     let tiny = encrypted(&plain(FixedPoint::new(200, 0).unwrap(), &[2f64.powi(200)]));

@@ -142,7 +142,8 @@ fn layouts_that_cannot_be_are_refused() {
 fn values_that_do_not_fit_are_refused() {
     let packing = Packing::new(8, 8, 4).unwrap();
     let error = PackedPlaintext::pack(packing, &[127, -127, 128]).unwrap_err();
-    assert!(matches!(error, PackingError::Value { index: 2, value: 128, value_bits: 8, bound: 127 }), "{error}");
+    assert!(matches!(error, PackingError::Value { index: 2, value_bits: 8, bound: 127 }), "{error}");
+    assert!(!format!("{error} {error:?}").contains("128"), "a plaintext is shown: {error}");
     assert!(PackedPlaintext::pack(packing, &[-128]).is_err());
     assert!(PackedPlaintext::pack(Packing::new(64, 0, 1).unwrap(), &[i64::MIN]).is_err());
     assert!(PackedPlaintext::pack(Packing::new(64, 0, 1).unwrap(), &[i64::MAX, -i64::MAX]).is_ok());
@@ -181,8 +182,8 @@ fn a_false_declaration_shows_when_it_is_decrypted() {
     // The lowest slot is −2, the third 7.
     let value: BigInt = (BigInt::from(7) << 32) - 2;
     assert_eq!(declared(value.clone(), 4, 7).unwrap(), [-2, 0, 7, 0]);
-    assert!(matches!(declared(value.clone(), 4, 6), Err(PackingError::BeyondBound { index: 2, value: 7, bound: 6 })));
-    assert!(matches!(declared(value, 2, 7), Err(PackingError::BeyondBound { index: 2, value: 7, bound: 0 })));
+    assert!(matches!(declared(value.clone(), 4, 6), Err(PackingError::BeyondBound { index: 2, bound: 6 })));
+    assert!(matches!(declared(value, 2, 7), Err(PackingError::BeyondBound { index: 2, bound: 0 })));
     let first_above: BigInt = BigInt::from(1) << 64;
     for above in [first_above.clone(), -first_above, BigInt::from(key.max_plaintext())] {
         assert!(matches!(declared(above, 4, 32767), Err(PackingError::BeyondBound { .. })));

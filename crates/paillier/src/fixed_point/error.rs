@@ -63,14 +63,12 @@ pub enum FixedPointError {
     },
     /// A decrypted number is greater than its vector may hold.
     #[error(
-        "element {index} decrypts to a magnitude of {} bits, the vector declares at most {bound}: \
-         the ciphertext is not what it is said to be", magnitude.bits()
+        "element {index} decrypts to more than {bound}, the greatest magnitude that the vector declares: \
+         the ciphertext is not what it is said to be"
     )]
     BeyondBound {
         /// Which element.
         index: usize,
-        /// Its magnitude.
-        magnitude: BigUint,
         /// What the vector declares.
         bound: BigUint,
     },

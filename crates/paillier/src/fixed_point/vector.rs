@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ciphermill_math::bigint::WeightMatrix;
-use num_bigint::{BigInt, BigUint};
+use num_bigint::BigUint;
 
 use super::{FixedPointError, FixedPointPlaintext, MAX_FRACTION_BITS, Number};
 use crate::ciphertext::CiphertextVector;
@@ -24,7 +24,9 @@ pub struct FixedPointVector {
 }
 
 impl FixedPointVector {
-    /// Ciphertexts that come with these declarations. That the declared bound holds shows when they are decrypted.
+    /// Ciphertexts that come with these declarations. That every
+    /// declared bound is true is for the caller to know: decryption refuses a number beyond its bound, but if a declaration was
+    /// false, the result of an operation may have wrapped around modulo n to one within.
     ///
     /// # Errors
     /// [`FixedPointError::FractionBits`], and [`FixedPointError::Overflow`] if the bound exceeds (n − 1)/2.
@@ -182,8 +184,7 @@ impl FixedPointVector {
         let bound = check_limit(self.key(), &self.bound * plain.bound())?;
         // The bound itself has one bit more than the numbers below it.
         let bits = plain.format().integer_bits() + plain.fraction_bits() + 1;
-        let values: Vec<BigInt> = plain.rows().rows().map(signed::to_bigint).collect();
-        let scalars = Scalars::from_bigints(&values, bits)?;
+        let scalars = Scalars::from_twos_complement(plain.rows(), bits)?;
         Ok(Self { ciphertexts: self.ciphertexts.multiply_scalars(&scalars)?, fraction_bits, bound })
     }
 
@@ -250,8 +251,7 @@ impl FixedPointVector {
         let decode = |(index, row)| {
             let value = signed::to_bigint(row);
             if *value.magnitude() > self.bound {
-                let (magnitude, bound) = (value.magnitude().clone(), self.bound.clone());
-                return Err(FixedPointError::BeyondBound { index, magnitude, bound });
+                return Err(FixedPointError::BeyondBound { index, bound: self.bound.clone() });
             }
             Ok(Number::new(value, self.fraction_bits))
         };

@@ -31,12 +31,10 @@ pub enum PackingError {
         max: u32,
     },
     /// A value is too large.
-    #[error("value {index} is {value}; with {value_bits} value bits its magnitude is at most {bound}")]
+    #[error("the magnitude of value {index} is above {bound}, the most that {value_bits} value bits have room for")]
     Value {
         /// Which value.
         index: usize,
-        /// The value.
-        value: i64,
         /// Bits of a value, its sign included.
         value_bits: u32,
         /// 2^(value_bits − 1) − 1.
@@ -83,13 +81,11 @@ pub enum PackingError {
     },
     /// A decrypted slot is greater than it may be.
     #[error(
-        "value {index} unpacks to {value}, the declared bound is {bound}: the ciphertext is not what it is said to be"
+        "value {index} unpacks to more than {bound}, its declared bound: the ciphertext is not what it is said to be"
     )]
     BeyondBound {
         /// Which value; one beyond the last if the plaintext has bits above its slots, or an unused slot is not 0.
         index: usize,
-        /// What the slot holds.
-        value: i128,
         /// The greatest magnitude that was declared.
         bound: u128,
     },

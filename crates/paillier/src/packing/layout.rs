@@ -112,8 +112,8 @@ impl Packing {
     pub(super) fn pack_rows(self, values: &[i64]) -> Result<IntegerBatch, PackingError> {
         let bound = self.value_bound();
         let above = |v: &i64| u128::from(v.unsigned_abs()) > bound;
-        if let Some((index, &value)) = values.iter().enumerate().find(|(_, v)| above(v)) {
-            return Err(PackingError::Value { index, value, value_bits: self.value_bits, bound });
+        if let Some(index) = values.iter().position(above) {
+            return Err(PackingError::Value { index, value_bits: self.value_bits, bound });
         }
         let mut out = IntegerBatch::zeros(self.plaintexts(values.len()), self.limbs());
         for (i, values) in values.chunks(self.slots).enumerate() {
@@ -148,14 +148,14 @@ impl Packing {
                 add_at(rest, low, -value);
                 let (index, bound) = if out.len() < len { (out.len(), bound) } else { (len, 0) };
                 if value.unsigned_abs() > bound {
-                    return Err(PackingError::BeyondBound { index, value, bound });
+                    return Err(PackingError::BeyondBound { index, bound });
                 }
                 if index < len {
                     out.push(value);
                 }
             }
             if rest.iter().any(|&limb| limb != 0) {
-                return Err(PackingError::BeyondBound { index: len, value: i128::MAX, bound: 0 });
+                return Err(PackingError::BeyondBound { index: len, bound: 0 });
             }
         }
         Ok(out)

@@ -95,8 +95,9 @@ pub struct PackedCiphertextVector {
 }
 
 impl PackedCiphertextVector {
-    /// Ciphertexts of `len` values that come with these declarations. That the declared bound holds shows when they are
-    /// decrypted.
+    /// Ciphertexts of `len` values that come with these declarations. That every
+    /// declared bound is true is for the caller to know: decryption refuses a number beyond its bound, but if a declaration was
+    /// false, the result of an operation may have wrapped around or spilt into its neighbour and be within.
     ///
     /// # Errors
     /// [`PackingError::KeyTooSmall`], [`PackingError::Ciphertexts`], and [`PackingError::Spill`] if a slot has no room for
