@@ -3,6 +3,9 @@
 //! A [`SecretKey`] has a [`PublicKey`]; [`PlaintextVector`]s become [`CiphertextVector`]s, on which the public key's holder
 //! computes sums and multiples. [`fixed_point`] puts real numbers on top, [`packing`] several values into one ciphertext, and
 //! [`host`] is the host part of an accelerator, driven by a stream of instructions. docs/paillier.md goes through all of it.
+//!
+//! Batches are split among the threads of `rayon`'s pool. A child that was forked after such work computes on the calling
+//! thread alone, as the pool's threads stay with the parent; if only other code used the pool before the fork, it would hang.
 
 mod ciphertext;
 mod decryption;

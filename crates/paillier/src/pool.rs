@@ -131,7 +131,8 @@ impl BlindingPool {
             let places: Vec<usize> = (kept..part.len()).collect();
             taken.push(ring.gather(&part, &places));
             if kept > 0 {
-                stock.parts.push(part.slice(0..kept));
+                // Gathered, as a slice would copy whole groups, factors that were just taken among them.
+                stock.parts.push(ring.gather(&part, &(0..kept).collect::<Vec<_>>()));
             }
             missing = 0;
         }

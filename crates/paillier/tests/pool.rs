@@ -110,6 +110,27 @@ fn a_forked_child_has_no_factors() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_forked_child_computes_without_the_threads_of_its_parent() {
+    use std::sync::Arc;
+
+    unsafe extern "C" {
+        safe fn alarm(seconds: u32) -> u32;
+    }
+
+    // A key that no other test holds a lock of.
+    let public =
+        ciphermill_paillier::PublicKey::from_modulus(&key(512).public_key().modulus(), INSECURE).expect("a modulus");
+    let pool = Arc::new(BlindingPool::new(&public, Blinding::Strict).unwrap());
+    pool.fill(64, &mut rng(1)).unwrap();
+    assert!(in_forked_child(move || {
+        // Ends the child if it hangs.
+        alarm(10);
+        pool.fill(64, &mut rng(2)).is_ok() && pool.len() == 64
+    }));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_forked_child_draws_other_numbers() {
     let draw = |rng: &mut ciphermill_paillier::Csprng| {
         let mut words = [0; 4];
