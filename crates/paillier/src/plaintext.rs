@@ -103,7 +103,7 @@ impl PlaintextVector {
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
     pub fn get(&self, index: usize) -> Result<BigInt, PaillierError> {
-        self.check_bounds(&(index..index + 1))?;
+        self.check_bounds(&(index..index.saturating_add(1)))?;
         let value = integers::to_big(self.values.row(index));
         Ok(if value > self.key.max_plaintext() {
             BigInt::from(value) - BigInt::from(self.key.modulus())

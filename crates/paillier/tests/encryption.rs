@@ -81,6 +81,14 @@ fn ciphertexts_are_those_of_the_seed() {
 }
 
 #[test]
+fn elements_that_are_not_there() {
+    let m = PlaintextVector::from_i64(key(512).public_key(), &[1]);
+    for index in [1, 2, usize::MAX - 1, usize::MAX] {
+        assert!(matches!(m.get(index), Err(PaillierError::OutOfBounds { start, len: 1, .. }) if start == index));
+    }
+}
+
+#[test]
 fn every_length() {
     for key in keys_on_paths(512) {
         for len in 0..19i64 {
