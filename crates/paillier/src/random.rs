@@ -58,9 +58,13 @@ impl Csprng {
 
     /// `len` integers of `bits` random bits.
     ///
+    /// # Panics
+    /// If `bits` is 0.
+    ///
     /// # Errors
     /// [`RandomError`].
     pub fn bits(&mut self, len: usize, bits: u32) -> Result<IntegerBatch, RandomError> {
+        assert!(bits > 0, "a bit at least");
         let mut out = IntegerBatch::zeros(len, limbs::limbs_for(bits));
         self.fill_u64(out.words_mut())?;
         let excess = out.limbs() as u32 * 64 - bits;
@@ -71,13 +75,18 @@ impl Csprng {
         Ok(out)
     }
 
-    /// `len` integers uniform in 1 ≤ x < `bound`, by rejection: time tells how many were rejected, which is independent
-    /// of those that were taken.
+    /// `len` integers uniform in 1 ≤ x < `bound`, by rejection: time tells how many were rejected. That is
+    /// independent of those that were taken; the rate tells `bound` against its power of two, so that very many draws tell the
+    /// upper bits of a secret one: as many as half the logarithm of their number.
+    ///
+    /// # Panics
+    /// If `bound` is 0 or 1.
     ///
     /// # Errors
     /// [`RandomError`].
     pub fn below(&mut self, len: usize, bound: &[u64]) -> Result<IntegerBatch, RandomError> {
-        let bits = limbs::to_uint(bound).bits_vartime();
+        let bits = limbs::bit_length_public(bound);
+        assert!(bits > 1, "a bound of 2 at least, as nothing lies in 1 ≤ x < 1");
         let mut out = IntegerBatch::zeros(len, bound.len());
         for i in 0..len {
             loop {
@@ -153,3 +162,19 @@ impl TryRng for Stream {
 }
 
 impl TryCryptoRng for Stream {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_without_a_number_are_refused() {
+        let drawn = std::panic::catch_unwind(|| drop(Csprng::from_seed([1; SEED_LEN]).bits(1, 0)));
+        assert!(drawn.is_err());
+        for bound in [&[][..], &[0], &[0, 0], &[1], &[1, 0]] {
+            let drawn = std::panic::catch_unwind(|| drop(Csprng::from_seed([1; SEED_LEN]).below(1, bound)));
+            assert!(drawn.is_err(), "{bound:?}");
+        }
+        assert_eq!(Csprng::from_seed([1; SEED_LEN]).below(3, &[2, 0]).unwrap().words(), [1, 0, 1, 0, 1, 0]);
+    }
+}
