@@ -54,8 +54,8 @@ impl Room {
     }
 }
 
-/// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that what follows in the stream finds
-/// them.
+/// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that what follows in the
+/// stream finds them.
 pub(super) fn plan(
     engine: &dyn ModExpEngine,
     limits: &Limits,

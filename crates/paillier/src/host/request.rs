@@ -256,6 +256,7 @@ pub struct Request {
 impl Request {
     /// The stream in its envelope: the number of instructions (u32), and of each its code (u8), the bytes of its fields
     /// (u32) and its fields. An integer batch is its length (u32), the 64-bit limbs per integer (u16) and the limbs.
+    /// Limbs may lead with zeros, and are sent as they are: equal numbers may make different streams.
     pub fn encode(&self) -> Vec<u8> {
         let payloads: Vec<_> = self.instructions.iter().map(|i| (i.operation(), Zeroizing::new(i.payload()))).collect();
         let bytes = 4 + payloads.iter().map(|(_, payload)| 5 + payload.len()).sum::<usize>();
