@@ -282,7 +282,8 @@ impl CiphertextVector {
     /// The same plaintexts under fresh blinding factors, so that nobody can tell where a result came from.
     ///
     /// # Errors
-    /// [`PaillierError::NoBlindingBase`], [`PaillierError::Random`].
+    /// [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Modulus`] as
+    /// [`PublicKey::encrypt`](crate::PublicKey::encrypt).
     pub fn rerandomise(&self, blinding: Blinding, rng: &mut Csprng) -> Result<Self, PaillierError> {
         let factors = self.key().blinding_factors(self.len(), blinding, rng)?;
         self.multiplied(self.residues(), &factors)

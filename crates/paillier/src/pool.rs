@@ -52,7 +52,7 @@ impl BlindingPool {
     /// Adds `len` factors. Other threads may use the pool meanwhile.
     ///
     /// # Errors
-    /// [`PaillierError::Random`].
+    /// [`PaillierError::Random`]; [`PaillierError::Modulus`] as [`PublicKey::encrypt`].
     pub fn fill(&self, len: usize, rng: &mut Csprng) -> Result<(), PaillierError> {
         let birth = Mark::now();
         let factors = self.key.blinding_factors(len, self.blinding, rng)?;

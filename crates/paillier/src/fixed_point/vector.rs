@@ -24,9 +24,9 @@ pub struct FixedPointVector {
 }
 
 impl FixedPointVector {
-    /// Ciphertexts that come with these declarations. That every
-    /// declared bound is true is for the caller to know: decryption refuses a number beyond its bound, but if a declaration was
-    /// false, the result of an operation may have wrapped around modulo n to one within.
+    /// Ciphertexts that come with these declarations. Whether the bound is true is for the caller to know: decryption refuses
+    /// what is beyond it, but after an operation on numbers of a false bound the result may have wrapped around modulo n to
+    /// one within.
     ///
     /// # Errors
     /// [`FixedPointError::FractionBits`], and [`FixedPointError::Overflow`] if the bound exceeds (n − 1)/2.

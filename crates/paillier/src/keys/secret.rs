@@ -199,6 +199,10 @@ impl SecretKey {
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`], [`PaillierError::Primes`], [`PaillierError::Random`].
     pub fn from_primes(p: &BigUint, q: &BigUint, policy: SizePolicy, rng: &mut Csprng) -> Result<Self, PaillierError> {
+        let widest = u32::try_from(p.bits().max(q.bits())).unwrap_or(u32::MAX);
+        if widest > KeyBits::MAX {
+            return Err(PaillierError::KeyBits { bits: widest.saturating_mul(2) });
+        }
         let digits = |prime: &BigUint| Zeroizing::new(prime.to_u64_digits());
         let (p, q, bits) = checked(&digits(p), &digits(q), policy, rng)?;
         let base = if primes::djn_shaped(&p, &q) { Base::Draw(rng) } else { Base::None };
@@ -282,8 +286,8 @@ impl SecretKey {
         self.public.tag()
     }
 
-    /// p and q, the greater first, little-endian one after the other, half of n's bytes each: **the secret itself**. They are wiped when
-    /// the result is dropped.
+    /// p and q, the greater first, little-endian one after the other, half of n's bytes each: **the secret itself**. They are
+    /// wiped when the result is dropped.
     pub fn expose_primes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Zeroizing::new(Vec::with_capacity(self.bits().get() as usize / 8));
         for &limb in self.p.prime().iter().chain(self.q.prime()) {
