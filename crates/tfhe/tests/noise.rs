@@ -19,13 +19,25 @@ const KEY_SLACK: f64 = 0.15;
 /// The constant of the FFT's error is an upper bound: 1.7 where 1.24 to 1.60 is measured.
 const TRANSFORM_SLACK: f64 = 0.45;
 
+/// Rows of a key-switching key have noise of their own, which digits of a mean other than 0 turn into a bias that all ciphertexts
+/// of one key share: with digits −2 … 1 its square is a sixth of the noise. The model has its mean over keys; at one key it
+/// follows a χ² distribution of one degree, which no number of samples narrows. So it is taken off, and bounded by itself.
+const BIAS_SHARE: f64 = 1.0 / 6.0;
+
 fn check(what: &str, errors: &[f64], predicted: f64, least: f64) {
     let count = errors.len() as f64;
-    let variance = errors.iter().map(|e| e * e).sum::<f64>() / count;
+    let bias = errors.iter().sum::<f64>() / count;
+    let variance = errors.iter().map(|e| (e - bias).powi(2)).sum::<f64>() / (count - 1.0);
     let (ratio, margin) = (variance / predicted, 6.0 * (2.0 / count).sqrt() + KEY_SLACK);
-    println!("{what}: sd 2^{:.2}, measured/predicted {ratio:.3}, margin {margin:.2}", 0.5 * variance.log2());
+    let shift = bias * bias / predicted;
+    println!(
+        "{what}: sd 2^{:.2}, measured/predicted {ratio:.3}, margin {margin:.2}, squared bias {shift:.3}",
+        0.5 * variance.log2()
+    );
     assert!(margin < 0.85, "{what}: {count} samples decide nothing");
-    assert!(ratio < 1.0 + margin && ratio > least * (1.0 - margin), "{what}: {ratio} of the predicted variance");
+    let lower = least * (1.0 - margin - BIAS_SHARE);
+    assert!(ratio < 1.0 + margin && ratio > lower, "{what}: {ratio} of the predicted variance");
+    assert!(shift < 36.0 * (BIAS_SHARE + 1.0 / count), "{what}: a squared bias of {shift} of the predicted variance");
 }
 
 /// Phase error of a ciphertext of `message`.
@@ -73,11 +85,11 @@ fn bootstraps(name: &str, byte: u8, backend: Backend, count: usize) {
     }
 }
 
-/// One fixed seed and a fresh one.
-fn bytes() -> [u8; 2] {
+/// Two fixed seeds, the second one of a large bias, and a fresh one.
+fn bytes() -> [u8; 3] {
     let fresh = PublicSeed::from_os().expect("randomness of the operating system").0[0];
     println!("fresh seed byte {fresh}");
-    [31, fresh]
+    [31, 89, fresh]
 }
 
 #[test]
