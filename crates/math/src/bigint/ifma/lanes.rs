@@ -184,15 +184,18 @@ pub(super) unsafe fn subtract_once(x: *mut u64, m: &[u64], buffer: *mut u64) -> 
             carry = _mm512_srai_epi64::<DIGIT_BITS>(difference);
         }
     }
-    let kept = _mm512_cmpge_epi64_mask(carry, _mm512_setzero_si512());
+    let borrowed = _mm512_srai_epi64::<63>(carry);
     for i in 0..m.len() {
         // SAFETY: the caller's contract.
         unsafe {
+            let at = x.add(LANES * i).cast();
             let difference = _mm512_loadu_si512(buffer.add(LANES * i).cast());
-            _mm512_mask_storeu_epi64(x.add(LANES * i).cast(), kept, difference);
+            // x where it was less, else the difference. No masked store: what is loaded after one waits, or does not, by the
+            // mask (seen by examples/bigint_leakage).
+            _mm512_storeu_si512(at, _mm512_ternarylogic_epi64::<0xca>(borrowed, _mm512_loadu_si512(at), difference));
         }
     }
-    kept
+    _mm512_cmpge_epi64_mask(carry, _mm512_setzero_si512())
 }
 
 /// x = x + y, carried: the digits of x and y are below 2^63, the sum fits.
