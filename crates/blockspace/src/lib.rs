@@ -1,0 +1,1 @@
+//! Objects of the secure-computing device laid out on the blocks of NVMe namespaces.
