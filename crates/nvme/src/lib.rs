@@ -1,1 +1,19 @@
 //! NVMe over TCP: the wire format, a target that serves namespaces, and a user-space initiator.
+//!
+//! The crate knows blocks of 4,096 bytes and nothing of what is in them. From the bottom up:
+//! - [`pdu`]: the units on a TCP connection, with their digests; [`command`] and [`status`]: what they carry;
+//! - [`namespace`]: the seam to whatever keeps the blocks.
+//!
+//! Numbers follow the NVM Express Base Specification 2.0, the NVMe/TCP Transport Specification 1.0 and the NVM Command Set
+//! Specification 1.0; docs name the figure or section.
+
+pub mod command;
+pub mod namespace;
+pub mod pdu;
+pub mod status;
+
+pub use namespace::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
+pub use status::Status;
+
+/// Bytes of a logical block, in every namespace.
+pub const BLOCK_BYTES: usize = 4096;

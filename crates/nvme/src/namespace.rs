@@ -1,0 +1,154 @@
+//! The seam between the protocol and what keeps the blocks.
+
+use crate::status::Status;
+use std::{fmt, future::Future, ops::Range, pin::Pin, sync::Arc};
+
+/// A host, as it named itself in Connect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host {
+    /// Its qualified name.
+    pub nqn: String,
+    /// Its identifier.
+    pub id: [u8; 16],
+}
+
+/// Sizes of a namespace in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks that have an address (NSZE).
+    pub size: u64,
+    /// Blocks that may be in use at one time (NCAP), at most `size`.
+    pub capacity: u64,
+    /// Blocks in use (NUSE).
+    pub used: u64,
+}
+
+/// Why a command failed: what the host is told, and what the error log says beyond it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandError {
+    /// The status.
+    pub status: Status,
+    /// The cause in words; empty when the status says all.
+    pub detail: String,
+    /// The first block concerned, if it is one in particular.
+    pub lba: Option<u64>,
+}
+
+impl CommandError {
+    /// A status with its cause in words.
+    #[must_use]
+    pub fn new(status: Status, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), lba: None }
+    }
+
+    /// The same, about this block.
+    #[must_use]
+    pub fn at(self, lba: u64) -> Self {
+        Self { lba: Some(lba), ..self }
+    }
+}
+
+impl From<Status> for CommandError {
+    fn from(status: Status) -> Self {
+        Self { status, detail: String::new(), lba: None }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.status)?;
+        if let Some(lba) = self.lba {
+            write!(f, " at block {lba}")?;
+        }
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+/// The outcome of a command, at once or later.
+pub enum Answer<T> {
+    /// Known already.
+    Ready(Result<T, CommandError>),
+    /// Known when this is done. It runs to its end even when nobody waits for it any more, if it changes anything: the
+    /// target never drops it half-way.
+    Later(Pin<Box<dyn Future<Output = Result<T, CommandError>> + Send>>),
+}
+
+impl<T> Answer<T> {
+    /// A failure known already.
+    #[must_use]
+    pub fn failed(error: impl Into<CommandError>) -> Self {
+        Self::Ready(Err(error.into()))
+    }
+
+    /// What a future will give.
+    #[must_use]
+    pub fn later(future: impl Future<Output = Result<T, CommandError>> + Send + 'static) -> Self {
+        Self::Later(Box::pin(future))
+    }
+
+    /// Waits for the outcome.
+    ///
+    /// # Errors
+    /// The command's.
+    pub async fn wait(self) -> Result<T, CommandError> {
+        match self {
+            Self::Ready(outcome) => outcome,
+            Self::Later(future) => future.await,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ready(Ok(_)) => "Answer::Ready(Ok)",
+            Self::Ready(Err(_)) => "Answer::Ready(Err)",
+            Self::Later(_) => "Answer::Later",
+        })
+    }
+}
+
+/// An I/O command with a vendor's opcode (80h to FFh) that moves data to the host or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VendorCommand {
+    /// The opcode.
+    pub opcode: u8,
+    /// Command dwords 10 to 15.
+    pub dwords: [u32; 6],
+    /// The most bytes that the host takes; 0 when the command moves no data.
+    pub length: usize,
+}
+
+/// Blocks of [`BLOCK_BYTES`](crate::BLOCK_BYTES) bytes that hosts read and write.
+///
+/// The target calls with ranges that are not empty, lie within [`Geometry::size`] and are not longer than its transfer
+/// limit. Calls come from many tasks at once and must not block: what would wait is an [`Answer::Later`]. Commands that
+/// are under way together may take effect in any order; each block of a write is old or new, never a mixture.
+pub trait Namespace: Send + Sync + fmt::Debug + 'static {
+    /// Its sizes now. `size` never changes.
+    fn geometry(&self) -> Geometry;
+
+    /// Reads `blocks` blocks from `lba`; gives exactly as many bytes.
+    fn read(self: Arc<Self>, host: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>>;
+
+    /// Writes whole blocks from `lba`; durable when it is answered.
+    fn write(self: Arc<Self>, host: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()>;
+
+    /// Makes `blocks` blocks from `lba` read as zeros; durable when it is answered. With `deallocate` they need not keep
+    /// their place on the disk.
+    fn write_zeroes(self: Arc<Self>, host: &Arc<Host>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()>;
+
+    /// Gives up the content of these blocks, at most 256 ranges. What they read as then is the namespace's to say.
+    fn deallocate(self: Arc<Self>, host: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()>;
+
+    /// Returns when everything answered before is durable.
+    fn flush(self: Arc<Self>, host: &Arc<Host>) -> Answer<()>;
+
+    /// A vendor's command; gives at most [`VendorCommand::length`] bytes.
+    fn vendor(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
+        let _ = (host, command);
+        Answer::failed(Status::INVALID_OPCODE.do_not_retry())
+    }
+}
