@@ -1,1 +1,3 @@
 //! Objects of the secure-computing device laid out on the blocks of NVMe namespaces.
+
+pub mod volume;

@@ -1,0 +1,130 @@
+//! What can go wrong in a volume.
+
+use ciphermill_device::StorageError;
+use std::{io, path::PathBuf, sync::Arc};
+
+/// What can go wrong in a [`Volume`](super::Volume).
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VolumeError {
+    /// The medium under the volume failed or is full.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The volume's directory cannot be used.
+    #[error("cannot use the volume directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// Another process, or another volume in this one, has the files open.
+    #[error("the volume in {} is already open; close the other process that uses it", path.display())]
+    AlreadyOpen {
+        /// The volume's directory.
+        path: PathBuf,
+    },
+    /// The block file is something else.
+    #[error("the block file is not a Ciphermill volume; nothing was changed")]
+    NotAVolume,
+    /// The volume was written by another version.
+    #[error("the volume has format version {given}, this build reads version {supported}; nothing was changed")]
+    Version {
+        /// Version found.
+        given: u16,
+        /// Version this build reads and writes.
+        supported: u16,
+    },
+    /// The volume's own records are damaged.
+    #[error("the volume is damaged: {what}; nothing was changed, restore it from a copy")]
+    Corrupt {
+        /// What does not fit.
+        what: String,
+    },
+    /// The bytes of a block are damaged on the medium.
+    #[error("block {lba} of space {space} is damaged on the medium; write it again")]
+    Damaged {
+        /// The space.
+        space: u32,
+        /// The first damaged block of those asked for.
+        lba: u64,
+    },
+    /// A range without blocks, or one that passes the last address.
+    #[error("{blocks} blocks from {lba} on are no range within the {} blocks of a space", super::MAX_BLOCKS)]
+    Range {
+        /// First block.
+        lba: u64,
+        /// Number of blocks.
+        blocks: u64,
+    },
+    /// Data or a buffer that is not a whole number of blocks, at least one.
+    #[error("{len} bytes are not a whole number of blocks of {} bytes, at least one", super::BLOCK_BYTES)]
+    Unaligned {
+        /// Length given, in bytes.
+        len: usize,
+    },
+    /// A label that is too long.
+    #[error("a label has at most {} bytes, this one has {len}", super::MAX_LABEL_BYTES)]
+    LabelTooLong {
+        /// Length given, in bytes.
+        len: usize,
+    },
+    /// A change with more in it than can be made durable at once.
+    #[error("a change holds at most {limit} {resource}, this one holds {given}; split it")]
+    TooLarge {
+        /// What there is too much of: `data blocks` or `bytes of entries`.
+        resource: &'static str,
+        /// How much the change holds.
+        given: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Too many changes wait already.
+    #[error("{queued} bytes wait to be written and at most {limit} may; try again when some of them are done")]
+    Busy {
+        /// Bytes that wait.
+        queued: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A space is full.
+    #[error("space {space} has {free} of its {limit} {resource} free, {needed} needed; unmap some or raise the quota")]
+    Quota {
+        /// The space.
+        space: u32,
+        /// What is used up: `blocks` or `labels`.
+        resource: &'static str,
+        /// How many more the change needs.
+        needed: u64,
+        /// How many are left.
+        free: u64,
+        /// The quota.
+        limit: u64,
+    },
+    /// The medium is full. Unmapping and labels still work.
+    #[error("the volume needs {needed} bytes and has {free} free; unmap blocks or enlarge the disk")]
+    NoSpace {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free, in the block file and on the medium.
+        free: u64,
+    },
+    /// The database that keeps the map failed.
+    #[error("the block map failed to {operation}: {what}")]
+    Map {
+        /// What it was to do.
+        operation: &'static str,
+        /// What it said.
+        what: String,
+    },
+    /// A sync failed earlier, so that nobody knows what is durable.
+    #[error("the volume stopped writing after its medium failed to sync; reads go on, reopen it to write again")]
+    Failed,
+    /// The volume is being closed.
+    #[error("the volume is being closed")]
+    Closed,
+    /// Not there yet.
+    #[error("not built yet")]
+    Unimplemented,
+}

@@ -1,0 +1,204 @@
+//! What a volume is asked and what it answers.
+
+use std::ops::ControlFlow;
+
+/// Bytes of a block.
+pub const BLOCK_BYTES: usize = 4096;
+/// Number of addresses of a space: block addresses are below it, so that byte addresses fit 64 bits.
+pub const MAX_BLOCKS: u64 = 1 << 52;
+/// Longest label, in bytes.
+pub const MAX_LABEL_BYTES: usize = 256;
+
+/// A change of one space: all of it becomes durable, or nothing of it. The operations are made in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The space.
+    pub space: u32,
+    /// What to do, in this order.
+    pub operations: Vec<Operation>,
+}
+
+/// One step of a [`Change`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Gives blocks their content. Blocks of zeros take no disk.
+    Write {
+        /// First block.
+        lba: u64,
+        /// Whole blocks, at least one.
+        data: Vec<u8>,
+    },
+    /// Makes blocks mapped that read as zeros and take no disk.
+    Zero {
+        /// First block.
+        lba: u64,
+        /// Number of blocks, at least one.
+        blocks: u64,
+    },
+    /// Makes blocks unmapped; they read as zeros too.
+    Unmap {
+        /// First block.
+        lba: u64,
+        /// Number of blocks, at least one; the range may hold blocks that are not mapped.
+        blocks: u64,
+    },
+    /// Keeps a label at an address, in the place of the one there, whether or not the block is mapped.
+    SetLabel {
+        /// The address.
+        lba: u64,
+        /// At most [`MAX_LABEL_BYTES`] bytes, of meaning to the owner only.
+        label: Vec<u8>,
+    },
+    /// Removes the label at an address, if there is one.
+    ClearLabel {
+        /// The address.
+        lba: u64,
+    },
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockState {
+    /// Not mapped; reads as zeros.
+    Absent,
+    /// Mapped, and zeros.
+    Zero,
+    /// Mapped, with content on disk.
+    Data,
+}
+
+/// Neighbouring blocks of one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// First block.
+    pub lba: u64,
+    /// Number of blocks, at least one.
+    pub blocks: u64,
+    /// What all of them are.
+    pub state: BlockState,
+}
+
+/// What a space may hold. A lowered quota keeps nobody from unmapping, or from writing blocks that are mapped already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Mapped blocks, those of zeros included: each costs memory, those of data cost disk.
+    pub blocks: u64,
+    /// Labels.
+    pub labels: u64,
+}
+
+impl Quota {
+    /// As much as the volume holds.
+    pub const UNLIMITED: Self = Self { blocks: u64::MAX, labels: u64::MAX };
+}
+
+/// Sizes of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeConfig {
+    /// Blocks of a segment, 64 to 2^20. Two segments are set aside for what comes next; a checkpoint is made for each.
+    pub segment_blocks: u32,
+    /// Most bytes of data that are made durable with one sync, and so the most that one change may hold. Half a segment
+    /// when that is less.
+    pub group_bytes: usize,
+    /// Most bytes of data (and of entries) that may wait; above it [`submit`](super::Volume::submit) says busy.
+    pub queue_bytes: usize,
+    /// Bytes of the medium that the block file leaves free, so that the map can still be written when it is full.
+    pub headroom_bytes: u64,
+    /// The quota of spaces for which none was set.
+    pub default_quota: Quota,
+}
+
+impl Default for VolumeConfig {
+    fn default() -> Self {
+        Self {
+            segment_blocks: 4096,
+            group_bytes: 8 << 20,
+            queue_bytes: 64 << 20,
+            headroom_bytes: 32 << 20,
+            default_quota: Quota { blocks: u64::MAX, labels: 1 << 20 },
+        }
+    }
+}
+
+/// What a space holds, or all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpaceUsage {
+    /// Mapped blocks.
+    pub mapped: u64,
+    /// Those of them with content on disk.
+    pub data: u64,
+    /// Labels.
+    pub labels: u64,
+}
+
+/// Sizes of a volume at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeUsage {
+    /// What all spaces hold together.
+    pub spaces: SpaceUsage,
+    /// Length of the block file, in bytes.
+    pub file_bytes: u64,
+    /// Bytes within it that can be written anew (as of the last checkpoint).
+    pub free_bytes: u64,
+}
+
+/// What a volume has done since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeMetrics {
+    /// Groups of changes made durable, each with one sync.
+    pub groups: u64,
+    /// Changes in them.
+    pub changes: u64,
+    /// Bytes of block content in them.
+    pub data_bytes: u64,
+    /// Bytes written to the block file: content and record headers.
+    pub written_bytes: u64,
+    /// Changes that were refused: busy, quota, no space, failed medium.
+    pub refused: u64,
+    /// Checkpoints of the map.
+    pub checkpoints: u64,
+    /// Time spent in syncs of the block file, in nanoseconds.
+    pub sync_ns: u64,
+    /// Time spent in checkpoints, in nanoseconds.
+    pub checkpoint_ns: u64,
+    /// Time that changes had to wait for a checkpoint, in nanoseconds.
+    pub stall_ns: u64,
+    /// Bytes that wait now.
+    pub queued_bytes: u64,
+}
+
+/// What a scrub tells while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScrubEvent {
+    /// So many of about so many blocks were read.
+    Progress {
+        /// Blocks read so far.
+        done: u64,
+        /// Blocks with content when the scrub began.
+        total: u64,
+    },
+    /// This block does not match its checksum, or cannot be read.
+    Damaged {
+        /// The space.
+        space: u32,
+        /// The block.
+        lba: u64,
+    },
+}
+
+/// What a scrub found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScrubReport {
+    /// Blocks read and verified.
+    pub blocks: u64,
+    /// Blocks found damaged.
+    pub damaged: u64,
+    /// Whether it came to its end; false when it was stopped.
+    pub complete: bool,
+}
+
+/// Takes what a scrub tells; [`ControlFlow::Break`] stops it.
+pub type ScrubObserver<'a> = &'a mut dyn FnMut(ScrubEvent) -> ControlFlow<()>;
+
+/// What is called when a change is durable or refused.
+pub type Done = Box<dyn FnOnce(Result<(), super::VolumeError>) + Send>;
