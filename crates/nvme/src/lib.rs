@@ -8,10 +8,16 @@
 //! Specification 1.0; docs name the figure or section.
 
 pub mod command;
+pub mod fabrics;
+pub mod features;
+mod fields;
+pub mod identify;
+pub mod log;
 pub mod namespace;
 pub mod pdu;
 pub mod status;
 
+pub use fields::RecordError;
 pub use namespace::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
 pub use status::Status;
 
