@@ -20,7 +20,8 @@ pub const META_VERSION: u16 = 1;
 
 const FLAG_ARMED: u32 = 1 << 0;
 const FLAG_ONE_SHOT: u32 = 1 << 1;
-const KNOWN_FLAGS: u32 = FLAG_ARMED | FLAG_ONE_SHOT;
+const FLAG_STORED: u32 = 1 << 2;
+const KNOWN_FLAGS: u32 = FLAG_ARMED | FLAG_ONE_SHOT | FLAG_STORED;
 
 /// Where the record's own checksum stands; it covers every byte before.
 const RECORD_CRC_AT: usize = 36;
@@ -36,6 +37,9 @@ pub struct Metadata {
     pub armed: bool,
     /// Whether the device disarms the object after one run.
     pub one_shot: bool,
+    /// Whether the object is stored as it is even when its type computes on writes (to restore a copy, say). It is an
+    /// order for this one completion and no property of the object: the record of a stored object never has it.
+    pub stored: bool,
     /// The length of the object in bytes: what makes it complete. Any value decodes; the device checks it against the
     /// parameter set of the key.
     pub size: u64,
@@ -110,6 +114,9 @@ impl Metadata {
         if self.one_shot {
             flags |= FLAG_ONE_SHOT;
         }
+        if self.stored {
+            flags |= FLAG_STORED;
+        }
         let mut block = [0; META_BLOCK_BYTES];
         block[0..8].copy_from_slice(&META_MAGIC);
         block[8..10].copy_from_slice(&META_VERSION.to_le_bytes());
@@ -163,6 +170,7 @@ impl Metadata {
             },
             armed: flags & FLAG_ARMED != 0,
             one_shot: flags & FLAG_ONE_SHOT != 0,
+            stored: flags & FLAG_STORED != 0,
             size: u64::from_le_bytes(array(block, 24)),
             object_crc32c: NonZeroU32::new(u32::from_le_bytes(array(block, 32))),
         })

@@ -17,5 +17,5 @@ fn program_assemble() {
 
 #[test]
 fn meta_decode() {
-    replay("meta_decode", invariants::meta_decode, &["armed", "unchecked"]);
+    replay("meta_decode", invariants::meta_decode, &["armed", "stored", "unchecked"]);
 }

@@ -22,7 +22,7 @@ const RECORD: [u8; 40] = [
 
 fn known() -> Metadata {
     let object_crc32c = NonZeroU32::new(0x1234_5678);
-    Metadata { id: vr("4:7:3"), armed: true, one_shot: true, size: 2524, object_crc32c }
+    Metadata { id: vr("4:7:3"), armed: true, one_shot: true, stored: false, size: 2524, object_crc32c }
 }
 
 /// The known block with bytes of its record replaced and, unless the record's checksum is among them, checked anew.
@@ -50,8 +50,9 @@ fn a_record_has_these_bytes() {
 
 #[test]
 fn the_flags_are_told_apart() {
-    for (flags, armed, one_shot) in [(0, false, false), (1, true, false), (2, false, true), (3, true, true)] {
-        let metadata = Metadata { armed, one_shot, ..known() };
+    for flags in 0..8 {
+        let [armed, one_shot, stored] = [1, 2, 4].map(|bit| flags & bit != 0);
+        let metadata = Metadata { armed, one_shot, stored, ..known() };
         assert_eq!(metadata.encode(), with(20, &[flags, 0, 0, 0]));
         assert_eq!(Metadata::decode(&metadata.encode()), Ok(metadata));
     }
@@ -85,7 +86,7 @@ fn every_refusal_says_why() {
         message(&foreign).starts_with("the first eight bytes are [00, 00, 00, 00, 00, 00, 00, 00], a metadata block")
     );
     assert_eq!(message(&with(8, &[2, 0])), "the metadata block has version 2, this build reads version 1");
-    assert_eq!(message(&with(20, &[4, 0, 0, 0])), "the flags are 0x00000004, only the bits 0x3 are defined");
+    assert_eq!(message(&with(20, &[8, 0, 0, 0])), "the flags are 0x00000008, only the bits 0x7 are defined");
     assert!(matches!(Metadata::decode(&with(36, &[0; 4])), Err(MetaError::Checksum { stored: 0, .. })));
     assert!(message(&with(36, &[0; 4])).starts_with("the record's checksum is 0x00000000, its bytes give 0x064efc13"));
     assert_eq!(message(&with(40, &[7])), "byte 40 is 0x07; bytes 40 to 4095 must be zero");
@@ -103,9 +104,9 @@ fn the_objects_checksum_is_crc32c_and_zero_is_none() {
 proptest! {
     #[test]
     fn decoding_undoes_encoding(
-        id in any_register(), armed: bool, one_shot: bool, size: u64, crc: u32,
+        id in any_register(), armed: bool, one_shot: bool, stored: bool, size: u64, crc: u32,
     ) {
-        let metadata = Metadata { id, armed, one_shot, size, object_crc32c: NonZeroU32::new(crc) };
+        let metadata = Metadata { id, armed, one_shot, stored, size, object_crc32c: NonZeroU32::new(crc) };
         prop_assert_eq!(Metadata::decode(&metadata.encode()), Ok(metadata));
     }
 }
