@@ -161,6 +161,14 @@ pub enum RunError {
     /// The result does not fit the register it is meant for.
     #[error("the result does not fit: {0}")]
     Result(#[source] HandlerError),
+    /// The result has more bytes than the writer of the triggering register allowed.
+    #[error("the result has {bytes} bytes, the writer allowed {limit}; nothing was stored")]
+    ResultTooLarge {
+        /// Bytes of the result.
+        bytes: u64,
+        /// The most bytes, [`WriteOptions::result_limit`](crate::WriteOptions::result_limit).
+        limit: u64,
+    },
     /// It ran longer than allowed.
     #[error("stopped after {done} of {total} instructions at the time limit of {limit:?}")]
     TimedOut {

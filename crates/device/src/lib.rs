@@ -34,4 +34,4 @@ pub use handler::{HandlerError, ObjectHandler};
 pub use memory::MemoryError;
 pub use metrics::{InstructionMetrics, MetricsSnapshot};
 pub use storage::StorageError;
-pub use store::{ObjectFlags, SpaceId, SpaceLimits, StoreError, StoreFiles};
+pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};

@@ -51,6 +51,12 @@ pub struct MetricsSnapshot {
     pub programs_run: u64,
     /// Programs that were rejected or failed.
     pub programs_failed: u64,
+    /// Scrubs that came to their end.
+    pub scrubs: u64,
+    /// Bytes of objects they read.
+    pub scrubbed_bytes: u64,
+    /// Damaged chunks they found; one that several found counts for each.
+    pub damaged_chunks: u64,
     /// Programs running now.
     pub programs_running: u64,
     /// Programs waiting for their turn now.
@@ -70,6 +76,9 @@ pub(crate) struct Metrics {
     pub(crate) register_misses: AtomicU64,
     pub(crate) programs_run: AtomicU64,
     pub(crate) programs_failed: AtomicU64,
+    pub(crate) scrubs: AtomicU64,
+    pub(crate) scrubbed_bytes: AtomicU64,
+    pub(crate) damaged_chunks: AtomicU64,
     instructions: Mutex<BTreeMap<&'static str, InstructionMetrics>>,
 }
 
@@ -101,6 +110,9 @@ impl Metrics {
             register_misses: get(&self.register_misses),
             programs_run: get(&self.programs_run),
             programs_failed: get(&self.programs_failed),
+            scrubs: get(&self.scrubs),
+            scrubbed_bytes: get(&self.scrubbed_bytes),
+            damaged_chunks: get(&self.damaged_chunks),
             instructions: self.instructions.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             ..MetricsSnapshot::default()
         }
@@ -117,6 +129,7 @@ impl MetricsSnapshot {
             ("object_bytes", "Sum of the sizes of the stored objects", store.object_bytes),
             ("data_file_bytes", "Used length of the data file", store.data_bytes),
             ("data_file_free_bytes", "Free extents within the data file", store.free_bytes),
+            ("object_table_bytes", "Length of the object table", store.table_bytes),
             ("memory_frames", "Frames of main memory", memory.frames),
             ("memory_frames_used", "Frames in use", memory.used_frames),
             ("memory_pages", "Virtual pages in use", memory.pages),
@@ -139,6 +152,9 @@ impl MetricsSnapshot {
             ("register_misses_total", "Operands read from the object store", self.register_misses),
             ("programs_run_total", "Programs that ran to their end", self.programs_run),
             ("programs_failed_total", "Programs that were rejected or failed", self.programs_failed),
+            ("scrubs_total", "Scrubs that came to their end", self.scrubs),
+            ("scrubbed_bytes_total", "Bytes of objects that scrubs read", self.scrubbed_bytes),
+            ("damaged_chunks_total", "Damaged chunks that scrubs found", self.damaged_chunks),
         ];
         let mut text = String::new();
         // Writing to a string cannot fail.

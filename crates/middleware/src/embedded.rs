@@ -43,7 +43,7 @@ impl Transport for EmbeddedTransport {
             WriteMode::Stored => device::WriteMode::Stored,
         };
         let id = metadata.id();
-        let options = WriteOptions { flags: metadata.flags, mode };
+        let options = WriteOptions { flags: metadata.flags, mode, ..WriteOptions::default() };
         let mut sink = self.space.write(metadata.register, size, options).map_err(|error| mapped(id, error))?;
         let mut chunk = chunk_for(size);
         let mut left = size;

@@ -12,7 +12,10 @@ use crate::{
     handler::{KeyShape, ObjectHandler, Role, TypeDescriptor},
     memory::{Memory, VrTable},
     metrics::{Metrics, MetricsSnapshot, count},
-    store::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoredObject},
+    store::{
+        ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError,
+        StoredObject,
+    },
 };
 use ciphermill_program::{DataId, KeyId, Program, TypeCode, VrId};
 use gate::Gate;
@@ -44,6 +47,10 @@ pub struct WriteOptions {
     pub flags: ObjectFlags,
     /// Whether it may compute.
     pub mode: WriteMode,
+    /// The most bytes that the result of a compute-on-write may have; a larger one is
+    /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and nothing is stored. `None`: as many as its
+    /// register takes. A block adapter, which has reserved so many blocks, sets it.
+    pub result_limit: Option<u64>,
 }
 
 /// What a read does with an object that can trigger a program.
@@ -70,11 +77,27 @@ pub struct ObjectStat {
     pub flags: ObjectFlags,
     /// Tells versions of an object apart while the device is open; a change of flags keeps it.
     pub generation: u64,
+    /// CRC-32C of all its bytes, as they were stored. It comes from the record: no byte of the object is read for it.
+    pub checksum: u32,
 }
 
 impl From<&StoredObject> for ObjectStat {
     fn from(object: &StoredObject) -> Self {
-        Self { id: object.key().id, size: object.size(), flags: object.flags(), generation: object.generation() }
+        Self {
+            id: object.key().id,
+            size: object.size(),
+            flags: object.flags(),
+            generation: object.generation(),
+            checksum: object.checksum(),
+        }
+    }
+}
+
+impl ObjectPages {
+    /// What is known of the version that is read; its flags are those it had when it was opened.
+    #[must_use]
+    pub fn stat(&self) -> ObjectStat {
+        ObjectStat::from(&**self.object())
     }
 }
 
@@ -186,6 +209,20 @@ impl Device {
         &self.inner.config
     }
 
+    /// Reads every object of every space, checks every checksum, and the object table, beside whatever else is done; tells
+    /// `each` what it finds. Damage is no error here but in the report. Nothing is changed.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn scrub(&self, each: &mut dyn FnMut(ScrubEvent)) -> Result<ScrubReport, DeviceError> {
+        let report = self.inner.store.scrub(each);
+        let metrics = &self.inner.metrics;
+        count(&metrics.scrubs, 1);
+        count(&metrics.scrubbed_bytes, report.bytes);
+        count(&metrics.damaged_chunks, report.damaged_chunks);
+        Ok(report)
+    }
+
     /// The counters.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
@@ -253,6 +290,17 @@ impl Space {
     /// As [`read`](Self::read), and [`StoreError::DamagedObject`].
     pub fn read_bytes(&self, id: VrId, mode: ReadMode) -> Result<Vec<u8>, DeviceError> {
         Ok(self.read(id, mode)?.into_bytes()?)
+    }
+
+    /// Opens an object, as it is stored, for reads at any offset: of one version, each byte checked, without reading a MiB
+    /// for every 4 KiB. [`ObjectPages`] says what to keep and what it costs.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; those of the medium, when the object is small and read at once.
+    pub fn open_object(&self, id: VrId) -> Result<ObjectPages, DeviceError> {
+        let object = self.inner.store.get(self.key(id))?;
+        count(&self.inner.metrics.reads, 1);
+        Ok(self.inner.store.pages(object)?)
     }
 
     /// Runs a program that need not be stored, on the registers as they are, and gives its result. Nothing is stored.

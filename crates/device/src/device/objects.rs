@@ -131,7 +131,7 @@ impl ObjectSink {
                     Complete::Memory(bytes) => bytes,
                     Complete::Disk(finished) => finished.read().pull_all()?,
                 };
-                let result = run::run(&space, &program, id, Some(&operand))?;
+                let result = run::run(&space, &program, id, Some(&operand), options.result_limit)?;
                 (put(&space, id, &result, options.flags)?, Some(result))
             }
         };
@@ -225,7 +225,7 @@ impl ObjectSource {
             let register = program_register(id.key_id);
             let program =
                 inner.store.get(space.key(register)).map_err(|_| DeviceError::NoProgram { id, program: register })?;
-            let result = run::run(space, &program, id, None)?;
+            let result = run::run(space, &program, id, None, None)?;
             if mode == ReadMode::Armed && object.flags().contains(ObjectFlags::ONE_SHOT) {
                 disarm(inner, &object)?;
             }

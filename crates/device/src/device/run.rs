@@ -23,16 +23,19 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result.
+/// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result, which
+/// has at most `limit` bytes if there is a limit.
 pub(super) fn run(
     space: &Space,
     program: &Arc<StoredObject>,
     trigger: VrId,
     operand: Option<&[u8]>,
+    limit: Option<u64>,
 ) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
     let _pass = inner.gate.enter()?;
     let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand));
+    let outcome = outcome.and_then(|result| within(limit, result));
     match outcome {
         Ok(result) => {
             count(&inner.metrics.programs_run, 1);
@@ -102,6 +105,15 @@ fn decoded(inner: &Inner, object: &Arc<StoredObject>) -> Result<Arc<Program>, Ru
     let program = Arc::new(Program::decode(&bytes)?);
     locked(&inner.programs).insert(key, (generation, Arc::clone(&program)));
     Ok(program)
+}
+
+fn within(limit: Option<u64>, result: Vec<u8>) -> Result<Vec<u8>, RunError> {
+    match limit {
+        Some(limit) if result.len() as u64 > limit => {
+            Err(RunError::ResultTooLarge { bytes: result.len() as u64, limit })
+        }
+        _ => Ok(result),
+    }
 }
 
 fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8]>) -> Result<Vec<u8>, RunError> {

@@ -2,11 +2,13 @@
 //!
 //! A sync costs the same for one object as for a hundred. So every change goes into a queue; the first thread that finds
 //! nobody at work takes the whole queue, syncs the data file once, commits one transaction to the object table, and tells
-//! the others. Changes that arrive meanwhile form the next group.
+//! the others. Changes that arrive meanwhile form the next group. Where no change of a group has put bytes into the data
+//! file, the sync of the transaction is the only one.
 
 use super::{
-    Inner, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError, StoredObject, allocator::ExtentLease,
-    format::Record, table::Row,
+    Inner, ObjectFlags, ObjectKey, Place, SpaceId, SpaceLimits, SpaceState, StoreError, StoredObject, checksum,
+    format::{CHUNK_BYTES, Record},
+    table::Row,
 };
 use crate::storage::StorageError;
 use std::{
@@ -20,11 +22,11 @@ use std::{
 /// A change that waits to be made durable.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// The extents are written, not synced.
+    /// The extents are written, not synced; inline bytes are kept in the place.
     Put {
         key: ObjectKey,
         record: Record,
-        lease: Arc<ExtentLease>,
+        place: Place,
     },
     Delete {
         key: ObjectKey,
@@ -68,6 +70,12 @@ impl CommitQueue {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The number of groups so far, if none is being committed.
+    pub(super) fn quiet(&self) -> Option<u64> {
+        let queue = self.lock();
+        (!queue.busy).then(|| self.groups.load(Ordering::Relaxed))
+    }
+
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.groups.load(Ordering::Relaxed), self.changes.load(Ordering::Relaxed))
     }
@@ -78,8 +86,9 @@ struct Plan {
     rows: Vec<Row>,
     spaces: BTreeMap<SpaceId, SpaceState>,
     /// What the objects changed so far in this group will be: `None` once deleted.
-    objects: BTreeMap<ObjectKey, Option<(Record, Arc<ExtentLease>)>>,
-    puts: bool,
+    objects: BTreeMap<ObjectKey, Option<(Record, Place)>>,
+    /// Whether bytes in the data file wait for their sync.
+    extents: bool,
 }
 
 impl Inner {
@@ -111,7 +120,7 @@ impl Inner {
             rows: Vec::with_capacity(group.len()),
             spaces: self.index().spaces.clone(),
             objects: BTreeMap::new(),
-            puts: false,
+            extents: false,
         };
         let mut admitted = Vec::with_capacity(group.len());
         for ticket in group {
@@ -120,11 +129,14 @@ impl Inner {
                 Err(error) => ticket.answer(Err(error)),
             }
         }
+        for (key, planned) in &plan.objects {
+            self.keep_inline(*key, planned.as_ref().map(|(record, _)| record.generation));
+        }
         let durable = self.make_durable(&plan);
         self.queue.groups.fetch_add(1, Ordering::Relaxed);
         self.queue.changes.fetch_add(admitted.len() as u64, Ordering::Relaxed);
         match durable {
-            Ok(()) => self.publish(plan.spaces, admitted),
+            Ok(()) => self.publish(plan, admitted),
             Err(error) => {
                 tracing::error!(%error, changes = admitted.len(), "group commit failed");
                 admitted.into_iter().for_each(|ticket| ticket.answer(Err(error.clone())));
@@ -142,11 +154,15 @@ impl Inner {
                 plan.spaces.entry(*space).or_insert(SpaceState::new(*limits)).limits = *limits;
                 plan.rows.push(Row::Space(*space, *limits));
             }
-            Change::Put { key, record, lease } => {
+            Change::Put { key, record, place } => {
                 let old = self.planned(plan, *key).map(|(record, _)| record.size);
                 plan.change_usage(*key, old, Some(record.size))?;
-                plan.put(*key, record.clone(), Arc::clone(lease));
-                plan.puts = true;
+                let content = match place {
+                    Place::Inline(kept) => kept.get().cloned(),
+                    Place::Extents(_) => None,
+                };
+                plan.extents |= matches!(place, Place::Extents(_));
+                plan.put(*key, record.clone(), place.clone(), content.as_deref().unwrap_or(&[]));
             }
             Change::Delete { key } => {
                 let (record, _) = self.planned(plan, *key).ok_or(StoreError::NotFound { object: *key })?;
@@ -155,30 +171,38 @@ impl Inner {
                 plan.objects.insert(*key, None);
             }
             Change::Flags { key, flags, generation } => {
-                let (record, lease) = self
+                let (record, place) = self
                     .planned(plan, *key)
                     .filter(|(record, _)| generation.is_none_or(|wanted| wanted == record.generation))
                     .ok_or(StoreError::NotFound { object: *key })?;
-                plan.put(*key, Record { flags: *flags, ..record }, lease);
+                let record = Record { flags: *flags, ..record };
+                let content = match &place {
+                    Place::Inline(kept) => {
+                        let object = StoredObject::new(*key, record.clone(), place.clone());
+                        Some(self.inline_content(&object, kept)?)
+                    }
+                    Place::Extents(_) => None,
+                };
+                plan.put(*key, record, place, content.as_deref().unwrap_or(&[]));
             }
         }
         Ok(())
     }
 
     /// The object as the plan leaves it.
-    fn planned(&self, plan: &Plan, key: ObjectKey) -> Option<(Record, Arc<ExtentLease>)> {
+    fn planned(&self, plan: &Plan, key: ObjectKey) -> Option<(Record, Place)> {
         if let Some(planned) = plan.objects.get(&key) {
             return planned.clone();
         }
         let object = self.index().objects.get(&key).cloned()?;
-        Some((object.record(), Arc::clone(&object.lease)))
+        Some((object.record(), object.place.clone()))
     }
 
     fn make_durable(&self, plan: &Plan) -> Result<(), StoreError> {
         if plan.rows.is_empty() {
             return Ok(());
         }
-        if plan.puts {
+        if plan.extents {
             self.data.sync().inspect_err(|error| {
                 if matches!(error, StorageError::Sync { .. }) {
                     self.failed.store(true, Ordering::SeqCst);
@@ -188,17 +212,24 @@ impl Inner {
         self.table.commit(&plan.rows)
     }
 
-    fn publish(&self, spaces: BTreeMap<SpaceId, SpaceState>, admitted: Vec<Ticket>) {
+    fn publish(&self, plan: Plan, admitted: Vec<Ticket>) {
         // Replaced versions are dropped after the lock is gone: freeing extents is not the readers' business.
         let mut replaced = Vec::with_capacity(admitted.len());
         let mut answers = Vec::with_capacity(admitted.len());
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.spaces = spaces;
+        index.spaces = plan.spaces;
         for Ticket { change, outcome } in admitted {
             let mut result = None;
             match change {
-                Change::Put { key, record, lease } => {
-                    let object = Arc::new(StoredObject::new(key, record, lease));
+                Change::Put { key, record, place } => {
+                    // The table holds the bytes now, unless a later change of the group replaced them at once.
+                    let last = plan.objects.get(&key).and_then(Option::as_ref);
+                    let in_table = last.is_some_and(|(last, _)| last.generation == record.generation);
+                    let place = match place {
+                        Place::Inline(_) if in_table => Place::Inline(Arc::default()),
+                        place => place,
+                    };
+                    let object = Arc::new(StoredObject::new(key, record, place));
                     replaced.push(index.objects.insert(key, Arc::clone(&object)));
                     result = Some(object);
                 }
@@ -223,9 +254,9 @@ impl Plan {
         Ok(())
     }
 
-    fn put(&mut self, key: ObjectKey, record: Record, lease: Arc<ExtentLease>) {
-        self.rows.push(Row::Put(key, record.encode()));
-        self.objects.insert(key, Some((record, lease)));
+    fn put(&mut self, key: ObjectKey, record: Record, place: Place, content: &[u8]) {
+        self.rows.push(Row::Put(key, record.encode(content)));
+        self.objects.insert(key, Some((record, place)));
     }
 }
 
@@ -236,17 +267,18 @@ impl Ticket {
 }
 
 impl StoredObject {
-    pub(super) fn new(key: ObjectKey, record: Record, lease: Arc<ExtentLease>) -> Self {
+    pub(super) fn new(key: ObjectKey, record: Record, place: Place) -> Self {
         let Record { flags, size, generation, chunks, .. } = record;
-        Self { key, flags, size, generation, chunks: chunks.into(), lease }
+        let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
+        Self { key, flags, size, generation, checksum, chunks: chunks.into(), place }
     }
 
-    fn record(&self) -> Record {
+    pub(super) fn record(&self) -> Record {
         Record {
             flags: self.flags,
             size: self.size,
             generation: self.generation,
-            extents: self.lease.extents().to_vec(),
+            extents: self.place.extents(),
             chunks: self.chunks.to_vec(),
         }
     }

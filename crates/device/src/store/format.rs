@@ -16,7 +16,13 @@ pub const STORE_VERSION: u16 = 1;
 const MAGIC: [u8; 8] = *b"CMSTORE\x1a";
 const SUPERBLOCK_BYTES: usize = 44;
 const RECORD_HEAD_BYTES: usize = 32;
-const RECORD_VERSION: u16 = 1;
+/// A record that names extents.
+const RECORD_EXTENTS: u16 = 1;
+/// A record that holds the object's bytes itself.
+const RECORD_INLINE: u16 = 2;
+/// The largest object whose bytes are kept in its record: the record, its key and the bookkeeping of its page then fit a
+/// page of 16 KiB of the table.
+pub const INLINE_BYTES: u64 = 16_000;
 
 /// Whether the creation of a store came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,31 +101,51 @@ pub(crate) struct Record {
     pub(crate) flags: ObjectFlags,
     pub(crate) size: u64,
     pub(crate) generation: u64,
+    /// None if the record holds the object's bytes itself, which it may up to [`INLINE_BYTES`].
     pub(crate) extents: Vec<Extent>,
     /// CRC-32C of each chunk of [`CHUNK_BYTES`], the last one shorter.
     pub(crate) chunks: Vec<u32>,
 }
 
 impl Record {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + 16 * self.extents.len() + 4 * self.chunks.len() + 4);
-        bytes.extend_from_slice(&RECORD_VERSION.to_le_bytes());
+    /// The record's bytes. `content` is the object's if the record is to hold them, else empty.
+    pub(crate) fn encode(&self, content: &[u8]) -> Vec<u8> {
+        let rest = 16 * self.extents.len() + 4 * self.chunks.len() + content.len() + 4;
+        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + rest);
+        let version = if self.is_inline() { RECORD_INLINE } else { RECORD_EXTENTS };
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.extend_from_slice(&[0; 2]);
         bytes.extend_from_slice(&self.flags.bits().to_le_bytes());
         bytes.extend_from_slice(&self.size.to_le_bytes());
         bytes.extend_from_slice(&self.generation.to_le_bytes());
-        bytes.extend_from_slice(&(self.extents.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(&(self.chunks.len() as u32).to_le_bytes());
-        for extent in &self.extents {
-            bytes.extend_from_slice(&extent.start.to_le_bytes());
-            bytes.extend_from_slice(&extent.blocks.to_le_bytes());
-        }
-        for chunk in &self.chunks {
-            bytes.extend_from_slice(&chunk.to_le_bytes());
+        if self.is_inline() {
+            bytes.extend_from_slice(&self.chunks.first().copied().unwrap_or(0).to_le_bytes());
+            bytes.extend_from_slice(&[0; 4]);
+            bytes.extend_from_slice(content);
+        } else {
+            bytes.extend_from_slice(&(self.extents.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&(self.chunks.len() as u32).to_le_bytes());
+            for extent in &self.extents {
+                bytes.extend_from_slice(&extent.start.to_le_bytes());
+                bytes.extend_from_slice(&extent.blocks.to_le_bytes());
+            }
+            for chunk in &self.chunks {
+                bytes.extend_from_slice(&chunk.to_le_bytes());
+            }
         }
         let crc = crc32c::crc32c(&bytes);
         bytes.extend_from_slice(&crc.to_le_bytes());
         bytes
+    }
+
+    /// Whether the record holds the object's bytes itself.
+    pub(crate) fn is_inline(&self) -> bool {
+        self.extents.is_empty()
+    }
+
+    /// The object's bytes in the record `bytes`, which was decoded as an inline one.
+    pub(crate) fn content(bytes: &[u8]) -> &[u8] {
+        bytes.len().checked_sub(4).and_then(|end| bytes.get(RECORD_HEAD_BYTES..end)).unwrap_or(&[])
     }
 
     /// Reads a record; `object` is for messages.
@@ -136,18 +162,29 @@ impl Record {
         }
         let mut fields = Fields(body);
         let version = fields.u16();
-        if version != RECORD_VERSION {
-            return Err(StoreError::Version { given: version, supported: RECORD_VERSION });
+        if version != RECORD_EXTENTS && version != RECORD_INLINE {
+            return Err(StoreError::Version { given: version, supported: RECORD_INLINE });
         }
         fields.u16();
         let flags = ObjectFlags::from_bits(fields.u32()).ok_or_else(|| damaged("holds unknown flags"))?;
         let (size, generation) = (fields.u64(), fields.u64());
+        if version == RECORD_INLINE {
+            let checksum = fields.u32();
+            fields.u32();
+            if !(1..=INLINE_BYTES).contains(&size) || fields.0.len() as u64 != size {
+                return Err(damaged("has another length than it says"));
+            }
+            if crc32c::crc32c(fields.0) != checksum {
+                return Err(damaged("holds bytes that do not match their checksum"));
+            }
+            return Ok(Self { flags, size, generation, extents: Vec::new(), chunks: vec![checksum] });
+        }
         let (extents, chunks) = (u64::from(fields.u32()), u64::from(fields.u32()));
         if fields.0.len() as u64 != extents * 16 + chunks * 4 {
             return Err(damaged("has another length than it says"));
         }
-        if size == 0 || chunks != size.div_ceil(CHUNK_BYTES) {
-            return Err(damaged("has not one checksum for each chunk"));
+        if size == 0 || extents == 0 || chunks != size.div_ceil(CHUNK_BYTES) {
+            return Err(damaged("has no extents, or not one checksum for each chunk"));
         }
         let extents: Vec<Extent> = (0..extents).map(|_| Extent { start: fields.u64(), blocks: fields.u64() }).collect();
         let blocks = extents.iter().try_fold(0u64, |sum, extent| sum.checked_add(extent.blocks));
@@ -264,15 +301,63 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_of_a_record_is_noticed() {
-        let record = Record {
+        let extents = Record {
             flags: ObjectFlags::ARMED,
             size: CHUNK_BYTES + 1,
             generation: 77,
             extents: vec![Extent { start: 1, blocks: 200 }, Extent { start: 900, blocks: 57 }],
             chunks: vec![1, 2],
         };
-        let bytes = record.encode();
-        assert_eq!(Record::decode(&bytes, key()).expect("sound"), record);
+        every_flipped_bit_is_noticed(&extents, &[]);
+        let content = *b"bytes of an object";
+        let chunks = vec![crc32c::crc32c(&content)];
+        let inline = Record { size: content.len() as u64, extents: Vec::new(), chunks, ..extents };
+        every_flipped_bit_is_noticed(&inline, &content);
+    }
+
+    #[test]
+    fn an_inline_record_byte_by_byte() {
+        let chunks = vec![crc32c::crc32c(b"123456789")];
+        let record = Record { flags: ObjectFlags::ONE_SHOT, size: 9, generation: 0x0102, extents: Vec::new(), chunks };
+        let mut expected = vec![2, 0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0];
+        expected.extend_from_slice(&[0x83, 0x92, 0x06, 0xE3, 0, 0, 0, 0]);
+        expected.extend_from_slice(b"123456789");
+        let crc = crc32c::crc32c(&expected).to_le_bytes();
+        expected.extend_from_slice(&crc);
+        assert_eq!(record.encode(b"123456789"), expected);
+        assert_eq!(Record::content(&expected), b"123456789");
+    }
+
+    #[test]
+    fn records_that_say_what_cannot_be_are_refused() {
+        let sealed = |mut bytes: Vec<u8>| {
+            let crc = crc32c::crc32c(&bytes).to_le_bytes();
+            bytes.extend_from_slice(&crc);
+            Record::decode(&bytes, key())
+        };
+        let record = |version: u8, size: u64, rest: &[u8]| {
+            let mut bytes = vec![version, 0, 0, 0, 0, 0, 0, 0];
+            bytes.extend_from_slice(&size.to_le_bytes());
+            bytes.extend_from_slice(&[0; 8]);
+            bytes.extend_from_slice(rest);
+            bytes
+        };
+        let inline = |size: u64, content: &[u8]| {
+            let mut rest = crc32c::crc32c(content).to_le_bytes().to_vec();
+            rest.extend_from_slice(&[0; 4]);
+            rest.extend_from_slice(content);
+            sealed(record(2, size, &rest))
+        };
+        inline(INLINE_BYTES, &[7; INLINE_BYTES as usize]).expect("the largest");
+        assert!(inline(INLINE_BYTES + 1, &[7; INLINE_BYTES as usize + 1]).is_err());
+        assert!(inline(0, &[]).is_err() && inline(2, &[7]).is_err() && inline(u64::MAX, &[7]).is_err());
+        assert!(sealed(record(1, 5, &[0, 0, 0, 0, 1, 0, 0, 0, 9, 9, 9, 9])).is_err(), "no extents");
+        assert!(matches!(sealed(record(3, 5, &[0; 8])), Err(StoreError::Version { given: 3, supported: 2 })));
+    }
+
+    fn every_flipped_bit_is_noticed(record: &Record, content: &[u8]) {
+        let bytes = record.encode(content);
+        assert_eq!(Record::decode(&bytes, key()).expect("sound"), *record);
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);

@@ -5,18 +5,23 @@
 //! reader is gone. Concurrent commits share one sync and one transaction.
 
 mod allocator;
+mod checksum;
 mod commit;
 mod error;
 mod format;
 mod open;
+mod pages;
+mod place;
 mod reader;
+mod scrub;
 mod table;
 mod writer;
 
 use crate::storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
-use allocator::{Allocator, ExtentLease};
+use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
 use commit::{Change, CommitQueue};
+use place::Place;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -31,8 +36,10 @@ use std::{
 use table::Table;
 
 pub use error::StoreError;
-pub use format::{BLOCK_BYTES, CHUNK_BYTES, STORE_VERSION};
+pub use format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, STORE_VERSION};
+pub use pages::ObjectPages;
 pub use reader::ObjectReader;
+pub use scrub::{ScrubEvent, ScrubReport};
 pub use writer::{FinishedObject, ObjectWriter};
 
 /// Names a space: a set of registers with its own keys, programs and quotas (one NVMe namespace, or the embedded one).
@@ -122,15 +129,18 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// One durable version of an object. Holding it keeps its bytes on disk, even when it is replaced or deleted meanwhile.
-#[derive(Debug)]
+/// One durable version of an object. Holding it keeps its bytes readable, even when it is replaced or deleted meanwhile:
+/// those in extents stay on disk, those in the object table move to memory then.
+#[derive(Clone, Debug)]
 pub struct StoredObject {
     key: ObjectKey,
     flags: ObjectFlags,
     size: u64,
     generation: u64,
+    /// CRC-32C of the whole object.
+    checksum: u32,
     chunks: Arc<[u32]>,
-    lease: Arc<ExtentLease>,
+    place: Place,
 }
 
 impl StoredObject {
@@ -150,6 +160,12 @@ impl StoredObject {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// CRC-32C of all its bytes, derived from the checksums of its chunks.
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        self.checksum
     }
 
     /// A number that no other content in the store has had since it was opened; a change of flags keeps it.
@@ -210,9 +226,12 @@ pub struct StoreUsage {
     pub data_bytes: u64,
     /// Bytes of free extents within it.
     pub free_bytes: u64,
+    /// Length of the object table in bytes, free pages included; 0 when its medium does not say.
+    pub table_bytes: u64,
 }
 
-/// The object store. Cheap to clone; all clones are one store.
+/// The object store. Cheap to clone; all clones are one store, which closes when the last clone, reader and writer of it is
+/// gone.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -369,7 +388,16 @@ impl Store {
     /// Reads an object from its beginning.
     #[must_use]
     pub fn read(&self, object: Arc<StoredObject>) -> ObjectReader {
-        ObjectReader::new(Arc::clone(&self.inner.data), object)
+        ObjectReader::new(Arc::clone(&self.inner), object)
+    }
+
+    /// Opens an object for reads at any offset; see [`ObjectPages`] for what that costs and what the caller keeps.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedObject`], [`StoreError::Storage`] and [`StoreError::Table`] when the bytes of a small object,
+    /// which are read at once, cannot be had.
+    pub fn pages(&self, object: Arc<StoredObject>) -> Result<ObjectPages, StoreError> {
+        ObjectPages::new(Arc::clone(&self.inner), object)
     }
 
     /// Removes an object; its bytes stay readable for those who hold it.
@@ -406,6 +434,7 @@ impl Store {
             object_bytes: index.spaces.values().map(|state| state.bytes).sum(),
             data_bytes: self.inner.allocator.end_bytes(),
             free_bytes: self.inner.allocator.free_bytes(),
+            table_bytes: self.inner.table.bytes(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::{
     CommitQueue, Index, Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, StoredObject,
     allocator::Allocator,
     format::{BLOCK_BYTES, Extent, StoreState, Superblock, corrupt},
+    place::Place,
     table::{Content, Table},
 };
 use crate::storage::{OverlayStorage, Storage};
@@ -69,8 +70,11 @@ impl Store {
             .objects
             .into_iter()
             .map(|(key, record)| {
-                let lease = Arc::new(allocator.adopt(record.extents.clone()));
-                (key, Arc::new(StoredObject::new(key, record, lease)))
+                let place = match record.is_inline() {
+                    true => Place::Inline(Arc::default()),
+                    false => Place::Extents(Arc::new(allocator.adopt(record.extents.clone()))),
+                };
+                (key, Arc::new(StoredObject::new(key, record, place)))
             })
             .collect::<std::collections::BTreeMap<ObjectKey, _>>();
         let store = Self {

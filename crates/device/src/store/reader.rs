@@ -1,7 +1,6 @@
 //! Reading an object.
 
-use super::{StoreError, StoredObject, format::CHUNK_BYTES};
-use crate::storage::Storage;
+use super::{Inner, Place, StoreError, StoredObject, format::CHUNK_BYTES};
 use std::{
     io::{self, Read},
     sync::Arc,
@@ -10,7 +9,7 @@ use std::{
 /// Gives the bytes of one version of an object, each chunk only after its checksum was found right.
 #[derive(Debug)]
 pub struct ObjectReader {
-    data: Arc<dyn Storage>,
+    inner: Arc<Inner>,
     object: Arc<StoredObject>,
     position: u64,
     chunk: Vec<u8>,
@@ -19,8 +18,8 @@ pub struct ObjectReader {
 }
 
 impl ObjectReader {
-    pub(super) fn new(data: Arc<dyn Storage>, object: Arc<StoredObject>) -> Self {
-        Self { data, object, position: 0, chunk: Vec::new(), loaded: u64::MAX }
+    pub(super) fn new(inner: Arc<Inner>, object: Arc<StoredObject>) -> Self {
+        Self { inner, object, position: 0, chunk: Vec::new(), loaded: u64::MAX }
     }
 
     /// The version that is read.
@@ -37,7 +36,8 @@ impl ObjectReader {
     /// Reads up to `out.len()` bytes; 0 at the end.
     ///
     /// # Errors
-    /// [`StoreError::DamagedObject`] when a chunk does not match its checksum, [`StoreError::Storage`].
+    /// [`StoreError::DamagedObject`] when a chunk does not match its checksum, [`StoreError::Storage`],
+    /// [`StoreError::Table`].
     pub fn pull(&mut self, out: &mut [u8]) -> Result<usize, StoreError> {
         if self.position >= self.object.size || out.is_empty() {
             return Ok(0);
@@ -53,16 +53,24 @@ impl ObjectReader {
         Ok(count)
     }
 
-    fn load(&mut self, index: u64) -> Result<(), StoreError> {
+    /// The chunk that was loaded.
+    pub(super) fn into_chunk(self) -> Vec<u8> {
+        self.chunk
+    }
+
+    /// Reads and checks chunk `index`, which the object has.
+    pub(super) fn load(&mut self, index: u64) -> Result<(), StoreError> {
         self.loaded = u64::MAX;
         let begin = index * CHUNK_BYTES;
         let len = CHUNK_BYTES.min(self.object.size - begin);
-        self.chunk.resize(len as usize, 0);
-        let mut rest = self.chunk.as_mut_slice();
-        for (offset, count) in self.object.lease.pieces(begin, len) {
-            let (now, later) = rest.split_at_mut(count);
-            self.data.read_at(offset, now)?;
-            rest = later;
+        match &self.object.place {
+            Place::Extents(lease) => {
+                self.chunk.resize(len as usize, 0);
+                self.inner.read_extents(lease, begin, &mut self.chunk)?;
+            }
+            Place::Inline(kept) => {
+                self.chunk = self.inner.inline_content(&self.object, kept)?.to_vec();
+            }
         }
         if self.object.chunks.get(index as usize) != Some(&crc32c::crc32c(&self.chunk)) {
             return Err(StoreError::DamagedObject { object: self.object.key, chunk: index });

@@ -1,10 +1,11 @@
-//! The object table: a `redb` database, read once at open and then only written.
+//! The object table: a `redb` database, whose records are read once at open. Later it is written, and read for the bytes of
+//! the small objects that it holds.
 
 use super::{
     Index, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError,
     format::{self, KEY_BYTES, Record, corrupt},
 };
-use crate::storage::{RedbBackend, Storage};
+use crate::storage::{OverlayStorage, RedbBackend, Storage};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
     cell::Cell,
@@ -12,7 +13,7 @@ use std::{
     fmt::Display,
     panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
     sync::{
-        Arc, Mutex, Once, PoisonError,
+        Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -21,7 +22,7 @@ const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
 const OBJECTS: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("objects");
 const SPACES: TableDefinition<u32, &[u8]> = TableDefinition::new("spaces");
 const IDENTITY: &str = "store";
-/// The store keeps its own index, so the database needs a cache for the pages of one commit only.
+/// The store keeps its own index, so the database needs a cache for the pages of a commit and of small objects only.
 const CACHE_BYTES: usize = 16 << 20;
 
 /// One change of the table.
@@ -43,8 +44,8 @@ pub(super) struct Content {
 pub(super) struct Table {
     storage: Arc<dyn Storage>,
     store_id: [u8; 16],
-    /// `None` after a failed commit, until the next one opens it again.
-    database: Mutex<Option<Database>>,
+    /// Commits and reads share the lock; only who opens the database again has it alone. `None` if that failed.
+    database: RwLock<Option<Database>>,
     failed: Arc<AtomicBool>,
 }
 
@@ -104,7 +105,7 @@ impl Table {
             transaction.commit().map_err(failure("commit"))?;
             Ok(database)
         })?;
-        Ok(Self { storage, store_id, database: Mutex::new(Some(database)), failed })
+        Ok(Self { storage, store_id, database: RwLock::new(Some(database)), failed })
     }
 
     /// Checks every page of the table without changing a byte of `storage`'s base, and reads all records.
@@ -136,7 +137,69 @@ impl Table {
             let content = read_all(&database, store_id)?;
             Ok((database, content))
         })?;
-        Ok((Self { storage, store_id, database: Mutex::new(Some(database)), failed }, content))
+        Ok((Self { storage, store_id, database: RwLock::new(Some(database)), failed }, content))
+    }
+
+    fn shared(&self) -> RwLockReadGuard<'_, Option<Database>> {
+        self.database.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn alone(&self) -> RwLockWriteGuard<'_, Option<Database>> {
+        self.database.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Length of the database in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.storage.len().unwrap_or(0)
+    }
+
+    /// Bytes by which the database may still grow, if its medium says.
+    pub(super) fn free_space(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.storage.free_space()?)
+    }
+
+    /// What the table holds of an object now.
+    pub(super) fn record(&self, key: ObjectKey) -> Result<Option<Record>, StoreError> {
+        self.look_up(key, |value| Record::decode(value, key))
+    }
+
+    /// The bytes of an inline object, if this version is what the table holds.
+    pub(super) fn content(&self, key: ObjectKey, generation: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let damaged = StoreError::DamagedObject { object: key, chunk: 0 };
+        let found = self.look_up(key, |value| {
+            let record = Record::decode(value, key).map_err(|_| damaged)?;
+            let is_it = record.is_inline() && record.generation == generation;
+            Ok(is_it.then(|| Record::content(value).to_vec()))
+        })?;
+        Ok(found.flatten())
+    }
+
+    fn look_up<T>(
+        &self,
+        key: ObjectKey,
+        work: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let database = self.shared();
+        let database = database.as_ref().ok_or(StoreError::Failed)?;
+        guarded("read", || {
+            let transaction = database.begin_read().map_err(failure("read"))?;
+            let objects = transaction.open_table(OBJECTS).map_err(failure("read"))?;
+            let value = objects.get(&format::encode_key(key)).map_err(failure("read"))?;
+            value.map(|value| work(value.value())).transpose()
+        })
+    }
+
+    /// Checks every page as it is on the medium, and all records. What it says means something only if nothing was
+    /// committed meanwhile.
+    pub(super) fn check_now(&self) -> Result<(), StoreError> {
+        let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage))?);
+        Self::check(scratch, self.store_id).map(drop)
+    }
+
+    /// A database that only reads, where nothing may be written any more: what opening it repairs stays in memory.
+    fn for_reading(&self) -> Option<Database> {
+        let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage)).ok()?);
+        guarded("reopen", || open(scratch, Arc::default())).ok()
     }
 
     /// Makes the rows durable, all or none.
@@ -144,17 +207,16 @@ impl Table {
     /// After an error the database has been read again where that tells something: `Ok` then means that the rows
     /// are in it after all. When a sync has failed, nothing can tell, and the store stops writing.
     pub(super) fn commit(&self, rows: &[Row]) -> Result<(), StoreError> {
-        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = guarded("commit", || {
-            if database.is_none() {
-                *database = Some(open(Arc::clone(&self.storage), Arc::clone(&self.failed))?);
-            }
-            database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows))
-        });
+        let outcome = {
+            let database = self.shared();
+            guarded("commit", || database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows)))
+        };
         let Err(error) = outcome else { return Ok(()) };
+        let mut database = self.alone();
         // A database that met an I/O error refuses further work; a fresh handle reads what the medium really holds.
         *database = None;
         if self.failed.load(Ordering::SeqCst) {
+            *database = self.for_reading();
             return Err(error);
         }
         let reread = guarded("reopen", || {
@@ -169,6 +231,7 @@ impl Table {
             }
             Err(_) => {
                 self.failed.store(true, Ordering::SeqCst);
+                *database = self.for_reading();
                 Err(error)
             }
         }
@@ -260,8 +323,9 @@ impl Index {
                 flags,
                 size: object.size,
                 generation: object.generation,
+                checksum: object.checksum,
                 chunks: Arc::clone(&object.chunks),
-                lease: Arc::clone(&object.lease),
+                place: object.place.clone(),
             });
         }
     }

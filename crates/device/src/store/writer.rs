@@ -1,9 +1,8 @@
 //! Writing an object.
 
 use super::{
-    Change, Inner, ObjectFlags, ObjectKey, StoreError, StoredObject,
-    allocator::ExtentLease,
-    format::{BLOCK_BYTES, CHUNK_BYTES, Record},
+    Change, Inner, ObjectFlags, ObjectKey, Place, StoreError, StoredObject,
+    format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, Record},
     reader::ObjectReader,
 };
 use std::{
@@ -17,7 +16,7 @@ pub struct ObjectWriter {
     inner: Arc<Inner>,
     key: ObjectKey,
     size: u64,
-    lease: Arc<ExtentLease>,
+    place: Place,
     /// Bytes taken so far.
     written: u64,
     /// The chunk being filled.
@@ -25,7 +24,7 @@ pub struct ObjectWriter {
     chunks: Vec<u32>,
 }
 
-/// All bytes of a new object, on the medium but not yet durable, and seen by nobody. It can be read, to judge the content
+/// All bytes of a new object, on the medium (or, if it is small, in memory) but not yet durable, and seen by nobody. It can be read, to judge the content
 /// before it is committed. Dropped, it leaves nothing behind.
 #[derive(Debug)]
 pub struct FinishedObject {
@@ -47,8 +46,11 @@ impl ObjectWriter {
             let state = index.spaces.get(&key.space).ok_or(StoreError::NoSuchSpace { space: key.space })?;
             state.replaced(key.space, index.objects.get(&key).map(|object| object.size), Some(size))?;
         }
-        let lease = Arc::new(inner.allocator.reserve(size)?);
-        Ok(Self { inner, key, size, lease, written: 0, chunk: Vec::new(), chunks: Vec::new() })
+        let place = match size <= INLINE_BYTES && inner.has_room_for_inline(size)? {
+            true => Place::Inline(Arc::default()),
+            false => Place::Extents(Arc::new(inner.allocator.reserve(size)?)),
+        };
+        Ok(Self { inner, key, size, place, written: 0, chunk: Vec::new(), chunks: Vec::new() })
     }
 
     /// Takes bytes, in order.
@@ -75,10 +77,17 @@ impl ObjectWriter {
 
     fn flush_chunk(&mut self, begun: u64) -> Result<(), StoreError> {
         self.chunks.push(crc32c::crc32c(&self.chunk));
+        let lease = match &self.place {
+            Place::Extents(lease) => lease,
+            Place::Inline(kept) => {
+                kept.get_or_init(|| std::mem::take(&mut self.chunk).into());
+                return Ok(());
+            }
+        };
         // Whole blocks only, so that the file always covers its extents.
         self.chunk.resize(self.chunk.len().next_multiple_of(BLOCK_BYTES as usize), 0);
         let mut bytes = self.chunk.as_slice();
-        for (offset, count) in self.lease.pieces(begun, bytes.len() as u64) {
+        for (offset, count) in lease.pieces(begun, bytes.len() as u64) {
             let (now, rest) = bytes.split_at(count);
             self.inner.data.write_at(offset, now)?;
             bytes = rest;
@@ -96,9 +105,9 @@ impl ObjectWriter {
             return Err(StoreError::Incomplete { object: self.key, declared: self.size, written: self.written });
         }
         let generation = self.inner.next_generation.fetch_add(1, Ordering::Relaxed);
-        let extents = self.lease.extents().to_vec();
+        let extents = self.place.extents();
         let record = Record { flags, size: self.size, generation, extents, chunks: self.chunks };
-        Ok(FinishedObject { inner: self.inner, object: StoredObject::new(self.key, record, self.lease) })
+        Ok(FinishedObject { inner: self.inner, object: StoredObject::new(self.key, record, self.place) })
     }
 
     /// [`finish`](Self::finish) and [`FinishedObject::commit`] in one.
@@ -126,10 +135,7 @@ impl FinishedObject {
     /// Reads the object from its beginning.
     #[must_use]
     pub fn read(&self) -> ObjectReader {
-        let StoredObject { key, flags, size, generation, ref chunks, ref lease } = self.object;
-        let (chunks, lease) = (Arc::clone(chunks), Arc::clone(lease));
-        let object = Arc::new(StoredObject { key, flags, size, generation, chunks, lease });
-        ObjectReader::new(Arc::clone(&self.inner.data), object)
+        ObjectReader::new(Arc::clone(&self.inner), Arc::new(self.object.clone()))
     }
 
     /// Makes the object durable in the place of the one that has its name, if any. When this returns, the object
@@ -140,9 +146,8 @@ impl FinishedObject {
     /// [`StoreError::Failed`]; the store then is as it was, except when a sync failed: then either version may be there
     /// after the next open, and nothing in between.
     pub fn commit(self) -> Result<Arc<StoredObject>, StoreError> {
-        let StoredObject { key, flags, size, generation, chunks, lease } = self.object;
-        let record = Record { flags, size, generation, extents: lease.extents().to_vec(), chunks: chunks.to_vec() };
-        let object = self.inner.submit(Change::Put { key, record, lease })?;
+        let (key, record) = (self.object.key, self.object.record());
+        let object = self.inner.submit(Change::Put { key, record, place: self.object.place })?;
         object.ok_or(StoreError::NotFound { object: key })
     }
 }

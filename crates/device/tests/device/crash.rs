@@ -2,8 +2,9 @@
 
 use crate::support::*;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ReadMode, Space, SpaceId, StoreError, StoreFiles, WriteOptions,
+    Device, DeviceConfig, DeviceError, ObjectFlags, ReadMode, Space, SpaceId, StoreError, StoreFiles, WriteOptions,
     storage::{Fault, SimulatedDisk},
+    store::INLINE_BYTES,
 };
 use ciphermill_program::VrId;
 use std::{collections::BTreeMap, sync::Arc, thread, time::SystemTime};
@@ -22,6 +23,8 @@ fn some_value(dice: &mut Dice) -> Vec<u8> {
     let words = match dice.below(20) {
         0 => 140_000,
         1..=4 => 1 + dice.below(4000),
+        // Around the border between bytes in the table and bytes in extents.
+        5..=8 => INLINE_BYTES / 8 - 1 + dice.below(3),
         _ => 1 + dice.below(300),
     };
     value(dice.below(1 << 30), words)
@@ -32,8 +35,12 @@ fn change(space: &Space, oracle: &mut Oracle, first: u32, dice: &mut Dice, steps
     for _ in 0..steps {
         let id = vr(1, 0, first + dice.below(6) as u32);
         let states = oracle.entry(id).or_insert_with(|| vec![None]);
-        let (new, outcome) = if dice.below(5) == 0 {
+        let choice = dice.below(8);
+        let (new, outcome) = if choice == 0 {
             (None, space.delete(id))
+        } else if choice == 1 && states.len() == 1 {
+            // A record written anew, its content the same.
+            (states[0].clone(), space.set_flags(id, ObjectFlags::ARMED))
         } else {
             let bytes = some_value(dice);
             let outcome = space.write_bytes(id, &bytes, WriteOptions::default()).map(drop);
@@ -65,12 +72,12 @@ fn check(space: &Space, oracle: &mut Oracle, context: &str) {
     assert!(seen.is_empty(), "{context}: objects nobody wrote: {:?}", seen.keys());
 }
 
-/// A life of several power losses; returns their number.
-fn life(seed: u64, threads: u32) -> u64 {
+/// A life of several power losses; returns their number, and how many objects were found in the table and in extents.
+fn life(seed: u64, threads: u32) -> [usize; 3] {
     let mut dice = Dice(seed | 1);
     let mut disk = SimulatedDisk::new();
     let mut oracles = vec![Oracle::new(); threads as usize];
-    let mut losses = 0;
+    let (mut losses, mut inline, mut extents) = (0, 0, 0);
     for round in 0..10 {
         let span = [12, 60, 200][dice.below(3) as usize];
         disk.inject(Fault::PowerLossAt(disk.operations() + dice.below(span)));
@@ -96,19 +103,22 @@ fn life(seed: u64, threads: u32) -> u64 {
         let mut joined = Oracle::new();
         oracles.iter().for_each(|oracle| joined.extend(oracle.clone()));
         check(&space, &mut joined, &context);
+        let small = space.list().iter().filter(|stat| stat.size <= INLINE_BYTES).count();
+        (inline, extents) = (inline + small, extents + space.list().len() - small);
         for oracle in &mut oracles {
             for (id, states) in oracle {
                 states.clone_from(&joined[id]);
             }
         }
     }
-    losses
+    [losses, inline, extents]
 }
 
 #[test]
 fn no_power_loss_loses_an_acknowledged_write_or_shows_a_torn_one() {
-    let losses: u64 = (1..=16).map(|seed| life(seed, 1)).sum::<u64>() + (1..=6).map(|seed| life(seed, 3)).sum::<u64>();
-    assert!(losses >= 200, "{losses}");
+    let lives = (1..=16).map(|seed| life(seed, 1)).chain((1..=6).map(|seed| life(seed, 3)));
+    let [losses, inline, extents] = lives.fold([0; 3], |sum, life| std::array::from_fn(|i| sum[i] + life[i]));
+    assert!(losses >= 200 && inline > 100 && extents > 100, "{losses} losses, {inline} inline, {extents} in extents");
 }
 
 #[test]

@@ -71,17 +71,17 @@ fn a_full_data_file_loses_nothing() {
     let mut files = StoreFiles::in_memory();
     files.data = Arc::new(MemoryStorage::with_capacity_limit(2 << 20));
     let (device, space) = device_on(files.clone()).expect("open");
-    put(&space, vr(1, 0, 0), &value(0, 1000));
+    put(&space, vr(1, 0, 0), &value(0, 2500));
     let error = space.write(vr(1, 0, 1), 3 << 20, WriteOptions::default()).map(drop).expect_err("too large");
     let DeviceError::Store(StoreError::NoSpace { needed, free }) = error else { panic!("{error}") };
-    assert_eq!((needed, free), (3 << 20, (2 << 20) - 4096 - 8192));
+    assert_eq!((needed, free), (3 << 20, (2 << 20) - 4096 - 20_480));
     put(&space, vr(1, 0, 1), &value(1, free / 8));
-    assert!(space.write_bytes(vr(1, 0, 2), &[0; 8], WriteOptions::default()).is_err());
+    assert!(space.write_bytes(vr(1, 0, 2), &[0; 20_000], WriteOptions::default()).is_err());
     space.delete(vr(1, 0, 1)).expect("delete");
     put(&space, vr(1, 0, 2), &value(2, free / 8));
     drop((device, space));
     let (_device, space) = device_on(files).expect("open");
-    check_all(&space, &BTreeMap::from([(0, value(0, 1000)), (2, value(2, free / 8))]));
+    check_all(&space, &BTreeMap::from([(0, value(0, 2500)), (2, value(2, free / 8))]));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_failed_sync_also_stops_writes_whose_bytes_it_may_have_dropped() {
     let store = Store::open(StoreFiles::on_simulated_disk(&disk)).expect("open");
     let key = |data| ObjectKey { space: SpaceId::EMBEDDED, id: vr(1, 0, data) };
     let written = |data: u32| {
-        let bytes = value(u64::from(data), 1000);
+        let bytes = value(u64::from(data), 3000);
         let mut writer = store.write(key(data), bytes.len() as u64).expect("writer");
         writer.push(&bytes).expect("push");
         writer.finish(ObjectFlags::NONE).expect("complete")
@@ -133,7 +133,7 @@ fn a_failed_sync_also_stops_writes_whose_bytes_it_may_have_dropped() {
     let (before, unlucky, bystander) = (written(0), written(1), written(2));
     before.commit().expect("the medium is sound");
     disk.inject(Fault::FailAt(disk.operations()));
-    let bytes = value(9, 1000);
+    let bytes = value(9, 3000);
     let mut late = store.write(key(9), bytes.len() as u64).expect("writer");
     late.push(&bytes).expect_err("the fault strikes a write first");
     disk.inject(Fault::FailAt(disk.operations()));
@@ -141,7 +141,7 @@ fn a_failed_sync_also_stops_writes_whose_bytes_it_may_have_dropped() {
     assert!(matches!(bystander.commit(), Err(StoreError::Failed)), "its bytes may be among those dropped");
     assert!(matches!(store.write(key(3), 8), Err(StoreError::Failed)));
     let object = store.get(key(0)).expect("reads go on");
-    assert!(store.read(object).pull_all().expect("read") == value(0, 1000));
+    assert!(store.read(object).pull_all().expect("read") == value(0, 3000));
     drop(store);
     let store = Store::open(StoreFiles::on_simulated_disk(&disk.crash(1))).expect("open");
     assert_eq!(store.list(SpaceId::EMBEDDED).len(), 1);
@@ -200,7 +200,7 @@ fn a_flipped_bit_of_the_object_table_is_an_error_that_changes_nothing() {
     let (data, objects) = (image(&*files.data), image(&*files.objects));
     let (mut dice, mut refused) = (Dice(9), 0);
     // The first pages hold header and trees of so small a table; flip there more often than in free pages.
-    for round in 0..300u64 {
+    for round in 0..600u64 {
         let span = if round % 2 == 0 { 4096.min(objects.len() as u64) } else { objects.len() as u64 };
         let bit = dice.below(span * 8);
         let mut flipped = objects.clone();

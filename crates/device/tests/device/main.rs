@@ -2,8 +2,11 @@
 
 mod crash;
 mod faults;
+mod inline;
 mod kill;
+mod pages;
 mod paging;
+mod results;
 mod semantics;
 mod spaces;
 #[path = "../support/mod.rs"]
