@@ -11,6 +11,8 @@
 //! | CAh | [`OpenObject`] | type and mode, key, data, 0, 0, 0 | [`Opened`], then the first bytes of the object |
 //! | CEh | [`ReadObject`] | session (2), offset (2), 0, 0 | bytes of the object from the offset |
 //! | C8h | [`CloseObject`] | session (2), 0, 0, 0, 0 | none |
+//! | CCh | [`Release`] | block (2), type, key, data, 0 | none |
+//! | D0h | [`DeleteObject`] | type, key, data, 0, 0, 0 | none |
 //!
 //! Numbers of two dwords have the lower one first; records are little-endian.
 
@@ -28,6 +30,10 @@ pub const OPCODE_OPEN: u8 = 0xca;
 pub const OPCODE_READ: u8 = 0xce;
 /// Opcode of [`CloseObject`].
 pub const OPCODE_CLOSE: u8 = 0xc8;
+/// Opcode of [`Release`].
+pub const OPCODE_RELEASE: u8 = 0xcc;
+/// Opcode of [`DeleteObject`].
+pub const OPCODE_DELETE: u8 = 0xd0;
 
 /// Why the dwords or the data of a vendor command mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +75,7 @@ const RESERVE_KNOWN: u32 = 0xffff | ARMED | ONE_SHOT | STORED;
 /// Declares an object at a place that the namespace chooses, as a write of this metadata block there would: the lowest
 /// range of blocks, within the data half, that nothing is mapped, declared or bound in. The object is complete, and takes
 /// the place of an earlier version of its register wherever that is, when all its blocks have been written. Until then
-/// deallocating its metadata block and its blocks takes the reservation back. One that gets no write for
+/// [`Release`] takes the reservation back. One that gets no write for
 /// [`RESERVATION_IDLE_SECONDS`] may be taken back by the namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserve(pub Metadata);
@@ -283,6 +289,61 @@ impl CloseObject {
     }
 }
 
+/// Takes a reservation back: the declaration and the blocks written to it. Only if this register is declared at this
+/// block and not complete; else nothing is done, and that is no error: what has become an object is deleted with
+/// [`DeleteObject`] only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The first block of the reservation.
+    pub lba: u64,
+    /// The register.
+    pub id: VrId,
+}
+
+impl Release {
+    /// Command dwords 10 to 15.
+    #[must_use]
+    pub fn dwords(&self) -> [u32; 6] {
+        let [low, high] = halves(self.lba);
+        [low, high, self.id.type_code.0.into(), self.id.key_id.0, self.id.data_id.0, 0]
+    }
+
+    /// From a command.
+    ///
+    /// # Errors
+    /// [`VendorError::Opcode`], [`VendorError::Dword`].
+    pub fn from_command(command: &VendorCommand) -> Result<Self, VendorError> {
+        let [low, high, first, key, data, rest] = opcode(command, OPCODE_RELEASE)?;
+        zeros(15, [rest])?;
+        Ok(Self { lba: number(low, high), id: whole_register(12, first, key, data)? })
+    }
+}
+
+/// Deletes the object in a register wherever it is, also one without a place; durable when it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeleteObject {
+    /// The register.
+    pub id: VrId,
+}
+
+impl DeleteObject {
+    /// Command dwords 10 to 15.
+    #[must_use]
+    pub fn dwords(&self) -> [u32; 6] {
+        [self.id.type_code.0.into(), self.id.key_id.0, self.id.data_id.0, 0, 0, 0]
+    }
+
+    /// From a command.
+    ///
+    /// # Errors
+    /// [`VendorError::Opcode`], [`VendorError::Dword`].
+    pub fn from_command(command: &VendorCommand) -> Result<Self, VendorError> {
+        let [first, key, data, rest @ ..] = opcode(command, OPCODE_DELETE)?;
+        zeros(13, rest)?;
+        Ok(Self { id: whole_register(10, first, key, data)? })
+    }
+}
+
 fn opcode(command: &VendorCommand, expected: u8) -> Result<[u32; 6], VendorError> {
     match command.opcode {
         given if given == expected => Ok(command.dwords),
@@ -300,6 +361,14 @@ fn zeros<const N: usize>(first: u8, dwords: [u32; N]) -> Result<(), VendorError>
 fn register(first: u32, key: u32, data: u32) -> VrId {
     // The type is the lower half of the dword.
     VrId::new(TypeCode(first as u16), KeyId(key), DataId(data))
+}
+
+/// A register whose type fills its dword.
+fn whole_register(dword: u8, first: u32, key: u32, data: u32) -> Result<VrId, VendorError> {
+    if first > 0xffff {
+        return Err(VendorError::Dword { dword, given: first, what: "a type is at most 65535" });
+    }
+    Ok(register(first, key, data))
 }
 
 fn halves(value: u64) -> [u32; 2] {
@@ -350,6 +419,12 @@ mod tests {
         let close = CloseObject { session: 0x2_0000_0001 };
         assert_eq!(close.dwords(), [1, 2, 0, 0, 0, 0]);
         assert_eq!(CloseObject::from_command(&command(0xc8, close.dwords())), Ok(close));
+        let release = Release { lba: 0x2_0000_0001, id };
+        assert_eq!(release.dwords(), [1, 2, 4, 7, 3, 0]);
+        assert_eq!(Release::from_command(&command(0xcc, release.dwords())), Ok(release));
+        let delete = DeleteObject { id };
+        assert_eq!(delete.dwords(), [4, 7, 3, 0, 0, 0]);
+        assert_eq!(DeleteObject::from_command(&command(0xd0, delete.dwords())), Ok(delete));
     }
 
     #[test]
@@ -364,6 +439,10 @@ mod tests {
         assert_eq!(read, "opcode 0xca is not 0xce");
         let close = refused(CloseObject::from_command(&command(0xc8, [0, 0, 0, 0, 0, 1])).map(drop));
         assert_eq!(close, "command dword 15 is 0x00000001: it must be 0");
+        let delete = refused(DeleteObject::from_command(&command(0xd0, [0x1_0000, 0, 0, 0, 0, 0])).map(drop));
+        assert_eq!(delete, "command dword 10 is 0x00010000: a type is at most 65535");
+        let release = refused(Release::from_command(&command(0xcc, [0, 0, 0x1_0000, 0, 0, 0])).map(drop));
+        assert_eq!(release, "command dword 12 is 0x00010000: a type is at most 65535");
     }
 
     #[test]
