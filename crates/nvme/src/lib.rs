@@ -16,6 +16,7 @@ pub mod log;
 pub mod namespace;
 pub mod pdu;
 pub mod status;
+pub mod target;
 
 pub use fields::RecordError;
 pub use namespace::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};

@@ -78,6 +78,8 @@ impl Status {
     pub const NAMESPACE_WRITE_PROTECTED: Self = generic(0x20);
     /// Interrupted for lack of a resource: the host may try again.
     pub const COMMAND_INTERRUPTED: Self = generic(0x21);
+    /// The transport damaged something, as a wrong digest of data shows: the host may try again.
+    pub const TRANSIENT_TRANSPORT_ERROR: Self = generic(0x22);
     /// The LBA range passes the end of the namespace.
     pub const LBA_OUT_OF_RANGE: Self = generic(0x80);
     /// The namespace has used up its capacity.
@@ -109,6 +111,9 @@ impl Status {
     pub const CONNECT_RESTART_DISCOVERY: Self = specific(0x83);
     /// Fabrics: the host may not connect.
     pub const CONNECT_INVALID_HOST: Self = specific(0x84);
+
+    /// Fabrics: the command is not for queues of this type.
+    pub const INVALID_QUEUE_TYPE: Self = specific(0x85);
 
     /// The blocks could not be written.
     pub const WRITE_FAULT: Self = media(0x80);

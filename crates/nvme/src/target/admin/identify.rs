@@ -1,0 +1,128 @@
+//! Identify.
+
+use super::{Admin, refuse};
+use crate::{
+    BLOCK_BYTES, CommandError, Status,
+    command::{Command, SQE_BYTES},
+    fabrics::{DISCOVERY_NQN, VERSION},
+    features::event_bits,
+    identify::{
+        ControllerIdentity, ControllerKind, Descriptors, IDENTIFY_BYTES, NamespaceIdentity, NvmLimits, cns,
+        encode_descriptors, encode_namespaces,
+    },
+    target::{errors, events, subsystem::NamespaceConfig},
+};
+
+/// The only command set: NVM.
+const NVM: u8 = 0;
+/// The greatest namespace identifier from which a list may be asked for.
+const LAST_NAMESPACE: u32 = 0xffff_fffd;
+
+impl Admin {
+    pub(super) fn identify(&self, command: &Command) -> Result<Vec<u8>, CommandError> {
+        let (structure, set) = (command.dwords[0] as u8, (command.dwords[1] >> 24) as u8);
+        let by_set =
+            matches!(structure, cns::COMMAND_SET_NAMESPACE | cns::COMMAND_SET_CONTROLLER | cns::COMMAND_SET_NAMESPACES);
+        if self.controller().kind == ControllerKind::Discovery && structure != cns::CONTROLLER {
+            return refuse(Status::INVALID_FIELD, "a discovery controller identifies itself only");
+        }
+        if by_set && set != NVM {
+            return refuse(Status::INVALID_FIELD, format!("there is no command set {set}"));
+        }
+        Ok(match structure {
+            cns::CONTROLLER => self.identify_controller(),
+            cns::NAMESPACE => identify_namespace(self.visible(command.nsid)?),
+            cns::ACTIVE_NAMESPACES | cns::COMMAND_SET_NAMESPACES => {
+                if command.nsid > LAST_NAMESPACE {
+                    return refuse(Status::INVALID_NAMESPACE, "no list begins there");
+                }
+                let visible = self.subsystem.visible(&self.controller().host.nqn);
+                encode_namespaces(visible.map(|namespace| namespace.nsid).filter(|nsid| *nsid > command.nsid))
+            }
+            cns::DESCRIPTORS => {
+                let uuid = Some(self.visible(command.nsid)?.uuid);
+                encode_descriptors(&Descriptors { nguid: uuid, uuid, command_set: Some(NVM) })
+            }
+            // The command set adds nothing about a namespace without metadata.
+            cns::COMMAND_SET_NAMESPACE => self.visible(command.nsid).map(|_| vec![0; IDENTIFY_BYTES])?,
+            // Write Zeroes and Dataset Management have no limits beyond those of their fields.
+            cns::COMMAND_SET_CONTROLLER => NvmLimits::default().encode(),
+            cns::INDEPENDENT_NAMESPACE => {
+                self.visible(command.nsid)?;
+                let mut data = vec![0; IDENTIFY_BYTES];
+                // NMIC: shared; NSTAT: ready.
+                data[1] = 1;
+                data[14] = 1;
+                data
+            }
+            cns::COMMAND_SETS => {
+                let mut data = vec![0; IDENTIFY_BYTES];
+                data[0] = 1 << NVM;
+                data
+            }
+            _ => return refuse(Status::INVALID_FIELD, format!("there is no structure {structure:02x}h")),
+        })
+    }
+
+    fn visible(&self, nsid: u32) -> Result<&NamespaceConfig, CommandError> {
+        match self.subsystem.namespace(&self.controller().host.nqn, nsid) {
+            Some(namespace) => Ok(namespace),
+            None => refuse(Status::INVALID_NAMESPACE, format!("the host sees no namespace {nsid}")),
+        }
+    }
+
+    fn identify_controller(&self) -> Vec<u8> {
+        let (config, limits, kind) = (&self.subsystem.config, self.subsystem.limits(), self.controller().kind);
+        let io = kind == ControllerKind::Io;
+        let blocks = limits.max_transfer_bytes / BLOCK_BYTES;
+        ControllerIdentity {
+            serial: config.serial.clone(),
+            model: config.model.clone(),
+            firmware: config.firmware.clone(),
+            max_transfer: blocks.trailing_zeros() as u8,
+            controller: self.controller().id,
+            version: VERSION,
+            events: if io { event_bits::NAMESPACES } else { event_bits::DISCOVERY },
+            kind: Some(kind),
+            abort_limit: 3,
+            event_request_limit: events::REQUESTS as u8 - 1,
+            // Commands supported and effects; offsets and lengths of 32 bits.
+            log_attributes: if io { 1 << 1 | 1 << 2 } else { 1 << 2 },
+            error_entries: errors::ENTRIES as u8 - 1,
+            keep_alive: 10,
+            max_commands: limits.queue_depth,
+            namespaces: if io { self.subsystem.namespaces.keys().last().copied().unwrap_or(0) } else { 0 },
+            optional_commands: match kind {
+                ControllerKind::Io => {
+                    ControllerIdentity::COMPARE
+                        | ControllerIdentity::DATASET_MANAGEMENT
+                        | ControllerIdentity::WRITE_ZEROES
+                }
+                ControllerKind::Discovery => 0,
+            },
+            write_cache: 0,
+            sgls: ControllerIdentity::SGLS,
+            subsystem: if io { config.nqn.clone() } else { DISCOVERY_NQN.into() },
+            command_capsule: if io { ((SQE_BYTES + limits.in_capsule_bytes) / 16) as u32 } else { 4 },
+            response_capsule: 1,
+            data_offset: 0,
+        }
+        .encode()
+    }
+}
+
+fn identify_namespace(config: &NamespaceConfig) -> Vec<u8> {
+    let geometry = config.namespace.geometry();
+    let features = if geometry.capacity < geometry.size { NamespaceIdentity::THIN } else { 0 };
+    NamespaceIdentity {
+        size: geometry.size,
+        capacity: geometry.capacity.min(geometry.size),
+        used: geometry.used.min(geometry.capacity),
+        features,
+        shared: true,
+        nguid: config.uuid,
+        block_shift: BLOCK_BYTES.trailing_zeros() as u8,
+        metadata_bytes: 0,
+    }
+    .encode()
+}

@@ -1,0 +1,131 @@
+//! Get Log Page.
+
+use super::{Admin, refuse};
+use crate::{
+    CommandError, Status,
+    command::{Command, admin, io},
+    fabrics::DYNAMIC_CONTROLLER,
+    identify::{ALL_NAMESPACES, ControllerKind},
+    log::{
+        DiscoveryEntry, DiscoveryHeader, EFFECT_CONTENT, EFFECT_SUPPORTED, LogRequest, Smart, SubsystemKind, TCP,
+        encode_effects, encode_firmware, id,
+    },
+};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Kelvins of the composite temperature, which nothing measures: 25 degrees.
+const TEMPERATURE: u16 = 298;
+
+const IO_PAGES: [u8; 7] =
+    [id::SUPPORTED, id::ERROR, id::SMART, id::FIRMWARE, id::CHANGED_NAMESPACES, id::EFFECTS, id::ERROR_TEXTS];
+const DISCOVERY_PAGES: [u8; 4] = [id::SUPPORTED, id::ERROR, id::DISCOVERY, id::ERROR_TEXTS];
+
+impl Admin {
+    pub(super) fn log_page(&mut self, command: &Command) -> Result<Vec<u8>, CommandError> {
+        let request = LogRequest::of(command);
+        let pages: &[u8] = if self.controller().kind == ControllerKind::Io { &IO_PAGES } else { &DISCOVERY_PAGES };
+        if !pages.contains(&request.page) {
+            return refuse(Status::INVALID_LOG_PAGE, format!("there is no log page {:02x}h", request.page));
+        }
+        if request.page == id::SMART && !matches!(command.nsid, 0 | ALL_NAMESPACES) {
+            return refuse(Status::INVALID_FIELD, "health is that of the controller, not of a namespace");
+        }
+        let page = match request.page {
+            id::SUPPORTED => {
+                let mut page = vec![0; 1024];
+                pages.iter().for_each(|supported| page[4 * usize::from(*supported)] = 1);
+                page
+            }
+            id::ERROR => self.controller().errors().page(),
+            id::SMART => self.smart().encode(),
+            id::FIRMWARE => encode_firmware(&self.subsystem.config.firmware),
+            id::CHANGED_NAMESPACES => self.events.changed(),
+            id::EFFECTS => effects(),
+            id::DISCOVERY => self.discovery(),
+            _ => self.controller().errors().texts(),
+        };
+        let outside = || CommandError::new(Status::INVALID_FIELD.do_not_retry(), "the offset is outside of the page");
+        let from = usize::try_from(request.offset).ok().filter(|from| from % 4 == 0).ok_or_else(outside)?;
+        let rest = page.get(from..).ok_or_else(outside)?;
+        // What is asked for beyond the end is zeros. Its length was judged before.
+        let length = request.length as usize;
+        let mut data = rest[..rest.len().min(length)].to_vec();
+        data.resize(length, 0);
+        if !request.retain_event {
+            self.events.read(request.page);
+            if request.page == id::CHANGED_NAMESPACES {
+                self.events.clear_changed();
+            }
+        }
+        Ok(data)
+    }
+
+    fn smart(&self) -> Smart {
+        let counters = &self.subsystem.counters;
+        let count = |counter: &AtomicU64| u128::from(counter.load(Relaxed));
+        let units = |counter: &AtomicU64| count(counter).div_ceil(512_000);
+        let commands = |opcode: u8| count(&counters.io[usize::from(opcode)]);
+        Smart {
+            warnings: 0,
+            temperature: TEMPERATURE,
+            spare: 100,
+            spare_threshold: 10,
+            used: 0,
+            units_read: units(&counters.bytes_read),
+            units_written: units(&counters.bytes_written),
+            reads: commands(io::READ) + commands(io::COMPARE),
+            writes: commands(io::WRITE),
+            busy_minutes: 0,
+            power_cycles: 1,
+            power_on_hours: u128::from(self.subsystem.begun.elapsed().as_secs() / 3600),
+            unsafe_shutdowns: count(&counters.unsafe_shutdowns),
+            media_errors: count(&counters.media_errors),
+            error_entries: u128::from(self.controller().errors().count()),
+        }
+    }
+
+    /// The subsystem, at the address where the host found this one.
+    fn discovery(&self) -> Vec<u8> {
+        let entry = DiscoveryEntry {
+            transport: TCP,
+            family: if self.local.is_ipv4() { 1 } else { 2 },
+            kind: SubsystemKind::Nvm,
+            // No secure channel; flow control can be disabled.
+            requirements: 2 | 1 << 2,
+            port_id: 1,
+            controller: DYNAMIC_CONTROLLER,
+            admin_queue: self.subsystem.limits().queue_depth,
+            service: self.local.port().to_string(),
+            subsystem: self.subsystem.config.nqn.clone(),
+            address: self.local.ip().to_string(),
+            security: 0,
+        };
+        let mut page = DiscoveryHeader { generation: 1, records: 1, format: 0 }.encode().to_vec();
+        page.extend_from_slice(&entry.encode());
+        page
+    }
+}
+
+fn effects() -> Vec<u8> {
+    let plain = |opcode: u8| (opcode, EFFECT_SUPPORTED);
+    let changing = |opcode: u8| (opcode, EFFECT_SUPPORTED | EFFECT_CONTENT);
+    let of_admin = [
+        admin::GET_LOG_PAGE,
+        admin::IDENTIFY,
+        admin::ABORT,
+        admin::SET_FEATURES,
+        admin::GET_FEATURES,
+        admin::ASYNC_EVENT_REQUEST,
+        admin::KEEP_ALIVE,
+    ]
+    .map(plain);
+    let of_io = [
+        plain(io::FLUSH),
+        changing(io::WRITE),
+        plain(io::READ),
+        plain(io::COMPARE),
+        changing(io::WRITE_ZEROES),
+        changing(io::DATASET_MANAGEMENT),
+    ];
+    encode_effects(&of_admin, &of_io)
+}

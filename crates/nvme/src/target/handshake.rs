@@ -1,0 +1,208 @@
+//! Connect: who may have which queue of which controller.
+
+use super::{
+    connection::Message,
+    controller::{Controller, QueueError},
+    subsystem::Subsystem,
+};
+use crate::{
+    CommandError, Host, Status,
+    fabrics::{Connect, ConnectData, DISCOVERY_NQN, DYNAMIC_CONTROLLER, InvalidParameter, is_nqn},
+    identify::ControllerKind,
+};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// A connection's place in the tables; dropped, it is taken out of them, and with an admin queue its controller ends.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    subsystem: Arc<Subsystem>,
+    number: u64,
+    outbox: UnboundedSender<Message>,
+    queue: Option<Arc<Queue>>,
+}
+
+/// A queue that a connection is.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) controller: Arc<Controller>,
+    /// 0 is the admin queue.
+    pub(crate) id: u16,
+    /// Entries.
+    pub(crate) entries: u16,
+    /// Whether the host follows the head of its submission queue.
+    pub(crate) flow_control: bool,
+    /// Keep-alive timeout asked for, in milliseconds.
+    pub(crate) keep_alive: u32,
+}
+
+/// Why a Connect failed: the error, and the result of its completion.
+#[derive(Debug)]
+pub(crate) struct ConnectError {
+    pub(crate) error: CommandError,
+    pub(crate) result: u64,
+}
+
+fn refused(status: Status, detail: impl Into<String>) -> ConnectError {
+    ConnectError { error: CommandError::new(status, detail), result: 0 }
+}
+
+fn invalid(offset: u16, in_data: bool, detail: impl Into<String>) -> ConnectError {
+    let error = CommandError::new(Status::CONNECT_INVALID_PARAMETERS.do_not_retry(), detail);
+    ConnectError { error, result: InvalidParameter { offset, in_data }.result() }
+}
+
+/// Offsets in the command of Connect.
+const QUEUE_OFFSET: u16 = 42;
+const SIZE_OFFSET: u16 = 44;
+const ATTRIBUTES_OFFSET: u16 = 46;
+
+impl Registration {
+    pub(crate) fn new(subsystem: Arc<Subsystem>, outbox: UnboundedSender<Message>) -> Self {
+        let (number, pushed) = subsystem.registry().open(outbox.clone(), subsystem.limits().max_handshakes);
+        subsystem.counters.connections.fetch_add(1, Relaxed);
+        if let Some(pushed) = pushed {
+            let _ = pushed.send(Message::Close("newer connections came before its Connect"));
+        }
+        Self { subsystem, number, outbox, queue: None }
+    }
+
+    /// Makes the connection a queue.
+    pub(crate) fn connect(&mut self, connect: &Connect, data: &[u8]) -> Result<Arc<Queue>, ConnectError> {
+        let limits = self.subsystem.limits();
+        if self.queue.is_some() {
+            let status = Status::COMMAND_SEQUENCE_ERROR.do_not_retry();
+            return Err(refused(status, "the connection is a queue already"));
+        }
+        if connect.format != 0 {
+            let detail = format!("the record format is 0, not {}", connect.format);
+            return Err(refused(Status::CONNECT_INCOMPATIBLE_FORMAT.do_not_retry(), detail));
+        }
+        if connect.size == 0 || connect.size >= limits.queue_depth {
+            let detail =
+                format!("a queue has 2 to {} entries, not {}", limits.queue_depth, u32::from(connect.size) + 1);
+            return Err(invalid(SIZE_OFFSET, false, detail));
+        }
+        if connect.attributes & !0b1111 != 0 {
+            return Err(invalid(ATTRIBUTES_OFFSET, false, "the attributes are bits 0 to 3"));
+        }
+        let data = ConnectData::decode(data).map_err(|error| {
+            let offset = match error {
+                crate::RecordError::Text { offset, .. } => offset as u16,
+                crate::RecordError::Short { .. } => 0,
+            };
+            invalid(offset, true, error.to_string())
+        })?;
+        if !is_nqn(&data.host) {
+            return Err(invalid(ConnectData::HOST_OFFSET, true, "the host's name is no qualified name"));
+        }
+        let kind = if data.subsystem == DISCOVERY_NQN {
+            ControllerKind::Discovery
+        } else if data.subsystem == self.subsystem.config.nqn {
+            ControllerKind::Io
+        } else {
+            return Err(invalid(ConnectData::SUBSYSTEM_OFFSET, true, "no subsystem has this name"));
+        };
+        // A discovery log page of nothing tells nothing, so whoever may not connect may not discover either.
+        if !self.subsystem.hosts.allows(&data.host) {
+            tracing::warn!(host = data.host, "a host that may not connect was refused");
+            let detail = format!("host {} may not connect", data.host);
+            return Err(refused(Status::CONNECT_INVALID_HOST.do_not_retry(), detail));
+        }
+        let queue = self.enter(connect, data, kind)?;
+        self.queue = Some(queue.clone());
+        Ok(queue)
+    }
+
+    /// Puts the connection into the tables as a queue.
+    fn enter(&self, connect: &Connect, data: ConnectData, kind: ControllerKind) -> Result<Arc<Queue>, ConnectError> {
+        let limits = self.subsystem.limits();
+        let mut registry = self.subsystem.registry();
+        if !registry.handshakes.contains(&self.number) {
+            return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "newer connections came before its Connect"));
+        }
+        if registry.connected() >= limits.max_connections {
+            let detail = format!("the target has {} connections already, its limit", limits.max_connections);
+            return Err(refused(Status::CONNECT_CONTROLLER_BUSY, detail));
+        }
+        if registry.of_host(&data.host) >= limits.max_connections_per_host {
+            let detail = format!("the host has {} connections already, its limit", limits.max_connections_per_host);
+            return Err(refused(Status::CONNECT_CONTROLLER_BUSY, detail));
+        }
+        let controller = if connect.queue == 0 {
+            if data.controller != DYNAMIC_CONTROLLER {
+                let detail = "controllers are dynamic: the identifier asked for must be ffffh";
+                return Err(invalid(ConnectData::CONTROLLER_OFFSET, true, detail));
+            }
+            if Duration::from_millis(connect.keep_alive.into()) > limits.max_keep_alive {
+                let detail = format!("the keep-alive timeout is at most {} s", limits.max_keep_alive.as_secs());
+                return Err(refused(Status::KEEP_ALIVE_INVALID.do_not_retry(), detail));
+            }
+            let Some(id) = registry.free_controller() else {
+                return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "no controller identifier is free"));
+            };
+            let host = Arc::new(Host { nqn: data.host.clone(), id: data.host_id });
+            let controller = Controller::new(id, kind, host, self.outbox.clone(), limits.max_queues);
+            let controller = Arc::new(controller);
+            registry.controllers.insert(id, controller.clone());
+            controller
+        } else {
+            let controller = registry.controllers.get(&data.controller).cloned();
+            let Some(controller) = controller.filter(|controller| controller.kind == kind) else {
+                return Err(invalid(ConnectData::CONTROLLER_OFFSET, true, "no controller has this identifier"));
+            };
+            if controller.host.nqn != data.host {
+                return Err(invalid(ConnectData::HOST_OFFSET, true, "the controller belongs to another host"));
+            }
+            if controller.host.id != data.host_id {
+                return Err(invalid(ConnectData::HOST_ID_OFFSET, true, "the host identifier is another than before"));
+            }
+            if kind == ControllerKind::Discovery {
+                return Err(invalid(QUEUE_OFFSET, false, "a discovery controller has an admin queue only"));
+            }
+            controller.add_queue(connect.queue, self.outbox.clone()).map_err(|error| match error {
+                QueueError::NotReady => refused(Status::COMMAND_SEQUENCE_ERROR, "the controller is not enabled"),
+                QueueError::InUse => refused(Status::COMMAND_SEQUENCE_ERROR, "the queue exists already"),
+                QueueError::TooMany => invalid(QUEUE_OFFSET, false, "the controller has fewer queues"),
+            })?;
+            controller
+        };
+        registry.handshakes.remove(&self.number);
+        *registry.hosts.entry(data.host).or_default() += 1;
+        Ok(Arc::new(Queue {
+            controller,
+            id: connect.queue,
+            entries: connect.size + 1,
+            flow_control: connect.attributes & Connect::NO_FLOW_CONTROL == 0,
+            keep_alive: connect.keep_alive,
+        }))
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut registry = self.subsystem.registry();
+        registry.connections.remove(&self.number);
+        registry.handshakes.remove(&self.number);
+        let Some(queue) = &self.queue else {
+            self.subsystem.counters.refused.fetch_add(1, Relaxed);
+            return;
+        };
+        let host = &queue.controller.host.nqn;
+        if let Some(connections) = registry.hosts.get_mut(host) {
+            *connections -= 1;
+            if *connections == 0 {
+                registry.hosts.remove(host);
+            }
+        }
+        if queue.id == 0 {
+            registry.controllers.remove(&queue.controller.id);
+            queue.controller.end(&self.subsystem);
+        } else {
+            queue.controller.remove_queue(queue.id, &self.outbox);
+        }
+    }
+}

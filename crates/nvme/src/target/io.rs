@@ -1,0 +1,251 @@
+//! I/O commands: what they ask for, judged before anything is moved, and how they are started.
+
+use super::{
+    handshake::Queue,
+    limits::COMPARE_BYTES,
+    subsystem::{NamespaceConfig, Subsystem},
+};
+use crate::{
+    Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand,
+    command::{Command, io},
+    identify::ALL_NAMESPACES,
+};
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+/// Bytes of a range of Dataset Management.
+const RANGE_BYTES: usize = 16;
+/// Dataset Management: deallocate.
+const DEALLOCATE: u32 = 1 << 2;
+/// Write Zeroes: deallocate.
+const DEALLOCATE_ZEROES: u32 = 1 << 25;
+
+/// Data that a command moves, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// From the host.
+    pub(crate) from_host: usize,
+    /// The host may send more; it is ignored.
+    pub(crate) more_allowed: bool,
+    /// To the host.
+    pub(crate) to_host: usize,
+    /// Needed beside them while the command runs.
+    pub(crate) beside: usize,
+}
+
+/// A command found right.
+#[derive(Debug)]
+pub(crate) struct Work {
+    namespace: Arc<dyn Namespace>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Read { lba: u64, blocks: u32 },
+    Write { lba: u64 },
+    Compare { lba: u64 },
+    WriteZeroes { lba: u64, blocks: u32, deallocate: bool },
+    Dataset { ranges: usize, deallocate: bool },
+    Flush { others: Vec<Arc<dyn Namespace>> },
+    Vendor(VendorCommand),
+}
+
+fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandError> {
+    Err(CommandError::new(status.do_not_retry(), detail))
+}
+
+/// Judges a command: what it is, and what data it moves.
+pub(crate) fn plan(subsystem: &Subsystem, queue: &Queue, command: &Command) -> Result<(Work, Sizes), CommandError> {
+    if !queue.controller.is_ready() {
+        return Err(CommandError::new(Status::COMMAND_SEQUENCE_ERROR, "the controller is shut down"));
+    }
+    if command.flags & 3 != 0 {
+        return refuse(Status::INVALID_FIELD, "there are no fused commands");
+    }
+    let host = &queue.controller.host.nqn;
+    if command.opcode == io::FLUSH && command.nsid == ALL_NAMESPACES {
+        let mut all = subsystem.visible(host).map(|namespace| namespace.namespace.clone());
+        let Some(namespace) = all.next() else {
+            return refuse(Status::INVALID_NAMESPACE, "the host sees no namespace");
+        };
+        return Ok((Work { namespace, kind: Kind::Flush { others: all.collect() } }, Sizes::default()));
+    }
+    let Some(config) = subsystem.namespace(host, command.nsid) else {
+        return refuse(Status::INVALID_NAMESPACE, format!("the host sees no namespace {}", command.nsid));
+    };
+    let (kind, sizes) = match command.opcode {
+        io::FLUSH => (Kind::Flush { others: Vec::new() }, Sizes::default()),
+        io::READ => {
+            let (lba, blocks, bytes) = moved(subsystem, config, command)?;
+            (Kind::Read { lba, blocks }, Sizes { to_host: bytes, ..Sizes::default() })
+        }
+        io::WRITE => {
+            let (lba, _, bytes) = moved(subsystem, config, command)?;
+            (Kind::Write { lba }, Sizes { from_host: bytes, ..Sizes::default() })
+        }
+        io::COMPARE => {
+            let (lba, _, bytes) = moved(subsystem, config, command)?;
+            let beside = bytes.min(COMPARE_BYTES);
+            (Kind::Compare { lba }, Sizes { from_host: bytes, beside, ..Sizes::default() })
+        }
+        io::WRITE_ZEROES => {
+            let lba = range(config, command)?;
+            let deallocate = command.dwords[2] & DEALLOCATE_ZEROES != 0;
+            (Kind::WriteZeroes { lba, blocks: command.blocks(), deallocate }, Sizes::default())
+        }
+        io::DATASET_MANAGEMENT => {
+            let ranges = (command.dwords[0] & 0xff) as usize + 1;
+            let deallocate = command.dwords[1] & DEALLOCATE != 0;
+            let sizes = Sizes { from_host: ranges * RANGE_BYTES, more_allowed: true, ..Sizes::default() };
+            (Kind::Dataset { ranges, deallocate }, sizes)
+        }
+        // Bit 0 of an opcode says that data come from the host: no vendor's command takes any.
+        opcode @ 0x80.. if opcode & 1 == 0 => {
+            let length = if opcode & 2 == 0 { 0 } else { command.sgl.length as usize };
+            if length > subsystem.limits().max_transfer_bytes {
+                return refuse(Status::INVALID_FIELD, "more data than one command moves");
+            }
+            let vendor = VendorCommand { opcode, dwords: command.dwords, length };
+            (Kind::Vendor(vendor), Sizes { to_host: length, ..Sizes::default() })
+        }
+        opcode => return refuse(Status::INVALID_OPCODE, format!("no I/O command has the opcode {opcode:02x}h")),
+    };
+    Ok((Work { namespace: config.namespace.clone(), kind }, sizes))
+}
+
+/// The first block of a command whose blocks all exist.
+fn range(config: &NamespaceConfig, command: &Command) -> Result<u64, CommandError> {
+    let (lba, blocks, size) = (command.lba(), u64::from(command.blocks()), config.namespace.geometry().size);
+    if lba.checked_add(blocks).is_some_and(|end| end <= size) {
+        return Ok(lba);
+    }
+    let detail = format!("blocks {lba} and {blocks} in all pass the end, there are {size}");
+    Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba))
+}
+
+/// The same for a command that moves its blocks: first block, blocks, bytes.
+fn moved(
+    subsystem: &Subsystem,
+    config: &NamespaceConfig,
+    command: &Command,
+) -> Result<(u64, u32, usize), CommandError> {
+    let (blocks, most) = (command.blocks(), subsystem.limits().max_transfer_bytes);
+    let bytes = blocks as usize * BLOCK_BYTES;
+    if bytes > most {
+        return refuse(Status::INVALID_FIELD, format!("one command moves at most {most} bytes, not {bytes}"));
+    }
+    Ok((range(config, command)?, blocks, bytes))
+}
+
+impl Work {
+    /// Starts it; `data` are the bytes from the host, of the length that was asked for.
+    pub(crate) fn start(self, subsystem: &Arc<Subsystem>, host: &Arc<Host>, mut data: Vec<u8>) -> Answer<Vec<u8>> {
+        let Self { namespace, kind } = self;
+        let counters = &subsystem.counters;
+        match kind {
+            Kind::Read { lba, blocks } => {
+                let bytes = blocks as usize * BLOCK_BYTES;
+                let check = move |data: Vec<u8>| match data.len() == bytes {
+                    true => Ok(data),
+                    false => Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave another length")),
+                };
+                counters.bytes_read.fetch_add(bytes as u64, Relaxed);
+                match namespace.read(host, lba, blocks) {
+                    Answer::Ready(outcome) => Answer::Ready(outcome.and_then(check)),
+                    Answer::Later(future) => Answer::later(async move { future.await.and_then(check) }),
+                }
+            }
+            Kind::Write { lba } => {
+                counters.bytes_written.fetch_add(data.len() as u64, Relaxed);
+                no_data(namespace.write(host, lba, data))
+            }
+            Kind::Compare { lba } => {
+                counters.bytes_read.fetch_add(data.len() as u64, Relaxed);
+                let host = host.clone();
+                Answer::later(compare(namespace, host, lba, data))
+            }
+            Kind::WriteZeroes { lba, blocks, deallocate } => {
+                no_data(namespace.write_zeroes(host, lba, blocks, deallocate))
+            }
+            Kind::Dataset { ranges, deallocate } => {
+                data.truncate(ranges * RANGE_BYTES);
+                match dataset(&data, namespace.geometry().size) {
+                    Ok(ranges) if deallocate && !ranges.is_empty() => no_data(namespace.deallocate(host, ranges)),
+                    Ok(_) => Answer::Ready(Ok(Vec::new())),
+                    Err(error) => Answer::Ready(Err(error)),
+                }
+            }
+            Kind::Flush { others } if others.is_empty() => no_data(namespace.flush(host)),
+            Kind::Flush { others } => {
+                let host = host.clone();
+                Answer::later(async move {
+                    for namespace in std::iter::once(namespace).chain(others) {
+                        namespace.flush(&host).wait().await?;
+                    }
+                    Ok(Vec::new())
+                })
+            }
+            Kind::Vendor(command) => {
+                // What the host gets has the length that it asked for: the rest is zeros.
+                let fill = move |mut data: Vec<u8>| match data.len() <= command.length {
+                    true => {
+                        data.resize(command.length, 0);
+                        Ok(data)
+                    }
+                    false => Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave more than was asked")),
+                };
+                match namespace.vendor(host, command) {
+                    Answer::Ready(outcome) => Answer::Ready(outcome.and_then(fill)),
+                    Answer::Later(future) => Answer::later(async move { future.await.and_then(fill) }),
+                }
+            }
+        }
+    }
+}
+
+fn no_data(answer: Answer<()>) -> Answer<Vec<u8>> {
+    match answer {
+        Answer::Ready(outcome) => Answer::Ready(outcome.map(|()| Vec::new())),
+        Answer::Later(future) => Answer::later(async move { future.await.map(|()| Vec::new()) }),
+    }
+}
+
+/// The ranges of a Dataset Management that are not empty.
+fn dataset(data: &[u8], size: u64) -> Result<Vec<Range<u64>>, CommandError> {
+    let mut ranges = Vec::with_capacity(data.len() / RANGE_BYTES);
+    for range in data.chunks_exact(RANGE_BYTES) {
+        let (blocks, lba) = (u64::from(crate::fields::u32_at(range, 4)), crate::fields::u64_at(range, 8));
+        let Some(end) = lba.checked_add(blocks).filter(|end| *end <= size) else {
+            let detail = format!("blocks {lba} and {blocks} in all pass the end, there are {size}");
+            return Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba));
+        };
+        if blocks > 0 {
+            ranges.push(lba..end);
+        }
+    }
+    Ok(ranges)
+}
+
+/// Reads piece by piece and compares.
+async fn compare(
+    namespace: Arc<dyn Namespace>,
+    host: Arc<Host>,
+    mut lba: u64,
+    data: Vec<u8>,
+) -> Result<Vec<u8>, CommandError> {
+    for piece in data.chunks(COMPARE_BYTES) {
+        let blocks = (piece.len() / BLOCK_BYTES) as u32;
+        let stored = namespace.clone().read(&host, lba, blocks).wait().await?;
+        if stored != piece {
+            let same = |(one, other): (&[u8], &[u8])| one == other;
+            let equal = stored.chunks(BLOCK_BYTES).zip(piece.chunks(BLOCK_BYTES)).take_while(|pair| same(*pair));
+            let lba = lba + equal.count() as u64;
+            return Err(CommandError::from(Status::COMPARE_FAILURE.do_not_retry()).at(lba));
+        }
+        lba += u64::from(blocks);
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,127 @@
+//! What a target grants at most.
+
+use super::TargetError;
+use crate::BLOCK_BYTES;
+use std::time::Duration;
+
+/// Bytes that a connection reads at once into its own buffer.
+pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
+/// Bytes that Compare reads at once.
+pub(crate) const COMPARE_BYTES: usize = 64 << 10;
+/// Bytes of data in a capsule that a queue takes at least: the transport demands so many of the admin queue.
+pub(crate) const LEAST_CAPSULE_BYTES: usize = 8192;
+
+/// What a target grants at most. Every bound is checked; see `docs/nvme.md` for what happens at each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections past Connect, of all hosts. Each has a share of the memory for itself.
+    pub max_connections: usize,
+    /// Connections past Connect of one host.
+    pub max_connections_per_host: usize,
+    /// Connections before Connect; one more ends the oldest of them.
+    pub max_handshakes: usize,
+    /// I/O queues of a controller, 1 to 65,534.
+    pub max_queues: u16,
+    /// Entries of a queue, 32 to 4,096: so many commands can be under way on a connection.
+    pub queue_depth: u16,
+    /// Bytes that one command moves: 4,096 times a power of two, at most 64 MiB.
+    pub max_transfer_bytes: usize,
+    /// Bytes of data within a capsule, 0 to 65,536 in steps of 4,096; the admin queue takes 8,192 at least.
+    pub in_capsule_bytes: usize,
+    /// Bytes of the data buffers of all connections together.
+    pub memory_bytes: usize,
+    /// From the connection's begin to the end of Connect.
+    pub handshake_timeout: Duration,
+    /// From the first byte of a unit to its last.
+    pub pdu_timeout: Duration,
+    /// How long the host may take to send the data that it was asked for.
+    pub transfer_timeout: Duration,
+    /// How long the host may take no byte of what is sent to it.
+    pub response_timeout: Duration,
+    /// The longest keep-alive timeout. A host that asks for none is dropped after this time without a command.
+    pub max_keep_alive: Duration,
+    /// How long commands under way may take when the target stops.
+    pub stop_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_connections: 256,
+            max_connections_per_host: 64,
+            max_handshakes: 64,
+            max_queues: 16,
+            queue_depth: 128,
+            max_transfer_bytes: 1 << 20,
+            in_capsule_bytes: 8192,
+            memory_bytes: 512 << 20,
+            handshake_timeout: Duration::from_secs(10),
+            pdu_timeout: Duration::from_secs(30),
+            transfer_timeout: Duration::from_secs(60),
+            response_timeout: Duration::from_secs(30),
+            max_keep_alive: Duration::from_secs(600),
+            stop_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes that belong to each connection alone: one command of the greatest length goes on whatever others hold.
+    #[must_use]
+    pub const fn share_bytes(&self) -> usize {
+        self.own_bytes() + self.reserve_bytes() + RECEIVE_BYTES
+    }
+
+    /// Of the share, what commands that move data through the transport take.
+    pub(crate) const fn own_bytes(&self) -> usize {
+        self.max_transfer_bytes + COMPARE_BYTES
+    }
+
+    /// Of the share, what one capsule with data takes: twice its data, for a Compare.
+    pub(crate) const fn reserve_bytes(&self) -> usize {
+        2 * self.capsule_bytes()
+    }
+
+    /// The most data of a capsule that is read.
+    pub(crate) const fn capsule_bytes(&self) -> usize {
+        if self.in_capsule_bytes > LEAST_CAPSULE_BYTES { self.in_capsule_bytes } else { LEAST_CAPSULE_BYTES }
+    }
+
+    /// What is left for all when every connection has its share.
+    pub(crate) const fn shared_bytes(&self) -> usize {
+        self.memory_bytes.saturating_sub(self.max_connections.saturating_mul(self.share_bytes()))
+    }
+
+    /// How often ages are looked at: a quarter of the shortest timeout, 10 ms to 1 s.
+    pub(crate) fn tick(&self) -> Duration {
+        let shortest =
+            self.handshake_timeout.min(self.pdu_timeout).min(self.transfer_timeout).min(self.response_timeout);
+        (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), TargetError> {
+        let bound = |holds: bool, limit: &'static str, rule: &'static str, given: usize| {
+            if holds { Ok(()) } else { Err(TargetError::Limit { limit, rule, given }) }
+        };
+        let blocks = self.max_transfer_bytes / BLOCK_BYTES;
+        let whole = blocks.is_power_of_two() && blocks * BLOCK_BYTES == self.max_transfer_bytes;
+        let queues = usize::from(self.max_queues);
+        let depth = usize::from(self.queue_depth);
+        bound(self.max_connections > 0, "max_connections", "at least 1", self.max_connections)?;
+        bound(self.max_connections_per_host > 0, "max_connections_per_host", "at least 1", 0)?;
+        bound(self.max_handshakes > 0, "max_handshakes", "at least 1", 0)?;
+        bound((1..=65_534).contains(&queues), "max_queues", "1 to 65,534", queues)?;
+        bound((32..=4096).contains(&depth), "queue_depth", "32 to 4,096", depth)?;
+        let rule = "4,096 times a power of two, at most 64 MiB";
+        bound(whole && self.max_transfer_bytes <= 64 << 20, "max_transfer_bytes", rule, self.max_transfer_bytes)?;
+        let capsule = self.in_capsule_bytes;
+        let rule = "0 to 65,536 in steps of 4,096";
+        bound(capsule <= 65_536 && capsule.is_multiple_of(4096), "in_capsule_bytes", rule, capsule)?;
+        let shares = self.max_connections.saturating_mul(self.share_bytes());
+        let rule = "at least max_connections times the share of each (Limits::share_bytes)";
+        bound(self.memory_bytes >= shares, "memory_bytes", rule, self.memory_bytes)?;
+        let least = Duration::from_secs(1);
+        let rule = "at least 1 s";
+        bound(self.max_keep_alive >= least, "max_keep_alive", rule, self.max_keep_alive.as_secs() as usize)
+    }
+}

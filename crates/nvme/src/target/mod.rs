@@ -1,0 +1,137 @@
+//! The target: serves namespaces to hosts over TCP.
+//!
+//! A [`Subsystem`] holds the namespaces and what all connections share; a [`Target`] listens and gives it connections. Each
+//! connection is one task: it reads units, starts commands, and writes what is ready in one go. A command that a
+//! namespace cannot answer at once runs in a task of its own, to its end, whatever becomes of its connection.
+
+mod admin;
+mod connection;
+mod controller;
+mod errors;
+mod events;
+mod handshake;
+mod io;
+mod limits;
+mod memory;
+mod metrics;
+mod registry;
+mod subsystem;
+
+pub use limits::Limits;
+pub use metrics::TargetMetrics;
+pub use subsystem::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig};
+
+use connection::Message;
+use std::{future::Future, io as std_io, net::SocketAddr, sync::Arc, time::Duration};
+use thiserror::Error;
+use tokio::{net::TcpListener, task::JoinSet, time::Instant};
+
+/// Why a target cannot be.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// A limit is out of its range.
+    #[error("limit {limit} is {given}, it must be {rule}")]
+    Limit {
+        /// Name of the limit.
+        limit: &'static str,
+        /// Its range.
+        rule: &'static str,
+        /// What was given.
+        given: usize,
+    },
+    /// The subsystem's name is no qualified name, or that of discovery.
+    #[error(
+        "`{nqn}` cannot name a subsystem: it must begin with `nqn.`, have at most 223 bytes and not be discovery's"
+    )]
+    Name {
+        /// What was given.
+        nqn: String,
+    },
+    /// A namespace that cannot be offered.
+    #[error("namespace {nsid}: {what}")]
+    Namespace {
+        /// Its identifier.
+        nsid: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std_io::Error,
+    },
+}
+
+/// A listening target.
+#[derive(Debug)]
+pub struct Target {
+    listener: TcpListener,
+    address: SocketAddr,
+    subsystem: Arc<Subsystem>,
+}
+
+impl Target {
+    /// Listens on `address`; port 0 takes any.
+    ///
+    /// # Errors
+    /// [`TargetError::Listen`].
+    pub async fn bind(address: SocketAddr, subsystem: Arc<Subsystem>) -> Result<Self, TargetError> {
+        let listen = |source| TargetError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        Ok(Self { listener, address, subsystem })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is done. Then no connection is accepted and no command taken any more; commands under way
+    /// may end within [`Limits::stop_timeout`] and are answered, and all connections are closed.
+    ///
+    /// # Errors
+    /// None today; a listener that fails is tried again.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), TargetError> {
+        let mut tasks = JoinSet::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => {
+                        // Small responses must not wait for more; a socket that cannot be told so works all the same.
+                        let _ = stream.set_nodelay(true);
+                        let local = stream.local_addr().unwrap_or(self.address);
+                        tracing::debug!(%peer, "connection accepted");
+                        tasks.spawn(self.subsystem.clone().serve_connection(stream, local));
+                    }
+                    Err(error) => {
+                        // No more descriptors, mostly: connections that end give some back.
+                        tracing::warn!(%error, "accepting a connection failed");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+            }
+        }
+        drop(self.listener);
+        let deadline = Instant::now() + self.subsystem.limits().stop_timeout;
+        self.subsystem.tell_all(|| Message::Drain);
+        let drained = async {
+            while tasks.join_next().await.is_some() {}
+            self.subsystem.idle().await;
+        };
+        if tokio::time::timeout_at(deadline, drained).await.is_err() {
+            tracing::warn!("commands or connections did not end in time");
+        }
+        // Dropping the set ends what is left of the connections; commands that change something run on.
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Tables of connections and controllers.
+
+use super::{connection::Message, controller::Controller};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// What is there now. Connection numbers ascend and are never used twice.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    next: u64,
+    /// All connections.
+    pub(crate) connections: BTreeMap<u64, UnboundedSender<Message>>,
+    /// Those before Connect, the oldest first.
+    pub(crate) handshakes: BTreeSet<u64>,
+    /// Connections past Connect by host.
+    pub(crate) hosts: HashMap<String, usize>,
+    /// Controllers by identifier.
+    pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
+    last_controller: u16,
+}
+
+/// The greatest controller identifier that may be given.
+const MAX_CONTROLLER: u16 = 0xffef;
+
+impl Registry {
+    /// A new connection; and the one that is pushed out for it, if more than `most` would be before Connect.
+    pub(crate) fn open(
+        &mut self,
+        outbox: UnboundedSender<Message>,
+        most: usize,
+    ) -> (u64, Option<UnboundedSender<Message>>) {
+        let number = self.next;
+        self.next += 1;
+        let oldest = if self.handshakes.len() >= most { self.handshakes.pop_first() } else { None };
+        let pushed = oldest.and_then(|oldest| self.connections.get(&oldest).cloned());
+        self.connections.insert(number, outbox);
+        self.handshakes.insert(number);
+        (number, pushed)
+    }
+
+    /// Connections past Connect.
+    pub(crate) fn connected(&self) -> usize {
+        self.hosts.values().sum()
+    }
+
+    /// Connections of a host.
+    pub(crate) fn of_host(&self, nqn: &str) -> usize {
+        self.hosts.get(nqn).copied().unwrap_or(0)
+    }
+
+    /// An identifier that no controller has. There are more of them than there can be connections, as each controller
+    /// has one; without any, `None`.
+    pub(crate) fn free_controller(&mut self) -> Option<u16> {
+        for _ in 0..MAX_CONTROLLER {
+            self.last_controller = if self.last_controller >= MAX_CONTROLLER { 1 } else { self.last_controller + 1 };
+            if !self.controllers.contains_key(&self.last_controller) {
+                return Some(self.last_controller);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,241 @@
+//! The subsystem: namespaces, and what all connections share.
+
+use super::{
+    TargetError,
+    connection::{Connection, Message},
+    controller::Controller,
+    handshake::Registration,
+    limits::Limits,
+    memory::Pool,
+    metrics::{Counters, TargetMetrics},
+    registry::Registry,
+};
+use crate::{
+    fabrics::{DISCOVERY_NQN, is_nqn},
+    identify::ALL_NAMESPACES,
+    namespace::Namespace,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::{Notify, mpsc},
+    time::Instant,
+};
+
+/// How a subsystem names itself, and what it grants.
+#[derive(Clone, Debug)]
+pub struct SubsystemConfig {
+    /// Its qualified name.
+    pub nqn: String,
+    /// Serial number, at most 20 characters of ASCII.
+    pub serial: String,
+    /// Model, at most 40.
+    pub model: String,
+    /// Firmware revision, at most 8.
+    pub firmware: String,
+    /// What it grants at most.
+    pub limits: Limits,
+}
+
+impl Default for SubsystemConfig {
+    fn default() -> Self {
+        Self {
+            nqn: "nqn.2026-01.io.github.ciphermill:device".into(),
+            serial: "CM0000000001".into(),
+            model: "Ciphermill".into(),
+            firmware: env!("CARGO_PKG_VERSION").into(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Which hosts may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostAccess {
+    /// Every host.
+    Any,
+    /// Those with these names.
+    List(BTreeSet<String>),
+}
+
+impl HostAccess {
+    /// Whether this host may.
+    #[must_use]
+    pub fn allows(&self, nqn: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::List(names) => names.contains(nqn),
+        }
+    }
+}
+
+/// A namespace as hosts see it.
+#[derive(Clone, Debug)]
+pub struct NamespaceConfig {
+    /// Its identifier, 1 to `0xffff_fffe`.
+    pub nsid: u32,
+    /// Its UUID, also its NGUID; not all zeros, unique within the subsystem.
+    pub uuid: [u8; 16],
+    /// The hosts that may see it.
+    pub hosts: HostAccess,
+    /// What holds its blocks.
+    pub namespace: Arc<dyn Namespace>,
+}
+
+/// Namespaces, the hosts that may have them, and the state of all connections.
+#[derive(Debug)]
+pub struct Subsystem {
+    pub(crate) config: SubsystemConfig,
+    pub(crate) hosts: HostAccess,
+    pub(crate) namespaces: BTreeMap<u32, NamespaceConfig>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) counters: Counters,
+    pub(crate) begun: Instant,
+    registry: Mutex<Registry>,
+    idle: Notify,
+}
+
+impl Subsystem {
+    /// A subsystem for these hosts with these namespaces.
+    ///
+    /// # Errors
+    /// [`TargetError`]: a limit, the name or a namespace cannot be.
+    pub fn new(
+        config: SubsystemConfig,
+        hosts: HostAccess,
+        namespaces: Vec<NamespaceConfig>,
+    ) -> Result<Arc<Self>, TargetError> {
+        config.limits.check()?;
+        if !is_nqn(&config.nqn) || config.nqn == DISCOVERY_NQN {
+            return Err(TargetError::Name { nqn: config.nqn });
+        }
+        let mut by_id = BTreeMap::new();
+        let mut uuids = BTreeSet::new();
+        for namespace in namespaces {
+            let nsid = namespace.nsid;
+            let wrong = |what| Err(TargetError::Namespace { nsid, what });
+            let geometry = namespace.namespace.geometry();
+            if nsid == 0 || nsid == ALL_NAMESPACES {
+                return wrong("the identifier is 1 to 0xfffffffe");
+            }
+            if namespace.uuid == [0; 16] || !uuids.insert(namespace.uuid) {
+                return wrong("the UUID must be its own, and not zero");
+            }
+            if geometry.size == 0 || geometry.size > 1 << 51 {
+                return wrong("the size is 1 to 2^51 blocks");
+            }
+            if by_id.insert(nsid, namespace).is_some() {
+                return wrong("another namespace has the same identifier");
+            }
+        }
+        Ok(Arc::new(Self {
+            pool: Arc::new(Pool::new(&config.limits)),
+            config,
+            hosts,
+            namespaces: by_id,
+            counters: Counters::new(),
+            begun: Instant::now(),
+            registry: Mutex::new(Registry::default()),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn nqn(&self) -> &str {
+        &self.config.nqn
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
+    /// The tables of connections and controllers. They are consistent after every statement, so a panic elsewhere while
+    /// they were locked does no harm.
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The namespace, if the host may see it.
+    pub(crate) fn namespace(&self, host: &str, nsid: u32) -> Option<&NamespaceConfig> {
+        self.namespaces.get(&nsid).filter(|namespace| namespace.hosts.allows(host))
+    }
+
+    /// The namespaces that the host may see, ascending.
+    pub(crate) fn visible<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a NamespaceConfig> {
+        self.namespaces.values().filter(move |namespace| namespace.hosts.allows(host))
+    }
+
+    /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
+    /// discovery tells it.
+    pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (outbox, inbox) = mpsc::unbounded_channel();
+        let registration = Registration::new(self.clone(), outbox.clone());
+        Connection::new(self, registration, stream, local, outbox, inbox).run().await;
+    }
+
+    /// Tells the hosts that see a namespace that it changed: an asynchronous event, if they enabled it.
+    pub fn namespaces_changed(&self, nsid: u32) {
+        let controllers: Vec<Arc<Controller>> = self.registry().controllers.values().cloned().collect();
+        for controller in controllers {
+            if self.namespace(&controller.host.nqn, nsid).is_some() {
+                controller.tell_admin(Message::NamespaceChanged(nsid));
+            }
+        }
+    }
+
+    /// What was counted, and what is held now.
+    #[must_use]
+    pub fn metrics(&self) -> TargetMetrics {
+        let (connections_open, hosts, controllers) = {
+            let registry = self.registry();
+            (registry.connections.len() as u64, registry.hosts.len() as u64, registry.controllers.len() as u64)
+        };
+        TargetMetrics {
+            connections_open,
+            hosts,
+            controllers,
+            buffer_bytes: self.pool.used() as u64,
+            buffer_bytes_peak: self.pool.peak() as u64,
+            ..self.counters.read()
+        }
+    }
+
+    pub(crate) fn tell_all(&self, message: impl Fn() -> Message) {
+        for outbox in self.registry().connections.values() {
+            // Whoever does not listen any more has ended.
+            let _ = outbox.send(message());
+        }
+    }
+
+    /// A command was handed to a namespace that answers later.
+    pub(crate) fn command_begun(&self) {
+        self.counters.under_way.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn command_ended(&self) {
+        if self.counters.under_way.fetch_sub(1, Relaxed) == 1 {
+            self.idle.notify_waiters();
+        }
+    }
+
+    /// Returns when no namespace works on a command.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let notified = self.idle.notified();
+            let mut notified = std::pin::pin!(notified);
+            notified.as_mut().enable();
+            if self.counters.under_way.load(Relaxed) == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
