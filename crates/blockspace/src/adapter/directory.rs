@@ -1,0 +1,280 @@
+//! The directory: which objects the namespace holds, and where.
+//!
+//! ```text
+//! header, 64 bytes
+//! offset  bytes  field
+//!      0      8  magic  43 4D 4F 42 4A 44 49 52  ("CMOBJDIR")
+//!      8      2  version, 1
+//!     10      2  bytes of an entry, 64
+//!     12      4  number of entries that follow
+//!     16      8  number of objects of the namespace
+//!     24      8  first block above everything that is mapped, declared or bound in the data half
+//!     32      8  first block of the other half
+//!     40     24  zeros
+//!
+//! entry, 64 bytes
+//!      0      2  type
+//!      2      2  zero
+//!      4      4  Key ID
+//!      8      4  Data ID
+//!     12      4  flags: bit 0 armed, bit 1 one-shot
+//!     16      8  size in bytes
+//!     24      8  first block, or all ones when the object has no place
+//!     32      8  number of blocks at its place
+//!     40      4  CRC-32C of the stored bytes
+//!     44      4  bit 0: a new version is declared at its place
+//!     48     16  zeros
+//! ```
+//! Entries ascend by (type, Key ID, Data ID). All numbers are little-endian.
+
+use super::BlockSpace;
+use ciphermill_device::ObjectFlags;
+use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+use std::sync::atomic::Ordering;
+
+/// The first eight bytes of a directory.
+pub const DIRECTORY_MAGIC: [u8; 8] = *b"CMOBJDIR";
+/// Block of an object that has no place.
+pub const NO_PLACE: u64 = u64::MAX;
+
+const VERSION: u16 = 1;
+const RECORD: usize = 64;
+
+/// What the directory says of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryEntry {
+    /// Its register.
+    pub id: VrId,
+    /// Its flags.
+    pub flags: ObjectFlags,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its first block, if it has a place.
+    pub lba: Option<u64>,
+    /// Its blocks there.
+    pub blocks: u64,
+    /// CRC-32C of the stored bytes.
+    pub checksum: u32,
+    /// Whether a new version is declared at its place and not complete.
+    pub declared: bool,
+}
+
+/// A part of the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// Number of objects of the namespace.
+    pub total: u64,
+    /// First block above everything that is mapped, declared or bound in the data half.
+    pub free_from: u64,
+    /// First block of the half with the metadata blocks.
+    pub half: u64,
+    /// Objects from the register asked for, as many as there was room for.
+    pub entries: Vec<DirectoryEntry>,
+}
+
+/// Why bytes are no directory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// Fewer bytes than the header or the entries it announces take.
+    #[error("{given} bytes are no directory, {needed} are needed")]
+    Short {
+        /// Bytes given.
+        given: usize,
+        /// Bytes needed.
+        needed: usize,
+    },
+    /// Something else, or of another version.
+    #[error("the header is not that of a directory of version {VERSION}")]
+    Header,
+    /// An entry holds what none can.
+    #[error("entry {index} of the directory: {what}")]
+    Entry {
+        /// Its index.
+        index: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// Command dwords 10 to 15 of the command that lists objects from `start` on.
+#[must_use]
+pub fn directory_dwords(start: VrId) -> [u32; 6] {
+    [start.type_code.0.into(), start.key_id.0, start.data_id.0, 0, 0, 0]
+}
+
+/// The register in the dwords; `None` when they are not those of [`directory_dwords`].
+pub(super) fn start_of(dwords: [u32; 6]) -> Option<VrId> {
+    let [type_code, key, data, 0, 0, 0] = dwords else { return None };
+    Some(VrId::new(TypeCode(type_code.try_into().ok()?), KeyId(key), DataId(data)))
+}
+
+impl DirectoryEntry {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.id.type_code.0.to_le_bytes());
+        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(&self.id.key_id.0.to_le_bytes());
+        out.extend_from_slice(&self.id.data_id.0.to_le_bytes());
+        out.extend_from_slice(&self.flags.bits().to_le_bytes());
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(&self.lba.unwrap_or(NO_PLACE).to_le_bytes());
+        out.extend_from_slice(&self.blocks.to_le_bytes());
+        out.extend_from_slice(&self.checksum.to_le_bytes());
+        out.extend_from_slice(&u32::from(self.declared).to_le_bytes());
+        out.extend_from_slice(&[0; 16]);
+    }
+
+    fn decode(record: &[u8; RECORD], index: usize) -> Result<Self, DirectoryError> {
+        let refuse = |what| DirectoryError::Entry { index, what };
+        let lba = u64::from_le_bytes(array(record, 24));
+        let flags = ObjectFlags::from_bits(u32::from_le_bytes(array(record, 12)));
+        let size = u64::from_le_bytes(array(record, 16));
+        if size == 0 {
+            return Err(refuse("the size is 0"));
+        }
+        Ok(Self {
+            id: VrId::new(
+                TypeCode(u16::from_le_bytes(array(record, 0))),
+                KeyId(u32::from_le_bytes(array(record, 4))),
+                DataId(u32::from_le_bytes(array(record, 8))),
+            ),
+            flags: flags.ok_or(refuse("a flag is not known"))?,
+            size,
+            lba: (lba != NO_PLACE).then_some(lba),
+            blocks: u64::from_le_bytes(array(record, 32)),
+            checksum: u32::from_le_bytes(array(record, 40)),
+            declared: u32::from_le_bytes(array(record, 44)) & 1 == 1,
+        })
+    }
+}
+
+impl Directory {
+    /// Bytes that hold this many entries.
+    #[must_use]
+    pub const fn bytes_for(entries: usize) -> usize {
+        RECORD + entries * RECORD
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(Self::bytes_for(self.entries.len()));
+        out.extend_from_slice(&DIRECTORY_MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&(RECORD as u16).to_le_bytes());
+        out.extend_from_slice(&(self.entries.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.total.to_le_bytes());
+        out.extend_from_slice(&self.free_from.to_le_bytes());
+        out.extend_from_slice(&self.half.to_le_bytes());
+        out.extend_from_slice(&[0; 24]);
+        self.entries.iter().for_each(|entry| entry.encode(&mut out));
+        out
+    }
+
+    /// Reads bytes; what follows the last entry does not matter.
+    ///
+    /// # Errors
+    /// See [`DirectoryError`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DirectoryError> {
+        let short = |needed| DirectoryError::Short { given: bytes.len(), needed };
+        let header: &[u8; RECORD] = bytes.first_chunk().ok_or(short(RECORD))?;
+        let sizes = [u16::from_le_bytes(array(header, 8)), u16::from_le_bytes(array(header, 10))];
+        if array(header, 0) != DIRECTORY_MAGIC || sizes != [VERSION, RECORD as u16] {
+            return Err(DirectoryError::Header);
+        }
+        let count = u32::from_le_bytes(array(header, 12)) as usize;
+        let (records, _) = bytes[RECORD..].as_chunks();
+        let records = records.get(..count).ok_or(short(count.saturating_add(1).saturating_mul(RECORD)))?;
+        let entries = records.iter().enumerate().map(|(index, record)| DirectoryEntry::decode(record, index));
+        Ok(Self {
+            total: u64::from_le_bytes(array(header, 16)),
+            free_from: u64::from_le_bytes(array(header, 24)),
+            half: u64::from_le_bytes(array(header, 32)),
+            entries: entries.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The `N` bytes at `offset`; all callers stay within the record.
+fn array<const N: usize>(record: &[u8; RECORD], offset: usize) -> [u8; N] {
+    std::array::from_fn(|index| record[offset + index])
+}
+
+impl BlockSpace {
+    /// The objects from `start` on, at most `most` of them.
+    #[must_use]
+    pub fn directory(&self, start: VrId, most: usize) -> Directory {
+        let objects = self.device.list();
+        let index = self.index();
+        let from = objects.partition_point(|stat| stat.id < start);
+        let entries = objects[from..].iter().take(most).map(|stat| {
+            let lba = index.place_of(stat.id);
+            let place = lba.and_then(|lba| index.get(lba));
+            DirectoryEntry {
+                id: stat.id,
+                flags: stat.flags,
+                size: stat.size,
+                lba,
+                blocks: place.and_then(|place| place.bound).map_or(0, |bound| bound.blocks),
+                checksum: stat.checksum,
+                declared: place.is_some_and(|place| place.declared.is_some()),
+            }
+        });
+        Directory {
+            total: objects.len() as u64,
+            free_from: self.high_water.load(Ordering::Relaxed).max(index.end()),
+            half: self.half,
+            entries: entries.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_these_bytes() {
+        let entry = DirectoryEntry {
+            id: VrId::new(TypeCode(4), KeyId(7), DataId(3)),
+            flags: ObjectFlags::ARMED,
+            size: 0x1234,
+            lba: Some(0x99),
+            blocks: 2,
+            checksum: 0xaabb_ccdd,
+            declared: true,
+        };
+        let without = DirectoryEntry { lba: None, blocks: 0, declared: false, ..entry };
+        let directory = Directory { total: 9, free_from: 0x101, half: 0x1000, entries: vec![entry, without] };
+        let bytes = directory.encode();
+        assert_eq!(bytes.len(), Directory::bytes_for(2));
+        assert_eq!(bytes[..16], *b"CMOBJDIR\x01\0\x40\0\x02\0\0\0");
+        assert_eq!(bytes[16..40], [9, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[64..80], [4, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes[80..96], [0x34, 0x12, 0, 0, 0, 0, 0, 0, 0x99, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[96..112], [2, 0, 0, 0, 0, 0, 0, 0, 0xdd, 0xcc, 0xbb, 0xaa, 1, 0, 0, 0]);
+        assert_eq!(bytes[152..160], [0xff; 8]);
+        assert_eq!(Directory::decode(&bytes), Ok(directory));
+        for end in 0..bytes.len() {
+            assert!(matches!(Directory::decode(&bytes[..end]), Err(DirectoryError::Short { .. })));
+        }
+        let spoilt = |at: usize, value: u8| {
+            let mut bytes = bytes.clone();
+            bytes[at] = value;
+            Directory::decode(&bytes)
+        };
+        assert_eq!(spoilt(0, 0), Err(DirectoryError::Header));
+        assert_eq!(spoilt(8, 2), Err(DirectoryError::Header));
+        assert!(matches!(spoilt(64 + 12, 4), Err(DirectoryError::Entry { index: 0, .. })));
+        assert!(matches!(spoilt(15, 0xff), Err(DirectoryError::Short { .. })));
+    }
+
+    #[test]
+    fn dwords_name_the_first_register() {
+        let id = VrId::new(TypeCode(4), KeyId(7), DataId(u32::MAX));
+        assert_eq!(directory_dwords(id), [4, 7, u32::MAX, 0, 0, 0]);
+        assert_eq!(start_of(directory_dwords(id)), Some(id));
+        assert_eq!(start_of([0x1_0000, 0, 0, 0, 0, 0]), None);
+        assert_eq!(start_of([0, 0, 0, 0, 0, 1]), None);
+    }
+}

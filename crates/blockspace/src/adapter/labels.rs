@@ -1,0 +1,115 @@
+//! Labels: what the volume keeps for the adapter at an address, durable with the blocks of the same change.
+//!
+//! ```text
+//! offset  bytes  field
+//!      0      1  version, 1
+//!      1      1  kind: 1 bound, 2 being deleted, 3 declared
+//! bound, at the first block of the object; being deleted, at what was its first block
+//!      2      2  type
+//!      4      4  Key ID
+//!      8      4  Data ID
+//!     12      8  bound: number of blocks; being deleted: generation of the version that goes
+//! declared, at the metadata block
+//!      2     40  the record of the metadata block
+//! ```
+//! All numbers are little-endian.
+
+use super::places::Bound;
+use ciphermill_program::{DataId, KeyId, META_BLOCK_BYTES, Metadata, TypeCode, VrId};
+
+const VERSION: u8 = 1;
+const BOUND: u8 = 1;
+const DELETED: u8 = 2;
+const DECLARED: u8 = 3;
+/// Bytes of a metadata block before its zeros.
+const RECORD_BYTES: usize = 40;
+
+/// What a label says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// The object that begins here.
+    Bound(Bound),
+    /// The version that was bound here and whose place is gone; the device may still hold it.
+    Deleted { id: VrId, generation: u64 },
+    /// What the metadata block here declares.
+    Declared(Metadata),
+}
+
+impl Label {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let named = |kind: u8, id: VrId, number: u64| {
+            let mut bytes = vec![VERSION, kind];
+            bytes.extend_from_slice(&id.type_code.0.to_le_bytes());
+            bytes.extend_from_slice(&id.key_id.0.to_le_bytes());
+            bytes.extend_from_slice(&id.data_id.0.to_le_bytes());
+            bytes.extend_from_slice(&number.to_le_bytes());
+            bytes
+        };
+        match self {
+            Self::Bound(Bound { id, blocks }) => named(BOUND, *id, *blocks),
+            Self::Deleted { id, generation } => named(DELETED, *id, *generation),
+            Self::Declared(metadata) => {
+                let mut bytes = vec![VERSION, DECLARED];
+                bytes.extend_from_slice(&metadata.encode()[..RECORD_BYTES]);
+                bytes
+            }
+        }
+    }
+
+    /// `None` for what [`encode`](Self::encode) never gives.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&[version, kind], rest) = bytes.split_first_chunk()?;
+        if version != VERSION {
+            return None;
+        }
+        if kind == DECLARED {
+            let record: &[u8; RECORD_BYTES] = rest.try_into().ok()?;
+            let mut block = [0; META_BLOCK_BYTES];
+            block[..RECORD_BYTES].copy_from_slice(record);
+            return Metadata::decode(&block).ok().map(Self::Declared);
+        }
+        let (type_code, rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let (data, rest) = rest.split_first_chunk()?;
+        let number = u64::from_le_bytes(rest.try_into().ok()?);
+        let id = VrId::new(
+            TypeCode(u16::from_le_bytes(*type_code)),
+            KeyId(u32::from_le_bytes(*key)),
+            DataId(u32::from_le_bytes(*data)),
+        );
+        match kind {
+            BOUND => Some(Self::Bound(Bound { id, blocks: number })),
+            DELETED => Some(Self::Deleted { id, generation: number }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn labels_have_these_bytes() {
+        let id = VrId::new(TypeCode(4), KeyId(0x0102_0304), DataId(9));
+        let bound = Label::Bound(Bound { id, blocks: 0x55 });
+        assert_eq!(bound.encode(), [1, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]);
+        let deleted = Label::Deleted { id, generation: 7 };
+        assert_eq!(deleted.encode()[..2], [1, 2]);
+        let object_crc32c = NonZeroU32::new(77);
+        let declared =
+            Label::Declared(Metadata { id, armed: true, one_shot: true, stored: false, size: 5000, object_crc32c });
+        assert_eq!(declared.encode()[..10], *b"\x01\x03CMOBJMD\x1a");
+        for label in [bound, deleted, declared] {
+            let bytes = label.encode();
+            assert_eq!(Label::decode(&bytes), Some(label));
+            for end in 0..bytes.len() {
+                assert_eq!(Label::decode(&bytes[..end]), None);
+            }
+            assert_eq!(Label::decode(&[&bytes[..], &[0]].concat()), None);
+        }
+        assert_eq!(Label::decode(&[2, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(Label::decode(&[1, 4, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+}

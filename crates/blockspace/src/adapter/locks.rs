@@ -1,0 +1,237 @@
+//! Locks on ranges of addresses, for commands that wait without a thread.
+//!
+//! First come, first served: a request waits behind what is held and behind every earlier request that it conflicts with.
+//! All ranges of a request are had at one time, so that requests cannot wait for each other in a circle.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::oneshot;
+
+/// Ranges of addresses; nearly always one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ranges {
+    first: Range<u64>,
+    more: Vec<Range<u64>>,
+}
+
+impl Ranges {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    pub(super) fn push(&mut self, range: Range<u64>) {
+        self.more.push(range);
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.iter().any(|mine| other.iter().any(|theirs| mine.start < theirs.end && theirs.start < mine.end))
+    }
+
+    /// Whether every range of `other` lies in one of these.
+    pub(super) fn cover(&self, other: &Self) -> bool {
+        other.iter().all(|inner| self.iter().any(|outer| outer.start <= inner.start && inner.end <= outer.end))
+    }
+}
+
+impl From<Range<u64>> for Ranges {
+    fn from(first: Range<u64>) -> Self {
+        Self { first, more: Vec::new() }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    ranges: Ranges,
+    exclusive: bool,
+}
+
+impl Request {
+    fn conflicts(&self, other: &Self) -> bool {
+        (self.exclusive || other.exclusive) && self.ranges.overlaps(&other.ranges)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    held: HashMap<u64, Request>,
+    exclusive: usize,
+    waiting: VecDeque<(Request, oneshot::Sender<RangeGuard>)>,
+    next: u64,
+}
+
+impl Table {
+    fn free(&self, request: &Request) -> bool {
+        // The common case, reads and writes of plain blocks, looks at nothing.
+        (!request.exclusive && self.exclusive == 0) || !self.held.values().any(|held| held.conflicts(request))
+    }
+
+    fn hold(&mut self, request: Request) -> u64 {
+        self.next += 1;
+        self.exclusive += usize::from(request.exclusive);
+        self.held.insert(self.next, request);
+        self.next
+    }
+}
+
+/// Shared and exclusive locks on ranges.
+#[derive(Clone, Debug)]
+pub(super) struct RangeLocks {
+    table: Arc<Mutex<Table>>,
+    max_waiting: usize,
+}
+
+/// Too many requests wait.
+#[derive(Debug)]
+pub(super) struct Crowded;
+
+/// What is held; let go when dropped.
+#[derive(Debug)]
+pub(super) struct RangeGuard {
+    table: Arc<Mutex<Table>>,
+    id: u64,
+}
+
+fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl RangeLocks {
+    /// At most `max_waiting` requests wait at one time.
+    pub(super) fn new(max_waiting: usize) -> Self {
+        Self { table: Arc::default(), max_waiting }
+    }
+
+    fn try_hold(&self, table: &mut Table, request: Request) -> Result<RangeGuard, Request> {
+        if table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request)) || !table.free(&request) {
+            return Err(request);
+        }
+        Ok(RangeGuard { table: Arc::clone(&self.table), id: table.hold(request) })
+    }
+
+    /// A shared hold, if it need not be waited for.
+    pub(super) fn try_shared(&self, range: Range<u64>) -> Option<RangeGuard> {
+        self.try_hold(&mut lock(&self.table), Request { ranges: range.into(), exclusive: false }).ok()
+    }
+
+    /// An exclusive hold, if it need not be waited for.
+    pub(super) fn try_exclusive(&self, ranges: Ranges) -> Option<RangeGuard> {
+        self.try_hold(&mut lock(&self.table), Request { ranges, exclusive: true }).ok()
+    }
+
+    /// A shared hold.
+    pub(super) async fn shared(&self, range: Range<u64>) -> Result<RangeGuard, Crowded> {
+        self.acquire(Request { ranges: range.into(), exclusive: false }).await
+    }
+
+    /// An exclusive hold.
+    pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
+        self.acquire(Request { ranges: ranges.into(), exclusive: true }).await
+    }
+
+    async fn acquire(&self, request: Request) -> Result<RangeGuard, Crowded> {
+        let receiver = {
+            let mut table = lock(&self.table);
+            let request = match self.try_hold(&mut table, request) {
+                Ok(guard) => return Ok(guard),
+                Err(request) => request,
+            };
+            if table.waiting.len() >= self.max_waiting {
+                return Err(Crowded);
+            }
+            let (sender, receiver) = oneshot::channel();
+            table.waiting.push_back((request, sender));
+            receiver
+        };
+        // The sender is dropped only after it has sent.
+        receiver.await.map_err(|_| Crowded)
+    }
+}
+
+impl Drop for RangeGuard {
+    fn drop(&mut self) {
+        let mut granted = Vec::new();
+        {
+            let mut table = lock(&self.table);
+            if table.held.remove(&self.id).is_some_and(|request| request.exclusive) {
+                table.exclusive -= 1;
+            }
+            if !table.waiting.is_empty() {
+                for (request, sender) in std::mem::take(&mut table.waiting) {
+                    let behind = table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request));
+                    if behind || !table.free(&request) {
+                        table.waiting.push_back((request, sender));
+                    } else {
+                        let id = table.hold(request);
+                        granted.push((sender, RangeGuard { table: Arc::clone(&self.table), id }));
+                    }
+                }
+            }
+        }
+        // Outside of the lock: a guard that nobody waits for any more comes back and is dropped here.
+        for (sender, guard) in granted {
+            drop(sender.send(guard));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        future::Future,
+        pin::pin,
+        task::{Context, Poll, Waker},
+    };
+
+    fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn shared_holds_go_together_and_exclusive_ones_alone() {
+        let locks = RangeLocks::new(8);
+        let first = locks.try_shared(0..10).expect("free");
+        let second = locks.try_shared(5..15).expect("both shared");
+        assert!(locks.try_exclusive((14..16).into()).is_none());
+        let other = locks.try_exclusive((15..16).into()).expect("beside them");
+        assert!(locks.try_shared(0..16).is_none());
+        drop((first, second, other));
+        assert!(locks.try_exclusive((0..16).into()).is_some());
+    }
+
+    #[test]
+    fn who_comes_later_does_not_overtake_who_waits() {
+        let locks = RangeLocks::new(2);
+        let held = locks.try_shared(0..10).expect("free");
+        let mut exclusive = pin!(locks.exclusive(5..20));
+        assert!(poll(exclusive.as_mut()).is_none());
+        assert!(locks.try_shared(15..16).is_none(), "behind the exclusive one");
+        assert!(locks.try_shared(0..5).is_some(), "beside it");
+        let mut later = pin!(locks.shared(19..25));
+        assert!(poll(later.as_mut()).is_none());
+        assert!(matches!(poll(pin!(locks.shared(6..7))), Some(Err(Crowded))));
+        drop(held);
+        let guard = poll(exclusive.as_mut()).expect("its turn").expect("a guard");
+        assert!(poll(later.as_mut()).is_none());
+        drop(guard);
+        assert!(poll(later.as_mut()).expect("its turn").is_ok());
+    }
+
+    #[test]
+    fn a_grant_that_nobody_waits_for_is_let_go() {
+        let locks = RangeLocks::new(8);
+        let held = locks.try_exclusive((0..10).into()).expect("free");
+        {
+            let mut gone = pin!(locks.exclusive(0..10));
+            assert!(poll(gone.as_mut()).is_none());
+        }
+        drop(held);
+        assert!(locks.try_exclusive((0..10).into()).is_some());
+    }
+}

@@ -1,0 +1,406 @@
+//! One space of a device as blocks: what a namespace is to its hosts.
+//!
+//! The blocks of a namespace are two halves. Data is in the lower one; the metadata block of the object that begins at
+//! block a stands at block a + half. A metadata block *declares* an object of n = ceil(size / 4096) blocks at a. When all
+//! n blocks are there, in whatever order, pieces and commands they and the metadata block came, the object is *complete*:
+//! its bytes go to the device, which may run a program, and it is *bound*: read at a from the device, always as it is
+//! there. Blocks written over a bound object are kept as blocks above it and read from there, until a metadata block makes
+//! them a new version. `docs/blockspace.md` explains all that, and every status.
+//!
+//! # What is durable when
+//!
+//! Objects are durable in the device, blocks and [labels](labels) in the [`Volume`]; a change of the volume is atomic. No
+//! transition needs both at once:
+//!
+//! | transition | durable steps, in this order | after a crash between two |
+//! | --- | --- | --- |
+//! | blocks written, zeroed, given up | 1. one change: the blocks | |
+//! | declared | 1. one change: label at the metadata block | |
+//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: programs see the new version, which is whole; the declaration and the blocks are still there, so that no acknowledged block is lost; the command was not acknowledged, and sent again it completes the object once more |
+//! | place given another name, or none | 1. one change: what was written, label *being deleted* (register, generation) instead of *bound*; 2. the device deletes that object; 3. the label goes | after 1: opening deletes the object if it still is that version; after 2: opening removes the label |
+//! | flags changed | 1. the declaration, as above; 2. the flags in the device | after 1: the old flags, the command not acknowledged |
+//! | stored object given a place | 1. one change: label *bound* | |
+//!
+//! An acknowledged command has done all its steps. A label *bound* without an object (an object deleted in the device by
+//! other means) is dropped when the namespace is opened.
+//!
+//! # Locks
+//!
+//! Four, taken in this order and never across a wait for another command:
+//! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for whatever changes what stands where and for
+//!    completions; first come, first served;
+//! 2. `registers`: those that a command deletes or completes, so that a deletion cannot meet a new version;
+//! 3. `views`: ranges of blocks, shared by reads while they collect what they read, exclusive while blocks go from the
+//!    volume to an object or back;
+//! 4. the index of places, a plain lock held for look-ups and updates in memory only.
+//!
+//! No two threads complete one object at a time, and no completion is forgotten: who wrote to a declared object marks it,
+//! lets go of its lock, and then tries the exclusive lock. It fails only while somebody else holds a lock on the same
+//! blocks, and everybody who held one looks at marked objects after letting go.
+
+mod complete;
+mod coverage;
+mod directory;
+mod labels;
+mod locks;
+mod objects;
+mod open;
+mod places;
+mod read;
+mod restructure;
+mod sessions;
+pub mod status;
+mod write;
+
+use crate::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeError};
+use ciphermill_device::{DeviceError, Space, SpaceId};
+use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
+use ciphermill_program::TypeCode;
+use locks::{Crowded, RangeGuard, RangeLocks};
+use places::Places;
+use sessions::{Opens, PageCache, Sessions};
+use std::{
+    collections::HashSet,
+    fmt,
+    ops::Range,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot},
+};
+
+pub use directory::{DIRECTORY_MAGIC, Directory, DirectoryEntry, DirectoryError, NO_PLACE, directory_dwords};
+
+/// Bounds of a namespace. Start from [`new`](Self::new) and change fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockSpaceConfig {
+    /// The namespace has 2 to this many blocks, 2 to 52.
+    pub blocks_log2: u32,
+    /// Most blocks mapped in the volume (those of bound objects count against the quota of the device's space).
+    pub capacity: u64,
+    /// Most objects with a place, declared or bound.
+    pub max_places: usize,
+    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects.
+    pub max_sessions: usize,
+    /// Most bytes of results in memory for either.
+    pub session_bytes: u64,
+    /// A session that nobody used for so long is dropped.
+    pub session_idle: Duration,
+    /// Most commands that wait for others.
+    pub max_waiting: usize,
+    /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below what the
+    /// volume takes, or some writes are answered busy.
+    pub staging_bytes: usize,
+    /// Completions and computed reads that run or wait in the device at one time, each on a thread of the runtime.
+    pub device_jobs: usize,
+    /// Reads that wait for a disk at one time, each on a thread of the runtime.
+    pub disk_reads: usize,
+}
+
+impl BlockSpaceConfig {
+    /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute; 4,096
+    /// commands waiting; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
+    #[must_use]
+    pub fn new(blocks_log2: u32) -> Self {
+        Self {
+            blocks_log2,
+            capacity: 1u64.checked_shl(blocks_log2).unwrap_or(u64::MAX),
+            max_places: 1 << 16,
+            max_sessions: 64,
+            session_bytes: 256 << 20,
+            session_idle: Duration::from_secs(60),
+            max_waiting: 4096,
+            staging_bytes: 32 << 20,
+            device_jobs: 64,
+            disk_reads: 32,
+        }
+    }
+}
+
+/// Why a namespace cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockSpaceError {
+    /// The configuration cannot work.
+    #[error("namespace configuration: {what}")]
+    Configuration {
+        /// Which setting, and what it must be.
+        what: String,
+    },
+    /// A label in the volume is not one of this build's.
+    #[error("the label at block {lba} of space {space} cannot be read; the volume was written by another version")]
+    Label {
+        /// The space.
+        space: u32,
+        /// Where the label is.
+        lba: u64,
+    },
+    /// Places of objects contradict each other: the volume does not belong to this device, or another size was given.
+    #[error("the place of an object at block {lba} of space {space} {what}")]
+    Place {
+        /// The space.
+        space: u32,
+        /// Its first block.
+        lba: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The volume failed.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+}
+
+/// What a namespace holds and has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockSpaceMetrics {
+    /// Objects that can be read at a place.
+    pub bound: u64,
+    /// Objects declared whose blocks are awaited.
+    pub declared: u64,
+    /// Blocks of bound objects.
+    pub bound_blocks: u64,
+    /// Blocks mapped in the volume.
+    pub mapped_blocks: u64,
+    /// Objects completed since it was opened.
+    pub completed: u64,
+    /// Of them, those that one command completed without being stored as blocks first.
+    pub completed_directly: u64,
+    /// Completions that failed.
+    pub failed: u64,
+    /// Reads that ran a program.
+    pub computed_reads: u64,
+    /// Results and open objects held now.
+    pub sessions: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    completed: AtomicU64,
+    direct: AtomicU64,
+    failed: AtomicU64,
+    computed_reads: AtomicU64,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A namespace over one space of a device and one space of a volume.
+pub struct BlockSpace {
+    device: Space,
+    volume: Volume,
+    /// Of the device and of the volume.
+    id: u32,
+    config: BlockSpaceConfig,
+    half: u64,
+    /// Types whose writes may give another size than was written.
+    computing: HashSet<TypeCode>,
+    runtime: Handle,
+    changes: RangeLocks,
+    registers: RangeLocks,
+    views: RangeLocks,
+    places: RwLock<Places>,
+    /// Told when a range that was being taken is free or taken.
+    settled: Notify,
+    staging: Arc<Semaphore>,
+    jobs: Arc<Semaphore>,
+    disk: Arc<Semaphore>,
+    sessions: Sessions,
+    opens: Opens,
+    pages: PageCache,
+    /// No block of the data half at or above it was ever mapped.
+    high_water: AtomicU64,
+    counters: Counters,
+}
+
+impl fmt::Debug for BlockSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockSpace").field("id", &self.id).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+type Outcome<T = ()> = Result<T, CommandError>;
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn blocks_of(bytes: u64) -> u64 {
+    bytes.div_ceil(BLOCK_BYTES as u64)
+}
+
+/// Where in the table of register locks a register is; two that meet there only wait for each other.
+fn point(id: ciphermill_program::VrId) -> Range<u64> {
+    let point = u64::from(id.key_id.0).rotate_left(32)
+        ^ u64::from(id.data_id.0)
+        ^ u64::from(id.type_code.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // The end of the range must not pass the end of the type.
+    let point = point >> 1;
+    point..point + 1
+}
+
+impl BlockSpace {
+    /// The space of the device it shows.
+    #[must_use]
+    pub fn space(&self) -> SpaceId {
+        SpaceId(self.id)
+    }
+
+    /// First block of the half with the metadata blocks.
+    #[must_use]
+    pub fn half(&self) -> u64 {
+        self.half
+    }
+
+    /// What it holds and has done.
+    #[must_use]
+    pub fn metrics(&self) -> BlockSpaceMetrics {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (bound, declared, bound_blocks) = self.index().counts();
+        BlockSpaceMetrics {
+            bound,
+            declared,
+            bound_blocks,
+            mapped_blocks: self.volume.space_usage(self.id).mapped,
+            completed: get(&self.counters.completed),
+            completed_directly: get(&self.counters.direct),
+            failed: get(&self.counters.failed),
+            computed_reads: get(&self.counters.computed_reads),
+            sessions: self.sessions.len() + self.opens.len(),
+        }
+    }
+
+    fn index(&self) -> RwLockReadGuard<'_, Places> {
+        self.places.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Places> {
+        self.places.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a change to the volume. What is `held` is let go when the change is durable or refused.
+    fn submit(
+        &self,
+        operations: Vec<Operation>,
+        held: impl Send + 'static,
+    ) -> oneshot::Receiver<Result<(), VolumeError>> {
+        let (sender, receiver) = oneshot::channel();
+        let done = move |outcome| {
+            drop(held);
+            // Nobody waits any more when the command's connection is gone.
+            let _ = sender.send(outcome);
+        };
+        self.volume.submit(Change { space: self.id, operations }, Box::new(done));
+        receiver
+    }
+
+    async fn durable(&self, receiver: oneshot::Receiver<Result<(), VolumeError>>) -> Outcome {
+        match receiver.await {
+            Ok(outcome) => outcome.map_err(|error| status::of_volume(&error)),
+            Err(_) => Err(status::internal("the volume dropped a change")),
+        }
+    }
+
+    async fn commit(&self, operations: Vec<Operation>) -> Outcome {
+        if operations.is_empty() {
+            return Ok(());
+        }
+        self.durable(self.submit(operations, ())).await
+    }
+
+    /// Room for this many bytes of data at the volume.
+    async fn admitted(&self, bytes: usize) -> Outcome<OwnedSemaphorePermit> {
+        let permits = self.permits(bytes);
+        let permit = Arc::clone(&self.staging).acquire_many_owned(permits).await;
+        permit.map_err(|_| status::internal("the namespace is closed"))
+    }
+
+    fn permits(&self, bytes: usize) -> u32 {
+        let most = self.config.staging_bytes / BLOCK_BYTES;
+        u32::try_from((bytes / BLOCK_BYTES).min(most)).unwrap_or(u32::MAX)
+    }
+
+    /// Runs what waits for a disk or a program on a thread of the runtime.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        bound: &Arc<Semaphore>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
+        let Ok(permit) = Arc::clone(bound).acquire_owned().await else {
+            return Err(status::internal("the namespace is closed"));
+        };
+        let task = self.runtime.spawn_blocking(move || {
+            let result = work();
+            drop(permit);
+            result
+        });
+        task.await.map_err(|error| status::internal(format!("a job of the namespace failed: {error}")))
+    }
+
+    /// Runs a command to its end, whether or not somebody waits for it.
+    fn detached<T: Send + 'static>(&self, command: impl Future<Output = Outcome<T>> + Send + 'static) -> Answer<T> {
+        let task = self.runtime.spawn(command);
+        Answer::later(async move {
+            task.await.unwrap_or_else(|error| Err(status::internal(format!("a command failed: {error}"))))
+        })
+    }
+}
+
+fn crowded<T>(outcome: Result<T, Crowded>) -> Outcome<T> {
+    outcome.map_err(|Crowded| status::busy("too many commands wait for others on the same blocks"))
+}
+
+impl Namespace for BlockSpace {
+    fn geometry(&self) -> Geometry {
+        let bound = self.index().bound_blocks();
+        let mapped = self.volume.space_usage(self.id).mapped;
+        let size = 2 * self.half;
+        Geometry { size, capacity: size, used: bound.saturating_add(mapped).min(size) }
+    }
+
+    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+        self.read_blocks(lba, blocks)
+    }
+
+    fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
+        self.write_blocks(lba, data)
+    }
+
+    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
+        self.erase(vec![lba..lba.saturating_add(blocks.into())], write::Erase::Zero)
+    }
+
+    fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
+        self.erase(ranges, write::Erase::Gone)
+    }
+
+    /// Every answered write is durable already.
+    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+        Answer::Ready(Ok(()))
+    }
+
+    fn vendor(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
+        self.vendor_command(host, command)
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        self.space.index_mut().forget(self.ticket);
+        self.space.settled.notify_waiters();
+    }
+}
+
+/// A range that is being taken; not any more when dropped.
+struct Taking {
+    space: Arc<BlockSpace>,
+    ticket: u64,
+}

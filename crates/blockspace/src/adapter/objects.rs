@@ -1,0 +1,170 @@
+//! The vendor's commands on objects.
+
+use super::{
+    BlockSpace, Directory, Outcome, Taking, blocks_of,
+    directory::start_of,
+    sessions::Content,
+    status,
+    write::Edit,
+};
+use crate::{
+    vendor::{
+        CloseObject, OPCODE_CLOSE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RESERVE, OpenMode, OpenObject,
+        Opened, ReadObject, Reserve, Reserved, VendorError,
+    },
+    volume::BlockState,
+};
+use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
+use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
+use ciphermill_program::{Metadata, VrId};
+use std::{ops::Range, sync::Arc};
+
+fn invalid(error: &VendorError) -> CommandError {
+    CommandError::new(Status::INVALID_FIELD.do_not_retry(), error.to_string())
+}
+
+fn too_short(length: usize, needed: usize) -> CommandError {
+    let text = format!("the data has {length} bytes, at least {needed} are needed");
+    CommandError::new(Status::INVALID_FIELD.do_not_retry(), text)
+}
+
+impl BlockSpace {
+    pub(super) fn vendor_command(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
+        let space = Arc::clone(&self);
+        let host = Arc::clone(host);
+        match command.opcode {
+            OPCODE_DIRECTORY => self.detached(async move { space.list(command).await }),
+            OPCODE_RESERVE => match Reserve::from_command(&command) {
+                Ok(Reserve(metadata)) if command.length >= Reserved::BYTES => {
+                    self.detached(async move { space.reserve(metadata).await })
+                }
+                Ok(_) => Answer::failed(too_short(command.length, Reserved::BYTES)),
+                Err(error) => Answer::failed(invalid(&error)),
+            },
+            OPCODE_OPEN => match OpenObject::from_command(&command) {
+                Ok(open) if command.length >= Opened::BYTES => {
+                    self.detached(async move { space.open_object(host, open, command.length).await })
+                }
+                Ok(_) => Answer::failed(too_short(command.length, Opened::BYTES)),
+                Err(error) => Answer::failed(invalid(&error)),
+            },
+            OPCODE_READ => match ReadObject::from_command(&command) {
+                Ok(read) => self.detached(async move { space.read_open(&host, read, command.length).await }),
+                Err(error) => Answer::failed(invalid(&error)),
+            },
+            OPCODE_CLOSE => match CloseObject::from_command(&command) {
+                Ok(close) => {
+                    self.opens.close(close.session, &host);
+                    Answer::Ready(Ok(Vec::new()))
+                }
+                Err(error) => Answer::failed(invalid(&error)),
+            },
+            _ => Answer::failed(Status::INVALID_OPCODE.do_not_retry()),
+        }
+    }
+
+    async fn list(self: &Arc<Self>, command: VendorCommand) -> Outcome<Vec<u8>> {
+        let Some(start) = start_of(command.dwords) else {
+            let text = "dword 10 is a type, 11 a Key ID, 12 a Data ID, 13 to 15 are 0";
+            return Err(CommandError::new(Status::INVALID_FIELD.do_not_retry(), text));
+        };
+        let header = Directory::bytes_for(0);
+        let most = command.length.checked_sub(header).ok_or_else(|| too_short(command.length, header))? / header;
+        let space = Arc::clone(self);
+        // Takes time where there are very many objects.
+        self.blocking(&self.disk, move || space.directory(start, most).encode()).await
+    }
+
+    async fn reserve(self: &Arc<Self>, metadata: Metadata) -> Outcome<Vec<u8>> {
+        let blocks = blocks_of(metadata.size);
+        if blocks == 0 {
+            return Err(CommandError::new(status::OBJECT_REFUSED, "an object has at least one byte, this one has none"));
+        }
+        let (range, taking) = {
+            let space = Arc::clone(self);
+            let found = self.blocking(&self.disk, move || space.find_room(blocks)).await?;
+            found.ok_or_else(|| {
+                let text = format!("no {blocks} neighbouring blocks of the {} of the data half are free", self.half);
+                CommandError::new(Status::CAPACITY_EXCEEDED.do_not_retry(), text)
+            })?
+        };
+        let edit = Edit::Write { lba: self.half + range.start, data: Arc::new(metadata.encode().to_vec()) };
+        self.restructure_in(edit, Some(taking.ticket)).await?;
+        Ok(Reserved { lba: range.start, blocks }.encode().to_vec())
+    }
+
+    /// The lowest range of so many blocks in which nothing is mapped, declared or bound, marked as being taken.
+    fn find_room(self: &Arc<Self>, blocks: u64) -> Option<(Range<u64>, Taking)> {
+        let mut index = self.index_mut();
+        let mut start: u64 = 0;
+        loop {
+            let range = start..start.checked_add(blocks).filter(|end| *end <= self.half)?;
+            let place = index.overlapping(range.clone()).last().map(|(first, place)| first + place.blocks());
+            let taken = index.taking.iter().map(|(_, taken)| taken);
+            let taken = taken.filter(|taken| taken.start < range.end && range.start < taken.end).map(|taken| taken.end);
+            if let Some(end) = place.into_iter().chain(taken).max() {
+                start = end;
+                continue;
+            }
+            let states = self.volume.states(self.id, range.start, blocks);
+            match states.iter().rev().find(|run| run.state != BlockState::Absent) {
+                Some(run) => start = run.lba + run.blocks,
+                None => {
+                    let ticket = index.take(range.clone());
+                    return Some((range, Taking { space: Arc::clone(self), ticket }));
+                }
+            }
+        }
+    }
+
+    async fn open_object(self: &Arc<Self>, host: Arc<Host>, open: OpenObject, length: usize) -> Outcome<Vec<u8>> {
+        let OpenObject { id, mode } = open;
+        let computes = match mode {
+            OpenMode::Stored => false,
+            OpenMode::Compute => true,
+            OpenMode::Armed => self.device.stat(id).is_ok_and(|stat| stat.flags.contains(ObjectFlags::ARMED)),
+        };
+        let bound = if computes { &self.jobs } else { &self.disk };
+        let room = length - Opened::BYTES;
+        let space = Arc::clone(self);
+        let work = move || -> Result<_, DeviceError> {
+            let content = space.content(id, mode)?;
+            let head = content.read(0, room)?;
+            Ok((content, head))
+        };
+        let (content, head) = self.blocking(bound, work).await?.map_err(|error| status::of_device(&error))?;
+        let (size, computed) = (content.size(), matches!(content, Content::Computed(_)));
+        let session = match head.len() as u64 {
+            all if all == size => 0,
+            _ => self.opens.insert(Arc::new(content), &host).ok_or_else(|| {
+                CommandError::new(Status::COMMAND_INTERRUPTED, "too many objects are open, or too large ones; close some")
+            })?,
+        };
+        let mut bytes = Opened { session, size, computed }.encode().to_vec();
+        bytes.extend_from_slice(&head);
+        Ok(bytes)
+    }
+
+    fn content(&self, id: VrId, mode: OpenMode) -> Result<Content, DeviceError> {
+        let mode = match mode {
+            OpenMode::Stored => return Ok(Content::Stored(self.device.open_object(id)?)),
+            OpenMode::Compute => ReadMode::Compute,
+            OpenMode::Armed => ReadMode::Armed,
+        };
+        let source = self.device.read(id, mode)?;
+        match source.computed() {
+            true => Ok(Content::Computed(source.into_bytes()?)),
+            false => Ok(Content::Stored(self.device.open_object(id)?)),
+        }
+    }
+
+    async fn read_open(self: &Arc<Self>, host: &Host, read: ReadObject, length: usize) -> Outcome<Vec<u8>> {
+        let ReadObject { session, offset } = read;
+        let content = self.opens.get(session, host).ok_or_else(|| {
+            let text = format!("no object is open as number {session}: it was closed, or not used for too long");
+            CommandError::new(status::NO_SUCH_READ, text)
+        })?;
+        let bytes = self.blocking(&self.disk, move || content.read(offset, length)).await?;
+        bytes.map_err(|error| CommandError::new(status::of_store(&error), error.to_string()))
+    }
+}

@@ -1,0 +1,138 @@
+//! Opening a namespace: what stands where, from the labels.
+
+use super::{
+    BlockSpace, BlockSpaceConfig, BlockSpaceError, Counters, blocks_of,
+    coverage::Coverage,
+    labels::Label,
+    locks::RangeLocks,
+    places::{Declared, Places},
+    sessions::{Opens, PageCache, Sessions},
+};
+use crate::volume::{BLOCK_BYTES, BlockState, Change, Operation, Quota, Volume};
+use ciphermill_device::{
+    Device, DeviceError, Space, SpaceId, StoreError,
+    handler::{Role, Trigger},
+};
+use std::sync::{Arc, RwLock, atomic::AtomicU64};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore},
+};
+
+impl BlockSpace {
+    /// Opens the namespace of a space that exists in the device, over the space of the same number in the volume, and
+    /// ends deletions that a crash interrupted. What waits for disks and programs runs on blocking threads of `runtime`.
+    /// Blocks the caller.
+    ///
+    /// # Errors
+    /// [`BlockSpaceError`].
+    pub fn open(
+        device: &Device,
+        id: SpaceId,
+        volume: Volume,
+        config: BlockSpaceConfig,
+        runtime: Handle,
+    ) -> Result<Arc<Self>, BlockSpaceError> {
+        check(&config)?;
+        let half = 1 << (config.blocks_log2 - 1);
+        let space = device.space(id)?;
+        let computes = |role| role == Role::Value(Trigger::OnWrite);
+        let computing = device.types().into_iter().filter(|known| computes(known.role)).map(|known| known.code);
+        let labels = u64::try_from(config.max_places).unwrap_or(u64::MAX).saturating_mul(3);
+        volume.set_quota(id.0, Quota { blocks: config.capacity, labels });
+        let places = recover(&space, &volume, half)?;
+        let mapped = volume.states(id.0, 0, half);
+        let mapped = mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
+        let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
+        Ok(Arc::new(Self {
+            device: space,
+            id: id.0,
+            half,
+            computing: computing.collect(),
+            runtime,
+            changes: RangeLocks::new(config.max_waiting),
+            // Those who wait for these hold locks of `changes`, so there are not too many of them.
+            registers: RangeLocks::new(usize::MAX),
+            views: RangeLocks::new(usize::MAX),
+            high_water: AtomicU64::new(mapped.max(places.end())),
+            places: RwLock::new(places),
+            settled: Notify::new(),
+            staging: semaphore(config.staging_bytes / BLOCK_BYTES),
+            jobs: semaphore(config.device_jobs),
+            disk: semaphore(config.disk_reads),
+            sessions: Sessions::new(&config),
+            opens: Opens::new(&config),
+            pages: PageCache::default(),
+            counters: Counters::default(),
+            volume,
+            config,
+        }))
+    }
+}
+
+fn check(config: &BlockSpaceConfig) -> Result<(), BlockSpaceError> {
+    let refuse = |what: String| Err(BlockSpaceError::Configuration { what });
+    if !(2..=52).contains(&config.blocks_log2) {
+        return refuse(format!("blocks_log2 is {}, it must be 2 to 52", config.blocks_log2));
+    }
+    if config.staging_bytes < BLOCK_BYTES {
+        return refuse(format!("staging_bytes is {}, it must be at least one block of {BLOCK_BYTES}", config.staging_bytes));
+    }
+    if config.device_jobs == 0 || config.disk_reads == 0 {
+        return refuse("device_jobs and disk_reads must be at least 1".to_owned());
+    }
+    Ok(())
+}
+
+fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
+    let id = space.id().0;
+    let mut places = Places::new(half);
+    let mut repairs = Vec::new();
+    let mut declared = Vec::new();
+    for (lba, label) in volume.labels(id) {
+        let refuse = |what: String| Err(BlockSpaceError::Place { space: id, lba, what });
+        let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
+        if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
+            return refuse(format!("stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"));
+        }
+        match label {
+            Label::Bound(bound) => {
+                if space.stat(bound.id).is_err() || places.place_of(bound.id).is_some() {
+                    tracing::warn!(space = id, lba, register = %bound.id, "no such object any more, its place is dropped");
+                    repairs.push(Operation::ClearLabel { lba });
+                    continue;
+                }
+                if bound.blocks == 0 || bound.blocks > half - lba || lba < places.end() {
+                    return refuse("overlaps another or passes the half".to_owned());
+                }
+                places.bind(lba, bound);
+            }
+            Label::Deleted { id: register, generation } => {
+                if space.stat(register).is_ok_and(|stat| stat.generation == generation) {
+                    match space.delete(register) {
+                        Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                repairs.push(Operation::ClearLabel { lba });
+            }
+            Label::Declared(metadata) => declared.push((lba - half, metadata)),
+        }
+    }
+    for (first, metadata) in declared {
+        let refuse = |what: &str| Err(BlockSpaceError::Place { space: id, lba: first, what: what.to_owned() });
+        let blocks = blocks_of(metadata.size);
+        if blocks == 0 || blocks > half - first {
+            return refuse("passes the half");
+        }
+        if places.overlapping(first..first + blocks).any(|(other, _)| other != first) {
+            return refuse("overlaps another");
+        }
+        let coverage = Coverage::new(volume, id, first, blocks);
+        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage))));
+    }
+    for operations in repairs.chunks(256) {
+        volume.commit(Change { space: id, operations: operations.to_vec() })?;
+    }
+    Ok(places)
+}

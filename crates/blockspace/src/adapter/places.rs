@@ -1,0 +1,243 @@
+//! Which objects stand where.
+
+use super::coverage::Coverage;
+use super::locks::Ranges;
+use ciphermill_program::{Metadata, VrId};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::{Arc, Mutex, TryLockError, atomic::AtomicBool},
+};
+
+/// An object of the device that can be read at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bound {
+    pub(super) id: VrId,
+    pub(super) blocks: u64,
+}
+
+/// An object whose metadata block was written and whose blocks are awaited.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) metadata: Metadata,
+    pub(super) blocks: u64,
+    pub(super) coverage: Mutex<Coverage>,
+    /// Whether something changed that may have completed it, since that was last looked at.
+    pub(super) wanted: AtomicBool,
+}
+
+impl Declared {
+    /// Of what `metadata` says, whose size is at least 1; nothing is known of its blocks.
+    pub(super) fn new(metadata: Metadata, blocks: u64, coverage: Coverage) -> Self {
+        Self { metadata, blocks, coverage: Mutex::new(coverage), wanted: AtomicBool::new(false) }
+    }
+
+    /// Whether, for all that is known, `more` more blocks could complete it. `unknown` when somebody is looking just now.
+    pub(super) fn may_be_complete(&self, more: u64, unknown: bool) -> bool {
+        match self.coverage.try_lock() {
+            Ok(coverage) => coverage.may_be_complete(more),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().may_be_complete(more),
+            Err(TryLockError::WouldBlock) => unknown,
+        }
+    }
+}
+
+/// What stands at a first block: at least one of the two; both are of one register.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) bound: Option<Bound>,
+    pub(super) declared: Option<Arc<Declared>>,
+}
+
+impl Place {
+    /// Blocks that it takes.
+    pub(super) fn blocks(&self) -> u64 {
+        let bound = self.bound.map_or(0, |bound| bound.blocks);
+        bound.max(self.declared.as_ref().map_or(0, |declared| declared.blocks))
+    }
+}
+
+/// All places of a namespace; their ranges do not overlap.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// First block of the second half.
+    pub(super) half: u64,
+    places: BTreeMap<u64, Place>,
+    registers: HashMap<VrId, u64>,
+    bound_blocks: u64,
+    /// Ranges that commands under way will take.
+    pub(super) taking: Vec<(u64, Range<u64>)>,
+    next: u64,
+}
+
+impl Places {
+    pub(super) fn new(half: u64) -> Self {
+        Self {
+            half,
+            places: BTreeMap::new(),
+            registers: HashMap::new(),
+            bound_blocks: 0,
+            taking: Vec::new(),
+            next: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn get(&self, first: u64) -> Option<&Place> {
+        self.places.get(&first)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Place)> {
+        self.places.iter().map(|(first, place)| (*first, place))
+    }
+
+    /// Where a register is bound.
+    pub(super) fn place_of(&self, id: VrId) -> Option<u64> {
+        self.registers.get(&id).copied()
+    }
+
+    /// Blocks of all bound objects.
+    pub(super) fn bound_blocks(&self) -> u64 {
+        self.bound_blocks
+    }
+
+    /// First block above all places.
+    pub(super) fn end(&self) -> u64 {
+        self.places.last_key_value().map_or(0, |(first, place)| first + place.blocks())
+    }
+
+    /// The places whose blocks overlap the range, ascending.
+    pub(super) fn overlapping(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Place)> {
+        let before = self.places.range(..range.start).next_back();
+        let before = before.filter(|(first, place)| *first + place.blocks() > range.start);
+        // A range that is empty or turned round would make `BTreeMap::range` panic.
+        let within = (range.start < range.end).then(|| self.places.range(range.clone()));
+        before.into_iter().chain(within.into_iter().flatten()).map(|(first, place)| (*first, place))
+    }
+
+    /// The places whose metadata blocks lie in the range.
+    pub(super) fn named_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Place)> {
+        let (start, end) = (range.start.max(self.half) - self.half, range.end.max(self.half) - self.half);
+        let within = (start < end).then(|| self.places.range(start..end));
+        within.into_iter().flatten().map(|(first, place)| (*first, place))
+    }
+
+    /// The part of a range in the data half.
+    pub(super) fn data_part(&self, range: &Range<u64>) -> Range<u64> {
+        range.start.min(self.half)..range.end.min(self.half)
+    }
+
+    /// Whether a place has blocks or its metadata block in the range.
+    pub(super) fn any_in(&self, range: &Range<u64>) -> bool {
+        self.overlapping(self.data_part(range)).next().is_some() || self.named_in(range).next().is_some()
+    }
+
+    /// The declared objects with blocks or metadata block in the ranges.
+    pub(super) fn declared_in(&self, ranges: &Ranges) -> Vec<(u64, Arc<Declared>)> {
+        let mut found = BTreeMap::new();
+        for range in ranges.iter() {
+            for (first, place) in self.overlapping(self.data_part(range)).chain(self.named_in(range)) {
+                if let Some(declared) = &place.declared {
+                    found.entry(first).or_insert_with(|| Arc::clone(declared));
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// First block that an object at `first` cannot have: that of the next place, of one under way, or of the half.
+    pub(super) fn limit(&self, first: u64) -> u64 {
+        let next = self.places.range(first + 1..).next().map_or(self.half, |(next, _)| *next);
+        let taking = self.taking.iter().map(|(_, range)| range.start).filter(|start| *start > first).min();
+        next.min(taking.unwrap_or(self.half)).min(self.half)
+    }
+
+    /// Marks a range that is to be taken; gives a ticket for [`forget`](Self::forget).
+    pub(super) fn take(&mut self, range: Range<u64>) -> u64 {
+        self.next += 1;
+        self.taking.push((self.next, range));
+        self.next
+    }
+
+    pub(super) fn forget(&mut self, ticket: u64) {
+        self.taking.retain(|(held, _)| *held != ticket);
+    }
+
+    fn edit(&mut self, first: u64, change: impl FnOnce(&mut Place)) {
+        let place = self.places.entry(first).or_default();
+        if let Some(bound) = place.bound {
+            self.bound_blocks -= bound.blocks;
+            self.registers.remove(&bound.id);
+        }
+        change(place);
+        if let Some(bound) = place.bound {
+            self.bound_blocks += bound.blocks;
+            self.registers.insert(bound.id, first);
+        }
+        if place.bound.is_none() && place.declared.is_none() {
+            self.places.remove(&first);
+        }
+    }
+
+    /// Binds a register here, and nowhere else. Its declaration, if it was declared here, is done.
+    pub(super) fn bind(&mut self, first: u64, bound: Bound) {
+        if let Some(earlier) = self.place_of(bound.id).filter(|earlier| *earlier != first) {
+            self.unbind(earlier);
+        }
+        self.edit(first, |place| *place = Place { bound: Some(bound), declared: None });
+    }
+
+    pub(super) fn unbind(&mut self, first: u64) {
+        self.edit(first, |place| place.bound = None);
+    }
+
+    pub(super) fn declare(&mut self, first: u64, declared: Option<Arc<Declared>>) {
+        self.edit(first, |place| place.declared = declared);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ciphermill_program::{DataId, KeyId, TypeCode};
+
+    fn bound(data: u32, blocks: u64) -> Bound {
+        Bound { id: VrId::new(TypeCode(1), KeyId(0), DataId(data)), blocks }
+    }
+
+    #[test]
+    fn places_are_found_by_what_they_overlap() {
+        let mut places = Places::new(1000);
+        places.bind(10, bound(1, 5));
+        places.bind(20, bound(2, 1));
+        let found = |range| places.overlapping(range).map(|(first, _)| first).collect::<Vec<_>>();
+        assert_eq!(found(0..10), []);
+        assert_eq!(found(0..11), [10]);
+        assert_eq!(found(14..15), [10]);
+        assert_eq!(found(15..20), []);
+        assert_eq!(found(14..21), [10, 20]);
+        assert_eq!(found(20..20), []);
+        assert_eq!(places.named_in(&(1010..1021)).map(|(first, _)| first).collect::<Vec<_>>(), [10, 20]);
+        assert!(places.named_in(&(0..1010)).next().is_none());
+        assert!(places.any_in(&(990..1011)) && !places.any_in(&(990..1010)));
+        assert_eq!((places.limit(10), places.limit(20), places.end()), (20, 1000, 21));
+        assert_eq!(places.bound_blocks(), 6);
+    }
+
+    #[test]
+    fn a_register_is_bound_once() {
+        let mut places = Places::new(1000);
+        places.bind(10, bound(1, 5));
+        places.bind(30, bound(1, 2));
+        assert_eq!((places.len(), places.bound_blocks(), places.place_of(bound(1, 0).id)), (1, 2, Some(30)));
+        let ticket = places.take(50..60);
+        assert_eq!(places.limit(30), 50);
+        places.forget(ticket);
+        assert_eq!(places.limit(30), 1000);
+        places.unbind(30);
+        assert_eq!((places.len(), places.bound_blocks(), places.end()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,435 @@
+//! Commands that change what stands where: metadata blocks, and erasures over objects.
+
+use super::{
+    BlockSpace, Outcome, Taking, blocks_of,
+    complete::{flags_of, options_of},
+    coverage::Coverage,
+    crowded,
+    labels::Label,
+    locked,
+    locks::Ranges,
+    places::{Bound, Declared, Places},
+    point, status,
+    write::{Edit, Erase, overlap},
+};
+use crate::volume::{BLOCK_BYTES, Operation};
+use ciphermill_device::{DeviceError, ObjectFlags, StoreError};
+use ciphermill_nvme::{CommandError, Status};
+use ciphermill_program::{META_MAGIC, Metadata, VrId};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// A command that names more objects than this takes the lock on the whole namespace.
+const MANY: usize = 64;
+/// Operations of one change of the volume; a command with more of them is several.
+const OPERATIONS: usize = 512;
+
+/// Metadata blocks of a command: first block of the object, and what they say.
+type Declarations = BTreeMap<u64, Metadata>;
+
+/// What a command does at one place, in one change of the volume.
+#[derive(Default)]
+struct Step {
+    operations: Vec<Operation>,
+    /// A place that loses its name.
+    removed: Option<u64>,
+    declared: Option<(u64, Metadata)>,
+    bound: Option<(u64, Bound)>,
+}
+
+struct Plan {
+    steps: Vec<Step>,
+    /// Versions to be deleted in the device, and where they were bound.
+    deleted: Vec<(u64, VrId)>,
+    flags: Vec<(VrId, ObjectFlags)>,
+    _taking: Vec<Taking>,
+}
+
+impl BlockSpace {
+    /// Carries out a command that may concern metadata blocks or erase blocks of objects, and completes what it
+    /// completes.
+    pub(super) async fn restructure(self: &Arc<Self>, edit: Edit) -> Outcome {
+        self.restructure_in(edit, None).await
+    }
+
+    /// The same, in a range that the caller has already marked as being taken.
+    pub(super) async fn restructure_in(self: &Arc<Self>, edit: Edit, own: Option<u64>) -> Outcome {
+        let declarations = Arc::new(self.declarations(&edit)?);
+        if !declarations.is_empty() {
+            let (space, declarations) = (Arc::clone(self), Arc::clone(&declarations));
+            self.blocking(&self.disk, move || space.judge(&declarations)).await??;
+        }
+        loop {
+            let needed = self.concerned(&edit, &declarations);
+            let guard = crowded(self.changes.exclusive(needed.clone()).await)?;
+            if !needed.cover(&self.concerned(&edit, &declarations)) {
+                continue;
+            }
+            let mut settled = std::pin::pin!(self.settled.notified());
+            settled.as_mut().enable();
+            match self.apply(&edit, &declarations, &needed, own).await {
+                None => {
+                    drop(guard);
+                    settled.await;
+                }
+                Some(outcome) => {
+                    drop(guard);
+                    let settled = self.settle(&needed).await;
+                    return outcome.and(settled);
+                }
+            }
+        }
+    }
+
+    fn declarations(&self, edit: &Edit) -> Outcome<Declarations> {
+        let mut found = Declarations::new();
+        let Edit::Write { lba, data } = edit else { return Ok(found) };
+        for (block, lba) in data.chunks_exact(BLOCK_BYTES).zip(*lba..) {
+            if lba < self.half || !block.starts_with(&META_MAGIC) {
+                continue;
+            }
+            let refuse = |status: Status, text: String| CommandError::new(status, text).at(lba);
+            let metadata = Metadata::decode(block)
+                .map_err(|error| refuse(status::METADATA_INVALID, error.to_string()))?;
+            let (first, blocks) = (lba - self.half, blocks_of(metadata.size));
+            if blocks == 0 {
+                return Err(refuse(status::OBJECT_REFUSED, StoreError::EmptyObject.to_string()));
+            }
+            if blocks > self.half - first {
+                let text = format!("{} bytes from block {first} on pass the half of the namespace", metadata.size);
+                return Err(overlap(text, self.half));
+            }
+            found.insert(first, metadata);
+        }
+        Ok(found)
+    }
+
+    /// Blocks: asks the device whether it would take such objects.
+    fn judge(&self, declarations: &Declarations) -> Outcome {
+        for (first, metadata) in declarations {
+            if let Err(error) = self.device.write(metadata.id, metadata.size, options_of(metadata, None)) {
+                let told = status::of_device(&error);
+                // A change of flags needs no room for a second copy.
+                let same = || self.device.stat(metadata.id).is_ok_and(|stat| stat.size == metadata.size);
+                if !(told.status.is(Status::CAPACITY_EXCEEDED) && same()) {
+                    return Err(told.at(self.half + first));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All blocks on which the command must be alone.
+    fn concerned(&self, edit: &Edit, declarations: &Declarations) -> Ranges {
+        let index = self.index();
+        let mut ranges = edit.ranges();
+        let own: Vec<_> = ranges.iter().cloned().collect();
+        let mut places = BTreeMap::new();
+        for range in &own {
+            let touched = index.overlapping(index.data_part(range)).chain(index.named_in(range));
+            places.extend(touched.take(MANY + 1).map(|(first, place)| (first, place.blocks())));
+        }
+        for (first, metadata) in declarations {
+            let blocks = places.entry(*first).or_insert(0);
+            *blocks = (*blocks).max(blocks_of(metadata.size));
+        }
+        if places.len() > MANY {
+            return (0..2 * self.half).into();
+        }
+        let mut push = |range: Range<u64>| {
+            if !own.iter().any(|own| own.start <= range.start && range.end <= own.end) {
+                ranges.push(range);
+            }
+        };
+        for (first, blocks) in places {
+            push(first..first + blocks);
+            push(self.half + first..self.half + first + 1);
+        }
+        ranges
+    }
+
+    /// Does it, under the locks. `None`: a range it would take is being taken by another command; try again when that has
+    /// ended.
+    async fn apply(
+        self: &Arc<Self>,
+        edit: &Edit,
+        declarations: &Declarations,
+        needed: &Ranges,
+        own: Option<u64>,
+    ) -> Option<Outcome> {
+        let mut registers = Ranges::from(0..0);
+        {
+            let index = self.index();
+            let bound = named(&index, edit).filter_map(|(_, place)| place.bound).map(|bound| bound.id);
+            for id in bound.chain(declarations.values().map(|metadata| metadata.id)) {
+                registers.push(point(id));
+            }
+        }
+        let _registers = match crowded(self.registers.exclusive(registers).await) {
+            Ok(guard) => guard,
+            Err(error) => return Some(Err(error)),
+        };
+        let plan = match self.plan(edit, declarations, own) {
+            Ok(Some(plan)) => plan,
+            Ok(None) => return None,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(self.carry_out(plan, edit, needed).await)
+    }
+
+    fn plan(self: &Arc<Self>, edit: &Edit, declarations: &Declarations, own: Option<u64>) -> Outcome<Option<Plan>> {
+        let mut guard = self.index_mut();
+        let index = &mut *guard;
+        let renamed = |first: u64| named_at(edit, self.half + first) && !declarations.contains_key(&first);
+        let mut added = 0;
+        let mut before: Option<(u64, u64)> = None;
+        for (first, metadata) in declarations {
+            let range = *first..first + blocks_of(metadata.size);
+            if let Some((other, end)) = before
+                && end > range.start
+            {
+                return Err(clash(metadata.id, *first, other));
+            }
+            before = Some((*first, range.end));
+            let other = index.overlapping(range.clone()).find(|(other, _)| other != first && !renamed(*other));
+            if let Some((other, _)) = other {
+                return Err(clash(metadata.id, *first, other));
+            }
+            if index.taking.iter().any(|(ticket, taken)| {
+                Some(*ticket) != own && taken.start < range.end && range.start < taken.end
+            }) {
+                return Ok(None);
+            }
+            added += usize::from(index.get(*first).is_none());
+        }
+        if added > 0 && index.len() + added > self.config.max_places {
+            let text = format!("{} objects are declared or bound, at most {} may be; delete some", index.len(), self.config.max_places);
+            return Err(status_at(status::TOO_MANY_OBJECTS, text, declarations));
+        }
+        let mut plan = Plan { steps: Vec::new(), deleted: Vec::new(), flags: Vec::new(), _taking: Vec::new() };
+        self.plan_blocks(index, edit, declarations, &mut plan);
+        for (first, place) in named(index, edit) {
+            let declared = declarations.get(&first);
+            let mut step = Step::default();
+            if let Some(bound) = place.bound.filter(|bound| declared.is_none_or(|metadata| metadata.id != bound.id)) {
+                // Gone from the device already when somebody deleted it there.
+                let label = match self.device.stat(bound.id) {
+                    Ok(stat) => Label::Deleted { id: bound.id, generation: stat.generation },
+                    Err(_) => Label::Deleted { id: bound.id, generation: 0 },
+                };
+                step.operations.push(Operation::SetLabel { lba: first, label: label.encode() });
+                step.removed = Some(first);
+                plan.deleted.push((first, bound.id));
+            }
+            if declared.is_none() {
+                step.removed = Some(first);
+                if place.declared.is_some() {
+                    step.operations.push(Operation::ClearLabel { lba: self.half + first });
+                }
+            }
+            plan.steps.push(step);
+        }
+        for (first, metadata) in declarations {
+            let step = self.plan_declaration(index, *first, metadata, &mut plan.flags);
+            plan.steps.push(step);
+            let ticket = index.take(*first..first + blocks_of(metadata.size));
+            plan._taking.push(Taking { space: Arc::clone(self), ticket });
+        }
+        Ok(Some(plan))
+    }
+
+    /// Everything but names: what becomes of the blocks.
+    fn plan_blocks(&self, index: &Places, edit: &Edit, declarations: &Declarations, plan: &mut Plan) {
+        let mut operations = Vec::new();
+        match edit {
+            Edit::Write { lba, data } => {
+                let mut plain: Option<(u64, Vec<u8>)> = None;
+                for (block, lba) in data.chunks_exact(BLOCK_BYTES).zip(*lba..) {
+                    if lba >= self.half && declarations.contains_key(&(lba - self.half)) {
+                        operations.extend(plain.take().map(|(lba, data)| Operation::Write { lba, data }));
+                        operations.push(Operation::Unmap { lba, blocks: 1 });
+                    } else {
+                        plain.get_or_insert_with(|| (lba, Vec::new())).1.extend_from_slice(block);
+                    }
+                }
+                operations.extend(plain.map(|(lba, data)| Operation::Write { lba, data }));
+            }
+            Edit::Erase { ranges, how } => {
+                for range in ranges {
+                    operations.push(Operation::Unmap { lba: range.start, blocks: range.end - range.start });
+                    if *how == Erase::Zero {
+                        let data = index.data_part(range);
+                        for (first, place) in index.overlapping(data.clone()) {
+                            let (start, end) = (first.max(data.start), (first + place.blocks()).min(data.end));
+                            operations.push(Operation::Zero { lba: start, blocks: end - start });
+                        }
+                    }
+                }
+            }
+        }
+        plan.steps.extend(operations.into_iter().map(|operation| Step { operations: vec![operation], ..Step::default() }));
+    }
+
+    fn plan_declaration(
+        &self,
+        index: &Places,
+        first: u64,
+        metadata: &Metadata,
+        flags: &mut Vec<(VrId, ObjectFlags)>,
+    ) -> Step {
+        let blocks = blocks_of(metadata.size);
+        let wanted = flags_of(metadata);
+        let stored = self.device.stat(metadata.id).ok().filter(|stat| stat.size == metadata.size);
+        let named = metadata.object_crc32c.map(|crc| crc.get());
+        if let Some(stat) = stored.filter(|stat| named.is_none_or(|crc| crc == stat.checksum))
+            && self.volume.mapped(self.id, first, blocks) == 0
+        {
+            let here = index.place_of(metadata.id) == Some(first);
+            // An object that is stored and has no place yet gets one without its bytes being sent.
+            let placed = index.place_of(metadata.id).is_none() && index.get(first).is_none() && named.is_some();
+            if (here || placed) && stat.flags != wanted {
+                flags.push((metadata.id, wanted));
+            }
+            if placed {
+                let bound = Bound { id: metadata.id, blocks };
+                let label = Label::Bound(bound).encode();
+                let operations = vec![Operation::SetLabel { lba: first, label }];
+                return Step { operations, bound: Some((first, bound)), ..Step::default() };
+            }
+        }
+        let label = Label::Declared(*metadata).encode();
+        let operations = vec![Operation::SetLabel { lba: self.half + first, label }];
+        Step { operations, declared: Some((first, *metadata)), ..Step::default() }
+    }
+
+    async fn carry_out(self: &Arc<Self>, plan: Plan, edit: &Edit, needed: &Ranges) -> Outcome {
+        let Plan { mut steps, deleted, flags, _taking } = plan;
+        {
+            let _view = crowded(self.views.exclusive(needed.clone()).await)?;
+            let count: usize = steps.iter().map(|step| step.operations.len()).sum();
+            // One change, but for commands that name very many objects: those may end half-way, between two objects.
+            let most = if count <= OPERATIONS { count } else { OPERATIONS };
+            while !steps.is_empty() {
+                let mut taken = 0;
+                let fit = steps.iter().take_while(|step| {
+                    taken += step.operations.len();
+                    taken <= most
+                });
+                let now = fit.count().max(1);
+                let now: Vec<_> = steps.drain(..now).collect();
+                self.make_steps(now, edit).await?;
+            }
+        }
+        self.delete(deleted).await?;
+        if !flags.is_empty() {
+            let space = Arc::clone(self);
+            let set = move || flags.iter().try_for_each(|(id, flags)| space.device.set_flags(*id, *flags));
+            self.blocking(&self.disk, set).await?.map_err(|error| status::of_device(&error))?;
+        }
+        Ok(())
+    }
+
+    async fn make_steps(&self, mut steps: Vec<Step>, edit: &Edit) -> Outcome {
+        let operations: Vec<_> = steps.iter_mut().flat_map(|step| std::mem::take(&mut step.operations)).collect();
+        for operation in &operations {
+            if let Operation::Write { lba, data } = operation {
+                self.high_water.fetch_max((lba + blocks_of(data.len() as u64)).min(self.half), Ordering::Relaxed);
+            }
+        }
+        self.commit(operations).await?;
+        for step in steps {
+            if let Some(first) = step.removed {
+                self.sessions.forget(first);
+                let mut index = self.index_mut();
+                index.unbind(first);
+                index.declare(first, None);
+            }
+            if let Some((first, metadata)) = step.declared {
+                let blocks = blocks_of(metadata.size);
+                let coverage = Coverage::new(&self.volume, self.id, first, blocks);
+                let declared = Declared::new(metadata, blocks, coverage);
+                declared.wanted.store(true, Ordering::SeqCst);
+                self.index_mut().declare(first, Some(Arc::new(declared)));
+            }
+            if let Some((first, bound)) = step.bound {
+                self.high_water.fetch_max(first + bound.blocks, Ordering::Relaxed);
+                self.index_mut().bind(first, bound);
+            }
+        }
+        let ranges = edit.ranges();
+        for (_, declared) in self.index().declared_in(&ranges) {
+            ranges.iter().for_each(|range| locked(&declared.coverage).touch(range));
+            declared.wanted.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Deletes objects whose places are gone. They are the versions that were there: the caller holds their registers.
+    async fn delete(self: &Arc<Self>, deleted: Vec<(u64, VrId)>) -> Outcome {
+        let mut outcome = Ok(());
+        for group in deleted.chunks(MANY) {
+            // Side by side, so that the device commits them together.
+            let mut jobs = tokio::task::JoinSet::new();
+            for &(first, id) in group {
+                let space = Arc::clone(self);
+                let delete = async move {
+                    let device = space.device.clone();
+                    let deleted = space.blocking(&space.jobs, move || device.delete(id)).await?;
+                    match deleted {
+                        Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {
+                            space.pages.forget(id);
+                            Ok(first)
+                        }
+                        Err(error) => Err(status::of_device(&error).at(first)),
+                    }
+                };
+                jobs.spawn_on(delete, &self.runtime);
+            }
+            let mut operations = Vec::new();
+            while let Some(job) = jobs.join_next().await {
+                match job.unwrap_or_else(|error| Err(status::internal(error.to_string()))) {
+                    Ok(first) => operations.push(Operation::ClearLabel { lba: first }),
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
+            }
+            if !operations.is_empty() {
+                // Not waited for: opening clears what a crash leaves.
+                drop(self.submit(operations, ()));
+            }
+        }
+        outcome
+    }
+}
+
+fn clash(id: VrId, first: u64, other: u64) -> CommandError {
+    overlap(format!("the blocks of {id} at {first} overlap those of the object at {other}"), other)
+}
+
+fn status_at(status: Status, text: String, declarations: &Declarations) -> CommandError {
+    let error = CommandError::new(status, text);
+    match declarations.first_key_value() {
+        Some((first, _)) => error.at(*first),
+        None => error,
+    }
+}
+
+/// Whether the command changes the block at an address.
+fn named_at(edit: &Edit, lba: u64) -> bool {
+    edit.ranges().iter().any(|range| range.contains(&lba))
+}
+
+/// The places whose metadata blocks the command changes.
+fn named<'a>(
+    index: &'a Places,
+    edit: &Edit,
+) -> impl Iterator<Item = (u64, &'a super::places::Place)> + use<'a> {
+    let ranges: Vec<_> = edit.ranges().iter().cloned().collect();
+    let mut found = BTreeMap::new();
+    for range in &ranges {
+        found.extend(index.named_in(range));
+    }
+    found.into_iter()
+}

@@ -1,0 +1,299 @@
+//! What is kept between commands: results that are being read block by block, objects opened by vendor commands, and
+//! stored objects that were read lately.
+
+use super::{BlockSpaceConfig, blocks_of, locked};
+use crate::volume::BLOCK_BYTES;
+use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError};
+use ciphermill_nvme::Host;
+use ciphermill_program::VrId;
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use tokio::sync::Mutex as AsyncMutex;
+
+/// A result of a compute-on-read object, until each of its blocks was read once.
+#[derive(Debug)]
+pub(super) struct Session {
+    id: VrId,
+    /// Of the stored object that it was computed from.
+    generation: u64,
+    first: u64,
+    result: Vec<u8>,
+    unread: Vec<bool>,
+    left: usize,
+}
+
+impl Session {
+    pub(super) fn new(id: VrId, generation: u64, first: u64, result: Vec<u8>) -> Self {
+        let left = blocks_of(result.len() as u64) as usize;
+        Self { id, generation, first, result, unread: vec![true; left], left }
+    }
+
+    /// Whether it is of this version, and none of the blocks was read yet.
+    pub(super) fn has(&self, id: VrId, generation: u64, pieces: &[Range<u64>]) -> bool {
+        let unread = |lba: u64| self.unread.get((lba - self.first) as usize).is_none_or(|unread| *unread);
+        (self.id, self.generation) == (id, generation) && pieces.iter().cloned().flatten().all(unread)
+    }
+
+    /// The content of the blocks, which now were read; those after the result are zeros.
+    pub(super) fn take(&mut self, pieces: &[Range<u64>]) -> Vec<Vec<u8>> {
+        pieces.iter().map(|piece| self.take_piece(piece)).collect()
+    }
+
+    fn take_piece(&mut self, piece: &Range<u64>) -> Vec<u8> {
+        let (start, end) = ((piece.start - self.first) as usize, (piece.end - self.first) as usize);
+        for unread in self.unread.iter_mut().take(end).skip(start) {
+            self.left -= usize::from(std::mem::take(unread));
+        }
+        let length = self.result.len();
+        let (from, to) = ((start * BLOCK_BYTES).min(length), (end * BLOCK_BYTES).min(length));
+        let mut bytes = self.result[from..to].to_vec();
+        bytes.resize((end - start) * BLOCK_BYTES, 0);
+        bytes
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.left == 0
+    }
+}
+
+type Cell = Arc<AsyncMutex<Option<Session>>>;
+
+/// The size and the checksum of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ResultStat {
+    pub(super) size: u64,
+    pub(super) checksum: u32,
+}
+
+#[derive(Debug)]
+struct Entry {
+    cell: Cell,
+    stat: Option<ResultStat>,
+    used: Instant,
+}
+
+/// Sessions by the first block of their object; bounded in number and in bytes, the least recently used go first.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    entries: Mutex<HashMap<u64, Entry>>,
+    most: usize,
+    most_bytes: u64,
+    idle: Duration,
+}
+
+impl Sessions {
+    pub(super) fn new(config: &BlockSpaceConfig) -> Self {
+        let BlockSpaceConfig { max_sessions, session_bytes, session_idle, .. } = *config;
+        Self { entries: Mutex::default(), most: max_sessions, most_bytes: session_bytes, idle: session_idle }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        locked(&self.entries).values().filter(|entry| entry.stat.is_some()).count() as u64
+    }
+
+    /// Those whose result reaches into the range: first block and number of blocks.
+    pub(super) fn overlapping(&self, range: &Range<u64>) -> Vec<(u64, u64)> {
+        let mut entries = locked(&self.entries);
+        if entries.is_empty() {
+            return Vec::new();
+        }
+        entries.retain(|_, entry| entry.used.elapsed() < self.idle || Arc::strong_count(&entry.cell) > 1);
+        let blocks = entries.iter().filter_map(|(first, entry)| Some((*first, blocks_of(entry.stat?.size))));
+        blocks.filter(|(first, blocks)| *first < range.end && range.start < first + blocks).collect()
+    }
+
+    pub(super) fn stat(&self, first: u64) -> Option<ResultStat> {
+        locked(&self.entries).get(&first).filter(|entry| entry.used.elapsed() < self.idle)?.stat
+    }
+
+    /// Where the session of an object is or will be. Whoever holds its lock is the one to run the program.
+    pub(super) fn cell(&self, first: u64) -> Arc<AsyncMutex<Option<Session>>> {
+        let mut entries = locked(&self.entries);
+        let entry = entries.entry(first).or_insert_with(|| Entry {
+            cell: Cell::default(),
+            stat: None,
+            used: Instant::now(),
+        });
+        entry.used = Instant::now();
+        Arc::clone(&entry.cell)
+    }
+
+    /// Records a result, and drops others as the bounds ask. `false`: it is larger than all of them together may be.
+    pub(super) fn admit(&self, first: u64, cell: &Cell, stat: ResultStat) -> bool {
+        if stat.size > self.most_bytes || self.most == 0 {
+            return false;
+        }
+        let mut entries = locked(&self.entries);
+        // The object was given up meanwhile: its session will be used by those who hold it and by nobody else.
+        if entries.get(&first).is_none_or(|entry| !Arc::ptr_eq(&entry.cell, cell)) {
+            return true;
+        }
+        if let Some(entry) = entries.get_mut(&first) {
+            entry.stat = Some(stat);
+            entry.used = Instant::now();
+        }
+        loop {
+            let held = entries.values().filter_map(|entry| entry.stat);
+            let (count, bytes) = held.fold((0, 0), |(count, bytes), stat| (count + 1, bytes + stat.size));
+            if count <= self.most && bytes <= self.most_bytes {
+                return true;
+            }
+            let oldest = entries.iter().filter(|(other, entry)| **other != first && entry.stat.is_some());
+            let Some(oldest) = oldest.min_by_key(|(_, entry)| entry.used).map(|(other, _)| *other) else { return true };
+            entries.remove(&oldest);
+        }
+    }
+
+    /// Drops this session, of which every block was read.
+    pub(super) fn end(&self, first: u64, cell: &Cell) {
+        let mut entries = locked(&self.entries);
+        if let Some(entry) = entries.get_mut(&first).filter(|entry| Arc::ptr_eq(&entry.cell, cell)) {
+            // Whoever waits for the cell goes on with it, and nobody else is to begin another beside it.
+            match Arc::strong_count(&entry.cell) {
+                ..=2 => drop(entries.remove(&first)),
+                _ => entry.stat = None,
+            }
+        }
+    }
+
+    /// Drops the session of an object, if there is one.
+    pub(super) fn forget(&self, first: u64) {
+        locked(&self.entries).remove(&first);
+    }
+}
+
+/// What an open object gives its bytes from.
+#[derive(Debug)]
+pub(super) enum Content {
+    Stored(ObjectPages),
+    Computed(Vec<u8>),
+}
+
+impl Content {
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Self::Stored(pages) => pages.stat().size,
+            Self::Computed(bytes) => bytes.len() as u64,
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        match self {
+            // Checksums of blocks, and the last chunk.
+            Self::Stored(pages) => (pages.stat().size >> 10) + (1 << 20),
+            Self::Computed(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// At most `length` bytes from `offset`.
+    pub(super) fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, StoreError> {
+        let length = (length as u64).min(self.size().saturating_sub(offset)) as usize;
+        let mut bytes = vec![0; length];
+        match self {
+            Self::Stored(pages) => {
+                let count = pages.read_at(offset, &mut bytes)?;
+                bytes.truncate(count);
+            }
+            Self::Computed(result) => {
+                let start = (offset as usize).min(result.len());
+                let part = result.get(start..start + length).unwrap_or_default();
+                bytes.copy_from_slice(part);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+#[derive(Debug)]
+struct Open {
+    content: Arc<Content>,
+    host: Arc<Host>,
+    used: Instant,
+}
+
+/// Objects that hosts opened.
+#[derive(Debug)]
+pub(super) struct Opens {
+    table: Mutex<(u64, HashMap<u64, Open>)>,
+    most: usize,
+    most_bytes: u64,
+    idle: Duration,
+}
+
+impl Opens {
+    pub(super) fn new(config: &BlockSpaceConfig) -> Self {
+        let BlockSpaceConfig { max_sessions, session_bytes, session_idle, .. } = *config;
+        Self { table: Mutex::default(), most: max_sessions, most_bytes: session_bytes, idle: session_idle }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        locked(&self.table).1.len() as u64
+    }
+
+    /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room.
+    pub(super) fn insert(&self, content: Arc<Content>, host: &Arc<Host>) -> Option<u64> {
+        let mut table = locked(&self.table);
+        let (last, opens) = &mut *table;
+        opens.retain(|_, open| open.used.elapsed() < self.idle);
+        let bytes: u64 = opens.values().map(|open| open.content.memory()).sum();
+        if opens.len() >= self.most || bytes.saturating_add(content.memory()) > self.most_bytes {
+            return None;
+        }
+        *last += 1;
+        opens.insert(*last, Open { content, host: Arc::clone(host), used: Instant::now() });
+        Some(*last)
+    }
+
+    /// What a host opened under this number.
+    pub(super) fn get(&self, number: u64, host: &Host) -> Option<Arc<Content>> {
+        let mut table = locked(&self.table);
+        let open = table.1.get_mut(&number).filter(|open| *open.host == *host)?;
+        open.used = Instant::now();
+        Some(Arc::clone(&open.content))
+    }
+
+    pub(super) fn close(&self, number: u64, host: &Host) {
+        let mut table = locked(&self.table);
+        if table.1.get(&number).is_some_and(|open| *open.host == *host) {
+            table.1.remove(&number);
+        }
+    }
+}
+
+/// Most stored objects held open for reads of their blocks.
+const PAGES: usize = 64;
+
+/// Stored objects that were read lately, so that not every read checks a whole chunk.
+#[derive(Debug, Default)]
+pub(super) struct PageCache {
+    entries: Mutex<HashMap<VrId, (Arc<ObjectPages>, Instant)>>,
+}
+
+impl PageCache {
+    /// The object as it is stored now.
+    pub(super) fn open(&self, space: &Space, id: VrId) -> Result<Arc<ObjectPages>, DeviceError> {
+        if let Some((pages, used)) = locked(&self.entries).get_mut(&id)
+            && pages.is_current()
+        {
+            *used = Instant::now();
+            return Ok(Arc::clone(pages));
+        }
+        let pages = Arc::new(space.open_object(id)?);
+        let mut entries = locked(&self.entries);
+        entries.insert(id, (Arc::clone(&pages), Instant::now()));
+        if entries.len() > PAGES {
+            let oldest = entries.iter().min_by_key(|(_, (_, used))| *used).map(|(id, _)| *id);
+            oldest.and_then(|id| entries.remove(&id));
+        }
+        Ok(pages)
+    }
+
+    /// Drops a version, so that its room on the disk is free.
+    pub(super) fn forget(&self, id: VrId) {
+        locked(&self.entries).remove(&id);
+    }
+}
