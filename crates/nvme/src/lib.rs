@@ -12,6 +12,7 @@ pub mod fabrics;
 pub mod features;
 mod fields;
 pub mod identify;
+pub mod initiator;
 pub mod log;
 pub mod namespace;
 pub mod pdu;

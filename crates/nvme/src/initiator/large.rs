@@ -1,0 +1,96 @@
+//! Reads and writes of any size, by several commands at a time.
+
+use super::{
+    call::{Call, Pending},
+    error::InitiatorError,
+    namespace::{RemoteNamespace, pieces, range_dwords, read_parts},
+    request::Payload,
+};
+use crate::{BLOCK_BYTES, command::io};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Blocks of one command, if the controller takes so many: more would only make the last piece late.
+const PIECE_BLOCKS: u64 = 64;
+/// Commands under way for one call.
+const WINDOW: usize = 8;
+
+impl RemoteNamespace {
+    fn piece_blocks(&self) -> u64 {
+        PIECE_BLOCKS.min(self.max_transfer_blocks().into())
+    }
+
+    /// Reads `blocks` blocks from `lba`, as many as the caller has memory for. Each of its commands has the time of a
+    /// command.
+    ///
+    /// # Errors
+    /// The first error of a command; see [`InitiatorError`].
+    pub async fn read_large(&self, lba: u64, blocks: u64) -> Result<Vec<u8>, InitiatorError> {
+        self.check(lba, blocks, u64::MAX)?;
+        let mut out = Vec::new();
+        let bytes = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(BLOCK_BYTES));
+        if bytes.is_none_or(|bytes| out.try_reserve_exact(bytes).is_err()) {
+            return Err(InitiatorError::Argument { what: format!("there is no memory for {blocks} blocks") });
+        }
+        let calls = pieces(lba, blocks, self.piece_blocks()).map(|(lba, blocks)| {
+            let (dwords, payload) = read_parts(lba, blocks);
+            self.call(io::READ, dwords, payload)
+        });
+        self.pipeline(calls, |data| out.extend_from_slice(&data)).await?;
+        Ok(out)
+    }
+
+    /// Writes whole blocks from `lba`. All is durable when this returns without an error, if the controller has no
+    /// volatile write cache. After an error some blocks may be written and others not, but none is written any more
+    /// unless the error is [`InitiatorError::TimedOut`].
+    ///
+    /// # Errors
+    /// The first error of a command; see [`InitiatorError`].
+    pub async fn write_large(&self, lba: u64, data: impl Into<Bytes>) -> Result<(), InitiatorError> {
+        let data = data.into();
+        let blocks = Self::whole_blocks(&data)?;
+        self.check(lba, blocks, u64::MAX)?;
+        let mut rest = data;
+        let calls = pieces(lba, blocks, self.piece_blocks()).map(|(lba, blocks)| {
+            let piece = rest.split_to((blocks as usize * BLOCK_BYTES).min(rest.len()));
+            self.call(io::WRITE, range_dwords(lba, blocks), Payload::Out(piece))
+        });
+        self.pipeline(calls, drop).await
+    }
+
+    /// Keeps up to [`WINDOW`] commands under way and takes their answers in order. After an error no more are sent, and
+    /// those under way are waited for.
+    async fn pipeline(
+        &self,
+        mut calls: impl Iterator<Item = Call>,
+        mut each: impl FnMut(Vec<u8>),
+    ) -> Result<(), InitiatorError> {
+        let mut window: VecDeque<(Call, Pending)> = VecDeque::with_capacity(WINDOW);
+        let mut failed = None;
+        loop {
+            while failed.is_none()
+                && window.len() < WINDOW
+                && let Some(call) = calls.next()
+            {
+                match self.controller().shared().io.submit(call.clone()).await {
+                    Ok(pending) => window.push_back((call, pending)),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            let Some((call, pending)) = window.pop_front() else { break };
+            match pending.wait().await {
+                Ok(reply) if reply.status.is_success() => each(reply.data),
+                // Told on its own, which heeds the statuses that ask for another try.
+                Ok(_) if failed.is_none() => match self.controller().io(call).await {
+                    Ok(reply) => each(reply.data),
+                    Err(error) => failed = Some(error),
+                },
+                Ok(_) => {}
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
