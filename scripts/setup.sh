@@ -2,6 +2,7 @@
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
+#   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
@@ -66,6 +67,11 @@ need_python_tools() {
     need_python_packages scripts/python-tools.txt .venv
 }
 
+need_guest() {
+    command -v qemu-system-x86_64 >/dev/null || debian qemu-system-x86
+    scripts/linux-guest/build.sh
+}
+
 need_bench() {
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
     pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
@@ -89,6 +95,11 @@ case "${1:-}" in
         need_python_tools
         # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
         if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
+        # A plain user who cannot have the guest is told what is missing; the test that needs it says that it skips.
+        if [ "$(id -u)" -eq 0 ]; then need_guest; else (need_guest) || true; fi
+        ;;
+    guest)
+        need_guest
         ;;
     python)
         need_python_tools
@@ -102,6 +113,6 @@ case "${1:-}" in
         command -v c++ >/dev/null || debian g++
         ;;
     *)
-        missing "usage: setup.sh build|test|python|bench|fuzz"
+        missing "usage: setup.sh build|test|guest|python|bench|fuzz"
         ;;
 esac

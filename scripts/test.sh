@@ -29,7 +29,7 @@ tests() { # run them, keep the output for the count
 check "format" cargo fmt --all --check
 check "links between documents" scripts/links.sh
 if command -v shellcheck >/dev/null; then
-    check "shell scripts" shellcheck scripts/*.sh .ci/run
+    check "shell scripts" shellcheck scripts/*.sh scripts/linux-guest/*.sh .ci/run
 else
     summary+=("skipped         shell scripts: shellcheck is not installed")
 fi

@@ -78,7 +78,7 @@ take() { # take MODULE, written with underscores
     cp "$file" "$tree/modules/$1.ko"
     echo "$1" >>"$tree/modules/order"
 }
-for module in crc32c_generic crc32c_intel virtio_pci virtio_net nvme_tcp; do take "$module"; done
+for module in crc32c_generic crc32c_intel e1000 nvme_tcp; do take "$module"; done
 
 mkdir -p "$guest"
 rm -f "$guest/built-by"

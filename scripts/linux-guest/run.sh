@@ -49,8 +49,8 @@ line="console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable nokaslr $*"
 # a test must run the same way everywhere.
 options=(-accel "tcg,thread=multi" -cpu max -smp 2 -m 1G -nodefaults -display none -no-reboot
     -kernel "$guest/vmlinux" -initrd "$work/initramfs.cpio"
-    -netdev "user,id=a,ipv6=off,net=10.0.2.0/24" -device "virtio-net-pci,netdev=a,romfile="
-    -netdev "user,id=b,ipv6=off,net=10.0.3.0/24" -device "virtio-net-pci,netdev=b,romfile=")
+    -netdev "user,id=a,ipv6=off,net=10.0.2.0/24" -device "e1000,netdev=a,romfile="
+    -netdev "user,id=b,ipv6=off,net=10.0.3.0/24" -device "e1000,netdev=b,romfile=")
 if [ -n "$shell" ]; then
     qemu-system-x86_64 "${options[@]}" -append "$line SHELL_WANTED=1" -serial mon:stdio
     exit

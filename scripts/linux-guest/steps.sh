@@ -47,7 +47,7 @@ wait_for() { # wait_for COMMAND…: until it succeeds, ten seconds at most
     last=$((now + 10000))
     until "$@"; do
         clock
-        [ $now -lt $last ] || { echo "waited 10 s for: $*"; return 1; }
+        [ "$now" -lt $last ] || { echo "waited 10 s for: $*"; return 1; }
         usleep 20000
     done
 }
@@ -72,13 +72,19 @@ host_id() { # a host's identifier; one name, one identifier
     esac
 }
 
+controllers() { # their names, in one line
+    for one in /sys/class/nvme/nvme*; do
+        if [ -e "$one" ]; then printf '%s ' "${one##*/}"; fi
+    done
+}
+
 connect() { # connect HOST [OPTION…]: controller = its name, as nvme0
     who=$1 controller=
     shift
-    before=$(echo $(ls /sys/class/nvme))
+    before=" $(controllers) "
     nv connect -t tcp -a "$(address "$who")" -s "$PORT" -n "$NQN" -q "$who" -I "$(host_id "$who")" "$@" || return 1
-    for one in $(ls /sys/class/nvme); do
-        case " $before " in *" $one "*) ;; *) controller=$one ;; esac
+    for one in $(controllers); do
+        case $before in *" $one "*) ;; *) controller=$one ;; esac
     done
     [ -n "$controller" ] || { echo "connected, but there is no new controller"; return 1; }
     wait_for live "$controller" && wait_for paths "$controller"
@@ -138,7 +144,7 @@ identify_controller() {
         equal cqes "$(field cqes </tmp/page)" 0x44 &&
         equal vwc "$(($(field vwc </tmp/page) & 1))" 0 &&
         equal cntlid "$(($(field cntlid </tmp/page)))" "$(cat /sys/class/nvme/"$first"/cntlid)" || return 1
-    [ "$(field kas </tmp/page)" -gt 0 ] && [ "$(field ioccsz </tmp/page)" -ge 4 ] || { echo "kas or ioccsz"; return 1; }
+    if ! [ "$(field kas </tmp/page)" -gt 0 ] || ! [ "$(field ioccsz </tmp/page)" -ge 4 ]; then echo "kas or ioccsz"; return 1; fi
     echo "mdts $(field mdts </tmp/page), oncs $(field oncs </tmp/page), ver $(field ver </tmp/page)"
 }
 
@@ -148,7 +154,8 @@ identify_namespace() {
     equal nsze "$(($(field nsze </tmp/page)))" "$BLOCKS" || return 1
     grep -E '^lbaf +[0-9]+ : ms:0 +lbads:12 .*\(in use\)' /tmp/page || { echo "no format of 4,096 bytes"; return 1; }
     [ $(($(field nuse </tmp/page))) -le $(($(field ncap </tmp/page))) ] || { echo "nuse above ncap"; return 1; }
-    nv list-ns /dev/"$first" >/tmp/page && grep -q '0x1$' /tmp/page || { cat /tmp/page; return 1; }
+    nv list-ns /dev/"$first" >/tmp/page || return 1
+    grep -q '0x1$' /tmp/page || { cat /tmp/page; return 1; }
     nv ns-descs /dev/"$first" -n 1 >/tmp/page || return 1
     grep -E 'nguid|uuid|eui64' /tmp/page
 }
@@ -308,7 +315,7 @@ keep_alive() { # a host that asks to be dropped after a second of silence, and i
 
 disconnect_all() {
     nv disconnect -n "$NQN" && wait_for gone "$first" || return 1
-    [ -z "$(ls /sys/class/nvme)" ] && ! [ -e "$disk" ] || { ls /sys/class/nvme; return 1; }
+    equal "what is left" "$(controllers)$(ls /dev/nvme*n* 2>/dev/null)" ""
 }
 
 step discover discover
@@ -337,5 +344,6 @@ step path-lost path_lost
 step keep-alive keep_alive
 step reset reset_controller
 step read-all same "$disk" 0 64
+# shellcheck source=scripts/linux-guest/steps-objects.sh
 if [ "$OBJECTS" = 1 ]; then . /steps-objects.sh; fi
 step disconnect disconnect_all
