@@ -73,7 +73,7 @@ pub enum VolumeError {
     /// A change with more in it than can be made durable at once.
     #[error("a change holds at most {limit} {resource}, this one holds {given}; split it")]
     TooLarge {
-        /// What there is too much of: `data blocks` or `bytes of entries`.
+        /// What there is too much of: `blocks of data`, `blocks of zeros` or `bytes of entries`.
         resource: &'static str,
         /// How much the change holds.
         given: u64,
@@ -124,7 +124,11 @@ pub enum VolumeError {
     /// The volume is being closed.
     #[error("the volume is being closed")]
     Closed,
-    /// Not there yet.
-    #[error("not built yet")]
-    Unimplemented,
+    /// The system gave the volume no thread.
+    #[error("cannot start a thread: {source}")]
+    Thread {
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
 }

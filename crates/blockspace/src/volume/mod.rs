@@ -1,84 +1,168 @@
 //! Durable, thin, checksummed blocks for all namespaces of a server.
 //!
-//! A [`Volume`] keeps blocks of [`BLOCK_BYTES`] bytes named by (space, address), and labels at addresses, in two files.
-//! A [`Change`] is atomic and durable when its callback is called. It knows nothing of objects.
+//! A [`Volume`] keeps blocks of [`BLOCK_BYTES`] bytes named by (space, address), and labels at addresses, in two files. It
+//! knows nothing of objects. A [`Change`] is atomic, and durable when its callback is called:
+//!
+//! - changes that wait together are one *record*, appended to a *segment* of the block file with one write and one sync;
+//!   the record's data stay where they are, and the map in memory then points at them;
+//! - when a segment is full, a *checkpoint* stores the map's changes in a database and registers a new segment, while the
+//!   next one is being filled;
+//! - opening reads the stored map and makes the changes again that the registered segments hold.
+//!
+//! `docs/blockspace-volume.md` draws the files and says what each step costs.
 
+mod checkpoint;
 mod error;
 mod files;
+mod format;
+mod free;
+mod map;
+mod open;
+mod plan;
+mod queue;
+mod read;
+mod segment;
+mod table;
 mod types;
+mod writer;
 
 pub use error::VolumeError;
 pub use files::VolumeFiles;
 pub use types::{
-    BLOCK_BYTES, BlockState, Change, Done, MAX_BLOCKS, MAX_LABEL_BYTES, Operation, Quota, Run, ScrubEvent,
-    ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,
+    BLOCK_BYTES, BlockState, Change, Done, MAX_BLOCKS, MAX_LABEL_BYTES, MAX_ZERO_BLOCKS, Operation, Quota, Run,
+    ScrubEvent, ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,
 };
 
-use std::path::Path;
+use ciphermill_device::storage::Storage;
+use map::{Map, Slot};
+use queue::{ChangeLimits, Pending, Prepared, Queue};
+use std::{
+    collections::HashMap,
+    fmt,
+    fs::File,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::sync_channel,
+    },
+    thread::{self, JoinHandle},
+};
 
 /// Blocks of many spaces. Cheap to clone; all clones are one volume, closed when the last one is dropped: what was
 /// submitted is then still made durable.
 #[derive(Clone, Debug)]
-pub struct Volume {}
+pub struct Volume {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What readers, submitters and the two threads of a volume share.
+struct Shared {
+    blocks: Arc<dyn Storage>,
+    volume_id: [u8; 16],
+    /// Changed by the writer only.
+    map: RwLock<Map>,
+    quotas: Mutex<HashMap<u32, Quota>>,
+    queue: Queue,
+    limits: ChangeLimits,
+    config: VolumeConfig,
+    metrics: Metrics,
+    /// Set when nobody knows any more what is durable; from then on the volume only reads.
+    failed: Arc<AtomicBool>,
+    /// Held for its lock on the volume's directory.
+    _lock: Option<File>,
+}
+
+#[derive(Debug, Default)]
+struct Metrics {
+    groups: AtomicU64,
+    changes: AtomicU64,
+    data_bytes: AtomicU64,
+    written_bytes: AtomicU64,
+    refused: AtomicU64,
+    checkpoints: AtomicU64,
+    sync_ns: AtomicU64,
+    checkpoint_ns: AtomicU64,
+    stall_ns: AtomicU64,
+    /// Free blocks below the end, as of the last checkpoint.
+    free_blocks: AtomicU64,
+    /// First block behind the last one in use, as of the last checkpoint.
+    end_block: AtomicU64,
+}
 
 impl Volume {
-    /// Opens the volume in a directory, and makes directory and volume where there are none. Holds a lock on
-    /// `blocks.lock` in it, so that no other volume can be opened there.
-    ///
-    /// # Errors
-    /// [`VolumeError::AlreadyOpen`], [`VolumeError::Directory`], and those of [`open`](Self::open).
-    pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
-        Self::open(VolumeFiles::in_directory(path)?, config)
-    }
-
-    /// Opens the volume in these files, and makes one when both are empty. The caller sees to it that nobody else has
-    /// them open.
-    ///
-    /// # Errors
-    /// [`VolumeError::NotAVolume`], [`VolumeError::Version`] and [`VolumeError::Corrupt`], with no byte changed;
-    /// [`VolumeError::Storage`], [`VolumeError::NoSpace`] and [`VolumeError::Map`] when the medium fails or is full.
-    pub fn open(_files: VolumeFiles, _config: VolumeConfig) -> Result<Self, VolumeError> {
-        Err(VolumeError::Unimplemented)
-    }
-
     /// Hands in a change and returns without waiting for the disk. `done` is called once: with `Ok` when the change is
     /// durable and seen by readers, with an error when nothing of it was done. It may be called before this returns
     /// (when the change is refused at once), else from the volume's thread: it must be quick and must not wait for the
-    /// volume.
+    /// volume. Changes are made in the order in which they were handed in.
     ///
     /// Errors given to `done`: [`VolumeError::Busy`], [`VolumeError::Range`], [`VolumeError::Unaligned`],
     /// [`VolumeError::LabelTooLong`], [`VolumeError::TooLarge`], [`VolumeError::Quota`], [`VolumeError::NoSpace`],
-    /// [`VolumeError::Storage`], [`VolumeError::Failed`], [`VolumeError::Closed`]. After a failed sync it is unknown
+    /// [`VolumeError::Storage`], [`VolumeError::Map`], [`VolumeError::Failed`]. After a failed sync it is unknown
     /// whether the change will be there when the volume is opened again; it will be whole or absent.
-    pub fn submit(&self, _change: Change, done: Done) {
-        done(Err(VolumeError::Unimplemented));
+    pub fn submit(&self, change: Change, done: Done) {
+        self.push(Prepared::new(change, self.shared().limits), done, false);
     }
 
     /// Makes a change durable; waits where [`submit`](Self::submit) says busy. Never to be called from a callback.
     ///
     /// # Errors
     /// Those of [`submit`](Self::submit), busy excepted.
-    pub fn commit(&self, _change: Change) -> Result<(), VolumeError> {
-        Err(VolumeError::Unimplemented)
+    pub fn commit(&self, change: Change) -> Result<(), VolumeError> {
+        self.wait_for(Prepared::new(change, self.shared().limits))
+    }
+
+    /// Unmaps all blocks of a space and removes all its labels, in one change.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit).
+    pub fn drop_space(&self, space: u32) -> Result<(), VolumeError> {
+        self.wait_for(Ok(Prepared::drop_space(space)))
+    }
+
+    fn wait_for(&self, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
+        let (sender, receiver) = sync_channel(1);
+        let done = Box::new(move |outcome| drop(sender.send(outcome)));
+        self.push(prepared, done, true);
+        receiver.recv().unwrap_or(Err(VolumeError::Failed))
+    }
+
+    fn push(&self, prepared: Result<Prepared, VolumeError>, done: Done, wait: bool) {
+        let shared = self.shared();
+        let refused = match prepared {
+            Ok(_) if shared.failed.load(Ordering::SeqCst) => Err((done, VolumeError::Failed)),
+            Ok(change) => shared.queue.push(Pending { change, done }, wait),
+            Err(error) => Err((done, error)),
+        };
+        if let Err((done, error)) = refused {
+            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            done(Err(error));
+        }
     }
 
     /// What the blocks of a range are: runs that cover it, ascending, neighbours of different states. What passes
     /// [`MAX_BLOCKS`] is left out.
     #[must_use]
-    pub fn states(&self, _space: u32, _lba: u64, _blocks: u64) -> Vec<Run> {
-        Vec::new()
+    pub fn states(&self, space: u32, lba: u64, blocks: u64) -> Vec<Run> {
+        self.map().states(space, lba, blocks)
     }
 
     /// Number of mapped blocks of a range.
     #[must_use]
-    pub fn mapped(&self, _space: u32, _lba: u64, _blocks: u64) -> u64 {
-        0
+    pub fn mapped(&self, space: u32, lba: u64, blocks: u64) -> u64 {
+        self.map().mapped(space, lba, blocks)
     }
 
     /// CRC-32C of each block of a range, `None` where it is not mapped. As long as the range: the caller bounds it.
     #[must_use]
-    pub fn checksums(&self, _space: u32, _lba: u64, _blocks: u64) -> Vec<Option<u32>> {
-        Vec::new()
+    pub fn checksums(&self, space: u32, lba: u64, blocks: u64) -> Vec<Option<u32>> {
+        let slots = self.map().slots(space, lba, blocks);
+        slots.into_iter().map(|slot| (slot != Slot::ABSENT).then_some(slot.checksum)).collect()
     }
 
     /// Reads the blocks from `lba` on, all as they were at one moment; blocks that are not mapped read as zeros. May
@@ -87,82 +171,131 @@ impl Volume {
     /// # Errors
     /// [`VolumeError::Range`], [`VolumeError::Unaligned`], [`VolumeError::Damaged`] when a block does not match its
     /// checksum, [`VolumeError::Storage`]. `out` then holds anything.
-    pub fn read(&self, _space: u32, _lba: u64, _out: &mut [u8]) -> Result<(), VolumeError> {
-        Err(VolumeError::Unimplemented)
+    pub fn read(&self, space: u32, lba: u64, out: &mut [u8]) -> Result<(), VolumeError> {
+        self.shared().read(space, lba, out, true).map(drop)
     }
 
     /// As [`read`](Self::read), but only if the disk need not be waited for: else `false`, and `out` holds anything.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn try_read(&self, _space: u32, _lba: u64, _out: &mut [u8]) -> Result<bool, VolumeError> {
-        Err(VolumeError::Unimplemented)
+    pub fn try_read(&self, space: u32, lba: u64, out: &mut [u8]) -> Result<bool, VolumeError> {
+        self.shared().read(space, lba, out, false)
     }
 
     /// The labels of a space, ascending by address.
     #[must_use]
-    pub fn labels(&self, _space: u32) -> Vec<(u64, Vec<u8>)> {
-        Vec::new()
+    pub fn labels(&self, space: u32) -> Vec<(u64, Vec<u8>)> {
+        let map = self.map();
+        map.labels.range((space, 0)..=(space, u64::MAX)).map(|((_, lba), label)| (*lba, label.to_vec())).collect()
     }
 
     /// The label at an address, if there is one.
     #[must_use]
-    pub fn label(&self, _space: u32, _lba: u64) -> Option<Vec<u8>> {
-        None
+    pub fn label(&self, space: u32, lba: u64) -> Option<Vec<u8>> {
+        self.map().labels.get(&(space, lba)).map(|label| label.to_vec())
     }
 
     /// The spaces that hold anything, ascending.
     #[must_use]
     pub fn spaces(&self) -> Vec<u32> {
-        Vec::new()
+        self.map().spaces()
     }
 
     /// Sets what a space may hold, until the volume is closed: quotas are configuration and are not stored.
-    pub fn set_quota(&self, _space: u32, _quota: Quota) {}
+    pub fn set_quota(&self, space: u32, quota: Quota) {
+        self.shared().quotas.lock().unwrap_or_else(PoisonError::into_inner).insert(space, quota);
+    }
 
     /// What a space holds.
     #[must_use]
-    pub fn space_usage(&self, _space: u32) -> SpaceUsage {
-        SpaceUsage::default()
+    pub fn space_usage(&self, space: u32) -> SpaceUsage {
+        self.map().usage(space)
     }
 
     /// How full the volume is.
     #[must_use]
     pub fn usage(&self) -> VolumeUsage {
-        VolumeUsage::default()
+        let metrics = &self.shared().metrics;
+        VolumeUsage {
+            spaces: self.map().total_usage(),
+            file_bytes: metrics.end_block.load(Ordering::Relaxed) * BLOCK_BYTES as u64,
+            free_bytes: metrics.free_blocks.load(Ordering::Relaxed) * BLOCK_BYTES as u64,
+        }
     }
 
     /// What the volume has done.
     #[must_use]
     pub fn metrics(&self) -> VolumeMetrics {
-        VolumeMetrics::default()
+        let metrics = &self.shared().metrics;
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        VolumeMetrics {
+            groups: get(&metrics.groups),
+            changes: get(&metrics.changes),
+            data_bytes: get(&metrics.data_bytes),
+            written_bytes: get(&metrics.written_bytes),
+            refused: get(&metrics.refused),
+            checkpoints: get(&metrics.checkpoints),
+            sync_ns: get(&metrics.sync_ns),
+            checkpoint_ns: get(&metrics.checkpoint_ns),
+            stall_ns: get(&metrics.stall_ns),
+            queued_bytes: self.shared().queue.bytes() as u64,
+        }
     }
 
     /// Most blocks of data that one change may hold.
     #[must_use]
     pub fn max_change_blocks(&self) -> u64 {
-        0
+        u64::from(self.shared().limits.data_blocks)
     }
 
     /// Whether a sync failed, so that the volume only reads until it is opened again.
     #[must_use]
     pub fn is_failed(&self) -> bool {
-        false
+        self.shared().failed.load(Ordering::SeqCst)
     }
 
-    /// Unmaps all blocks of a space and removes all its labels, in one change.
+    /// Reads and verifies every block with content, beside the traffic: a damaged or unreadable block is an event, and
+    /// the scrub goes on behind it. What the system still has in its page cache is verified there.
     ///
     /// # Errors
-    /// Those of [`commit`](Self::commit).
-    pub fn drop_space(&self, _space: u32) -> Result<(), VolumeError> {
-        Err(VolumeError::Unimplemented)
+    /// None yet: whatever can be read is read.
+    pub fn scrub(&self, each: ScrubObserver<'_>) -> Result<ScrubReport, VolumeError> {
+        Ok(self.shared().scrub(each))
     }
 
-    /// Reads and verifies every block with content, beside the traffic.
-    ///
-    /// # Errors
-    /// None today but those of the medium that make going on useless; a damaged or unreadable block is an event.
-    pub fn scrub(&self, _each: ScrubObserver<'_>) -> Result<ScrubReport, VolumeError> {
-        Err(VolumeError::Unimplemented)
+    fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    fn map(&self) -> RwLockReadGuard<'_, Map> {
+        self.shared().map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn quota(&self, space: u32) -> Quota {
+        let quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        quotas.get(&space).copied().unwrap_or(self.config.default_quota)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The volume id is left out: who knows it could write blocks that pass for records.
+        f.debug_struct("Shared").field("config", &self.config).field("metrics", &self.metrics).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // The last volume may be dropped in a callback, hence on the writer's own thread, which then ends by itself.
+        if let Some(writer) = writer.filter(|writer| writer.thread().id() != thread::current().id())
+            && writer.join().is_err()
+        {
+            tracing::error!("the writer of the volume panicked");
+        }
     }
 }

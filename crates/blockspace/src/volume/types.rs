@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 pub const BLOCK_BYTES: usize = 4096;
 /// Number of addresses of a space: block addresses are below it, so that byte addresses fit 64 bits.
 pub const MAX_BLOCKS: u64 = 1 << 52;
+/// Most blocks of zeros that one change may map with [`Operation::Zero`].
+pub const MAX_ZERO_BLOCKS: u64 = 1 << 20;
 /// Longest label, in bytes.
 pub const MAX_LABEL_BYTES: usize = 256;
 
@@ -32,7 +34,7 @@ pub enum Operation {
     Zero {
         /// First block.
         lba: u64,
-        /// Number of blocks, at least one.
+        /// Number of blocks, at least one, at most [`MAX_ZERO_BLOCKS`] in a change.
         blocks: u64,
     },
     /// Makes blocks unmapped; they read as zeros too.
@@ -97,8 +99,8 @@ impl Quota {
 pub struct VolumeConfig {
     /// Blocks of a segment, 64 to 2^20. Two segments are set aside for what comes next; a checkpoint is made for each.
     pub segment_blocks: u32,
-    /// Most bytes of data that are made durable with one sync, and so the most that one change may hold. Half a segment
-    /// when that is less.
+    /// Most bytes of data that are made durable with one sync, and so the most that one change may hold: at most 8 MiB,
+    /// and half a segment when that is less.
     pub group_bytes: usize,
     /// Most bytes of data (and of entries) that may wait; above it [`submit`](super::Volume::submit) says busy.
     pub queue_bytes: usize,

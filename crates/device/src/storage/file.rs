@@ -1,10 +1,13 @@
 //! A file of the operating system.
 
 use super::{Storage, StorageError};
-use rustix::io::Errno;
+use rustix::{
+    fs::FallocateFlags,
+    io::{Errno, ReadWriteFlags},
+};
 use std::{
     fs::{File, OpenOptions},
-    io,
+    io::{self, IoSliceMut},
     os::unix::fs::FileExt,
     path::Path,
     sync::Arc,
@@ -58,6 +61,37 @@ impl Storage for FileStorage {
                 Err(StorageError::OutOfRange { offset, len: out.len() as u64, size: self.len()? })
             }
             Err(error) => Err(StorageError::io("read", error)),
+        }
+    }
+
+    /// Reads what the page cache holds (`preadv2` with `RWF_NOWAIT`); file systems that cannot tell answer `false`.
+    fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
+        let mut done = 0;
+        while done < out.len() {
+            let slices = &mut [IoSliceMut::new(&mut out[done..])];
+            match rustix::io::preadv2(&self.file, slices, offset + done as u64, ReadWriteFlags::NOWAIT) {
+                Ok(0) => return Err(StorageError::OutOfRange { offset, len: out.len() as u64, size: self.len()? }),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(false),
+                Err(error) => return Err(StorageError::io("read", error.into())),
+            }
+        }
+        Ok(true)
+    }
+
+    fn reserve_len(&self, len: u64) -> Result<(), StorageError> {
+        let size = self.len()?;
+        if size >= len {
+            return Ok(());
+        }
+        loop {
+            match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), size, len - size) {
+                Ok(()) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => return self.set_len(len),
+                Err(error) => return Err(Self::write_error("length change", size, len - size, error.into())),
+            }
         }
     }
 

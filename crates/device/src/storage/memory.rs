@@ -65,6 +65,10 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
+        self.read_at(offset, out).map(|()| true)
+    }
+
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         let end = self.grown(offset, bytes.len() as u64)?;
         let mut content = self.bytes.write().unwrap_or_else(PoisonError::into_inner);

@@ -43,6 +43,25 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// [`StorageError::OutOfRange`] when the range passes the end, [`StorageError::Io`] when the medium fails.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError>;
 
+    /// As [`read_at`](Storage::read_at), but only if the medium need not be waited for: else `false`, and `out` holds
+    /// anything. The default never tries.
+    ///
+    /// # Errors
+    /// As [`read_at`](Storage::read_at).
+    fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
+        let _ = (offset, out);
+        Ok(false)
+    }
+
+    /// Sees to it that the storage is at least `len` bytes long and, where the medium can, that the room for the bytes
+    /// that this adds is set aside, so that writing them finds space. The added bytes read as zeros.
+    ///
+    /// # Errors
+    /// As [`write_at`](Storage::write_at).
+    fn reserve_len(&self, len: u64) -> Result<(), StorageError> {
+        if self.len()? < len { self.set_len(len) } else { Ok(()) }
+    }
+
     /// Writes all of `bytes` at `offset`; a write past the end extends the storage, a gap reads as zeros.
     ///
     /// # Errors

@@ -257,6 +257,10 @@ impl Storage for SimulatedStorage {
         Ok(())
     }
 
+    fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
+        self.read_at(offset, out).map(|()| true)
+    }
+
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         let mut state = self.lock();
         let len = bytes.len() as u64;

@@ -1,0 +1,456 @@
+//! The bytes of a volume: the superblock, the records of the block file and the rows of the map.
+//!
+//! `docs/blockspace-volume.md` draws them. All integers are little-endian, except in row keys, which are big-endian so that
+//! their byte order is the order of (space, address).
+
+use super::{
+    BLOCK_BYTES, MAX_BLOCKS, MAX_LABEL_BYTES, VolumeError,
+    map::{Key, STRIPE_BLOCKS, Slot, Stripe},
+    segment::{Extent, Segment},
+};
+
+/// Version of the volume format that this build reads and writes.
+pub(super) const VOLUME_VERSION: u16 = 1;
+
+const MAGIC: [u8; 8] = *b"CMVOLUM\x1a";
+const SUPERBLOCK_BYTES: usize = 40;
+const RECORD_MAGIC: [u8; 8] = *b"CMVOREC\x1a";
+/// Bytes of a record header before its entries.
+pub(super) const RECORD_HEAD_BYTES: usize = 64;
+
+/// The first block of the block file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Superblock {
+    /// Whether the creation came to its end; before, nothing was ever acknowledged.
+    pub(super) ready: bool,
+    /// Drawn at creation and never shown to a host, so that no host can write a block that passes for a record.
+    pub(super) volume_id: [u8; 16],
+}
+
+impl Superblock {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(BLOCK_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VOLUME_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&u16::from(self.ready).to_le_bytes());
+        bytes.extend_from_slice(&(BLOCK_BYTES as u32).to_le_bytes());
+        bytes.extend_from_slice(&(STRIPE_BLOCKS as u32).to_le_bytes());
+        bytes.extend_from_slice(&self.volume_id);
+        seal(&mut bytes, &[]);
+        bytes.resize(BLOCK_BYTES, 0);
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, VolumeError> {
+        let head = bytes.get(..SUPERBLOCK_BYTES).ok_or_else(|| corrupt("the block file ends within its superblock"))?;
+        if head[..8] != MAGIC {
+            return Err(VolumeError::NotAVolume);
+        }
+        let mut fields = Fields(&head[8..]);
+        // The version comes before the checksum, because another version may checksum other bytes.
+        check_version(fields.u16())?;
+        unseal(head, &[]).ok_or_else(|| corrupt("the superblock of the block file does not match its checksum"))?;
+        let ready = match fields.u16() {
+            0 => false,
+            1 => true,
+            state => return Err(corrupt(format!("the superblock holds the unknown state {state}"))),
+        };
+        let (block, stripe) = (fields.u32(), fields.u32());
+        if (block as usize, u64::from(stripe)) != (BLOCK_BYTES, STRIPE_BLOCKS) {
+            return Err(corrupt(format!("blocks of {block} bytes in stripes of {stripe}, which this version has not")));
+        }
+        Ok(Self { ready, volume_id: fields.array() })
+    }
+}
+
+/// One step of a change, as a record holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Blocks with content: the next ones of the record, in order, with these checksums.
+    Write {
+        space: u32,
+        lba: u64,
+        checksums: Vec<u32>,
+    },
+    Zero {
+        space: u32,
+        lba: u64,
+        blocks: u64,
+    },
+    Unmap {
+        space: u32,
+        lba: u64,
+        blocks: u64,
+    },
+    SetLabel {
+        space: u32,
+        lba: u64,
+        label: Vec<u8>,
+    },
+    ClearLabel {
+        space: u32,
+        lba: u64,
+    },
+    /// All blocks and labels of the space.
+    Drop {
+        space: u32,
+    },
+}
+
+impl Entry {
+    /// Bytes of the entry in a record header.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Write { checksums, .. } => 17 + 4 * checksums.len(),
+            Self::Zero { .. } | Self::Unmap { .. } => 21,
+            Self::SetLabel { label, .. } => 15 + label.len(),
+            Self::ClearLabel { .. } => 13,
+            Self::Drop { .. } => 5,
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut head = |kind: u8, space: &u32| {
+            out.push(kind);
+            out.extend_from_slice(&space.to_le_bytes());
+        };
+        match self {
+            Self::Write { space, lba, checksums } => {
+                head(1, space);
+                out.extend_from_slice(&lba.to_le_bytes());
+                out.extend_from_slice(&(checksums.len() as u32).to_le_bytes());
+                checksums.iter().for_each(|checksum| out.extend_from_slice(&checksum.to_le_bytes()));
+            }
+            Self::Zero { space, lba, blocks } => {
+                head(2, space);
+                out.extend_from_slice(&lba.to_le_bytes());
+                out.extend_from_slice(&blocks.to_le_bytes());
+            }
+            Self::Unmap { space, lba, blocks } => {
+                head(3, space);
+                out.extend_from_slice(&lba.to_le_bytes());
+                out.extend_from_slice(&blocks.to_le_bytes());
+            }
+            Self::SetLabel { space, lba, label } => {
+                head(4, space);
+                out.extend_from_slice(&lba.to_le_bytes());
+                out.extend_from_slice(&(label.len() as u16).to_le_bytes());
+                out.extend_from_slice(label);
+            }
+            Self::ClearLabel { space, lba } => {
+                head(5, space);
+                out.extend_from_slice(&lba.to_le_bytes());
+            }
+            Self::Drop { space } => head(6, space),
+        }
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Option<Self> {
+        let kind = fields.array::<1>()[0];
+        if fields.0.len() < 4 {
+            return None;
+        }
+        let space = fields.u32();
+        if kind == 6 {
+            return Some(Self::Drop { space });
+        }
+        if fields.0.len() < 8 {
+            return None;
+        }
+        let lba = fields.u64();
+        let range = |blocks: u64| (blocks > 0 && lba.checked_add(blocks)? <= MAX_BLOCKS).then_some(blocks);
+        Some(match kind {
+            1 => {
+                let count = u64::from(fields.u32());
+                range(count).filter(|count| count * 4 <= fields.0.len() as u64)?;
+                Self::Write { space, lba, checksums: (0..count).map(|_| fields.u32()).collect() }
+            }
+            2 => Self::Zero { space, lba, blocks: range(fields.u64())? },
+            3 => Self::Unmap { space, lba, blocks: range(fields.u64())? },
+            4 => {
+                let len = usize::from(fields.u16());
+                range(1)?;
+                if len > MAX_LABEL_BYTES || len > fields.0.len() {
+                    return None;
+                }
+                let (label, rest) = fields.0.split_at(len);
+                fields.0 = rest;
+                Self::SetLabel { space, lba, label: label.to_vec() }
+            }
+            5 => {
+                range(1)?;
+                Self::ClearLabel { space, lba }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What names a record: it counts only where all of these are as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordName {
+    pub(super) volume_id: [u8; 16],
+    pub(super) generation: u64,
+    pub(super) sequence: u64,
+}
+
+/// The sizes in a record header's first block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordSizes {
+    pub(super) header_blocks: u32,
+    pub(super) data_blocks: u32,
+}
+
+/// Blocks of a record header with so many bytes of entries.
+pub(super) fn header_blocks(entry_bytes: usize) -> u32 {
+    (RECORD_HEAD_BYTES + entry_bytes).div_ceil(BLOCK_BYTES) as u32
+}
+
+/// Appends a record header, filled up to whole blocks.
+pub(super) fn encode_record<'a>(
+    out: &mut Vec<u8>,
+    name: RecordName,
+    data_blocks: u32,
+    entries: impl Iterator<Item = &'a Entry>,
+) {
+    let begin = out.len();
+    out.extend_from_slice(&RECORD_MAGIC);
+    out.extend_from_slice(&name.volume_id);
+    out.extend_from_slice(&name.generation.to_le_bytes());
+    out.extend_from_slice(&name.sequence.to_le_bytes());
+    out.resize(begin + RECORD_HEAD_BYTES, 0);
+    let mut count = 0u32;
+    for entry in entries {
+        entry.encode(out);
+        count += 1;
+    }
+    let entry_bytes = out.len() - begin - RECORD_HEAD_BYTES;
+    let sizes = [header_blocks(entry_bytes), data_blocks, count, entry_bytes as u32];
+    for (index, size) in sizes.into_iter().enumerate() {
+        out[begin + 40 + 4 * index..][..4].copy_from_slice(&size.to_le_bytes());
+    }
+    let crc = crc32c::crc32c(&out[begin..]);
+    out[begin + 56..begin + 60].copy_from_slice(&crc.to_le_bytes());
+    out.resize(begin + sizes[0] as usize * BLOCK_BYTES, 0);
+}
+
+/// The sizes of the record that begins with this block, or `None` when that is not the one expected here.
+pub(super) fn decode_record_sizes(block: &[u8], name: RecordName) -> Option<RecordSizes> {
+    let mut fields = Fields(block.get(..RECORD_HEAD_BYTES)?);
+    let found = (fields.array::<8>(), fields.array::<16>(), fields.u64(), fields.u64());
+    if found != (RECORD_MAGIC, name.volume_id, name.generation, name.sequence) {
+        return None;
+    }
+    Some(RecordSizes { header_blocks: fields.u32(), data_blocks: fields.u32() })
+}
+
+/// The entries of a whole record header, or `None` when anything in it is not as it was written.
+pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry>> {
+    let sizes = decode_record_sizes(header, name)?;
+    let mut fields = Fields(&header[48..RECORD_HEAD_BYTES]);
+    let (count, entry_bytes, crc) = (fields.u32(), fields.u32() as usize, fields.u32());
+    let mut head = *header.first_chunk::<RECORD_HEAD_BYTES>()?;
+    head[56..60].fill(0);
+    let body = header[RECORD_HEAD_BYTES..].get(..entry_bytes)?;
+    if crc32c::crc32c_append(crc32c::crc32c(&head), body) != crc
+        || header.len() != sizes.header_blocks as usize * BLOCK_BYTES
+        || sizes.header_blocks != header_blocks(entry_bytes)
+    {
+        return None;
+    }
+    let mut fields = Fields(body);
+    let mut entries = Vec::new();
+    let mut data_blocks = 0;
+    for _ in 0..count {
+        let entry = Entry::decode(&mut fields)?;
+        if let Entry::Write { checksums, .. } = &entry {
+            data_blocks += checksums.len() as u64;
+        }
+        entries.push(entry);
+    }
+    (fields.0.is_empty() && data_blocks == u64::from(sizes.data_blocks)).then_some(entries)
+}
+
+/// Where the map stands, in the map's own database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) volume_id: [u8; 16],
+    /// Sequence number of the first record that the map does not hold yet.
+    pub(super) sequence: u64,
+    /// No segment had this generation or a higher one.
+    pub(super) generation: u64,
+    /// Number of this checkpoint.
+    pub(super) checkpoint: u64,
+}
+
+impl State {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = VOLUME_VERSION.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&self.volume_id);
+        for field in [self.sequence, self.generation, self.checkpoint] {
+            bytes.extend_from_slice(&field.to_le_bytes());
+        }
+        seal(&mut bytes, &[]);
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8], volume_id: [u8; 16]) -> Result<Self, VolumeError> {
+        let damaged = || corrupt("the state row of the map does not match its checksum");
+        let mut fields = Fields(unseal(bytes, &[]).filter(|body| body.len() == 42).ok_or_else(damaged)?);
+        check_version(fields.u16())?;
+        let state = Self {
+            volume_id: fields.array(),
+            sequence: fields.u64(),
+            generation: fields.u64(),
+            checkpoint: fields.u64(),
+        };
+        if state.volume_id != volume_id {
+            return Err(corrupt("the map and the block file belong to two different volumes"));
+        }
+        Ok(state)
+    }
+}
+
+/// Length of the key of a stripe or a label.
+pub(super) const KEY_BYTES: usize = 12;
+
+pub(super) fn encode_key((space, index): Key) -> [u8; KEY_BYTES] {
+    let mut bytes = [0; KEY_BYTES];
+    bytes[..4].copy_from_slice(&space.to_be_bytes());
+    bytes[4..].copy_from_slice(&index.to_be_bytes());
+    bytes
+}
+
+pub(super) fn decode_key(bytes: &[u8; KEY_BYTES]) -> Key {
+    let (space, index) = bytes.split_at(4);
+    let space = space.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+    (space, index.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+}
+
+pub(super) fn encode_stripe(key: Key, stripe: &Stripe) -> Vec<u8> {
+    let mut bytes = vec![0; 8];
+    let (mut mapped, mut zero) = (0u32, 0u32);
+    for (index, slot) in stripe.slots.iter().enumerate() {
+        match *slot {
+            Slot::ABSENT => {}
+            Slot::ZERO => (mapped, zero) = (mapped | 1 << index, zero | 1 << index),
+            slot => {
+                mapped |= 1 << index;
+                bytes.extend_from_slice(&slot.physical.to_le_bytes());
+                bytes.extend_from_slice(&slot.checksum.to_le_bytes());
+            }
+        }
+    }
+    bytes[..4].copy_from_slice(&mapped.to_le_bytes());
+    bytes[4..8].copy_from_slice(&zero.to_le_bytes());
+    seal(&mut bytes, &encode_key(key));
+    bytes
+}
+
+pub(super) fn decode_stripe(key: Key, bytes: &[u8]) -> Result<Stripe, VolumeError> {
+    let damaged = |what: &str| corrupt(format!("the map row of stripe {} of space {} {what}", key.1, key.0));
+    let body = unseal(bytes, &encode_key(key)).ok_or_else(|| damaged("does not match its checksum"))?;
+    if key.1 >= MAX_BLOCKS / STRIPE_BLOCKS || body.len() < 8 {
+        return Err(damaged("cannot be"));
+    }
+    let mut fields = Fields(body);
+    let (mapped, zero) = (fields.u32(), fields.u32());
+    if mapped == 0 || zero & !mapped != 0 || fields.0.len() != 8 * (mapped & !zero).count_ones() as usize {
+        return Err(damaged("has another length than it says"));
+    }
+    let mut stripe = Stripe::EMPTY;
+    for (index, slot) in stripe.slots.iter_mut().enumerate() {
+        if zero >> index & 1 == 1 {
+            *slot = Slot::ZERO;
+        } else if mapped >> index & 1 == 1 {
+            *slot = Slot { physical: fields.u32(), checksum: fields.u32() };
+            if slot.physical == Slot::ABSENT.physical || slot.physical == Slot::ZERO.physical {
+                return Err(damaged("names a block that cannot be"));
+            }
+        }
+    }
+    Ok(stripe)
+}
+
+pub(super) fn encode_label(key: Key, label: &[u8]) -> Vec<u8> {
+    let mut bytes = label.to_vec();
+    seal(&mut bytes, &encode_key(key));
+    bytes
+}
+
+pub(super) fn decode_label(key: Key, bytes: &[u8]) -> Result<Vec<u8>, VolumeError> {
+    unseal(bytes, &encode_key(key))
+        .filter(|label| label.len() <= MAX_LABEL_BYTES && key.1 < MAX_BLOCKS)
+        .map(<[u8]>::to_vec)
+        .ok_or_else(|| corrupt(format!("the label at {} of space {} does not match its checksum", key.1, key.0)))
+}
+
+pub(super) fn encode_segment(segment: &Segment) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(8 * segment.extents().len() + 4);
+    for extent in segment.extents() {
+        bytes.extend_from_slice(&extent.start.to_le_bytes());
+        bytes.extend_from_slice(&extent.blocks.to_le_bytes());
+    }
+    seal(&mut bytes, &segment.generation.to_be_bytes());
+    bytes
+}
+
+pub(super) fn decode_segment(generation: u64, bytes: &[u8]) -> Result<Segment, VolumeError> {
+    let damaged = || corrupt(format!("the row of segment {generation} does not match its checksum"));
+    let body = unseal(bytes, &generation.to_be_bytes()).filter(|body| body.len() % 8 == 0).ok_or_else(damaged)?;
+    let mut fields = Fields(body);
+    let extents = (0..body.len() / 8).map(|_| Extent { start: fields.u32(), blocks: fields.u32() }).collect();
+    Segment::new(generation, extents).ok_or_else(damaged)
+}
+
+/// Appends the CRC-32C of `context` and `bytes`.
+fn seal(bytes: &mut Vec<u8>, context: &[u8]) {
+    let crc = crc32c::crc32c_append(crc32c::crc32c(context), bytes);
+    bytes.extend_from_slice(&crc.to_le_bytes());
+}
+
+/// The bytes before their checksum, if it is right.
+fn unseal<'a>(bytes: &'a [u8], context: &[u8]) -> Option<&'a [u8]> {
+    let (body, crc) = bytes.split_last_chunk::<4>()?;
+    (crc32c::crc32c_append(crc32c::crc32c(context), body) == u32::from_le_bytes(*crc)).then_some(body)
+}
+
+fn check_version(given: u16) -> Result<(), VolumeError> {
+    match given {
+        VOLUME_VERSION => Ok(()),
+        given => Err(VolumeError::Version { given, supported: VOLUME_VERSION }),
+    }
+}
+
+pub(super) fn corrupt(what: impl Into<String>) -> VolumeError {
+    VolumeError::Corrupt { what: what.into() }
+}
+
+/// Takes integers off the front of a slice; beyond its end there are zeros.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(&mut self) -> [u8; N] {
+        let mut out = [0; N];
+        let (head, tail) = self.0.split_at(N.min(self.0.len()));
+        out[..head.len()].copy_from_slice(head);
+        self.0 = tail;
+        out
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.array())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.array())
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.array())
+    }
+}
+
+#[cfg(test)]
+#[path = "format_tests.rs"]
+mod tests;

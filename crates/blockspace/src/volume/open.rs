@@ -1,0 +1,282 @@
+//! Opening a volume, or making one; recovery.
+
+use super::{
+    BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError, VolumeFiles,
+    checkpoint::{Checkpointer, Checkpoints, Job, RELIEF_BLOCKS},
+    format::{self, RecordName, State, Superblock, corrupt},
+    free::FreeMap,
+    map::{Effects, Map},
+    queue::{ChangeLimits, Queue},
+    segment::Segment,
+    table::{Content, Table},
+    writer::Writer,
+};
+use ciphermill_device::storage::{OverlayStorage, Storage};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{
+        Arc, Mutex, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+impl Volume {
+    /// Opens the volume in a directory, and makes directory and volume where there are none. Holds a lock on
+    /// `blocks.lock` in it, so that no other volume can be opened there.
+    ///
+    /// # Errors
+    /// [`VolumeError::AlreadyOpen`], [`VolumeError::Directory`], and those of [`open`](Self::open).
+    pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
+        let refused = |source| VolumeError::Directory { path: path.to_owned(), source: Arc::new(source) };
+        fs::create_dir_all(path).map_err(refused)?;
+        let lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join("blocks.lock"))
+            .map_err(refused)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(VolumeError::AlreadyOpen { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(refused(source)),
+        }
+        let files = VolumeFiles::in_directory(path)?;
+        // The names of the files must survive a crash as their bytes do.
+        File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
+        Self::open_files(files, config, Some(lock))
+    }
+
+    /// Opens the volume in these files, and makes one when both are empty. The caller sees to it that nobody else has
+    /// them open.
+    ///
+    /// # Errors
+    /// [`VolumeError::NotAVolume`], [`VolumeError::Version`] and [`VolumeError::Corrupt`], with no byte changed;
+    /// [`VolumeError::Storage`], [`VolumeError::NoSpace`] and [`VolumeError::Map`] when the medium fails or is full;
+    /// [`VolumeError::Thread`].
+    pub fn open(files: VolumeFiles, config: VolumeConfig) -> Result<Self, VolumeError> {
+        Self::open_files(files, config, None)
+    }
+
+    fn open_files(files: VolumeFiles, config: VolumeConfig, lock: Option<File>) -> Result<Self, VolumeError> {
+        let config = VolumeConfig { segment_blocks: config.segment_blocks.clamp(64, 1 << 20), ..config };
+        let failed = Arc::new(AtomicBool::new(false));
+        let (table, content) = match read_superblock(&files)? {
+            Some(Superblock { ready: true, volume_id }) => {
+                // First on scratch: a damaged volume must be found out before opening it repairs, hence changes, it.
+                let scratch = Arc::new(OverlayStorage::new(Arc::clone(&files.map))?);
+                check_owners(Table::check(scratch, volume_id)?, &*files.blocks)?;
+                Table::open(Arc::clone(&files.map), volume_id, Arc::clone(&failed))?
+            }
+            Some(Superblock { ready: false, volume_id }) => create(&files, volume_id, &failed)?,
+            None => create(&files, fresh_id()?, &failed)?,
+        };
+        let Content { state, stripes, labels, segments } = content;
+        let mut map = Map::new(stripes, labels);
+        let mut effects = Effects::default();
+        let sequence = replay(&*files.blocks, state, &segments, &mut map, &mut effects)?;
+        let free = FreeMap::around(physical_blocks(&map))?;
+        // What was replayed is stored at once, and the segments it came from are forgotten: so nothing of a torn record
+        // can ever be taken for one that was acknowledged.
+        let job = Job {
+            sequence,
+            stripes: effects.stripes.into_iter().map(|key| (key, map.stripes.get(&key).cloned())).collect(),
+            labels: effects.labels.into_iter().map(|key| (key, map.labels.get(&key).cloned())).collect(),
+            closed: segments.iter().map(|segment| segment.generation).collect(),
+            freed: Vec::new(),
+            wanted: 2,
+            epoch: Arc::new(()),
+        };
+        let data_blocks = (config.segment_blocks / 2).min((config.group_bytes / BLOCK_BYTES).clamp(1, 2048) as u32);
+        let entry_bytes = RELIEF_BLOCKS as usize * BLOCK_BYTES - format::RECORD_HEAD_BYTES;
+        let shared = Arc::new(Shared {
+            blocks: Arc::clone(&files.blocks),
+            volume_id: state.volume_id,
+            map: RwLock::new(map),
+            quotas: Mutex::new(HashMap::<u32, Quota>::new()),
+            queue: Queue::new(config.queue_bytes),
+            limits: ChangeLimits { data_blocks, entry_bytes },
+            config: config.clone(),
+            metrics: Metrics::default(),
+            failed,
+            _lock: lock,
+        });
+        let mut checkpointer = Checkpointer::new(files.blocks, table, free, state, config, Arc::clone(&shared));
+        let segments = checkpointer.run(job)?;
+        if segments.is_empty() {
+            let needed = u64::from(RELIEF_BLOCKS) * BLOCK_BYTES as u64;
+            return Err(VolumeError::NoSpace { needed, free: 0 });
+        }
+        Self::start(shared, checkpointer, segments, sequence)
+    }
+
+    fn start(
+        shared: Arc<Shared>,
+        checkpointer: Checkpointer,
+        segments: Vec<Segment>,
+        sequence: u64,
+    ) -> Result<Self, VolumeError> {
+        let no_thread = |source| VolumeError::Thread { source: Arc::new(source) };
+        let checkpoints = Arc::new(Checkpoints::new(segments));
+        let mut writer = Writer::new(Arc::clone(&shared), Arc::clone(&checkpoints), sequence);
+        let worker = {
+            let checkpoints = Arc::clone(&checkpoints);
+            let work = move || checkpoints.work(checkpointer);
+            thread::Builder::new().name("volume-map".into()).spawn(work).map_err(no_thread)?
+        };
+        let for_writer = Arc::clone(&shared);
+        let stop = Arc::clone(&checkpoints);
+        let run = move || {
+            let shared = for_writer;
+            if catch_unwind(AssertUnwindSafe(|| writer.run())).is_err() {
+                // Nobody knows what was done; readers may go on, and nobody waits for ever.
+                shared.failed.store(true, Ordering::SeqCst);
+                let mut backlog = std::collections::VecDeque::new();
+                while shared.queue.take(&mut backlog) {
+                    backlog.drain(..).for_each(|pending| shared.queue.answer(pending, Err(VolumeError::Failed)));
+                }
+            }
+            checkpoints.close();
+            if worker.join().is_err() {
+                tracing::error!("the thread of the checkpoints panicked");
+            }
+        };
+        let writer = thread::Builder::new().name("volume-writer".into()).spawn(run).map_err(|error| {
+            stop.close();
+            no_thread(error)
+        })?;
+        Ok(Self { inner: Arc::new(Inner { shared, writer: Mutex::new(Some(writer)) }) })
+    }
+}
+
+fn fresh_id() -> Result<[u8; 16], VolumeError> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|error| VolumeError::Directory {
+        path: "/dev/urandom".into(),
+        source: Arc::new(io::Error::other(error.to_string())),
+    })?;
+    Ok(id)
+}
+
+/// The superblock, or `None` when the files hold no volume yet: they are empty, or a crash cut the very first write short.
+fn read_superblock(files: &VolumeFiles) -> Result<Option<Superblock>, VolumeError> {
+    let len = files.blocks.len()?;
+    let mut block = vec![0; len.min(BLOCK_BYTES as u64) as usize];
+    files.blocks.read_at(0, &mut block)?;
+    if block.iter().all(|byte| *byte == 0) && len <= BLOCK_BYTES as u64 {
+        if files.map.is_empty()? {
+            return Ok(None);
+        }
+        return Err(corrupt("there is a map, but the block file is empty"));
+    }
+    Superblock::decode(&block).map(Some)
+}
+
+/// Makes the files of a new volume, in an order that lets a crash in between be told from a finished volume.
+fn create(files: &VolumeFiles, volume_id: [u8; 16], failed: &Arc<AtomicBool>) -> Result<(Table, Content), VolumeError> {
+    let superblock = |ready| Superblock { ready, volume_id }.encode();
+    files.blocks.write_at(0, &superblock(false))?;
+    files.blocks.sync()?;
+    let state = State { volume_id, sequence: 1, generation: 1, checkpoint: 0 };
+    let table = Table::create(Arc::clone(&files.map), state, Arc::clone(failed))?;
+    files.blocks.write_at(0, &superblock(true))?;
+    files.blocks.sync()?;
+    Ok((table, Content { state, stripes: BTreeMap::new(), labels: BTreeMap::new(), segments: Vec::new() }))
+}
+
+fn physical_blocks(map: &Map) -> Vec<u32> {
+    let slots = map.stripes.values().flat_map(|stripe| &stripe.slots);
+    slots.filter(|slot| slot.state() == super::BlockState::Data).map(|slot| slot.physical).collect()
+}
+
+/// Finds blocks with two owners, and blocks behind the end of the file.
+fn check_owners(content: Content, blocks: &dyn Storage) -> Result<(), VolumeError> {
+    let in_file = blocks.len()? / BLOCK_BYTES as u64;
+    let mut used = physical_blocks(&Map::new(content.stripes, content.labels));
+    if let Some(last) = used.iter().max()
+        && u64::from(*last) >= in_file
+    {
+        return Err(corrupt(format!("the map names block {last} of a block file of {in_file} blocks")));
+    }
+    used.extend(content.segments.iter().flat_map(|segment| segment.physical(0, segment.blocks())));
+    FreeMap::around(used).map(drop)
+}
+
+/// Makes the changes again that were made since the last checkpoint; returns the number of the next record.
+fn replay(
+    blocks: &dyn Storage,
+    state: State,
+    segments: &[Segment],
+    map: &mut Map,
+    effects: &mut Effects,
+) -> Result<u64, VolumeError> {
+    let mut sequence = state.sequence;
+    for segment in segments {
+        let mut cursor = 0;
+        loop {
+            let name = RecordName { volume_id: state.volume_id, generation: segment.generation, sequence };
+            let Some((entries, header, data)) = read_record(blocks, segment, cursor, name)? else { break };
+            let mut physical = segment.physical(cursor + header, data);
+            entries.iter().for_each(|entry| map.apply(entry, &mut physical, effects));
+            cursor += header + data;
+            sequence += 1;
+        }
+    }
+    effects.lost.clear();
+    Ok(sequence)
+}
+
+/// The record at a position, with the blocks of its header and of its data; `None` unless all of it is as it was written.
+fn read_record(
+    blocks: &dyn Storage,
+    segment: &Segment,
+    cursor: u32,
+    name: RecordName,
+) -> Result<Option<(Vec<format::Entry>, u32, u32)>, VolumeError> {
+    let left = segment.blocks() - cursor;
+    let Some(first) = read_positions(blocks, segment, cursor, left.min(1))? else { return Ok(None) };
+    let Some(sizes) = format::decode_record_sizes(&first, name) else { return Ok(None) };
+    let (header_blocks, data_blocks) = (sizes.header_blocks, sizes.data_blocks);
+    if header_blocks > RELIEF_BLOCKS || header_blocks.saturating_add(data_blocks) > left {
+        return Ok(None);
+    }
+    let Some(header) = read_positions(blocks, segment, cursor, header_blocks)? else { return Ok(None) };
+    let Some(entries) = format::decode_record(&header, name) else { return Ok(None) };
+    let mut at = cursor + header_blocks;
+    for entry in &entries {
+        let format::Entry::Write { checksums, .. } = entry else { continue };
+        let Some(data) = read_positions(blocks, segment, at, checksums.len() as u32)? else { return Ok(None) };
+        if data.chunks(BLOCK_BYTES).zip(checksums).any(|(block, checksum)| crc32c::crc32c(block) != *checksum) {
+            return Ok(None);
+        }
+        at += checksums.len() as u32;
+    }
+    Ok(Some((entries, header_blocks, data_blocks)))
+}
+
+/// The blocks at positions of a segment; `None` when there are none, or when the file ends before them.
+fn read_positions(
+    blocks: &dyn Storage,
+    segment: &Segment,
+    position: u32,
+    count: u32,
+) -> Result<Option<Vec<u8>>, VolumeError> {
+    let len = blocks.len()?;
+    let mut bytes = vec![0; count as usize * BLOCK_BYTES];
+    let mut rest = bytes.as_mut_slice();
+    for piece in segment.pieces(position, count) {
+        let offset = u64::from(piece.start) * BLOCK_BYTES as u64;
+        let (now, later) = rest.split_at_mut(piece.blocks as usize * BLOCK_BYTES);
+        if offset + now.len() as u64 > len {
+            return Ok(None);
+        }
+        blocks.read_at(offset, now)?;
+        rest = later;
+    }
+    Ok((count > 0).then_some(bytes))
+}

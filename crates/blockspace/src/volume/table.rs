@@ -1,0 +1,237 @@
+//! The stored map: a `redb` database, read once at open and then written by checkpoints only.
+
+use super::{
+    VolumeError,
+    format::{self, KEY_BYTES, State, corrupt},
+    map::{Key, Stripe},
+    segment::Segment,
+};
+use ciphermill_device::storage::{RedbBackend, Storage};
+use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
+    sync::{
+        Arc, Once,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
+const STRIPES: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("stripes");
+const LABELS: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("labels");
+const SEGMENTS: TableDefinition<u64, &[u8]> = TableDefinition::new("segments");
+const STATE: &str = "volume";
+/// The volume keeps its own map, so the database needs a cache for the pages of one checkpoint only.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// What a checkpoint changes in the stored map.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) state: State,
+    pub(super) stripes: Vec<(Key, Option<Box<Stripe>>)>,
+    pub(super) labels: Vec<(Key, Option<Box<[u8]>>)>,
+    /// Generations of segments that are forgotten.
+    pub(super) closed: Vec<u64>,
+    /// Segments that will be written from now on.
+    pub(super) opened: Vec<Segment>,
+}
+
+/// All of the stored map.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) state: State,
+    pub(super) stripes: BTreeMap<Key, Box<Stripe>>,
+    pub(super) labels: BTreeMap<Key, Box<[u8]>>,
+    /// Ascending by generation.
+    pub(super) segments: Vec<Segment>,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    storage: Arc<dyn Storage>,
+    volume_id: [u8; 16],
+    /// `None` after a failed commit, until the next one opens it again.
+    database: Option<Database>,
+    failed: Arc<AtomicBool>,
+}
+
+fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> VolumeError {
+    move |error| VolumeError::Map { operation, what: error.to_string() }
+}
+
+thread_local! {
+    /// Whether this thread is within [`guarded`], where a panic becomes an error and needs no report of its own.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs code of the database on bytes that may be damaged. It promises errors, but has internal assertions; one of them
+/// must not take the process down because a disk rotted, nor write to standard error past whoever handles the error.
+fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, VolumeError>) -> Result<T, VolumeError> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let report = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !GUARDED.get() {
+                report(panic);
+            }
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    result.unwrap_or_else(|_| {
+        Err(VolumeError::Map { operation, what: "an internal assertion of the database failed".to_owned() })
+    })
+}
+
+fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, VolumeError> {
+    Builder::new()
+        .set_cache_size(CACHE_BYTES)
+        .create_with_backend(RedbBackend::new(storage, failed))
+        .map_err(failure("open"))
+}
+
+impl Table {
+    /// Makes the map of a new volume and waits until it is durable.
+    pub(super) fn create(
+        storage: Arc<dyn Storage>,
+        state: State,
+        failed: Arc<AtomicBool>,
+    ) -> Result<Self, VolumeError> {
+        storage.set_len(0)?;
+        let rows = Rows { state, stripes: Vec::new(), labels: Vec::new(), closed: Vec::new(), opened: Vec::new() };
+        let database = guarded("create", || {
+            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
+            apply(&database, &rows)?;
+            Ok(database)
+        })?;
+        Ok(Self { storage, volume_id: state.volume_id, database: Some(database), failed })
+    }
+
+    /// Checks every page of the stored map without changing a byte of `scratch`'s base, and reads all of it.
+    pub(super) fn check(scratch: Arc<dyn Storage>, volume_id: [u8; 16]) -> Result<Content, VolumeError> {
+        if scratch.is_empty()? {
+            return Err(corrupt("the map is empty"));
+        }
+        guarded("check", || {
+            let mut database = open(scratch, Arc::default())?;
+            if !database.check_integrity().map_err(failure("check"))? {
+                return Err(corrupt("the pages of the map do not match their checksums"));
+            }
+            read_all(&database, volume_id)
+        })
+        .map_err(|error| match error {
+            VolumeError::Map { what, .. } => corrupt(format!("the map cannot be read ({what})")),
+            error => error,
+        })
+    }
+
+    /// Opens the map of a volume that [`check`](Self::check) found sound.
+    pub(super) fn open(
+        storage: Arc<dyn Storage>,
+        volume_id: [u8; 16],
+        failed: Arc<AtomicBool>,
+    ) -> Result<(Self, Content), VolumeError> {
+        let (database, content) = guarded("open", || {
+            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
+            let content = read_all(&database, volume_id)?;
+            Ok((database, content))
+        })?;
+        Ok((Self { storage, volume_id, database: Some(database), failed }, content))
+    }
+
+    /// Makes the rows durable, all or none. After an error it is unknown which; the same rows may be handed in again,
+    /// and none but the same: what a failed attempt left behind is found out then.
+    pub(super) fn commit(&mut self, rows: &Rows) -> Result<(), VolumeError> {
+        let outcome = guarded("commit", || {
+            if let Some(database) = &self.database {
+                return apply(database, rows);
+            }
+            // A database that met an I/O error refuses further work; a fresh one reads what the medium really holds.
+            let database = open(Arc::clone(&self.storage), Arc::clone(&self.failed))?;
+            let state = read_state(&database, self.volume_id)?;
+            let database = self.database.insert(database);
+            if state.checkpoint == rows.state.checkpoint { Ok(()) } else { apply(database, rows) }
+        });
+        if outcome.is_err() {
+            let database = self.database.take();
+            // Dropping it may write, and fail, and panic: none of that tells anything more.
+            let _ = guarded("close", || {
+                drop(database);
+                Ok(())
+            });
+        }
+        outcome.and_then(|()| if self.failed.load(Ordering::SeqCst) { Err(VolumeError::Failed) } else { Ok(()) })
+    }
+}
+
+fn apply(database: &Database, rows: &Rows) -> Result<(), VolumeError> {
+    let transaction = database.begin_write().map_err(failure("begin"))?;
+    {
+        let mut stripes = transaction.open_table(STRIPES).map_err(failure("write"))?;
+        for (key, stripe) in &rows.stripes {
+            let name = format::encode_key(*key);
+            match stripe {
+                Some(stripe) => drop(
+                    stripes.insert(&name, format::encode_stripe(*key, stripe).as_slice()).map_err(failure("write"))?,
+                ),
+                None => drop(stripes.remove(&name).map_err(failure("write"))?),
+            }
+        }
+        let mut labels = transaction.open_table(LABELS).map_err(failure("write"))?;
+        for (key, label) in &rows.labels {
+            let name = format::encode_key(*key);
+            match label {
+                Some(label) => {
+                    drop(labels.insert(&name, format::encode_label(*key, label).as_slice()).map_err(failure("write"))?)
+                }
+                None => drop(labels.remove(&name).map_err(failure("write"))?),
+            }
+        }
+        let mut segments = transaction.open_table(SEGMENTS).map_err(failure("write"))?;
+        for generation in &rows.closed {
+            segments.remove(generation).map_err(failure("write"))?;
+        }
+        for segment in &rows.opened {
+            let row = format::encode_segment(segment);
+            segments.insert(segment.generation, row.as_slice()).map_err(failure("write"))?;
+        }
+        let mut state = transaction.open_table(FORMAT).map_err(failure("write"))?;
+        state.insert(STATE, rows.state.encode().as_slice()).map_err(failure("write"))?;
+    }
+    transaction.commit().map_err(failure("commit"))
+}
+
+fn read_state(database: &Database, volume_id: [u8; 16]) -> Result<State, VolumeError> {
+    let transaction = database.begin_read().map_err(failure("read"))?;
+    let table = transaction.open_table(FORMAT).map_err(failure("read"))?;
+    let row = table.get(STATE).map_err(failure("read"))?;
+    State::decode(row.as_ref().map_or(&[][..], |row| row.value()), volume_id)
+}
+
+fn read_all(database: &Database, volume_id: [u8; 16]) -> Result<Content, VolumeError> {
+    let state = read_state(database, volume_id)?;
+    let transaction = database.begin_read().map_err(failure("read"))?;
+    let (mut stripes, mut labels, mut segments) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for row in transaction.open_table(STRIPES).map_err(failure("read"))?.iter().map_err(failure("read"))? {
+        let (key, row) = row.map_err(failure("read"))?;
+        let key = format::decode_key(key.value());
+        stripes.insert(key, Box::new(format::decode_stripe(key, row.value())?));
+    }
+    for row in transaction.open_table(LABELS).map_err(failure("read"))?.iter().map_err(failure("read"))? {
+        let (key, row) = row.map_err(failure("read"))?;
+        let key = format::decode_key(key.value());
+        labels.insert(key, format::decode_label(key, row.value())?.into_boxed_slice());
+    }
+    for row in transaction.open_table(SEGMENTS).map_err(failure("read"))?.iter().map_err(failure("read"))? {
+        let (generation, row) = row.map_err(failure("read"))?;
+        segments.push(format::decode_segment(generation.value(), row.value())?);
+    }
+    if segments.iter().any(|segment: &Segment| segment.generation >= state.generation) {
+        return Err(corrupt("a segment has a generation that was never given"));
+    }
+    Ok(Content { state, stripes, labels, segments })
+}

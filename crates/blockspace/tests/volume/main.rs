@@ -1,0 +1,7 @@
+//! The volume against a plain model, against power cuts and against media that fail.
+
+mod concurrency;
+mod crash;
+mod faults;
+mod model;
+mod support;
