@@ -127,7 +127,11 @@ impl Pending {
                 timeout_at(deadline, answer).await.map_err(|_| InitiatorError::TimedOut { after })?
             }
         };
-        // Without an answer, the tasks that serve the connection are gone, with the runtime that ran them.
-        answered.unwrap_or(Err(InitiatorError::Closed))
+        answered.unwrap_or_else(|_| match time {
+            // A request that is too late is dropped where it is found.
+            Some((deadline, after)) if deadline <= Instant::now() => Err(InitiatorError::TimedOut { after }),
+            // The tasks that serve the connection are gone, with the runtime that ran them.
+            _ => Err(InitiatorError::Closed),
+        })
     }
 }

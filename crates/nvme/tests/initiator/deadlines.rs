@@ -1,0 +1,179 @@
+//! Commands that are not answered in time, and callers that do not wait.
+
+use crate::{
+    config, connect,
+    fake::{Action, Fake, LAST, Options, SUCCESS, Script, c2h, response},
+    pattern,
+};
+use ciphermill_nvme::initiator::InitiatorError;
+use std::{
+    sync::{Arc, Mutex, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// Never answers block 13, and answers everything else.
+fn all_but_13() -> Script {
+    Arc::new(|_, unit| if unit.lba() == 13 { Vec::new() } else { answer(unit) })
+}
+
+fn answer(unit: &crate::fake::Unit) -> Vec<Action> {
+    match unit.opcode() {
+        2 => vec![c2h(unit.id(), 0, &pattern(unit.blocks(), unit.lba()), LAST | SUCCESS)],
+        _ => vec![response(unit.id(), 0, 0)],
+    }
+}
+
+#[tokio::test]
+async fn a_command_without_an_answer_fails_at_its_deadline_and_the_connection_is_made_anew() {
+    let fake = Fake::start(Options::default(), all_but_13()).await;
+    let mut config = config(&fake);
+    config.command_timeout = Duration::from_millis(200);
+    let (controller, namespace) = connect(config).await;
+    let begun = Instant::now();
+    let error = namespace.read(13, 1).await.unwrap_err();
+    assert!(matches!(error, InitiatorError::TimedOut { .. }), "{error}");
+    assert!((150..1000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+    // Nothing at all came since it was sent: the connection is dead, and anew.
+    assert_eq!(namespace.read(14, 1).await.unwrap(), pattern(1, 14));
+    assert_eq!((fake.io_connections(), controller.reconnects()), (2, 1));
+}
+
+#[tokio::test]
+async fn other_commands_go_on_while_one_is_late_and_its_identifier_rests() {
+    // Block 13 is answered 300 ms late, on the same connection.
+    let late = Arc::new(Mutex::new(None::<(u16, Instant)>));
+    let kept = Arc::clone(&late);
+    let ids = Arc::new(Mutex::new(Vec::new()));
+    let used = Arc::clone(&ids);
+    let script: Script = Arc::new(move |_, unit| {
+        let mut late = kept.lock().unwrap();
+        if unit.lba() == 13 {
+            *late = Some((unit.id(), Instant::now()));
+            return Vec::new();
+        }
+        used.lock().unwrap().push(unit.id());
+        let mut actions = answer(unit);
+        if let Some((id, _)) = late.take_if(|(_, since)| since.elapsed() > Duration::from_millis(300)) {
+            actions.push(c2h(id, 0, &pattern(1, 13), LAST | SUCCESS));
+        }
+        actions
+    });
+    let fake = Fake::start(Options::default(), script).await;
+    let mut config = config(&fake);
+    (config.command_timeout, config.queue_depth) = (Duration::from_secs(1), 4);
+    let (controller, namespace) = connect(config).await;
+    let hasty = namespace.with_timeout(Duration::from_millis(100));
+    let (late_read, ()) = tokio::join!(hasty.read(13, 1), async {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(600) {
+            assert_eq!(namespace.read(1, 1).await.unwrap(), pattern(1, 1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    assert!(matches!(late_read, Err(InitiatorError::TimedOut { .. })));
+    assert_eq!((controller.reconnects(), fake.io_connections()), (0, 1), "the late answer did no harm");
+    assert!(late.lock().unwrap().is_none(), "it was given");
+    assert!(ids.lock().unwrap().len() > 20);
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_ends_the_connection_and_others_are_sent_again() {
+    let fake = Fake::start(Options::default(), all_but_13()).await;
+    let mut config = config(&fake);
+    config.command_timeout = Duration::from_millis(400);
+    let (controller, namespace) = connect(config).await;
+    let hasty = namespace.with_timeout(Duration::from_millis(100));
+    let (late, ()) = tokio::join!(hasty.read(13, 1), async {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(900) {
+            assert_eq!(namespace.read(1, 1).await.unwrap(), pattern(1, 1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    assert!(matches!(late, Err(InitiatorError::TimedOut { .. })));
+    assert_eq!(controller.reconnects(), 1);
+}
+
+#[tokio::test]
+async fn a_dropped_call_keeps_its_place_until_it_is_answered() {
+    let held = Arc::new(Mutex::new(Vec::new()));
+    let holds = Arc::clone(&held);
+    // Block 13 is answered when block 14 is written.
+    let script: Script = Arc::new(move |_, unit| match unit.lba() {
+        13 => {
+            holds.lock().unwrap().push(unit.id());
+            Vec::new()
+        }
+        14 => {
+            let mut actions: Vec<_> = holds.lock().unwrap().drain(..).map(|id| response(id, 0, 0)).collect();
+            actions.extend(answer(unit));
+            actions
+        }
+        _ => answer(unit),
+    });
+    let fake = Fake::start(Options::default(), script).await;
+    let mut config = config(&fake);
+    config.queue_depth = 3;
+    let (controller, namespace) = connect(config).await;
+    let dropped = namespace.clone();
+    let task = tokio::spawn(async move { dropped.write(13, pattern(1, 0)).await });
+    while held.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    // One of two places is taken: two more cannot be under way at once, but one after the other.
+    let another = namespace.clone();
+    let second = tokio::spawn(async move { another.write(13, pattern(1, 0)).await });
+    while held.lock().unwrap().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let third = namespace.with_timeout(Duration::from_millis(100)).read(1, 1).await;
+    assert!(matches!(third, Err(InitiatorError::TimedOut { .. })), "no place is free");
+    second.abort();
+    // The two are answered only by a command for which there is no place: their deadline frees them, and the connection.
+    let begun = Instant::now();
+    while namespace.with_timeout(Duration::from_millis(500)).write(14, pattern(1, 0)).await.is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+    assert_eq!(controller.reconnects(), 1);
+}
+
+#[tokio::test]
+async fn signs_of_life_are_sent_at_half_the_time() {
+    let fake = Fake::start(Options::default(), all_but_13()).await;
+    let mut config = config(&fake);
+    config.keep_alive = Duration::from_millis(200);
+    let (_controller, _namespace) = connect(config).await;
+    tokio::time::sleep(Duration::from_millis(1050)).await;
+    let count = fake.keep_alives.load(Ordering::SeqCst);
+    assert!((7..=11).contains(&count), "{count}");
+}
+
+#[tokio::test]
+async fn a_target_that_takes_no_bytes_is_not_waited_for() {
+    // The first connection stops reading after its first command.
+    let script: Script =
+        Arc::new(|number, unit| if number == 0 { vec![Action::Pause(Duration::from_secs(60))] } else { answer(unit) });
+    let fake = Fake::start(Options { capsule: 64 + 65_536, ..Options::default() }, script).await;
+    let mut config = config(&fake);
+    config.command_timeout = Duration::from_millis(500);
+    let (_controller, namespace) = connect(config).await;
+    let writes: Vec<_> = (0..127)
+        .map(|lba| {
+            let namespace = namespace.clone();
+            tokio::spawn(async move { namespace.write(lba * 16, pattern(16, lba)).await })
+        })
+        .collect();
+    let mut late = 0;
+    for write in writes {
+        match write.await.unwrap() {
+            Ok(()) => {}
+            Err(InitiatorError::TimedOut { .. }) => late += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    // Those that came last may have had time for a second connection; the first had not.
+    assert!(late > 0 && fake.io_connections() == 2, "{late}");
+    namespace.write(1, pattern(1, 1)).await.unwrap();
+}
