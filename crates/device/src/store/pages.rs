@@ -1,7 +1,9 @@
 //! Verified reads at any offset.
 
 use super::{
-    Inner, ObjectReader, Place, StoreError, StoredObject,
+    Inner, Place, StoreError, StoredObject,
+    allocator::ExtentLease,
+    checksum,
     format::{BLOCK_BYTES, CHUNK_BYTES},
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,7 +29,7 @@ pub struct ObjectPages {
 #[derive(Debug)]
 enum Body {
     Memory(Arc<[u8]>),
-    Chunks(Chunks),
+    Chunks(Chunks, Arc<ExtentLease>),
 }
 
 #[derive(Debug)]
@@ -36,7 +38,32 @@ struct Chunks {
     blocks: Box<[OnceLock<Box<[u32]>>]>,
     /// Held while a chunk is checked, so that readers of one chunk do not all read it; those of others seldom wait.
     checking: [Mutex<()>; 16],
-    recent: Mutex<Option<(u64, Arc<[u8]>)>>,
+    /// The chunk that was checked last.
+    recent: Mutex<Option<(u64, Arc<Vec<u8>>)>>,
+}
+
+/// Whether a read may wait for the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Yes,
+    No,
+}
+
+/// The bytes of an object on the medium.
+#[derive(Clone, Copy)]
+struct Extents<'a> {
+    inner: &'a Inner,
+    lease: &'a ExtentLease,
+    wait: Wait,
+}
+
+impl Extents<'_> {
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<bool, StoreError> {
+        match self.wait {
+            Wait::Yes => self.inner.read_extents(self.lease, offset, out).map(|()| true),
+            Wait::No => self.inner.try_read_extents(self.lease, offset, out),
+        }
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -47,11 +74,11 @@ impl ObjectPages {
     pub(super) fn new(inner: Arc<Inner>, object: Arc<StoredObject>) -> Result<Self, StoreError> {
         let body = match &object.place {
             Place::Inline(kept) => Body::Memory(inner.inline_content(&object, kept)?),
-            Place::Extents(_) => Body::Chunks(Chunks {
-                blocks: object.chunks.iter().map(|_| OnceLock::new()).collect(),
-                checking: Default::default(),
-                recent: Mutex::default(),
-            }),
+            Place::Extents(lease) => {
+                let blocks = object.chunks.iter().map(|_| OnceLock::new()).collect();
+                let chunks = Chunks { blocks, checking: Default::default(), recent: Mutex::default() };
+                Body::Chunks(chunks, Arc::clone(lease))
+            }
         };
         Ok(Self { inner, object, body })
     }
@@ -76,6 +103,19 @@ impl ObjectPages {
     /// [`StoreError::DamagedObject`] when bytes do not match their checksum, [`StoreError::Storage`]; `out` may then be
     /// filled in part, with bytes that were found right or not looked at.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<usize, StoreError> {
+        Ok(self.read(offset, out, Wait::Yes)?.unwrap_or(0))
+    }
+
+    /// The same, but only if it takes no wait for the medium and no check of a chunk; else `None`, and `out` holds anything.
+    /// For callers that must not block: they leave the rest to a thread that may.
+    ///
+    /// # Errors
+    /// As [`read_at`](Self::read_at).
+    pub fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<Option<usize>, StoreError> {
+        self.read(offset, out, Wait::No)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8], wait: Wait) -> Result<Option<usize>, StoreError> {
         let total = self.object.size.saturating_sub(offset).min(out.len() as u64) as usize;
         let mut done = 0;
         while done < total {
@@ -85,47 +125,80 @@ impl ObjectPages {
             let part = &mut out[done..done + count];
             match &self.body {
                 Body::Memory(bytes) => part.copy_from_slice(&bytes[within..within + count]),
-                Body::Chunks(chunks) => self.read_within(chunks, index, within, part)?,
+                Body::Chunks(chunks, lease) => {
+                    let extents = Extents { inner: &self.inner, lease, wait };
+                    if !self.read_within(chunks, extents, index, within, part)? {
+                        return Ok(None);
+                    }
+                }
             }
             done += count;
         }
-        Ok(total)
+        Ok(Some(total))
     }
 
-    /// Fills `out` from byte `within` of chunk `index`, which it does not pass.
-    fn read_within(&self, chunks: &Chunks, index: u64, within: usize, out: &mut [u8]) -> Result<(), StoreError> {
-        let recent = locked(&chunks.recent).as_ref().filter(|(held, _)| *held == index).map(|(_, bytes)| bytes.clone());
+    /// Fills `out` from byte `within` of chunk `index`, which it does not pass; `false` if it must not wait but had to.
+    fn read_within(
+        &self,
+        chunks: &Chunks,
+        extents: Extents<'_>,
+        index: u64,
+        within: usize,
+        out: &mut [u8],
+    ) -> Result<bool, StoreError> {
+        let recent =
+            locked(&chunks.recent).as_ref().filter(|(held, _)| *held == index).map(|(_, bytes)| Arc::clone(bytes));
         if let Some(bytes) = recent {
             out.copy_from_slice(&bytes[within..within + out.len()]);
-            return Ok(());
+            return Ok(true);
         }
         let damaged = StoreError::DamagedObject { object: self.object.key, chunk: index };
         let sums = chunks.blocks.get(index as usize).ok_or(damaged)?;
         if let Some(sums) = sums.get() {
-            return self.read_blocks(sums, index, within, out);
+            return self.read_blocks(sums, extents, index, within, out);
+        }
+        if extents.wait == Wait::No {
+            return Ok(false);
         }
         let turn = locked(&chunks.checking[index as usize % chunks.checking.len()]);
         if let Some(sums) = sums.get() {
             drop(turn);
-            return self.read_blocks(sums, index, within, out);
+            return self.read_blocks(sums, extents, index, within, out);
         }
-        let bytes = self.check_chunk(index)?;
-        sums.get_or_init(|| bytes.chunks(BLOCK_BYTES as usize).map(crc32c::crc32c).collect());
+        // The buffer of the chunk before serves again, if nobody reads it any more.
+        let before = locked(&chunks.recent).take();
+        let mut bytes = before.and_then(|(_, bytes)| Arc::try_unwrap(bytes).ok()).unwrap_or_default();
+        let found = self.check_chunk(extents, index, &mut bytes)?;
+        sums.get_or_init(|| found);
         drop(turn);
         out.copy_from_slice(&bytes[within..within + out.len()]);
-        *locked(&chunks.recent) = Some((index, bytes));
-        Ok(())
+        *locked(&chunks.recent) = Some((index, Arc::new(bytes)));
+        Ok(true)
     }
 
-    fn check_chunk(&self, index: u64) -> Result<Arc<[u8]>, StoreError> {
-        let mut reader = ObjectReader::new(Arc::clone(&self.inner), Arc::clone(&self.object));
-        reader.load(index)?;
-        Ok(reader.into_chunk().into())
+    /// Reads a chunk, and gives the checksums of its blocks, which together make that of the chunk.
+    fn check_chunk(&self, extents: Extents<'_>, index: u64, bytes: &mut Vec<u8>) -> Result<Box<[u32]>, StoreError> {
+        let begin = index * CHUNK_BYTES;
+        let len = CHUNK_BYTES.min(self.object.size - begin);
+        bytes.resize(len as usize, 0);
+        extents.read(begin, bytes)?;
+        let sums: Box<[u32]> = bytes.chunks(BLOCK_BYTES as usize).map(crc32c::crc32c).collect();
+        let whole = checksum::of_chunks(&sums, BLOCK_BYTES, len);
+        match self.object.chunks.get(index as usize) == Some(&whole) {
+            true => Ok(sums),
+            false => Err(StoreError::DamagedObject { object: self.object.key, chunk: index }),
+        }
     }
 
     /// The same for a chunk whose blocks are known.
-    fn read_blocks(&self, sums: &[u32], index: u64, within: usize, out: &mut [u8]) -> Result<(), StoreError> {
-        let Place::Extents(lease) = &self.object.place else { return Ok(()) };
+    fn read_blocks(
+        &self,
+        sums: &[u32],
+        extents: Extents<'_>,
+        index: u64,
+        within: usize,
+        out: &mut [u8],
+    ) -> Result<bool, StoreError> {
         let block = BLOCK_BYTES as usize;
         let chunk = CHUNK_BYTES.min(self.object.size - index * CHUNK_BYTES) as usize;
         let first = within / block;
@@ -142,13 +215,14 @@ impl ObjectPages {
         };
         let position = index * CHUNK_BYTES + begin as u64;
         if begin == within && end == within + out.len() {
-            self.inner.read_extents(lease, position, out)?;
-            return found_right(out);
+            return Ok(extents.read(position, out)? && found_right(out).map(|()| true)?);
         }
         let mut whole = vec![0; end - begin];
-        self.inner.read_extents(lease, position, &mut whole)?;
+        if !extents.read(position, &mut whole)? {
+            return Ok(false);
+        }
         found_right(&whole)?;
         out.copy_from_slice(&whole[within - begin..within - begin + out.len()]);
-        Ok(())
+        Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! Where the bytes of an object are.
 
 use super::{Inner, ObjectKey, StoreError, StoredObject, allocator::ExtentLease, format::Extent};
+use crate::storage::StorageError;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of an inline version, held in memory only while the object table does not hold them: before its commit, and from
@@ -66,12 +67,34 @@ impl Inner {
 
     /// Fills `out` from byte `offset` of an object in extents; nothing is checked.
     pub(super) fn read_extents(&self, lease: &ExtentLease, offset: u64, out: &mut [u8]) -> Result<(), StoreError> {
+        self.read_pieces(lease, offset, out, |at, piece| self.data.read_at(at, piece).map(|()| true)).map(drop)
+    }
+
+    /// The same if the medium need not be waited for, else `false`.
+    pub(super) fn try_read_extents(
+        &self,
+        lease: &ExtentLease,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<bool, StoreError> {
+        self.read_pieces(lease, offset, out, |at, piece| self.data.try_read_at(at, piece))
+    }
+
+    fn read_pieces(
+        &self,
+        lease: &ExtentLease,
+        offset: u64,
+        out: &mut [u8],
+        read: impl Fn(u64, &mut [u8]) -> Result<bool, StorageError>,
+    ) -> Result<bool, StoreError> {
         let mut rest = out;
         for (at, count) in lease.pieces(offset, rest.len() as u64) {
             let (now, later) = rest.split_at_mut(count);
-            self.data.read_at(at, now)?;
+            if !read(at, now)? {
+                return Ok(false);
+            }
             rest = later;
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -53,11 +53,6 @@ impl ObjectReader {
         Ok(count)
     }
 
-    /// The chunk that was loaded.
-    pub(super) fn into_chunk(self) -> Vec<u8> {
-        self.chunk
-    }
-
     /// Reads and checks chunk `index`, which the object has.
     pub(super) fn load(&mut self, index: u64) -> Result<(), StoreError> {
         self.loaded = u64::MAX;

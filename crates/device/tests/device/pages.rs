@@ -100,6 +100,66 @@ fn small_reads_cost_their_blocks_and_reads_in_a_row_one_pass() {
 }
 
 #[test]
+fn a_read_that_must_not_wait_gives_what_is_at_hand() {
+    for files in
+        [StoreFiles::in_memory(), StoreFiles { data: Arc::new(Slow(MemoryStorage::new())), ..StoreFiles::in_memory() }]
+    {
+        let slow = format!("{files:?}").contains("Slow");
+        let (_device, space) = open(DeviceConfig::in_files(files));
+        let (small, large) = (value(1, 400), value(2, 300_000));
+        put(&space, vr(1, 0, 0), &small);
+        put(&space, vr(1, 0, 1), &large);
+        let mut out = vec![0; 9000];
+        let pages = space.open_object(vr(1, 0, 0)).expect("open");
+        assert_eq!(pages.try_read_at(3000, &mut out).expect("in memory"), Some(200));
+        assert!(out[..200] == small[3000..]);
+        let pages = space.open_object(vr(1, 0, 1)).expect("open");
+        assert_eq!(pages.try_read_at(0, &mut out).expect("not tried"), None, "the chunk must be checked first");
+        pages.read_at(0, &mut out).expect("checked");
+        out.fill(0);
+        assert_eq!(pages.try_read_at(77_777, &mut out).expect("held"), Some(9000));
+        assert!(out == large[77_777..86_777]);
+        pages.read_at(CHUNK_BYTES, &mut out).expect("another chunk is held now");
+        let expected = if slow { None } else { Some(9000) };
+        assert_eq!(pages.try_read_at(4_000, &mut out).expect("from the medium"), expected);
+        assert!(slow || out == large[4_000..13_000]);
+        assert_eq!(pages.try_read_at(8_192, &mut out[..4096]).expect("whole blocks"), expected.map(|_| 4096));
+        assert!(slow || out[..4096] == large[8_192..12_288]);
+        assert_eq!(pages.try_read_at(u64::MAX, &mut out).expect("behind the end"), Some(0));
+    }
+}
+
+/// Has to be waited for.
+#[derive(Debug)]
+struct Slow(MemoryStorage);
+
+impl Storage for Slow {
+    fn len(&self) -> Result<u64, StorageError> {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError> {
+        self.0.read_at(offset, out)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.0.write_at(offset, bytes)
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), StorageError> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.0.sync()
+    }
+
+    fn free_space(&self) -> Result<Option<u64>, StorageError> {
+        self.0.free_space()
+    }
+}
+
+#[test]
 fn one_version_is_read_whatever_is_written_meanwhile() {
     let (_device, space) = open(DeviceConfig::in_memory());
     let id = vr(1, 0, 0);
