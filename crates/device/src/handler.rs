@@ -121,8 +121,23 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// Whether the instruction needs the key of its registers. One that does not costs no key loading.
     fn needs_key(&self, instruction: &Instruction) -> bool;
 
-    /// How long the instruction is expected to take, the loading of its key not counted.
-    fn estimate(&self, instruction: &Instruction, shape: Option<&dyn KeyShape>) -> Duration;
+    /// How long the instruction is expected to take, the loading of its key not counted. `operands` are the sizes in
+    /// bytes of the registers it reads, in the order of [`Instruction::reads`]; `None` where an earlier instruction will
+    /// have written one and [`result_size`](Self::result_size) did not say.
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration;
+
+    /// The size in bytes that the register will have which the instruction writes, as far as the sizes of its operands
+    /// tell. The device uses it for the estimates of later instructions only; what is wrong here makes them wrong and
+    /// nothing else.
+    fn result_size(
+        &self,
+        instruction: &Instruction,
+        operands: &[Option<u64>],
+        shape: Option<&dyn KeyShape>,
+    ) -> Option<u64> {
+        let _ = (instruction, operands, shape);
+        None
+    }
 
     /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own.
     ///

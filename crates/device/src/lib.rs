@@ -32,6 +32,6 @@ pub use device::{
 pub use error::{DeviceError, RunError};
 pub use handler::{HandlerError, ObjectHandler};
 pub use memory::MemoryError;
-pub use metrics::{InstructionMetrics, MetricsSnapshot};
+pub use metrics::{InstructionMetrics, MetricsSnapshot, SpaceMetrics};
 pub use storage::StorageError;
 pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};

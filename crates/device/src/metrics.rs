@@ -1,6 +1,9 @@
 //! Counters of a device, and their Prometheus text.
 
-use crate::{memory::MemoryUsage, store::StoreUsage};
+use crate::{
+    memory::MemoryUsage,
+    store::{SpaceId, SpaceLimits, StoreUsage},
+};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -20,6 +23,15 @@ pub struct InstructionMetrics {
     pub time: Duration,
 }
 
+/// Quotas and use of one space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceMetrics {
+    /// What it may hold.
+    pub limits: SpaceLimits,
+    /// What it holds.
+    pub used: SpaceLimits,
+}
+
 /// The state of a device's counters at one moment. Counts are since the device was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsSnapshot {
@@ -27,17 +39,28 @@ pub struct MetricsSnapshot {
     pub store: StoreUsage,
     /// Frames, pages, swap, page-ins and page-outs.
     pub memory: MemoryUsage,
+    /// All spaces.
+    pub spaces: BTreeMap<SpaceId, SpaceMetrics>,
+    /// Whether the store has stopped writing because its medium failed to sync.
+    pub store_failed: bool,
     /// Group commits.
     pub commits: u64,
     /// Changes they carried; above `commits` when changes shared one.
     pub committed_changes: u64,
+    /// Time of the commits, syncs included.
+    pub commit_time: Duration,
     /// Objects written.
     pub writes: u64,
+    /// Those that stored the result of a program.
+    pub computed_writes: u64,
     /// Bytes of them, as they came from the host.
     pub bytes_written: u64,
     /// Objects read.
     pub reads: u64,
-    /// Bytes of them, as they went to the host (counted when the reading begins).
+    /// Those that gave the result of a program.
+    pub computed_reads: u64,
+    /// Bytes of them, as they went to the host (counted when the reading begins, and not for objects opened for reads at any
+    /// offset).
     pub bytes_read: u64,
     /// Objects deleted.
     pub deletes: u64,
@@ -51,6 +74,12 @@ pub struct MetricsSnapshot {
     pub programs_run: u64,
     /// Programs that were rejected or failed.
     pub programs_failed: u64,
+    /// Programs that were refused because too many waited.
+    pub programs_refused: u64,
+    /// Time of the programs that ran or failed, without their wait.
+    pub program_time: Duration,
+    /// Time that they waited for their turn.
+    pub program_wait: Duration,
     /// Scrubs that came to their end.
     pub scrubs: u64,
     /// Bytes of objects they read.
@@ -68,18 +97,28 @@ pub struct MetricsSnapshot {
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     pub(crate) writes: AtomicU64,
+    pub(crate) computed_writes: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
     pub(crate) reads: AtomicU64,
+    pub(crate) computed_reads: AtomicU64,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) deletes: AtomicU64,
     pub(crate) register_hits: AtomicU64,
     pub(crate) register_misses: AtomicU64,
     pub(crate) programs_run: AtomicU64,
     pub(crate) programs_failed: AtomicU64,
+    pub(crate) programs_refused: AtomicU64,
+    pub(crate) program_ns: AtomicU64,
+    pub(crate) program_wait_ns: AtomicU64,
     pub(crate) scrubs: AtomicU64,
     pub(crate) scrubbed_bytes: AtomicU64,
     pub(crate) damaged_chunks: AtomicU64,
     instructions: Mutex<BTreeMap<&'static str, InstructionMetrics>>,
+}
+
+/// Adds to a counter of nanoseconds.
+pub(crate) fn count_time(counter: &AtomicU64, time: Duration) {
+    count(counter, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
 }
 
 /// Adds to a counter.
@@ -102,14 +141,19 @@ impl Metrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         MetricsSnapshot {
             writes: get(&self.writes),
+            computed_writes: get(&self.computed_writes),
             bytes_written: get(&self.bytes_written),
             reads: get(&self.reads),
+            computed_reads: get(&self.computed_reads),
             bytes_read: get(&self.bytes_read),
             deletes: get(&self.deletes),
             register_hits: get(&self.register_hits),
             register_misses: get(&self.register_misses),
             programs_run: get(&self.programs_run),
             programs_failed: get(&self.programs_failed),
+            programs_refused: get(&self.programs_refused),
+            program_time: Duration::from_nanos(get(&self.program_ns)),
+            program_wait: Duration::from_nanos(get(&self.program_wait_ns)),
             scrubs: get(&self.scrubs),
             scrubbed_bytes: get(&self.scrubbed_bytes),
             damaged_chunks: get(&self.damaged_chunks),
@@ -124,9 +168,11 @@ impl MetricsSnapshot {
     #[must_use]
     pub fn to_prometheus(&self) -> String {
         let (store, memory) = (&self.store, &self.memory);
+        let failed = u64::from(self.store_failed);
         let gauges = [
             ("objects", "Objects stored", store.objects),
             ("object_bytes", "Sum of the sizes of the stored objects", store.object_bytes),
+            ("store_failed", "1 once the store has stopped writing because its medium failed to sync", failed),
             ("data_file_bytes", "Used length of the data file", store.data_bytes),
             ("data_file_free_bytes", "Free extents within the data file", store.free_bytes),
             ("object_table_bytes", "Length of the object table", store.table_bytes),
@@ -144,14 +190,17 @@ impl MetricsSnapshot {
             ("commits_total", "Group commits", self.commits),
             ("committed_changes_total", "Changes carried by group commits", self.committed_changes),
             ("writes_total", "Objects written", self.writes),
+            ("computed_writes_total", "Writes that stored the result of a program", self.computed_writes),
             ("written_bytes_total", "Bytes of objects written", self.bytes_written),
             ("reads_total", "Objects read", self.reads),
+            ("computed_reads_total", "Reads that gave the result of a program", self.computed_reads),
             ("read_bytes_total", "Bytes of objects read", self.bytes_read),
             ("deletes_total", "Objects deleted", self.deletes),
             ("register_hits_total", "Operands found in memory", self.register_hits),
             ("register_misses_total", "Operands read from the object store", self.register_misses),
             ("programs_run_total", "Programs that ran to their end", self.programs_run),
             ("programs_failed_total", "Programs that were rejected or failed", self.programs_failed),
+            ("programs_refused_total", "Programs refused because too many waited", self.programs_refused),
             ("scrubs_total", "Scrubs that came to their end", self.scrubs),
             ("scrubbed_bytes_total", "Bytes of objects that scrubs read", self.scrubbed_bytes),
             ("damaged_chunks_total", "Damaged chunks that scrubs found", self.damaged_chunks),
@@ -164,6 +213,16 @@ impl MetricsSnapshot {
                 let _ = writeln!(text, "# HELP {name} {help}.\n# TYPE {name} {kind}\n{name} {value}");
             }
         }
+        let times = [
+            ("commit_seconds_total", "Time of group commits, syncs included", self.commit_time),
+            ("program_seconds_total", "Time of programs, without their wait", self.program_time),
+            ("program_wait_seconds_total", "Time that programs waited for their turn", self.program_wait),
+        ];
+        for (name, help, time) in times {
+            let name = format!("ciphermill_device_{name}");
+            let _ = writeln!(text, "# HELP {name} {help}.\n# TYPE {name} counter\n{name} {}", time.as_secs_f64());
+        }
+        self.write_spaces(&mut text);
         let name = "ciphermill_device_instructions_total";
         let _ = writeln!(text, "# HELP {name} Instructions done.\n# TYPE {name} counter");
         for (mnemonic, metrics) in &self.instructions {
@@ -175,5 +234,22 @@ impl MetricsSnapshot {
             let _ = writeln!(text, "{name}{{instruction=\"{mnemonic}\"}} {}", metrics.time.as_secs_f64());
         }
         text
+    }
+
+    fn write_spaces(&self, text: &mut String) {
+        type Value = fn(&SpaceMetrics) -> u64;
+        let gauges: [(&str, &str, Value); 4] = [
+            ("space_objects", "Objects of the space", |space| space.used.objects),
+            ("space_bytes", "Sum of the sizes of its objects", |space| space.used.bytes),
+            ("space_limit_objects", "Objects that it may have", |space| space.limits.objects),
+            ("space_limit_bytes", "Bytes that its objects may have", |space| space.limits.bytes),
+        ];
+        for (name, help, value) in gauges {
+            let name = format!("ciphermill_device_{name}");
+            let _ = writeln!(text, "# HELP {name} {help}.\n# TYPE {name} gauge");
+            for (id, space) in &self.spaces {
+                let _ = writeln!(text, "{name}{{space=\"{id}\"}} {}", value(space));
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     error::DeviceError,
     handler::{KeyShape, ObjectHandler, Role, TypeDescriptor},
     memory::{Memory, VrTable},
-    metrics::{Metrics, MetricsSnapshot, count},
+    metrics::{Metrics, MetricsSnapshot, SpaceMetrics, count},
     store::{
         ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError,
         StoredObject,
@@ -229,11 +229,15 @@ impl Device {
         let inner = &self.inner;
         let (commits, committed_changes) = inner.store.commits();
         let (programs_running, queue_depth) = inner.gate.depth();
+        let space = |id| Some((id, inner.store.space(id).map(|(limits, used)| SpaceMetrics { limits, used })?));
         MetricsSnapshot {
             store: inner.store.usage(),
+            spaces: inner.store.spaces().into_iter().filter_map(space).collect(),
+            store_failed: inner.store.has_failed(),
             memory: inner.memory.usage(),
             commits,
             committed_changes,
+            commit_time: inner.store.commit_time(),
             keys_loaded: inner.keys.loaded(),
             programs_running,
             queue_depth,

@@ -140,6 +140,7 @@ impl ObjectSink {
             run::keep(inner, &object, &bytes);
         }
         count(&inner.metrics.writes, 1);
+        count(&inner.metrics.computed_writes, u64::from(computed));
         count(&inner.metrics.bytes_written, size);
         Ok(Written { stat: ObjectStat::from(&*object), computed })
     }
@@ -235,6 +236,7 @@ impl ObjectSource {
         };
         let source = Self { stat: ObjectStat::from(&*object), content };
         count(&inner.metrics.reads, 1);
+        count(&inner.metrics.computed_reads, u64::from(source.computed()));
         count(&inner.metrics.bytes_read, source.size());
         Ok(source)
     }

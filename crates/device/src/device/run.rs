@@ -4,16 +4,17 @@
 //! writes to registers of its own. When it ends, its result is all that is left. So runs cannot disturb each other or
 //! their operands, and need no lock on the space.
 
-use super::{Inner, Space};
+use super::{Inner, Space, gate::Pass};
 use crate::{
     error::{DeviceError, RunError},
     handler::{KeyContext, KeyShape, ObjectHandler, Residency},
     memory::{MemoryError, Register},
-    metrics::{InstructionMetrics, count},
+    metrics::{InstructionMetrics, count, count_time},
     store::{ObjectKey, StoreError, StoredObject},
 };
 use ciphermill_program::{Environment, Instruction, KeyId, ObjectInfo, Program, TypeCode, VrId, verify};
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -21,6 +22,28 @@ use std::{
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The right to run, and a clock for the time that is spent with it.
+struct Turn<'a> {
+    inner: &'a Inner,
+    begun: Instant,
+    _pass: Pass<'a>,
+}
+
+impl<'a> Turn<'a> {
+    fn wait(inner: &'a Inner) -> Result<Self, DeviceError> {
+        let asked = Instant::now();
+        let pass = inner.gate.enter().inspect_err(|_| count(&inner.metrics.programs_refused, 1))?;
+        count_time(&inner.metrics.program_wait_ns, asked.elapsed());
+        Ok(Self { inner, begun: Instant::now(), _pass: pass })
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        count_time(&self.inner.metrics.program_ns, self.begun.elapsed());
+    }
 }
 
 /// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result, which
@@ -33,7 +56,7 @@ pub(super) fn run(
     limit: Option<u64>,
 ) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
-    let _pass = inner.gate.enter()?;
+    let _turn = Turn::wait(inner)?;
     let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand));
     let outcome = outcome.and_then(|result| within(limit, result));
     match outcome {
@@ -53,7 +76,7 @@ pub(super) fn run(
 /// Runs a program that no register holds, on the registers as they are stored. Returns the result and stores nothing.
 pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
-    let _pass = inner.gate.enter()?;
+    let _turn = Turn::wait(inner)?;
     match execute(space, program, last_operand(program), None) {
         Ok(result) => {
             count(&inner.metrics.programs_run, 1);
@@ -160,6 +183,13 @@ impl Value {
     }
 }
 
+/// Sizes in bytes of what a program has written so far, where they are known.
+#[derive(Default)]
+struct Sizes {
+    registers: HashMap<VrId, Option<u64>>,
+    stack: Vec<Option<u64>>,
+}
+
 struct Run<'a> {
     inner: &'a Inner,
     space: &'a Space,
@@ -172,6 +202,8 @@ struct Run<'a> {
     registers: HashMap<VrId, Value>,
     stack: Vec<Value>,
     times: BTreeMap<&'static str, InstructionMetrics>,
+    /// Sizes as the verifier sees them come about, instruction after instruction.
+    sizes: RefCell<Sizes>,
     /// Buffers of the instruction in work; kept to spare allocations.
     operands: Vec<Vec<u8>>,
     result: Vec<u8>,
@@ -200,6 +232,7 @@ impl<'a> Run<'a> {
             registers: HashMap::new(),
             stack: Vec::new(),
             times: BTreeMap::new(),
+            sizes: RefCell::default(),
             operands: Vec::new(),
             result: Vec::new(),
         };
@@ -443,11 +476,29 @@ impl Environment for Run<'_> {
         }
     }
 
+    /// The verifier asks for each instruction in turn.
     fn cost(&self, instruction: &Instruction) -> Duration {
+        let mut sizes = self.sizes.borrow_mut();
+        let size = |id: VrId| match sizes.registers.get(&id) {
+            Some(size) => *size,
+            None => self.object(id).map(|object| object.size),
+        };
+        let operands: Vec<_> = instruction.reads().map(size).collect();
         let target = instruction.writes().or_else(|| instruction.reads().next());
-        match target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?))) {
-            Some((id, handler)) => handler.estimate(instruction, self.shape(id)),
-            None => Duration::ZERO,
+        let handled = target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?)));
+        let first = operands.first().copied().flatten();
+        let written = match instruction {
+            Instruction::Push { .. } => {
+                sizes.stack.push(first);
+                None
+            }
+            Instruction::Pop { .. } => sizes.stack.pop().flatten(),
+            Instruction::Move { .. } => first,
+            _ => handled.and_then(|(id, handler)| handler.result_size(instruction, &operands, self.shape(id))),
+        };
+        if let Some(register) = instruction.writes() {
+            sizes.registers.insert(register, written);
         }
+        handled.map_or(Duration::ZERO, |(id, handler)| handler.estimate(instruction, &operands, self.shape(id)))
     }
 }

@@ -5,7 +5,6 @@
 //! made of it. A matrix is prepared for the first product and kept, see [`BfvHandler::with_matrix_memory`].
 
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +18,7 @@ use ciphermill_math::Isa;
 use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
 use ciphermill_wire::WireError;
 
+use super::cost::BySize;
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
@@ -61,7 +61,9 @@ const MAX_VECTOR_BYTES: u64 = 64 << 20;
 const MATRIX_MEMORY: u64 = 2 << 30;
 /// What a product is expected to take before any has been timed: slow on purpose, so that a program is sooner refused than
 /// cut off.
-const INITIAL_NS: u64 = 100_000_000;
+const INITIAL_NS: f64 = 100e6;
+/// Bytes of a matrix that take as long as the part of a product that does not grow with the matrix, roughly.
+const FIXED_BYTES: u64 = 1 << 20;
 
 /// The handler. One engine computes for all keys.
 pub struct BfvHandler {
@@ -69,8 +71,8 @@ pub struct BfvHandler {
     policy: SecurityPolicy,
     isa: Isa,
     matrix_memory: u64,
-    /// Nanoseconds: the mean of what products took.
-    product_ns: AtomicU64,
+    /// What products took, by the size of their matrix.
+    costs: BySize,
 }
 
 impl std::fmt::Debug for BfvHandler {
@@ -152,7 +154,7 @@ impl BfvHandler {
             policy,
             isa: Isa::current(),
             matrix_memory: MATRIX_MEMORY,
-            product_ns: AtomicU64::new(INITIAL_NS),
+            costs: BySize::new(INITIAL_NS, FIXED_BYTES),
         }
     }
 
@@ -166,14 +168,13 @@ impl BfvHandler {
     fn product(&self, key: &Loaded, ids: [VrId; 2], matrix: &[u8], vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
         let [matrix_id, vector_id] = ids;
         let ready = key.matrix(matrix, self.isa, self.matrix_memory).map_err(|e| operand_error(matrix_id, &e))?;
+        let matrix_bytes = matrix.len() as u64;
         let vector =
             EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(vector_id, &e))?;
         let start = Instant::now();
         let products =
             self.engine.multiply(&ready.keys, &ready.matrix, &[&vector]).map_err(|e| operand_error(vector_id, &e))?;
-        // A lost update between two threads costs one sample of an average.
-        let (mean, observed) = (self.product_ns.load(Ordering::Relaxed), start.elapsed().as_nanos() as u64);
-        self.product_ns.store(mean / 4 * 3 + observed / 4, Ordering::Relaxed);
+        self.costs.observe(matrix_bytes, start.elapsed());
         let product = products.first().ok_or_else(|| HandlerError::Engine { what: "no result".to_owned() })?;
         Ok(product.to_bytes())
     }
@@ -318,9 +319,9 @@ impl ObjectHandler for BfvHandler {
         matches!(instruction, Instruction::Hmvp { .. })
     }
 
-    fn estimate(&self, instruction: &Instruction, _shape: Option<&dyn KeyShape>) -> Duration {
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], _shape: Option<&dyn KeyShape>) -> Duration {
         match instruction {
-            Instruction::Hmvp { .. } => Duration::from_nanos(self.product_ns.load(Ordering::Relaxed)),
+            Instruction::Hmvp { .. } => self.costs.expect(operands.first().copied().flatten()),
             _ => Duration::ZERO,
         }
     }

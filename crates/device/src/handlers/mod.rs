@@ -1,6 +1,7 @@
 //! One handler per scheme: the only place in this crate that names one.
 
 pub mod bfv;
+mod cost;
 pub mod paillier;
 pub mod tfhe;
 

@@ -6,7 +6,6 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ciphermill_paillier::{
@@ -15,6 +14,7 @@ use ciphermill_paillier::{
 use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
 use ciphermill_wire::{WireError, sealed_len};
 
+use super::cost::Rate;
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
@@ -51,17 +51,22 @@ const TYPES: [TypeDescriptor; 4] = [
 const MAX_KEY_BYTES: u64 = sealed_len(8 + KeyBits::MAX as u64 * 3 / 8);
 /// Most bytes of a vector, and of a matrix of weights: what a run copies out of main memory for one instruction.
 const MAX_OBJECT_BYTES: u64 = 64 << 20;
-/// What a sum is expected to take before any has been timed: slow on purpose, so that a program is sooner refused than cut off.
-const INITIAL_SUM_NS: u64 = 10_000_000;
-/// The same for multiples and products.
-const INITIAL_PRODUCT_NS: u64 = 100_000_000;
+/// What a sum is expected to take for each element under a key of 2048 bits before any has been timed: rather slow, so that a
+/// program is sooner refused than cut off.
+const INITIAL_SUM_NS: f64 = 200e3;
+/// The same for a multiple.
+const INITIAL_SCALE_NS: f64 = 1e6;
+/// The same for a product, for each weight and each element.
+const INITIAL_PRODUCT_NS: f64 = 200e3;
+/// What an instruction is expected to take whose operands' sizes are not known, before any has been timed.
+const INITIAL_UNKNOWN_NS: f64 = 100e6;
 
 /// The handler.
 #[derive(Debug)]
 pub struct PaillierHandler {
     policy: SizePolicy,
-    /// Nanoseconds: the means of what `padd`, `psub` and `paddplain`, what `pscale`, and what `pmatvec` took.
-    costs: [AtomicU64; 3],
+    /// What `padd`, `psub` and `paddplain`, what `pscale`, and what `pmatvec` take for each unit of [`work`].
+    costs: [Rate; 3],
 }
 
 /// A public key, of which both the shape and the loaded form consist: it is small and quickly made ready.
@@ -72,10 +77,11 @@ impl PaillierHandler {
     /// A handler that accepts keys of the sizes that `policy` admits.
     #[must_use]
     pub fn new(policy: SizePolicy) -> Self {
-        Self { policy, costs: [INITIAL_SUM_NS, INITIAL_PRODUCT_NS, INITIAL_PRODUCT_NS].map(AtomicU64::new) }
+        let costs = [INITIAL_SUM_NS, INITIAL_SCALE_NS, INITIAL_PRODUCT_NS];
+        Self { policy, costs: costs.map(|unit_ns| Rate::new(unit_ns, INITIAL_UNKNOWN_NS)) }
     }
 
-    fn cost(&self, instruction: &Instruction) -> Option<&AtomicU64> {
+    fn cost(&self, instruction: &Instruction) -> Option<&Rate> {
         match instruction {
             Instruction::PaillierAdd { .. }
             | Instruction::PaillierSub { .. }
@@ -91,6 +97,34 @@ impl PaillierHandler {
         let bytes = read_whole(id, MAX_KEY_BYTES, content)?;
         PublicKey::from_bytes(&bytes, self.policy).map_err(|e| invalid(id, e))
     }
+}
+
+/// Ciphertexts of a key in a vector of `size` bytes.
+fn elements(key: &PublicKey, size: u64) -> u64 {
+    size.saturating_sub(CiphertextVector::sealed_len(key.bits(), 0)) * 4 / u64::from(key.bits().get())
+}
+
+/// Weights in a sealed matrix of `size` bytes: rows and columns take 8 bytes, 64 weights and their signs 520.
+fn weights_in(size: u64) -> u64 {
+    let body = size.saturating_sub(sealed_len(8));
+    body / 520 * 64 + (body % 520).saturating_sub(8) / 8
+}
+
+/// What an instruction has to do, in elements of a vector under a key of 2048 bits; in a product, in weights and elements.
+/// Multiplication modulo n² goes with the square of the key's bits.
+fn work(key: &PublicKey, instruction: &Instruction, operands: &[Option<u64>]) -> Option<f64> {
+    let size = |index: usize| operands.get(index).copied().flatten();
+    let units = match instruction {
+        Instruction::PaillierAdd { .. } | Instruction::PaillierSub { .. } => elements(key, size(0).or(size(1))?),
+        // Weights go with a vector element by element, so either operand tells.
+        Instruction::PaillierAddPlain { .. } | Instruction::PaillierScale { .. } => match (size(0), size(1)) {
+            (_, Some(vector)) => elements(key, vector),
+            (matrix, None) => weights_in(matrix?),
+        },
+        Instruction::PaillierMatVec { .. } => weights_in(size(0)?) + size(1).map_or(0, |size| elements(key, size)),
+        _ => return None,
+    };
+    Some(units as f64 * (f64::from(key.bits().get()) / 2048.0).powi(2))
 }
 
 /// Keys have one part.
@@ -272,8 +306,29 @@ impl ObjectHandler for PaillierHandler {
         self.cost(instruction).is_some()
     }
 
-    fn estimate(&self, instruction: &Instruction, _shape: Option<&dyn KeyShape>) -> Duration {
-        self.cost(instruction).map_or(Duration::ZERO, |cost| Duration::from_nanos(cost.load(Ordering::Relaxed)))
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
+        let work = downcast(shape).and_then(|Key(key)| work(key, instruction, operands));
+        self.cost(instruction).map_or(Duration::ZERO, |cost| cost.expect(work))
+    }
+
+    /// Sums and multiples are as long as their operands; a product has an element for each row.
+    fn result_size(
+        &self,
+        instruction: &Instruction,
+        operands: &[Option<u64>],
+        shape: Option<&dyn KeyShape>,
+    ) -> Option<u64> {
+        let size = |index: usize| operands.get(index).copied().flatten();
+        match instruction {
+            Instruction::PaillierAdd { .. } | Instruction::PaillierSub { .. } => size(0).or(size(1)),
+            Instruction::PaillierAddPlain { .. } | Instruction::PaillierScale { .. } => size(1),
+            Instruction::PaillierMatVec { .. } => {
+                let Key(key) = downcast(shape)?;
+                let rows = weights_in(size(0)?).checked_div(elements(key, size(1)?))?;
+                Some(CiphertextVector::sealed_len(key.bits(), rows))
+            }
+            _ => None,
+        }
     }
 
     fn execute(
@@ -288,13 +343,27 @@ impl ObjectHandler for PaillierHandler {
         let Key(key) = loaded(key, "an instruction of Paillier")?;
         let start = Instant::now();
         *result = compute(key, instruction, operands).ok_or_else(unsupported)??;
-        // A lost update between two threads costs one sample of an average.
-        let (mean, observed) = (cost.load(Ordering::Relaxed), start.elapsed().as_nanos() as u64);
-        cost.store(mean / 4 * 3 + observed / 4, Ordering::Relaxed);
+        let took = start.elapsed();
+        let sizes: Vec<_> = operands.iter().map(|bytes| Some(bytes.len() as u64)).collect();
+        cost.observe(work(key, instruction, &sizes).unwrap_or(0.0), took);
         Ok(())
     }
 }
 
 fn is_vector(id: VrId) -> bool {
     matches!(id.type_code, TypeCode::PAILLIER_COR | TypeCode::PAILLIER_COW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_counted_by_their_bytes() {
+        for (rows, columns) in [(1usize, 1usize), (1, 63), (1, 64), (1, 65), (3, 64), (7, 129), (40, 100)] {
+            let matrix = PublicWeights::from_rows(columns, vec![-3; rows * columns]).expect("whole rows");
+            assert_eq!(weights_in(matrix.to_bytes().len() as u64), (rows * columns) as u64, "{rows} × {columns}");
+        }
+        assert_eq!((weights_in(0), weights_in(sealed_len(8))), (0, 0));
+    }
 }

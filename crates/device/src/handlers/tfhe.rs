@@ -250,7 +250,7 @@ impl ObjectHandler for TfheHandler {
         matches!(instruction, Instruction::Bootstrap { .. })
     }
 
-    fn estimate(&self, instruction: &Instruction, shape: Option<&dyn KeyShape>) -> Duration {
+    fn estimate(&self, instruction: &Instruction, _operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
         let nanoseconds = match (instruction, downcast::<Shape>(shape)) {
             (Instruction::Bootstrap { .. }, Some(shape)) => {
                 f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&shape.parameters)

@@ -17,6 +17,7 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 /// A change that waits to be made durable.
@@ -63,6 +64,7 @@ pub(super) struct CommitQueue {
     turn: Condvar,
     groups: AtomicU64,
     changes: AtomicU64,
+    nanoseconds: AtomicU64,
 }
 
 impl CommitQueue {
@@ -74,6 +76,10 @@ impl CommitQueue {
     pub(super) fn quiet(&self) -> Option<u64> {
         let queue = self.lock();
         (!queue.busy).then(|| self.groups.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn time(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
 
     pub(super) fn counts(&self) -> (u64, u64) {
@@ -132,7 +138,9 @@ impl Inner {
         for (key, planned) in &plan.objects {
             self.keep_inline(*key, planned.as_ref().map(|(record, _)| record.generation));
         }
+        let begun = Instant::now();
         let durable = self.make_durable(&plan);
+        self.queue.nanoseconds.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         self.queue.groups.fetch_add(1, Ordering::Relaxed);
         self.queue.changes.fetch_add(admitted.len() as u64, Ordering::Relaxed);
         match durable {

@@ -30,8 +30,9 @@ use std::{
     path::Path,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard,
-        atomic::{AtomicBool, AtomicU64},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 use table::Table;
 
@@ -436,6 +437,18 @@ impl Store {
             free_bytes: self.inner.allocator.free_bytes(),
             table_bytes: self.inner.table.bytes(),
         }
+    }
+
+    /// Whether the store has stopped writing ([`StoreError::Failed`]).
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.inner.failed.load(Ordering::SeqCst)
+    }
+
+    /// Time that group commits took so far, their syncs included.
+    #[must_use]
+    pub fn commit_time(&self) -> Duration {
+        self.inner.queue.time()
     }
 
     /// Group commits so far, and the changes they carried.

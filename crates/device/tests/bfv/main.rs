@@ -125,8 +125,13 @@ fn a_write_or_a_read_multiplies() {
         // Another process: everything is still there, and multiplies.
         let device = device(&directory);
         let space = space(&device);
-        let product = space.run(&program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4")).expect("a product");
+        let multiply = program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4");
+        assert_eq!(space.check(&multiply).expect("accepted").as_millis(), 100, "nothing was timed yet");
+        let begun = std::time::Instant::now();
+        let product = space.run(&multiply).expect("a product");
         assert_eq!(parties.decrypt(&product), parties.expected(&v));
+        let (learnt, took) = (space.check(&multiply).expect("accepted"), begun.elapsed());
+        assert!(!learnt.is_zero() && learnt < took, "{learnt:?} is a part of {took:?}");
     }
 }
 

@@ -2,10 +2,14 @@
 
 use crate::support::*;
 use ciphermill_device::{
-    DeviceConfig, DeviceError, ReadMode, RunError, WriteMode, WriteOptions,
+    Device, DeviceConfig, DeviceError, ReadMode, RunError, SpaceId, SpaceLimits, SpaceMetrics, WriteMode, WriteOptions,
     store::{BLOCK_BYTES, CHUNK_BYTES},
 };
-use ciphermill_program::Instruction;
+use ciphermill_program::{Instruction, Program};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
 
 #[test]
 fn a_result_above_the_writers_limit_is_refused_before_anything_is_stored() {
@@ -51,4 +55,97 @@ fn the_checksum_of_the_whole_is_told_without_reading_it() {
     let (_device, space) = open(DeviceConfig::in_directory(directory.path()));
     let found: Vec<u32> = space.list().iter().map(|stat| stat.checksum).collect();
     assert_eq!(found, expected, "the same after the store was opened again");
+}
+
+#[test]
+fn estimates_see_the_sizes_of_operands_as_far_as_they_are_known() {
+    let toy = Arc::new(Toy::default());
+    let device = Device::open(DeviceConfig::in_memory(), vec![toy.clone()]).expect("open");
+    let space = device.space(SpaceId::EMBEDDED).expect("space");
+    let (x, y, new) = (vr(3, 0, 1), vr(3, 0, 2), vr(3, 0, 3));
+    put(&space, x, &value(1, 5));
+    put(&space, y, &value(2, 5));
+    let code = vec![
+        Instruction::HomAdd { n1: x, n2: y },
+        Instruction::Push { n: x },
+        Instruction::HomIntMult { n: x, value: 2 },
+        Instruction::HomAdd { n1: y, n2: x },
+        Instruction::Pop { n: new },
+        Instruction::Move { dst: x, src: new },
+        Instruction::HomSub { n1: x, n2: new },
+        Instruction::Return { n: x },
+    ];
+    space.check(&Program::new(code).expect("a program")).expect("accepted");
+    let known = Some(40);
+    let expected: Vec<Vec<Option<u64>>> = vec![
+        vec![known, known],
+        vec![known],
+        vec![known],
+        // A product of the toy says nothing of its size.
+        vec![known, None],
+        vec![],
+        vec![known],
+        vec![known, known],
+        vec![None],
+    ];
+    assert_eq!(*toy.operand_sizes.lock().expect("no panic"), expected);
+}
+
+#[test]
+fn metrics_tell_what_was_done_and_how_long_it_took() {
+    let toy = Arc::new(Toy::default());
+    let mut config = DeviceConfig::in_memory();
+    (config.max_running_programs, config.max_waiting_programs) = (1, 0);
+    let device = Device::open(config, vec![toy.clone()]).expect("open");
+    let space = device.create_space(SpaceId(5), SpaceLimits { bytes: 1000, objects: 9 }).expect("space");
+    let (x, y) = (vr(3, 0, 1), vr(4, 0, 1));
+    put(&space, vr(1, 0, 0), &bytes(&[4, 5]));
+    put(&space, vr(2, 0, 1), &toy_key(1, 2, 0));
+    put(&space, vr(2, 0, 2), &toy_key(2, 2, 0));
+    put(&space, x, &bytes(&[0, 1]));
+    let code = vec![Instruction::Bootstrap { tv: vr(1, 0, 0), n: x }, Instruction::Return { n: x }];
+    put(&space, vr(0, 0, 0), &program(code));
+    toy.bootstrap_ms.store(20, Ordering::SeqCst);
+    assert_eq!(to_words(&space.read_bytes(x, ReadMode::Compute).expect("computed")), [4, 5]);
+    assert!(put(&space, y, &bytes(&[1, 1])));
+    toy.held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let held = scope.spawn(|| space.read_bytes(x, ReadMode::Compute).map(drop));
+        while device.metrics().programs_running == 0 {
+            thread::yield_now();
+        }
+        assert!(matches!(space.read_bytes(x, ReadMode::Compute), Err(DeviceError::Busy { .. })));
+        toy.held.store(false, Ordering::SeqCst);
+        held.join().expect("no panic").expect("computed");
+    });
+    let metrics = device.metrics();
+    assert_eq!((metrics.programs_run, metrics.programs_failed, metrics.programs_refused), (3, 0, 1));
+    assert_eq!((metrics.computed_writes, metrics.computed_reads, metrics.writes, metrics.reads), (1, 2, 6, 2));
+    assert!(metrics.program_time.as_millis() >= 60 && !metrics.commit_time.is_zero() && !metrics.store_failed);
+    let (limits, used) = space.usage();
+    assert_eq!(metrics.spaces[&SpaceId(5)], SpaceMetrics { limits, used });
+    assert_eq!(metrics.spaces.len(), 2);
+    let text = metrics.to_prometheus();
+    for line in [
+        "ciphermill_device_programs_refused_total 1",
+        "ciphermill_device_computed_reads_total 2",
+        "ciphermill_device_store_failed 0",
+        "ciphermill_device_space_limit_bytes{space=\"5\"} 1000",
+        "ciphermill_device_space_objects{space=\"0\"} 0",
+        "ciphermill_device_instructions_total{instruction=\"bootstrap\"} 3",
+        "ciphermill_device_queue_depth 0",
+        "# TYPE ciphermill_device_program_seconds_total counter",
+    ] {
+        assert!(text.lines().any(|given| given == line), "{line}\n{text}");
+    }
+    // One HELP and one TYPE for each name, before its values.
+    let mut told = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        let name = line.trim_start_matches("# TYPE ").split([' ', '{']).next().expect("a name");
+        match line {
+            _ if line.starts_with("# TYPE ") => assert!(told.insert(name), "{name} twice"),
+            _ if line.starts_with('#') => {}
+            _ => assert!(told.contains(name), "{line}"),
+        }
+    }
 }

@@ -162,25 +162,39 @@ fn two_keys_and_many_callers_at_once() {
     assert_eq!(device.metrics().programs_run, 24);
 }
 
-/// What instructions took is what they are expected to take: a program is judged by it.
+/// What instructions took for each element is what they are expected to take: a program is judged by it.
 #[test]
-fn estimates_follow_what_was_measured() {
+fn estimates_scale_with_the_operands_and_follow_what_was_measured() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut client = Client::small();
     let device = device(&directory);
     let space = space(&device);
     put(&space, "16:0:1", &client.public()).expect("a key");
-    put(&space, "17:0:0", &weights(1, &[2])).expect("weights");
-    put(&space, "18:0:0", &client.encrypt(&[1])).expect("a vector");
-    for text in ["padd 18:0:0, 18:0:0", "pscale 17:0:0, 18:0:0", "pmatvec 17:0:0, 18:0:0"] {
-        let program = program(&format!("{text}\nreturn 18:0:0"));
-        let before = space.check(&program).expect("an estimate");
-        // The least of many: another process may hold up some of the runs.
-        let after = (0..20).map(|_| {
-            space.run(&program).expect("a result");
-            space.check(&program).expect("an estimate")
-        });
-        let after = after.min().expect("some runs");
-        assert!(after < before, "{text}: {after:?} after {before:?}");
+    for (data, count) in [(0, 1usize), (1, 40)] {
+        put(&space, &format!("17:0:{data}"), &weights(count, &vec![2; count])).expect("weights");
+        put(&space, &format!("18:0:{data}"), &client.encrypt(&vec![1; count])).expect("a vector");
     }
+    let estimate = |text: &str| space.check(&program(text)).expect("an estimate");
+    for text in ["padd 18:0:d, 18:0:d", "pscale 17:0:d, 18:0:d", "pmatvec 17:0:d, 18:0:d"] {
+        let [one, many] = ["0", "1"].map(|data| format!("{text}\nreturn 18:0:d").replace(":d", &format!(":{data}")));
+        let ratio = estimate(&many).as_secs_f64() / estimate(&one).as_secs_f64();
+        assert!((39.0..41.0).contains(&ratio), "{text}: {ratio}");
+        let times = (0..20).map(|_| {
+            let begun = std::time::Instant::now();
+            space.run(&program(&many)).expect("a result");
+            begun.elapsed()
+        });
+        let times: Vec<_> = times.collect();
+        let (least, most) = (*times.iter().min().expect("some"), *times.iter().max().expect("some"));
+        let learnt = estimate(&many);
+        assert!(learnt > least / 20 && learnt < most * 2, "{text}: {learnt:?}, took {least:?} to {most:?}");
+    }
+    // What an instruction leaves has a size too, which the next one is judged by: here two rows of 40.
+    put(&space, "17:0:2", &weights(40, &[3; 80])).expect("weights");
+    put(&space, "17:0:3", &weights(2, &[5; 2])).expect("weights");
+    put(&space, "18:0:2", &client.encrypt(&[1, 2])).expect("a vector");
+    let product = estimate("pmatvec 17:0:2, 18:0:1\nreturn 18:0:1");
+    let multiple = estimate("pscale 17:0:3, 18:0:2\nreturn 18:0:2");
+    let both = estimate("pmatvec 17:0:2, 18:0:1\nmov t, 18:0:1\npscale 17:0:3, t\nreturn t");
+    assert!(both.abs_diff(product + multiple).as_nanos() < 10, "{both:?}: {product:?} and {multiple:?}");
 }

@@ -9,7 +9,7 @@ use std::{
     any::Any,
     io::Read,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -43,6 +43,8 @@ pub(crate) struct Toy {
     pub(crate) bootstrap_ms: AtomicU64,
     /// Bootstraps begun.
     pub(crate) bootstraps: AtomicU64,
+    /// The sizes that estimates were asked for.
+    pub(crate) operand_sizes: Mutex<Vec<Vec<Option<u64>>>>,
     /// While set, a bootstrap does not go on.
     pub(crate) held: AtomicBool,
 }
@@ -125,8 +127,23 @@ impl ObjectHandler for Toy {
         matches!(instruction, Instruction::Bootstrap { .. })
     }
 
-    fn estimate(&self, _: &Instruction, _: Option<&dyn KeyShape>) -> Duration {
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
+        assert_eq!(operands.len(), instruction.reads().count());
+        self.operand_sizes.lock().expect("no panic").push(operands.to_vec());
         Duration::from_millis(self.claimed_ms.load(Ordering::SeqCst))
+    }
+
+    /// Tells it of sums only.
+    fn result_size(
+        &self,
+        instruction: &Instruction,
+        operands: &[Option<u64>],
+        _: Option<&dyn KeyShape>,
+    ) -> Option<u64> {
+        match instruction {
+            Instruction::HomAdd { .. } => operands.first().copied().flatten(),
+            _ => None,
+        }
     }
 
     fn execute(

@@ -68,7 +68,7 @@ impl ObjectHandler for Toy {
         false
     }
 
-    fn estimate(&self, _: &Instruction, _: Option<&dyn KeyShape>) -> Duration {
+    fn estimate(&self, _: &Instruction, _: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
         Duration::ZERO
     }
 
