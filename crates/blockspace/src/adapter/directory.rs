@@ -10,7 +10,8 @@
 //!     16      8  number of objects of the namespace
 //!     24      8  first block above everything that is mapped, declared or bound in the data half
 //!     32      8  first block of the other half
-//!     40     24  zeros
+//!     40      8  bytes of the largest object that the device takes
+//!     48     16  zeros
 //!
 //! entry, 64 bytes
 //!      0      2  type
@@ -68,6 +69,8 @@ pub struct Directory {
     pub free_from: u64,
     /// First block of the half with the metadata blocks.
     pub half: u64,
+    /// Bytes of the largest object that the device takes.
+    pub max_object_bytes: u64,
     /// Objects from the register asked for, as many as there was room for.
     pub entries: Vec<DirectoryEntry>,
 }
@@ -166,7 +169,8 @@ impl Directory {
         out.extend_from_slice(&self.total.to_le_bytes());
         out.extend_from_slice(&self.free_from.to_le_bytes());
         out.extend_from_slice(&self.half.to_le_bytes());
-        out.extend_from_slice(&[0; 24]);
+        out.extend_from_slice(&self.max_object_bytes.to_le_bytes());
+        out.extend_from_slice(&[0; 16]);
         self.entries.iter().for_each(|entry| entry.encode(&mut out));
         out
     }
@@ -190,6 +194,7 @@ impl Directory {
             total: u64::from_le_bytes(array(header, 16)),
             free_from: u64::from_le_bytes(array(header, 24)),
             half: u64::from_le_bytes(array(header, 32)),
+            max_object_bytes: u64::from_le_bytes(array(header, 40)),
             entries: entries.collect::<Result<_, _>>()?,
         })
     }
@@ -224,6 +229,7 @@ impl BlockSpace {
             total: objects.len() as u64,
             free_from: self.high_water.load(Ordering::Relaxed).max(index.end()),
             half: self.half,
+            max_object_bytes: self.max_object_bytes,
             entries: entries.collect(),
         }
     }
@@ -245,11 +251,13 @@ mod tests {
             declared: true,
         };
         let without = DirectoryEntry { lba: None, blocks: 0, declared: false, ..entry };
-        let directory = Directory { total: 9, free_from: 0x101, half: 0x1000, entries: vec![entry, without] };
+        let entries = vec![entry, without];
+        let directory = Directory { total: 9, free_from: 0x101, half: 0x1000, max_object_bytes: 0x77, entries };
         let bytes = directory.encode();
         assert_eq!(bytes.len(), Directory::bytes_for(2));
         assert_eq!(bytes[..16], *b"CMOBJDIR\x01\0\x40\0\x02\0\0\0");
         assert_eq!(bytes[16..40], [9, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[40..50], [0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[64..80], [4, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(bytes[80..96], [0x34, 0x12, 0, 0, 0, 0, 0, 0, 0x99, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[96..112], [2, 0, 0, 0, 0, 0, 0, 0, 0xdd, 0xcc, 0xbb, 0xaa, 1, 0, 0, 0]);

@@ -201,6 +201,8 @@ pub struct BlockSpace {
     id: u32,
     config: BlockSpaceConfig,
     half: u64,
+    /// Of the device.
+    max_object_bytes: u64,
     /// Types whose writes may give another size than was written.
     computing: HashSet<TypeCode>,
     runtime: Handle,

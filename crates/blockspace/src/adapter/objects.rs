@@ -2,15 +2,20 @@
 
 use super::{
     BlockSpace, Directory, Outcome, Taking, blocks_of,
+    crowded,
     directory::start_of,
+    places::Place,
+    point,
+    restructure::{Standing, Terms},
     sessions::Content,
     status,
-    write::Edit,
+    write::{Edit, Erase},
 };
 use crate::{
     vendor::{
-        CloseObject, OPCODE_CLOSE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RESERVE, OpenMode, OpenObject,
-        Opened, ReadObject, Reserve, Reserved, VendorError,
+        CloseObject, DeleteObject, OPCODE_CLOSE, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ,
+        OPCODE_RELEASE, OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved,
+        VendorError,
     },
     volume::BlockState,
 };
@@ -18,6 +23,9 @@ use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
 use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
 use ciphermill_program::{Metadata, VrId};
 use std::{ops::Range, sync::Arc};
+
+/// How often a deletion follows an object that others put elsewhere.
+const DELETE_ATTEMPTS: usize = 16;
 
 fn invalid(error: &VendorError) -> CommandError {
     CommandError::new(Status::INVALID_FIELD.do_not_retry(), error.to_string())
@@ -59,8 +67,60 @@ impl BlockSpace {
                 }
                 Err(error) => Answer::failed(invalid(&error)),
             },
+            OPCODE_RELEASE => match Release::from_command(&command) {
+                Ok(release) => self.detached(async move { space.release(release).await.map(|()| Vec::new()) }),
+                Err(error) => Answer::failed(invalid(&error)),
+            },
+            OPCODE_DELETE => match DeleteObject::from_command(&command) {
+                Ok(DeleteObject { id }) => {
+                    self.detached(async move { space.delete_object(id).await.map(|()| Vec::new()) })
+                }
+                Err(error) => Answer::failed(invalid(&error)),
+            },
             _ => Answer::failed(Status::INVALID_OPCODE.do_not_retry()),
         }
+    }
+
+    async fn release(self: &Arc<Self>, release: Release) -> Outcome {
+        let Release { lba, id } = release;
+        let only = Standing::Declared(lba, id);
+        let Some(blocks) = self.index().get(lba).map(Place::blocks) else { return Ok(()) };
+        self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await
+    }
+
+    /// The erasure of a place: its metadata block and its blocks.
+    fn erasure(&self, first: u64, blocks: u64) -> Edit {
+        let metadata = self.half + first;
+        Edit::Erase { ranges: vec![first..first + blocks, metadata..metadata + 1], how: Erase::Gone }
+    }
+
+    async fn delete_object(self: &Arc<Self>, id: VrId) -> Outcome {
+        for _ in 0..DELETE_ATTEMPTS {
+            let stat = self.device.stat(id).map_err(|error| status::of_device(&error))?;
+            let place = {
+                let index = self.index();
+                let first = index.place_of(id);
+                first.map(|first| (first, index.get(first).map_or(1, Place::blocks)))
+            };
+            if let Some((first, blocks)) = place {
+                let only = Some(Standing::Bound(first, id));
+                self.restructure_on(self.erasure(first, blocks), Terms { own: None, only }).await?;
+            } else {
+                let _register = crowded(self.registers.exclusive(point(id)).await)?;
+                if self.index().place_of(id).is_none() {
+                    let device = self.device.clone();
+                    let deleted = self.blocking(&self.jobs, move || device.delete(id)).await?;
+                    self.pages.forget(id);
+                    return deleted.map_err(|error| status::of_device(&error));
+                }
+            }
+            // Somebody else may have placed it elsewhere meanwhile.
+            match self.device.stat(id) {
+                Ok(now) if now.generation == stat.generation => {}
+                _ => return Ok(()),
+            }
+        }
+        Err(status::busy("the object moves from place to place"))
     }
 
     async fn list(self: &Arc<Self>, command: VendorCommand) -> Outcome<Vec<u8>> {
@@ -89,7 +149,7 @@ impl BlockSpace {
             })?
         };
         let edit = Edit::Write { lba: self.half + range.start, data: Arc::new(metadata.encode().to_vec()) };
-        self.restructure_in(edit, Some(taking.ticket)).await?;
+        self.restructure_on(edit, Terms { own: Some(taking.ticket), only: None }).await?;
         Ok(Reserved { lba: range.start, blocks }.encode().to_vec())
     }
 

@@ -48,6 +48,7 @@ impl BlockSpace {
             device: space,
             id: id.0,
             half,
+            max_object_bytes: device.config().max_object_bytes,
             computing: computing.collect(),
             runtime,
             changes: RangeLocks::new(config.max_waiting),

@@ -40,6 +40,7 @@ struct Step {
     bound: Option<(u64, Bound)>,
 }
 
+#[derive(Default)]
 struct Plan {
     steps: Vec<Step>,
     /// Versions to be deleted in the device, and where they were bound.
@@ -48,15 +49,44 @@ struct Plan {
     _taking: Vec<Taking>,
 }
 
+/// What else a command needs to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Terms {
+    /// The range that the caller has already marked as being taken.
+    pub(super) own: Option<u64>,
+    /// Nothing is done unless this stands there.
+    pub(super) only: Option<Standing>,
+}
+
+/// What a command demands to stand at a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Standing {
+    /// This register is declared, and nothing bound.
+    Declared(u64, VrId),
+    /// This register is bound.
+    Bound(u64, VrId),
+}
+
+impl Standing {
+    fn holds(self, index: &Places) -> bool {
+        match self {
+            Self::Declared(first, id) => index.get(first).is_some_and(|place| {
+                place.bound.is_none() && place.declared.as_ref().is_some_and(|declared| declared.metadata.id == id)
+            }),
+            Self::Bound(first, id) => index.place_of(id) == Some(first),
+        }
+    }
+}
+
 impl BlockSpace {
     /// Carries out a command that may concern metadata blocks or erase blocks of objects, and completes what it
     /// completes.
     pub(super) async fn restructure(self: &Arc<Self>, edit: Edit) -> Outcome {
-        self.restructure_in(edit, None).await
+        self.restructure_on(edit, Terms::default()).await
     }
 
-    /// The same, in a range that the caller has already marked as being taken.
-    pub(super) async fn restructure_in(self: &Arc<Self>, edit: Edit, own: Option<u64>) -> Outcome {
+    /// The same on terms.
+    pub(super) async fn restructure_on(self: &Arc<Self>, edit: Edit, terms: Terms) -> Outcome {
         let declarations = Arc::new(self.declarations(&edit)?);
         if !declarations.is_empty() {
             let (space, declarations) = (Arc::clone(self), Arc::clone(&declarations));
@@ -70,7 +100,7 @@ impl BlockSpace {
             }
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
-            match self.apply(&edit, &declarations, &needed, own).await {
+            match self.apply(&edit, &declarations, &needed, terms).await {
                 None => {
                     drop(guard);
                     settled.await;
@@ -158,7 +188,7 @@ impl BlockSpace {
         edit: &Edit,
         declarations: &Declarations,
         needed: &Ranges,
-        own: Option<u64>,
+        terms: Terms,
     ) -> Option<Outcome> {
         let mut registers = Ranges::from(0..0);
         {
@@ -172,7 +202,7 @@ impl BlockSpace {
             Ok(guard) => guard,
             Err(error) => return Some(Err(error)),
         };
-        let plan = match self.plan(edit, declarations, own) {
+        let plan = match self.plan(edit, declarations, terms) {
             Ok(Some(plan)) => plan,
             Ok(None) => return None,
             Err(error) => return Some(Err(error)),
@@ -180,9 +210,12 @@ impl BlockSpace {
         Some(self.carry_out(plan, edit, needed).await)
     }
 
-    fn plan(self: &Arc<Self>, edit: &Edit, declarations: &Declarations, own: Option<u64>) -> Outcome<Option<Plan>> {
+    fn plan(self: &Arc<Self>, edit: &Edit, declarations: &Declarations, terms: Terms) -> Outcome<Option<Plan>> {
         let mut guard = self.index_mut();
         let index = &mut *guard;
+        if terms.only.is_some_and(|only| !only.holds(index)) {
+            return Ok(Some(Plan::default()));
+        }
         let renamed = |first: u64| named_at(edit, self.half + first) && !declarations.contains_key(&first);
         let mut added = 0;
         let mut before: Option<(u64, u64)> = None;
@@ -199,7 +232,7 @@ impl BlockSpace {
                 return Err(clash(metadata.id, *first, other));
             }
             if index.taking.iter().any(|(ticket, taken)| {
-                Some(*ticket) != own && taken.start < range.end && range.start < taken.end
+                Some(*ticket) != terms.own && taken.start < range.end && range.start < taken.end
             }) {
                 return Ok(None);
             }
@@ -209,7 +242,7 @@ impl BlockSpace {
             let text = format!("{} objects are declared or bound, at most {} may be; delete some", index.len(), self.config.max_places);
             return Err(status_at(status::TOO_MANY_OBJECTS, text, declarations));
         }
-        let mut plan = Plan { steps: Vec::new(), deleted: Vec::new(), flags: Vec::new(), _taking: Vec::new() };
+        let mut plan = Plan::default();
         self.plan_blocks(index, edit, declarations, &mut plan);
         for (first, place) in named(index, edit) {
             let declared = declarations.get(&first);
