@@ -44,7 +44,7 @@ if [ -n "$job" ]; then cp -r "$job" "$work/tree/job"; fi
 } >"$work/initramfs.cpio"
 rm -rf "$work/tree"
 
-line="console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable nokaslr $*"
+line="console=ttyS0 quiet panic=-1 mitigations=off nokaslr $*"
 # pc, not microvm: its BIOS path is the one that everybody's QEMU has. There is no KVM: it is not there on every machine, and
 # a test must run the same way everywhere.
 options=(-accel "tcg,thread=multi" -cpu max -smp 2 -m 1G -nodefaults -display none -no-reboot
