@@ -9,6 +9,7 @@ mod checksum;
 mod commit;
 mod error;
 mod format;
+mod names;
 mod open;
 mod pages;
 mod place;
@@ -24,7 +25,6 @@ use commit::{Change, CommitQueue};
 use place::Place;
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     fs::File,
     ops::Bound,
     path::Path,
@@ -38,97 +38,11 @@ use table::Table;
 
 pub use error::StoreError;
 pub use format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, STORE_VERSION};
+pub use names::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits};
 pub use pages::ObjectPages;
 pub use reader::ObjectReader;
 pub use scrub::{ScrubEvent, ScrubReport};
 pub use writer::{FinishedObject, ObjectWriter};
-
-/// Names a space: a set of registers with its own keys, programs and quotas (one NVMe namespace, or the embedded one).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SpaceId(pub u32);
-
-impl SpaceId {
-    /// The space that every device has.
-    pub const EMBEDDED: Self = Self(0);
-}
-
-impl fmt::Display for SpaceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-/// What a space may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpaceLimits {
-    /// Sum of the sizes of its objects, in bytes.
-    pub bytes: u64,
-    /// Number of its objects.
-    pub objects: u64,
-}
-
-impl SpaceLimits {
-    /// As much as the store holds.
-    pub const UNLIMITED: Self = Self { bytes: u64::MAX, objects: u64::MAX };
-}
-
-/// Flags of an object, with the bits of the metadata block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ObjectFlags(u32);
-
-impl ObjectFlags {
-    /// No flag.
-    pub const NONE: Self = Self(0);
-    /// Bit 0: a read through a block device may run the program.
-    pub const ARMED: Self = Self(1);
-    /// Bit 1: the first such read clears [`ARMED`](Self::ARMED).
-    pub const ONE_SHOT: Self = Self(2);
-
-    /// The flags of `bits`, or `None` when a bit has no meaning.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Option<Self> {
-        if bits & !3 == 0 { Some(Self(bits)) } else { None }
-    }
-
-    /// The bits.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        self.0
-    }
-
-    /// Whether all flags of `other` are set.
-    #[must_use]
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// These flags and those of `other`.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// These flags without those of `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-}
-
-/// Names an object in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKey {
-    /// The space it belongs to.
-    pub space: SpaceId,
-    /// Its register.
-    pub id: VrId,
-}
-
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "object {} of space {}", self.id, self.space)
-    }
-}
 
 /// One durable version of an object. Holding it keeps its bytes readable, even when it is replaced or deleted meanwhile:
 /// those in extents stay on disk, those in the object table move to memory then.

@@ -84,7 +84,7 @@ fn a_small_object_costs_one_sync_and_a_large_one_two() {
     let (mut writes, mut growths) = (0, 0);
     for (size, syncs) in [(8, 0), (3_208, 0), (INLINE_BYTES, 0), (INLINE_BYTES + 8, 1), (2 << 20, 1)] {
         for round in 0..20 {
-            (data.take(), objects.take());
+            let _before = (data.take(), objects.take());
             put(&space, vr(1, 0, round as u32 % 7), &value(round, size / 8));
             let [data_syncs, data_writes, _] = data.take();
             assert_eq!((data_syncs, data_writes > 0), (syncs, syncs > 0), "data file, {size} bytes");

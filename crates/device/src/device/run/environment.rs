@@ -1,0 +1,48 @@
+//! What the verifier may know of a run, and what it will cost.
+
+use super::Run;
+use ciphermill_program::{Environment, Instruction, ObjectInfo, VrId};
+use std::{collections::HashMap, time::Duration};
+
+/// Sizes in bytes of what a program has written so far, where they are known.
+#[derive(Default)]
+pub(super) struct Sizes {
+    registers: HashMap<VrId, Option<u64>>,
+    stack: Vec<Option<u64>>,
+}
+
+/// What the verifier may know: the run's view, with the triggering object in its place.
+impl Environment for Run<'_> {
+    fn object(&self, id: VrId) -> Option<ObjectInfo> {
+        match self.operand {
+            Some(bytes) if id == self.trigger => Some(ObjectInfo { size: bytes.len() as u64 }),
+            _ => self.view.get(&id).map(|object| ObjectInfo { size: object.size() }),
+        }
+    }
+
+    /// The verifier asks for each instruction in turn.
+    fn cost(&self, instruction: &Instruction) -> Duration {
+        let mut sizes = self.sizes.borrow_mut();
+        let size = |id: VrId| match sizes.registers.get(&id) {
+            Some(size) => *size,
+            None => self.object(id).map(|object| object.size),
+        };
+        let operands: Vec<_> = instruction.reads().map(size).collect();
+        let target = instruction.writes().or_else(|| instruction.reads().next());
+        let handled = target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?)));
+        let first = operands.first().copied().flatten();
+        let written = match instruction {
+            Instruction::Push { .. } => {
+                sizes.stack.push(first);
+                None
+            }
+            Instruction::Pop { .. } => sizes.stack.pop().flatten(),
+            Instruction::Move { .. } => first,
+            _ => handled.and_then(|(id, handler)| handler.result_size(instruction, &operands, self.shape(id))),
+        };
+        if let Some(register) = instruction.writes() {
+            sizes.registers.insert(register, written);
+        }
+        handled.map_or(Duration::ZERO, |(id, handler)| handler.estimate(instruction, &operands, self.shape(id)))
+    }
+}

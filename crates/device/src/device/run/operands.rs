@@ -1,0 +1,120 @@
+//! The registers of a run: where their content comes from, and where it is kept.
+
+use super::{Run, locked};
+use crate::{
+    error::RunError,
+    handler::Residency,
+    memory::{MemoryError, Register},
+    metrics::count,
+    store::{ObjectKey, StoreError, StoredObject},
+};
+use ciphermill_program::VrId;
+use std::sync::Arc;
+
+/// The content of a register, shared and never changed while shared.
+#[derive(Clone)]
+pub(super) enum Value {
+    Paged(Arc<Register>),
+    Resident(Arc<[u8]>),
+}
+
+impl Value {
+    pub(super) fn read_into(&self, out: &mut Vec<u8>) -> Result<(), MemoryError> {
+        match self {
+            Self::Paged(register) => register.read_into(out),
+            Self::Resident(bytes) => {
+                out.clear();
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn paged_bytes(&self) -> u64 {
+        match self {
+            Self::Paged(register) => register.size() as u64,
+            Self::Resident(_) => 0,
+        }
+    }
+}
+
+impl Run<'_> {
+    pub(super) fn new_value(&self, bytes: &[u8]) -> Result<Value, RunError> {
+        Ok(Value::Paged(Arc::new(self.new_register(bytes)?)))
+    }
+
+    fn new_register(&self, bytes: &[u8]) -> Result<Register, RunError> {
+        self.inner.memory.check_working_set([bytes.len() as u64])?;
+        Ok(self.with_room(|| self.inner.memory.store(bytes))?)
+    }
+
+    /// Does `work`; when the swap area or the addresses are used up, gives back the registers of all stored objects that
+    /// nobody is using (their content is in the store as well), and tries once more.
+    pub(super) fn with_room<T>(&self, mut work: impl FnMut() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
+        match work() {
+            Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {
+                self.inner.registers.release_unused();
+                work()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The content of a register: the run's own, or that of the version it sees.
+    pub(super) fn load(&mut self, id: VrId) -> Result<Value, RunError> {
+        if let Some(value) = self.registers.get(&id) {
+            return Ok(value.clone());
+        }
+        let object = Arc::clone(self.view.get(&id).ok_or(RunError::NoOperand { register: id })?);
+        let residency = self.inner.registry.get(id.type_code).map(|known| known.descriptor.residency);
+        if residency == Some(Residency::Paged) {
+            // Not kept by the run: held here, operands that are done with could not make room for others.
+            return Ok(Value::Paged(self.paged(&object)?));
+        }
+        let value = Value::Resident(self.resident(&object)?);
+        self.registers.insert(id, value.clone());
+        Ok(value)
+    }
+
+    fn paged(&self, object: &Arc<StoredObject>) -> Result<Arc<Register>, RunError> {
+        let (key, generation) = (object.key(), object.generation());
+        if let Some(register) = self.inner.registers.get(key, generation) {
+            count(&self.inner.metrics.register_hits, 1);
+            return Ok(register);
+        }
+        count(&self.inner.metrics.register_misses, 1);
+        let bytes = self.inner.store.read(Arc::clone(object)).pull_all()?;
+        let register = Arc::new(self.new_register(&bytes)?);
+        if self.is_current(key, generation) {
+            self.inner.registers.insert(key, generation, Arc::clone(&register));
+        }
+        Ok(register)
+    }
+
+    /// A version replaced or deleted since the run began must not stay in memory after it.
+    fn is_current(&self, key: ObjectKey, generation: u64) -> bool {
+        self.inner.store.get(key).is_ok_and(|object| object.generation() == generation)
+    }
+
+    fn resident(&self, object: &Arc<StoredObject>) -> Result<Arc<[u8]>, StoreError> {
+        let (key, generation) = (object.key(), object.generation());
+        if let Some((held, bytes)) = locked(&self.inner.test_vectors).get(&key)
+            && *held == generation
+        {
+            count(&self.inner.metrics.register_hits, 1);
+            return Ok(Arc::clone(bytes));
+        }
+        count(&self.inner.metrics.register_misses, 1);
+        let bytes: Arc<[u8]> = self.inner.store.read(Arc::clone(object)).pull_all()?.into();
+        if self.is_current(key, generation) {
+            let mut cache = locked(&self.inner.test_vectors);
+            let limit = self.inner.config.test_vector_cache_bytes;
+            let held: u64 = cache.values().map(|(_, bytes)| bytes.len() as u64).sum();
+            if held.saturating_add(bytes.len() as u64) > limit {
+                cache.retain(|_, (_, bytes)| Arc::strong_count(bytes) > 1);
+            }
+            cache.insert(key, (generation, Arc::clone(&bytes)));
+        }
+        Ok(bytes)
+    }
+}

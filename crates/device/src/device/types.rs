@@ -1,0 +1,85 @@
+//! How objects are read and written, and what is known of them.
+
+use crate::store::{ObjectFlags, ObjectPages, StoredObject};
+use ciphermill_program::VrId;
+
+/// What a write does with an object that can trigger a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteMode {
+    /// A compute-on-write object runs the program of its key, if one is stored, and the result is what is stored. All
+    /// other objects are stored as they are.
+    #[default]
+    Compute,
+    /// Everything is stored as it is (to restore a copy, say).
+    Stored,
+}
+
+/// How an object is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Its flags; they replace those of an earlier version.
+    pub flags: ObjectFlags,
+    /// Whether it may compute.
+    pub mode: WriteMode,
+    /// The most bytes that the result of a compute-on-write may have; a larger one is
+    /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and nothing is stored. `None`: as many as its
+    /// register takes. A block adapter, which has reserved so many blocks, sets it.
+    pub result_limit: Option<u64>,
+}
+
+/// What a read does with an object that can trigger a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Gives what is stored.
+    Stored,
+    /// Runs the program and gives its result, whatever the flags: the caller asked for it.
+    Compute,
+    /// Runs the program if the object is a compute-on-read object and [`ObjectFlags::ARMED`], else gives what is stored.
+    /// A block adapter reads so, because operating systems read blocks nobody asked for. [`ObjectFlags::ONE_SHOT`]
+    /// disarms the object before the result is given.
+    Armed,
+}
+
+/// What is known of a stored object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectStat {
+    /// Its register.
+    pub id: VrId,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its flags.
+    pub flags: ObjectFlags,
+    /// Tells versions of an object apart while the device is open; a change of flags keeps it.
+    pub generation: u64,
+    /// CRC-32C of all its bytes, as they were stored. It comes from the record: no byte of the object is read for it.
+    pub checksum: u32,
+}
+
+impl From<&StoredObject> for ObjectStat {
+    fn from(object: &StoredObject) -> Self {
+        Self {
+            id: object.key().id,
+            size: object.size(),
+            flags: object.flags(),
+            generation: object.generation(),
+            checksum: object.checksum(),
+        }
+    }
+}
+
+impl ObjectPages {
+    /// What is known of the version that is read; its flags are those it had when it was opened.
+    #[must_use]
+    pub fn stat(&self) -> ObjectStat {
+        ObjectStat::from(&**self.object())
+    }
+}
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// What is stored now.
+    pub stat: ObjectStat,
+    /// Whether it is the result of a program.
+    pub computed: bool,
+}
