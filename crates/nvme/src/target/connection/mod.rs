@@ -193,9 +193,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if let End::Protocol(fatal) = &end {
             self.out.terminate(fatal.error, fatal.information, &fatal.quote);
         }
-        let Self { mut stream, mut out, registration, .. } = self;
-        // The controller must not outlive the decision, however slowly the last words go.
-        drop(registration);
+        let Self { mut stream, mut out, registration, inbox, receiver, waiting, transfers, .. } = self;
+        // Neither the controller nor what commands hold outlives the decision, however slowly the last words go.
+        drop((registration, inbox, receiver, waiting, transfers));
         if polite {
             let last_words = async {
                 while !out.is_empty() {
@@ -326,6 +326,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.tell_events();
             }
             Message::Drain => self.closing = true,
+            // Who ends anyway says first what is to say.
+            Message::Close(_) if self.closing => {}
             Message::Close(why) => return Err(End::Told(why)),
         }
         Ok(())
