@@ -241,7 +241,11 @@ impl Checkpoints {
             };
             progress.running = true;
             drop(progress);
-            let outcome = checkpointer.attempt(&mut task);
+            // Once more at once: a fault that is over must not cost a change.
+            let outcome = checkpointer.attempt(&mut task).or_else(|error| {
+                tracing::warn!(%error, "checkpoint failed, trying again");
+                checkpointer.attempt(&mut task)
+            });
             progress = self.lock();
             progress.running = false;
             match outcome {

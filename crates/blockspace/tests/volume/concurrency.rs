@@ -91,7 +91,7 @@ fn what_was_submitted_before_the_last_drop_is_durable_and_in_order() {
     let (sender, receiver) = channel();
     for tag in 1..=200u64 {
         let sender = sender.clone();
-        let done = Box::new(move |outcome: Result<(), VolumeError>| drop(sender.send((tag, outcome.is_ok()))));
+        let done = Box::new(move |outcome: Result<(), VolumeError>| _ = sender.send((tag, outcome.is_ok())));
         volume.submit(change(1, &[Step::Write(tag % 3, vec![tag])]), done);
     }
     drop((volume, sender));
@@ -110,7 +110,7 @@ fn a_volume_may_be_dropped_by_a_callback_and_callbacks_may_panic() {
     volume.submit(change(1, &[Step::Write(0, vec![1])]), Box::new(|_| panic!("a callback's own fault")));
     let last = Box::new(move |outcome: Result<(), VolumeError>| {
         drop(held);
-        drop(sender.send(outcome.is_ok()));
+        let _ = sender.send(outcome.is_ok());
     });
     volume.submit(change(1, &[Step::Write(1, vec![2])]), last);
     drop(volume);
@@ -129,8 +129,8 @@ fn a_full_queue_says_busy_and_whoever_waits_gets_through() {
     let (release, gate) = channel::<()>();
     let (started, running) = channel();
     let hold = Box::new(move |_| {
-        drop(started.send(()));
-        drop(gate.recv());
+        let _ = started.send(());
+        let _ = gate.recv();
     });
     volume.submit(change(1, &[Step::Write(0, vec![1])]), hold);
     running.recv().expect("running");

@@ -4,4 +4,5 @@ mod concurrency;
 mod crash;
 mod faults;
 mod model;
+mod speed;
 mod support;

@@ -146,7 +146,7 @@ fn quotas_hold_within_a_group_too() {
         let sender = sender.clone();
         // The same five blocks and others, in turn: what fits depends on what went before in the same group.
         let lba = if lba % 2 == 0 { lba / 2 % 5 } else { 100 + lba };
-        let done = Box::new(move |outcome: Result<(), VolumeError>| drop(sender.send((lba, outcome.is_ok()))));
+        let done = Box::new(move |outcome: Result<(), VolumeError>| _ = sender.send((lba, outcome.is_ok())));
         volume.submit(change(1, &[Step::Write(lba, vec![lba + 1])]), done);
     }
     drop(sender);

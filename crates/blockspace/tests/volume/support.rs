@@ -90,7 +90,7 @@ impl Model {
                 Step::Unmap(lba, blocks) => {
                     let range = (space, *lba)..(space, lba.saturating_add(*blocks));
                     let keys: Vec<_> = self.blocks.range(range).map(|(key, _)| *key).collect();
-                    keys.iter().for_each(|key| drop(self.blocks.remove(key)));
+                    keys.iter().for_each(|key| _ = self.blocks.remove(key));
                 }
                 Step::SetLabel(lba, label) => drop(self.labels.insert((space, *lba), label.clone())),
                 Step::ClearLabel(lba) => drop(self.labels.remove(&(space, *lba))),
