@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ciphermill_bfv::BfvError;
+use ciphermill_blockspace::volume::VolumeError;
 use ciphermill_device::DeviceError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::bigint::{BigIntError, EngineError};
@@ -113,6 +114,23 @@ pub(crate) enum CliError {
     /// The thread pool or the CPU affinity of a benchmark could not be had.
     #[error("cannot set up the threads: {0}")]
     Threads(String),
+    /// The server cannot be had, or ended badly.
+    #[error("{0}")]
+    Server(String),
+    /// The blocks of namespaces refused or failed.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    /// The way to a served device.
+    #[error("{0}")]
+    Connect(String),
+    /// A scrub found damage.
+    #[error("{} has {damaged} damaged object(s) or block(s); restore them from copies", path.display())]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// How many.
+        damaged: u64,
+    },
     /// Standard output could not be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),

@@ -8,6 +8,7 @@ mod files;
 mod inputs;
 mod machine;
 mod output;
+mod place;
 mod store;
 
 use std::process::ExitCode;

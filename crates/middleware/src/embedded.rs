@@ -2,10 +2,11 @@
 
 use crate::{
     blob::{BlobId, BlobStat, Metadata, ReadMode, Transferred, WriteMode, Written},
+    io::pull,
     transport::{Transport, TransportError},
 };
 use ciphermill_device::{self as device, DeviceError, ObjectStat, Space, StorageError, StoreError, WriteOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{Read, Write};
 
 /// The most bytes on their way between a blob and a file at one time.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -105,16 +106,6 @@ fn stat(object: &ObjectStat) -> BlobStat {
 /// A buffer for a blob of `size` bytes; most are ciphertexts of a few kilobytes.
 fn chunk_for(size: u64) -> Vec<u8> {
     vec![0; size.clamp(1, CHUNK_BYTES) as usize]
-}
-
-/// Reads once, and again when a signal came between.
-fn pull(content: &mut dyn Read, out: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match content.read(out) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Sorts a device's error into what a caller can act on.

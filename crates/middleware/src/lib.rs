@@ -6,8 +6,8 @@
 //! ([`Middleware::write`] and its siblings, each an [`Operation`]). Both run on one pool of workers behind one bounded
 //! queue.
 //!
-//! Below stands a [`Transport`]. [`EmbeddedTransport`] reaches a device in the same process; a transport over NVMe/TCP fits
-//! the same trait.
+//! Below stands a [`Transport`]. [`EmbeddedTransport`] reaches a device in the same process, [`NvmeTransport`] one that
+//! is served over NVMe/TCP.
 //!
 //! `docs/middleware.md` maps the paper's calls to these and explains the guarantees.
 
@@ -15,7 +15,9 @@ mod blob;
 mod embedded;
 mod error;
 mod file;
+mod io;
 mod middleware;
+mod nvme;
 mod operation;
 mod queue;
 mod transport;
@@ -27,6 +29,7 @@ pub use ciphermill_program::VrId;
 pub use embedded::EmbeddedTransport;
 pub use error::MiddlewareError;
 pub use middleware::{Middleware, MiddlewareConfig};
+pub use nvme::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport, host_id};
 pub use operation::Operation;
 pub use transport::{Cause, Transport, TransportError};
 

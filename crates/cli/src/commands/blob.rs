@@ -1,12 +1,10 @@
-//! `blob`: objects of a store, in and out. Every call goes through the middleware's embedded transport, as an application's
-//! would.
+//! `blob`: objects of a store or a served device, in and out. Every call goes through a transport of the middleware, as an
+//! application's would.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use ciphermill_middleware::{
-    BlobStat, EmbeddedTransport, Metadata, ObjectFlags, ReadMode, Transferred, Transport, TransportError, WriteMode,
-};
+use ciphermill_middleware::{BlobStat, Metadata, ObjectFlags, ReadMode, Transferred, TransportError, WriteMode};
 use ciphermill_program::{TypeClass, VrId};
 use clap::Subcommand;
 use serde::Serialize;
@@ -15,9 +13,9 @@ use crate::error::CliError;
 use crate::files::{self, PendingFile};
 use crate::inputs::RegisterArgs;
 use crate::output::{self, human_bytes};
-use crate::store::StoreArgs;
+use crate::place::PlaceArgs;
 
-/// Put blobs into a store, get, list and remove them
+/// Put blobs into a store or onto a served device, get, list and remove them
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -39,10 +37,11 @@ enum Verb {
 #[command(after_help = "\
 Examples:
   $ ciphermill blob put --store s --id 2:0:1 server.key
-  $ ciphermill blob put --store s --type 4 --key 0 --data 3 y.ct")]
+  $ ciphermill blob put --store s --type 4 --key 0 --data 3 y.ct
+  $ ciphermill blob put --connect 127.0.0.1:4420 --id 4:0:3 y.ct")]
 struct Put {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
     /// Let a read through a block device run the program (for type 3)
@@ -67,7 +66,7 @@ Example:
   $ ciphermill blob get --store s --id 4:0:3 --out xy.ct")]
 struct Get {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
     /// Run the program of the blob's key and give its result, armed or not (type 3 only)
@@ -94,7 +93,7 @@ Example:
   $ ciphermill blob ls --store s")]
 struct Ls {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     /// Print the list as JSON
     #[arg(long)]
     json: bool,
@@ -107,7 +106,7 @@ Example:
   $ ciphermill blob rm --store s --id 3:0:2")]
 struct Rm {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
     /// Print what was done as JSON
@@ -169,7 +168,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 fn put(args: &Put) -> Result<(), CliError> {
     let register = args.register.register()?;
     let (mut file, len) = files::open(&args.file)?;
-    let transport = EmbeddedTransport::new(args.store.create()?);
+    let transport = args.place.transport(true)?;
     let flags = if args.armed { ObjectFlags::ARMED } else { ObjectFlags::NONE };
     let mode = if args.stored { WriteMode::Stored } else { WriteMode::Compute };
     let metadata = Metadata::new(register).with_flags(flags);
@@ -194,7 +193,7 @@ fn get(args: &Get) -> Result<(), CliError> {
         (_, true) => ReadMode::Stored,
         _ => ReadMode::Armed,
     };
-    let transport = EmbeddedTransport::new(args.store.open()?);
+    let transport = args.place.transport(false)?;
     let Some(path) = &args.out else {
         let mut out = std::io::stdout().lock();
         transport.read(register.into(), mode, &mut out).map_err(|error| match error {
@@ -219,7 +218,7 @@ fn get(args: &Get) -> Result<(), CliError> {
 }
 
 fn ls(args: &Ls) -> Result<(), CliError> {
-    let blobs = EmbeddedTransport::new(args.store.open()?).list()?;
+    let blobs = args.place.transport(false)?.list()?;
     let reports: Vec<_> = blobs.iter().map(Report::of).collect();
     let mut table = output::table(["id", "type", "size", "armed"]);
     for report in &reports {
@@ -231,7 +230,7 @@ fn ls(args: &Ls) -> Result<(), CliError> {
 
 fn rm(args: &Rm) -> Result<(), CliError> {
     let register = args.register.register()?;
-    let transport = EmbeddedTransport::new(args.store.open()?);
+    let transport = args.place.transport(false)?;
     let stat = transport.stat(register.into())?;
     transport.delete(register.into())?;
     let report = Report::of(&stat);

@@ -4,26 +4,35 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ciphermill_device::{Device, MetricsSnapshot};
+use ciphermill_middleware::Transport;
 use ciphermill_tfhe::parameters::SET_NAMES;
 use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm, KeyKind, ParameterSet, SecurityPolicy};
 use comfy_table::Table;
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::error::CliError;
 use crate::machine::{IsaReport, Machine};
 use crate::output::{self, human_bytes};
+use crate::place::RemoteArgs;
 use crate::store::{self, DeviceArgs};
 
-/// Show this build, this machine, the parameter sets, and what a store holds
+/// Show this build, this machine, the parameter sets, and what a store or a served device holds
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   $ ciphermill info
-  $ ciphermill info --store s --prometheus")]
+  $ ciphermill info --store s --prometheus
+  $ ciphermill info --connect 127.0.0.1:4420")]
 pub(crate) struct Args {
     /// Show the objects and counters of this store; one process at a time may have it open
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Show the objects of this served device: HOST:PORT, or nvme-tcp://HOST:PORT/SUBSYSTEM-NQN
+    #[arg(long, value_name = "TARGET", conflicts_with = "store")]
+    connect: Option<String>,
+    #[command(flatten)]
+    remote: RemoteArgs,
     #[command(flatten)]
     options: DeviceArgs,
     /// Print everything as JSON
@@ -42,6 +51,22 @@ struct Report {
     parameter_sets: Vec<SetReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<StoreReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served: Option<ServedReport>,
+}
+
+/// What a served device tells of itself.
+#[derive(Serialize)]
+struct ServedReport {
+    model: String,
+    serial: String,
+    firmware: String,
+    namespaces: Vec<u32>,
+    namespace: u32,
+    uuid: String,
+    blocks: u64,
+    objects: BTreeMap<u16, u64>,
+    object_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -82,7 +107,8 @@ struct StoreReport {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let device = args.store.as_deref().map(|directory| store::open_existing(directory, &args.options)).transpose()?;
+    let device =
+        args.store.as_deref().map(|directory| store::open_existing(directory, &args.options.settings())).transpose()?;
     if let (true, Some(device)) = (args.prometheus, &device) {
         return output::bytes(device.metrics().to_prometheus().as_bytes());
     }
@@ -94,6 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         isa: IsaReport::this(),
         parameter_sets: SET_NAMES.iter().map(|name| SetReport::of(name)).collect::<Result<_, _>>()?,
         store,
+        served: args.connect.as_deref().map(|target| ServedReport::of(&args.remote, target)).transpose()?,
     };
     let text = report.text();
     output::result(args.json, &report, &text)
@@ -121,6 +148,46 @@ impl SetReport {
             ciphertext_bytes_big: set.sealed_ciphertext_len(EncryptionKeyChoice::Big),
             test_vector_bytes: set.sealed_test_vector_len(),
         })
+    }
+}
+
+impl ServedReport {
+    fn of(remote: &RemoteArgs, target: &str) -> Result<Self, CliError> {
+        let transport = remote.connect(target)?;
+        let identity = transport.identify();
+        let (namespace, uuid, blocks) = transport.namespace();
+        let namespaces = transport.namespaces().map_err(|error| CliError::Connect(error.to_string()))?;
+        let blobs = transport.list()?;
+        let mut objects = BTreeMap::new();
+        for blob in &blobs {
+            *objects.entry(blob.id.register().type_code.0).or_default() += 1;
+        }
+        Ok(Self {
+            model: identity.model,
+            serial: identity.serial,
+            firmware: identity.firmware,
+            namespaces,
+            namespace,
+            uuid: Uuid::from_bytes(uuid).to_string(),
+            blocks,
+            objects,
+            object_bytes: blobs.iter().map(|blob| blob.size).sum(),
+        })
+    }
+
+    fn table(&self) -> Table {
+        let mut table = output::table(["served device", &format!("{} {}", self.model, self.firmware)]);
+        table.add_row(["serial number", &self.serial]);
+        let others: Vec<_> = self.namespaces.iter().map(ToString::to_string).collect();
+        table.add_row(["namespaces", &others.join(", ")]);
+        table.add_row(["namespace", &self.namespace.to_string()]);
+        table.add_row(["UUID", &self.uuid]);
+        table.add_row(["blocks of 4096 bytes", &self.blocks.to_string()]);
+        for (code, count) in &self.objects {
+            table.add_row([format!("objects of type {code}"), count.to_string()]);
+        }
+        table.add_row(["bytes of objects", &human_bytes(self.object_bytes)]);
+        table
     }
 }
 
@@ -225,6 +292,9 @@ impl Report {
         );
         if let Some(store) = &self.store {
             text += &format!("\n{}", store.table());
+        }
+        if let Some(served) = &self.served {
+            text += &format!("\n{}", served.table());
         }
         text
     }

@@ -11,6 +11,8 @@ mod info;
 mod keygen;
 mod paillier;
 mod program;
+mod scrub;
+mod serve;
 mod test_vector;
 
 use ciphermill_math::Isa;
@@ -38,6 +40,8 @@ enum Command {
     TestVector(test_vector::Args),
     Blob(blob::Args),
     Program(program::Args),
+    Serve(serve::Args),
+    Scrub(scrub::Args),
     Hmvp(hmvp::Args),
     Paillier(paillier::Args),
     Info(info::Args),
@@ -57,6 +61,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::TestVector(args) => test_vector::run(&args),
         Command::Blob(args) => blob::run(&args),
         Command::Program(args) => program::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Scrub(args) => scrub::run(&args),
         Command::Hmvp(args) => hmvp::run(&args),
         Command::Paillier(args) => paillier::run(&args),
         Command::Info(args) => info::run(&args),

@@ -1,9 +1,13 @@
 //! `program`: assemble, disassemble, check and run.
 
+use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use ciphermill_device::{DeviceError, RunError, SpaceId};
-use ciphermill_program::{disassemble, disassemble_named};
+use ciphermill_device::{DeviceError, RunError, program_register};
+use ciphermill_middleware::{Metadata, NvmeTransport, ReadMode, Transport, WriteMode};
+use ciphermill_program::{Environment, Instruction, Limits, ObjectInfo, VrId, disassemble, disassemble_named, verify};
 use clap::Subcommand;
 use serde::Serialize;
 
@@ -11,7 +15,7 @@ use crate::error::CliError;
 use crate::files;
 use crate::inputs::{LoadedProgram, ProgramArgs};
 use crate::output::{self, human_bytes};
-use crate::store::StoreArgs;
+use crate::place::PlaceArgs;
 
 /// Assemble, disassemble, check and run secure-computing programs
 #[derive(clap::Args, Debug)]
@@ -63,14 +67,16 @@ struct Disasm {
     json: bool,
 }
 
-/// Verify a program against what a store holds, without running it
+/// Verify a program against what a store or a served device holds, without running it
+///
+/// Of a served device only the list of its objects is known here: registers, types and keys are verified, the run time is not estimated, and what else the device may refuse is not seen.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill program check --store s xy.prg")]
 struct Check {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     #[command(flatten)]
     program: ProgramArgs,
     /// Print the result as JSON
@@ -79,15 +85,21 @@ struct Check {
 }
 
 /// Run a program on the registers of a store and give what it returns; nothing is stored
+///
+/// A served device runs stored programs only. So with --connect, --read names a compute-on-read register: the program is stored in the program register of its key, in place of the one there, and stays; then the register is read computed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
-  $ ciphermill program run --store s xy.prg --out xy.ct")]
+Examples:
+  $ ciphermill program run --store s xy.prg --out xy.ct
+  $ ciphermill program run --connect 127.0.0.1:4420 --read 3:0:2 double.prg --out x2.ct")]
 struct Run {
     #[command(flatten)]
-    store: StoreArgs,
+    place: PlaceArgs,
     #[command(flatten)]
     program: ProgramArgs,
+    /// With --connect: store the program for good, and read this register computed
+    #[arg(long, value_name = "T:K:D", requires = "connect")]
+    read: Option<VrId>,
     /// Where to write the returned ciphertext; without it, the program runs and only its size is shown
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -151,13 +163,24 @@ fn check(args: &Check) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Report {
         instructions: usize,
-        estimated_seconds: f64,
+        estimated_seconds: Option<f64>,
     }
     let loaded = args.program.load()?;
-    let space = args.store.open()?;
+    if let Some(target) = args.place.remote_target()? {
+        let transport = args.place.remote().connect(target)?;
+        let listed = Listed(transport.list()?.into_iter().map(|stat| (stat.id.register(), stat.size)).collect());
+        verify(&loaded.program, &listed, &Limits::default())
+            .map_err(|error| at_line(&args.program, &loaded, error.index(), &error))?;
+        let instructions = loaded.program.instructions().len();
+        let report = Report { instructions, estimated_seconds: None };
+        let file = args.program.file().display();
+        let text = format!("{file}: {instructions} instructions, nothing against them in the device's list of objects");
+        return output::result(args.json, &report, &text);
+    }
+    let (_, space) = args.place.device_and_space(false)?;
     let estimate = space.check(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
     let instructions = loaded.program.instructions().len();
-    let report = Report { instructions, estimated_seconds: estimate.as_secs_f64() };
+    let report = Report { instructions, estimated_seconds: Some(estimate.as_secs_f64()) };
     let text =
         format!("{}: accepted, {instructions} instructions, estimated {estimate:.1?}", args.program.file().display());
     output::result(args.json, &report, &text)
@@ -168,36 +191,72 @@ fn run_program(args: &Run) -> Result<(), CliError> {
     struct Report<'a> {
         bytes: usize,
         seconds: f64,
-        /// Pages of ciphertexts that came to and went from main memory during the run.
-        page_ins: u64,
-        page_outs: u64,
+        /// Pages of ciphertexts that came to and went from main memory during the run; of a store only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        page_ins: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        page_outs: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<&'a PathBuf>,
     }
     let loaded = args.program.load()?;
+    let remote = args.place.remote_target()?;
+    if remote.is_some() && args.read.is_none() {
+        let what = "a served device runs stored programs only: name the register to read computed with --read T:K:D; the \
+                    program is stored for its key and stays";
+        return Err(CliError::Usage(what.to_owned()));
+    }
     let pending =
         args.out.as_ref().map(|path| files::PendingFile::create(path, files::PUBLIC, args.force)).transpose()?;
-    let device = args.store.open_device()?;
-    let space = device.space(SpaceId::EMBEDDED)?;
     let begun = std::time::Instant::now();
-    let result = space.run(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
+    let (result, memory) = match remote.zip(args.read) {
+        Some((target, register)) => (run_stored(&args.place.remote().connect(target)?, &loaded, register)?, None),
+        None => {
+            let (device, space) = args.place.device_and_space(false)?;
+            let result = space.run(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
+            (result, Some(device.metrics().memory))
+        }
+    };
     let took = begun.elapsed();
     if let Some(mut pending) = pending {
         pending.fill(|out| std::io::Write::write_all(out, &result))?;
         pending.commit()?;
     }
-    let memory = device.metrics().memory;
     let report = Report {
         bytes: result.len(),
         seconds: took.as_secs_f64(),
-        page_ins: memory.page_ins,
-        page_outs: memory.page_outs,
+        page_ins: memory.map(|memory| memory.page_ins),
+        page_outs: memory.map(|memory| memory.page_outs),
         path: args.out.as_ref(),
     };
     let place = args.out.as_ref().map_or("the result".to_owned(), |path| path.display().to_string());
     let text =
         format!("{place}: {}, computed in {took:.1?} with the loading of keys", human_bytes(report.bytes as u64));
     output::result(args.json, &report, &text)
+}
+
+/// Stores a program for a key and reads a register of it computed.
+fn run_stored(transport: &NvmeTransport, loaded: &LoadedProgram, register: VrId) -> Result<Vec<u8>, CliError> {
+    let bytes = loaded.program.encode();
+    let metadata = Metadata::new(program_register(register.key_id));
+    transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
+    let mut result = Vec::new();
+    transport.read(register.into(), ReadMode::Compute, &mut result)?;
+    Ok(result)
+}
+
+/// What a device lists, as the verifier asks for it.
+struct Listed(HashMap<VrId, u64>);
+
+impl Environment for Listed {
+    fn object(&self, id: VrId) -> Option<ObjectInfo> {
+        self.0.get(&id).map(|&size| ObjectInfo { size })
+    }
+
+    /// Not known here.
+    fn cost(&self, _: &Instruction) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Names the program's file and, where it is a text, the line that an error is about.
@@ -209,6 +268,11 @@ fn located(args: &ProgramArgs, loaded: &LoadedProgram, error: DeviceError) -> Cl
         RunError::Instruction { index, .. } => Some(*index),
         _ => None,
     };
+    at_line(args, loaded, index, cause)
+}
+
+/// Names the file and, where it is a text, the line.
+fn at_line(args: &ProgramArgs, loaded: &LoadedProgram, index: Option<usize>, cause: &dyn Display) -> CliError {
     let line = loaded.lines.as_ref().zip(index).and_then(|(lines, index)| lines.line(index));
     let what = match line {
         Some(line) => format!("line {line}: {cause}"),

@@ -4,6 +4,7 @@ pub(crate) mod bigint;
 pub(crate) mod hmvp;
 pub(crate) mod numbers;
 pub(crate) mod paillier;
+pub(crate) mod size;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,15 @@ pub(crate) struct SecurityArgs {
 }
 
 impl SecurityArgs {
+    pub(crate) fn is_given(self) -> bool {
+        self.insecure_params
+    }
+
+    /// The same, with the opt-in also when `accepted`.
+    pub(crate) fn or(self, accepted: bool) -> Self {
+        Self { insecure_params: self.insecure_params || accepted }
+    }
+
     pub(crate) fn policy(self) -> SecurityPolicy {
         if self.insecure_params {
             SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly
@@ -45,7 +55,8 @@ impl SecurityArgs {
 }
 
 /// Which transform multiplies polynomials.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum BackendArg {
     /// f64 FFT: the fastest
     Fft,

@@ -1,0 +1,448 @@
+//! The configuration of a server: what the file says, what the command line says over it, and what is then checked.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ciphermill_nvme::BLOCK_BYTES;
+use ciphermill_nvme::fabrics::is_nqn;
+use ciphermill_nvme::target::{HostAccess, Limits, SubsystemConfig};
+use serde::{Deserialize, Deserializer, de};
+use uuid::Uuid;
+
+use super::Args;
+use super::logging::LogFormat;
+use crate::error::CliError;
+use crate::files;
+use crate::inputs::BackendArg;
+use crate::inputs::size::Bytes;
+use crate::store::DeviceSettings;
+
+/// Where the server listens unless told otherwise.
+const DEFAULT_LISTEN: &str = "127.0.0.1:4420";
+/// Size of a namespace unless told otherwise: 2^28 blocks, 1 TiB; only what is written takes room.
+const DEFAULT_SIZE: Bytes = Bytes(1 << 40);
+const DEFAULT_GRACE: Duration = Duration::from_secs(20);
+/// No configuration is longer.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The file, key by key. Everything may be left out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    store: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
+    allow_hosts: Option<Hosts>,
+    memory: Option<Bytes>,
+    backend: Option<BackendArg>,
+    max_program_seconds: Option<Seconds>,
+    insecure_params: Option<bool>,
+    grace_seconds: Option<Seconds>,
+    scrub_hours: Option<Seconds>,
+    #[serde(default)]
+    subsystem: Subsystem,
+    #[serde(default)]
+    log: Log,
+    #[serde(default)]
+    limits: FileLimits,
+    #[serde(default, rename = "namespace")]
+    namespaces: Vec<Namespace>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Subsystem {
+    nqn: Option<Nqn>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    filter: Option<String>,
+    format: Option<LogFormat>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct FileLimits {
+    connections: Option<usize>,
+    connections_per_host: Option<usize>,
+    queues: Option<u16>,
+    queue_depth: Option<u16>,
+    transfer_bytes: Option<Bytes>,
+    buffer_bytes: Option<Bytes>,
+    object_bytes: Option<Bytes>,
+    handshake_seconds: Option<Seconds>,
+    keep_alive_seconds: Option<Seconds>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Namespace {
+    id: NamespaceId,
+    uuid: Option<Uuid>,
+    size: Option<BlocksSize>,
+    capacity: Option<Bytes>,
+    objects: Option<u64>,
+    hosts: Option<Hosts>,
+}
+
+/// Who may: names, or the word `any`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hosts(pub(super) HostAccess);
+
+impl Hosts {
+    /// From a list that holds names, or `any` alone.
+    pub(super) fn from_words(words: &[String]) -> Result<Self, String> {
+        if words.iter().any(|word| word == "any") {
+            let alone = words.len() == 1;
+            return if alone { Ok(Self(HostAccess::Any)) } else { Err("`any` stands alone or not at all".to_owned()) };
+        }
+        let names: Result<BTreeSet<_>, _> = words.iter().map(|word| Nqn::new(word).map(|nqn| nqn.0)).collect();
+        Ok(Self(HostAccess::List(names?)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hosts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a list of NVMe qualified names, or \"any\"")]
+        enum Words {
+            One(String),
+            Many(Vec<String>),
+        }
+        let words = match Words::deserialize(deserializer)? {
+            Words::One(word) if word == "any" => vec![word],
+            Words::One(word) => return Err(de::Error::custom(format!("`{word}`: write names as a list, or \"any\""))),
+            Words::Many(words) => words,
+        };
+        Self::from_words(&words).map_err(de::Error::custom)
+    }
+}
+
+/// A name of a host or subsystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Nqn(pub(super) String);
+
+impl Nqn {
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        if is_nqn(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!("`{text}` is not an NVMe qualified name, as nqn.2014-08.org.nvmexpress:uuid:…"))
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Nqn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// A positive number of seconds, or of whatever the key says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seconds(f64);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(deserializer)?;
+        if value > 0.0 && value <= 1e9 {
+            Ok(Self(value))
+        } else {
+            Err(de::Error::custom("it must be above 0 and at most 10^9"))
+        }
+    }
+}
+
+impl Seconds {
+    fn duration(self) -> Duration {
+        Duration::from_secs_f64(self.0)
+    }
+}
+
+/// Identifier of a namespace, and of its space of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NamespaceId(u32);
+
+impl<'de> Deserialize<'de> for NamespaceId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            id @ 1..=0xffff_fffe => Ok(Self(id)),
+            id => Err(de::Error::custom(format!("{id} is not 1 to 4294967294"))),
+        }
+    }
+}
+
+/// Size of a namespace in bytes: blocks in a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BlocksSize(Bytes);
+
+impl<'de> Deserialize<'de> for BlocksSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Bytes(bytes) = Bytes::deserialize(deserializer)?;
+        if bytes.is_power_of_two() && (1 << 20..=1 << 60).contains(&bytes) {
+            Ok(Self(Bytes(bytes)))
+        } else {
+            Err(de::Error::custom(format!("{bytes} bytes are not a power of two from 1M to 1048576T")))
+        }
+    }
+}
+
+/// A namespace as it will be served.
+#[derive(Clone, Debug)]
+pub(super) struct NamespaceSettings {
+    pub(super) nsid: u32,
+    pub(super) uuid: Option<Uuid>,
+    pub(super) blocks: u64,
+    /// What may be in use: of blocks, and of objects, each.
+    pub(super) capacity_bytes: Option<u64>,
+    pub(super) objects: Option<u64>,
+    pub(super) hosts: HostAccess,
+}
+
+/// Everything a server needs to know.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) store: PathBuf,
+    pub(super) listen: SocketAddr,
+    pub(super) metrics: Option<SocketAddr>,
+    pub(super) hosts: HostAccess,
+    pub(super) device: DeviceSettings,
+    pub(super) subsystem: SubsystemConfig,
+    pub(super) scrub_every: Option<Duration>,
+    pub(super) log_filter: String,
+    pub(super) log_format: LogFormat,
+    pub(super) namespaces: Vec<NamespaceSettings>,
+}
+
+impl File {
+    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
+        let bytes = files::read(path, MAX_FILE_BYTES)?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            CliError::Usage(format!("{}: byte {} is not UTF-8", path.display(), error.valid_up_to()))
+        })?;
+        Self::parse(text).map_err(|what| CliError::Usage(format!("{}: {what}", path.display())))
+    }
+
+    /// Reads the text; the error names line and key.
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
+            let content = text.lines().nth(line).unwrap_or_default();
+            let key = content.split_once('=').map_or(content, |(key, _)| key).trim();
+            let key = if key.is_empty() { String::new() } else { format!(", `{key}`") };
+            format!("line {}{key}: {}", line + 1, error.message())
+        })
+    }
+}
+
+impl Settings {
+    /// The file's word, with the command line's over it; refuses what cannot be served safely.
+    pub(super) fn new(args: &Args) -> Result<Self, CliError> {
+        let file = args.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        Self::merge(args, file).map_err(CliError::Usage)
+    }
+
+    fn merge(args: &Args, file: File) -> Result<Self, String> {
+        let store = args.store.clone().or(file.store);
+        let store = store.ok_or("no store: give --store DIR, or `store` in the file of --config")?;
+        let default = SocketAddr::from(([127, 0, 0, 1], 4420));
+        debug_assert_eq!(DEFAULT_LISTEN, default.to_string());
+        let listen = args.listen.or(file.listen).unwrap_or(default);
+        loopback("listen", listen)?;
+        let metrics = args.metrics.or(file.metrics);
+        metrics.map_or(Ok(()), |address| loopback("metrics", address))?;
+        let given = if args.allow_hosts.is_empty() { None } else { Some(Hosts::from_words(&args.allow_hosts)?) };
+        let Hosts(hosts) = given.or(file.allow_hosts).unwrap_or(Hosts(HostAccess::List(BTreeSet::new())));
+        let grace = args.grace.or(file.grace_seconds.map(Seconds::duration)).unwrap_or(DEFAULT_GRACE);
+        let hours = args.scrub_hours.or(file.scrub_hours.map(|Seconds(hours)| hours));
+        let subsystem = subsystem(args, &file.subsystem, &file.limits, grace)?;
+        let device = DeviceSettings {
+            memory: args.options.memory.or(file.memory),
+            backend: args.options.backend.or(file.backend),
+            max_program_duration: args.options.max_program_seconds.or(file.max_program_seconds.map(Seconds::duration)),
+            max_object_bytes: file.limits.object_bytes,
+            security: args.options.security.or(file.insecure_params.unwrap_or(false)),
+        };
+        Ok(Self {
+            store,
+            listen,
+            metrics,
+            namespaces: namespaces(file.namespaces, &hosts)?,
+            hosts,
+            device,
+            subsystem,
+            scrub_every: hours.map(|hours| Duration::from_secs_f64(hours * 3600.0)),
+            log_filter: args.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
+            log_format: args.log_format.or(file.log.format).unwrap_or_default(),
+        })
+    }
+}
+
+/// Hosts are not authenticated yet, so that nobody off this machine may reach the server.
+fn loopback(key: &str, address: SocketAddr) -> Result<(), String> {
+    if address.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    Err(format!(
+        "`{key}` is {address}, which is not a loopback address; hosts are not authenticated yet, so only this machine \
+         may reach the server: use 127.0.0.1 or [::1] (and a tunnel with its own authentication from elsewhere)"
+    ))
+}
+
+fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration) -> Result<SubsystemConfig, String> {
+    let mut config = SubsystemConfig::default();
+    if let Some(nqn) = &args.nqn {
+        config.nqn = Nqn::new(nqn)?.0;
+    } else if let Some(Nqn(nqn)) = &file.nqn {
+        config.nqn.clone_from(nqn);
+    }
+    let bytes = |given: Option<Bytes>, default: usize| -> Result<usize, String> {
+        given.map_or(Ok(default), |Bytes(bytes)| usize::try_from(bytes).map_err(|error| error.to_string()))
+    };
+    let default = Limits::default();
+    config.limits = Limits {
+        max_connections: limits.connections.unwrap_or(default.max_connections),
+        max_connections_per_host: limits.connections_per_host.unwrap_or(default.max_connections_per_host),
+        max_queues: limits.queues.unwrap_or(default.max_queues),
+        queue_depth: limits.queue_depth.unwrap_or(default.queue_depth),
+        max_transfer_bytes: bytes(limits.transfer_bytes, default.max_transfer_bytes)?,
+        memory_bytes: bytes(limits.buffer_bytes, default.memory_bytes)?,
+        handshake_timeout: limits.handshake_seconds.map_or(default.handshake_timeout, Seconds::duration),
+        max_keep_alive: limits.keep_alive_seconds.map_or(default.max_keep_alive, Seconds::duration),
+        stop_timeout: grace,
+        ..default
+    };
+    Ok(config)
+}
+
+/// The namespaces of the file, or the one that is served without any.
+fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, String> {
+    let mut all: Vec<NamespaceSettings> = Vec::new();
+    for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, hosts: own } in file {
+        if all.iter().any(|other| other.nsid == nsid) {
+            return Err(format!("there are two namespaces with `id = {nsid}`"));
+        }
+        if let Some(uuid) = uuid.filter(|uuid| uuid.is_nil() || all.iter().any(|other| other.uuid == Some(*uuid))) {
+            return Err(format!("namespace {nsid}: `uuid` {uuid} is nil or another namespace's"));
+        }
+        let Bytes(bytes) = size.map_or(DEFAULT_SIZE, |BlocksSize(bytes)| bytes);
+        all.push(NamespaceSettings {
+            nsid,
+            uuid,
+            blocks: bytes / BLOCK_BYTES as u64,
+            capacity_bytes: capacity.map(|Bytes(bytes)| bytes),
+            objects,
+            hosts: own.map_or_else(|| hosts.clone(), |Hosts(own)| own),
+        });
+    }
+    if all.is_empty() {
+        let blocks = DEFAULT_SIZE.0 / BLOCK_BYTES as u64;
+        let hosts = hosts.clone();
+        all.push(NamespaceSettings { nsid: 1, uuid: None, blocks, capacity_bytes: None, objects: None, hosts });
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn merged(line: &[&str], text: &str) -> Result<Settings, String> {
+        let line = Line::try_parse_from(std::iter::once(&"serve").chain(line)).expect("a command line");
+        Settings::merge(&line.args, File::parse(text)?)
+    }
+
+    const HOST: &str = "nqn.2026-01.org.example:host";
+
+    #[test]
+    fn a_file_says_everything_that_a_command_line_says() {
+        let line = ["--store=d", "--listen=[::1]:5", "--metrics=127.0.0.2:6", "--memory=1M", "--log=debug"];
+        let line = [&line[..], &["--allow-host", HOST, "--grace=2.5", "--nqn", HOST, "--scrub-hours=2"]].concat();
+        let text = format!(
+            "store='d'\nlisten='[::1]:5'\nmetrics='127.0.0.2:6'\nmemory='1M'\nlog.filter='debug'\nallow-hosts=['{HOST}']\n\
+             grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2"
+        );
+        let (by_line, by_file) = (merged(&line, "").expect("good"), merged(&[], &text).expect("good"));
+        assert_eq!(format!("{by_line:?}"), format!("{by_file:?}"));
+        assert_eq!(by_file.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
+        assert_eq!(by_file.subsystem.limits.stop_timeout, Duration::from_millis(2500));
+    }
+
+    #[test]
+    fn the_command_line_wins() {
+        let text = "store='file'\nlisten='127.0.0.1:1'\nmemory=1048576\nallow-hosts='any'\nlog.format='json'";
+        let settings = merged(&["--store=line", "--memory=2M", "--allow-host", HOST, "--log-format=text"], text);
+        let settings = settings.expect("good");
+        assert_eq!(settings.store, Path::new("line"));
+        assert_eq!(settings.listen.port(), 1);
+        assert_eq!(settings.device.memory, Some(Bytes(2 << 20)));
+        assert_eq!(settings.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
+        assert_eq!(settings.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn nobody_is_let_in_by_default() {
+        let settings = merged(&["--store=d"], "").expect("good");
+        assert_eq!(settings.hosts, HostAccess::List(BTreeSet::new()));
+        assert_eq!(settings.listen.to_string(), DEFAULT_LISTEN);
+        assert_eq!(settings.metrics, None);
+        let [namespace] = &settings.namespaces[..] else { panic!("{:?}", settings.namespaces) };
+        assert_eq!((namespace.nsid, namespace.blocks), (1, 1 << 28));
+        assert_eq!(namespace.hosts, settings.hosts);
+    }
+
+    #[test]
+    fn namespaces_are_read() {
+        let text = format!(
+            "store='d'\nallow-hosts='any'\n[[namespace]]\nid=3\nuuid='00000000-0000-0000-0000-000000000007'\nsize='1G'\n\
+             capacity='10M'\nobjects=5\nhosts=['{HOST}']\n[[namespace]]\nid=4"
+        );
+        let settings = merged(&[], &text).expect("good");
+        let [first, second] = &settings.namespaces[..] else { panic!("two") };
+        assert_eq!((first.nsid, first.uuid, first.blocks), (3, Some(Uuid::from_u128(7)), 1 << 18));
+        assert_eq!((first.capacity_bytes, first.objects), (Some(10 << 20), Some(5)));
+        assert_eq!(first.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
+        assert_eq!((second.nsid, &second.hosts), (4, &HostAccess::Any));
+    }
+
+    #[test]
+    fn an_error_names_line_and_key() {
+        let two = "[[namespace]]\nid=1\n[[namespace]]\nid=1";
+        for (text, words) in [
+            ("store='d'\nlisten='here'", &["line 2, `listen`", "socket address"][..]),
+            ("store='d'\nlisten='0.0.0.0:4420'", &["`listen` is 0.0.0.0:4420", "not authenticated", "127.0.0.1"]),
+            ("store='d'\nmetrics='192.0.2.1:9420'", &["`metrics` is 192.0.2.1:9420"]),
+            ("stor='d'", &["line 1, `stor`", "unknown field", "store"]),
+            ("store='d'\nmemory='256MB'", &["line 2, `memory`", "256MB", "powers of 1024"]),
+            ("store='d'\nallow-hosts='nqn'", &["line 2, `allow-hosts`", "list"]),
+            ("store='d'\nallow-hosts=['any','x']", &["line 2, `allow-hosts`", "alone"]),
+            ("store='d'\nallow-hosts=['host']", &["line 2, `allow-hosts`", "`host` is not an NVMe qualified name"]),
+            ("store='d'\ngrace-seconds=-1", &["line 2, `grace-seconds`", "above 0"]),
+            ("store='d'\n[log]\nformat='xml'", &["line 3, `format`", "text", "json"]),
+            ("store='d'\n[[namespace]]\nid=0", &["line 3, `id`", "1 to 4294967294"]),
+            ("store='d'\n[[namespace]]\nid=1\nsize='3G'", &["line 4, `size`", "power of two"]),
+            ("store='d'\n[[namespace]]\nsize='1G'", &["line 2", "missing field `id`"]),
+            ("store='d'\n[limits]\nqueue-depth=70000", &["line 3, `queue-depth`", "70000"]),
+            ("store='d'\n= 1", &["line 2"]),
+            (&format!("store='d'\n{two}"), &["two namespaces with `id = 1`"]),
+            ("", &["no store", "--store"]),
+        ] {
+            let error = merged(&[], text).expect_err(text);
+            for word in words {
+                assert!(error.contains(word), "`{word}` is not in: {error}");
+            }
+        }
+    }
+}

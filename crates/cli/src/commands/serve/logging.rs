@@ -1,0 +1,32 @@
+//! What the server tells while it runs: lines on standard error, for people or as JSON.
+
+use std::io::{self, IsTerminal};
+
+use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
+
+use crate::error::CliError;
+
+/// How lines of the log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// Text for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Begins to log. The filter is that of `tracing-subscriber`: a level, or directives as `info,ciphermill_nvme=debug`.
+pub(super) fn start(filter: &str, format: LogFormat) -> Result<(), CliError> {
+    let parsed = EnvFilter::try_new(filter).map_err(|error| {
+        CliError::Usage(format!("log filter `{filter}`: {error}; as in info,ciphermill_nvme=debug"))
+    })?;
+    let lines = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(io::stderr);
+    let started = match format {
+        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => lines.with_ansi(false).json().try_init(),
+    };
+    started.map_err(|error| CliError::Usage(format!("cannot start the log: {error}")))
+}

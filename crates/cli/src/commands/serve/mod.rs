@@ -1,0 +1,312 @@
+//! `serve`: the device of a store as an NVMe/TCP target.
+
+mod config;
+mod exposition;
+mod http;
+mod identity;
+mod logging;
+mod notify;
+mod scrubber;
+
+use std::future::pending;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ciphermill_blockspace::adapter::{BlockSpace, BlockSpaceConfig};
+use ciphermill_blockspace::volume::{Quota, Volume, VolumeConfig};
+use ciphermill_device::store::{SpaceId, SpaceLimits};
+use ciphermill_device::{Device, DeviceError, StoreError};
+use ciphermill_nvme::BLOCK_BYTES;
+use ciphermill_nvme::target::{HostAccess, NamespaceConfig, Subsystem, Target};
+use serde::Serialize;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use self::config::{NamespaceSettings, Settings};
+use self::exposition::Exposition;
+use self::http::{Endpoint, Page};
+use self::identity::Identity;
+use self::logging::LogFormat;
+use self::scrubber::Scrubber;
+use crate::error::CliError;
+use crate::output;
+use crate::store::{self, DeviceArgs, seconds};
+
+/// Serve the device of a store to NVMe/TCP hosts of this machine
+///
+/// Namespace N is space N of the device. Hosts may connect whose names are allowed, nobody by default. The server runs until SIGTERM or SIGINT, then lets commands under way end, and exits with 0; a second signal ends it at once. Every acknowledged write is durable in any case. docs/server.md is the operator's page.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  $ ciphermill serve --store s --allow-host nqn.2026-01.io.github.ciphermill:host
+  $ ciphermill serve --config /etc/ciphermill.toml --metrics 127.0.0.1:9420")]
+pub(crate) struct Args {
+    /// Directory of the store, made where there is none; one process at a time may have it open
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Where to listen, a loopback address; port 0 takes a free one [default: 127.0.0.1:4420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Name of a host that may connect; may be repeated; `any` lets every host in that reaches the address
+    #[arg(long = "allow-host", value_name = "NQN")]
+    allow_hosts: Vec<String>,
+    /// Offer /metrics (Prometheus) and /healthz there, a loopback address
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Read the configuration from a TOML file; what the command line says wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Name of the subsystem [default: nqn.2026-01.io.github.ciphermill:device]
+    #[arg(long, value_name = "NQN")]
+    nqn: Option<String>,
+    #[command(flatten)]
+    options: DeviceArgs,
+    /// Time that commands under way have to end after a signal [default: 20]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    grace: Option<Duration>,
+    /// Verify everything stored each time so many hours have passed [default: never]
+    #[arg(long, value_name = "HOURS", value_parser = hours)]
+    scrub_hours: Option<f64>,
+    /// What to log: a level, or directives as info,ciphermill_nvme=debug [default: info]
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+    /// How lines of the log look [default: text]
+    #[arg(long, value_enum)]
+    log_format: Option<LogFormat>,
+    /// Print where the server listens as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn hours(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(hours) if hours > 0.0 && hours <= 1e6 => Ok(hours),
+        _ => Err("not a number of hours above 0".to_owned()),
+    }
+}
+
+/// What is told on standard output once hosts can connect.
+#[derive(Serialize)]
+struct Started<'a> {
+    listening: SocketAddr,
+    metrics: Option<SocketAddr>,
+    subsystem: &'a str,
+    namespaces: Vec<StartedNamespace>,
+}
+
+#[derive(Serialize)]
+struct StartedNamespace {
+    id: u32,
+    uuid: String,
+    blocks: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let settings = Settings::new(args)?;
+    logging::start(&settings.log_filter, settings.log_format)?;
+    let runtime = Builder::new_multi_thread().thread_name("ciphermill-serve").enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::Server(format!("cannot start the server's threads: {error}")))?;
+    let served = serve(args, &settings, &runtime);
+    // Jobs that outlast the grace period must not keep the process: what they were to store was not acknowledged.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn serve(args: &Args, settings: &Settings, runtime: &Runtime) -> Result<(), CliError> {
+    // Caught from the start, so that a signal while keys are loaded is no kill.
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    let server = Server::open(settings, runtime.handle())?;
+    let stopped = runtime.block_on(async {
+        let target = Target::bind(settings.listen, Arc::clone(&server.subsystem));
+        let target = target.await.map_err(|error| CliError::Server(error.to_string()))?;
+        let endpoint = match settings.metrics {
+            Some(address) => Some(Endpoint::bind(address).await?),
+            None => None,
+        };
+        server.announce(args.json, target.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.address))?;
+        let page: Arc<dyn Page> = Arc::new(server.board.clone());
+        let metrics = async move {
+            match endpoint {
+                Some(endpoint) => endpoint.serve(page).await,
+                None => pending().await,
+            }
+        };
+        let metrics = tokio::spawn(async move {
+            metrics.await;
+        });
+        let shutdown = async {
+            let name = signals.next().await;
+            tracing::info!(signal = name, "stopping; commands under way may end");
+            notify::tell("STOPPING=1");
+            tokio::spawn(async move {
+                let name = signals.next().await;
+                tracing::warn!(signal = name, "second signal: ending at once");
+                process::exit(1);
+            });
+        };
+        let served = target.serve(shutdown).await;
+        metrics.abort();
+        served.map_err(|error| CliError::Server(error.to_string()))
+    });
+    // Stops the scrubbing thread and lets go of device and volume, which make durable what they were given.
+    drop(server);
+    stopped
+}
+
+/// The signals that stop a server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, CliError> {
+        let caught = |kind| signal(kind).map_err(|error| CliError::Server(format!("cannot catch signals: {error}")));
+        Ok(Self { terminate: caught(SignalKind::terminate())?, interrupt: caught(SignalKind::interrupt())? })
+    }
+
+    /// The name of the next one.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// What metrics are made of.
+#[derive(Clone)]
+struct Board {
+    device: Device,
+    volume: Volume,
+    subsystem: Arc<Subsystem>,
+    namespaces: Vec<Arc<BlockSpace>>,
+    scrub: Arc<scrubber::State>,
+    started: f64,
+}
+
+/// A device, its blocks, and the subsystem that shows them.
+struct Server {
+    // Dropped first: it uses the others.
+    _scrubber: Option<Scrubber>,
+    board: Board,
+    subsystem: Arc<Subsystem>,
+    namespaces: Vec<StartedNamespace>,
+}
+
+impl Server {
+    fn open(settings: &Settings, runtime: &Handle) -> Result<Self, CliError> {
+        let device = store::open(&settings.store, &settings.device)?;
+        let volume = Volume::open_directory(&settings.store, VolumeConfig::default())?;
+        let mut identity = Identity::load(&settings.store)?;
+        let (mut spaces, mut configs, mut started) = (Vec::new(), Vec::new(), Vec::new());
+        for namespace in &settings.namespaces {
+            let space = namespace_of(namespace, &device, &volume, runtime)?;
+            let uuid = identity.uuid(namespace.nsid, namespace.uuid);
+            configs.push(NamespaceConfig {
+                nsid: namespace.nsid,
+                uuid: uuid.into_bytes(),
+                hosts: namespace.hosts.clone(),
+                namespace: Arc::clone(&space) as _,
+            });
+            started.push(StartedNamespace { id: namespace.nsid, uuid: uuid.to_string(), blocks: namespace.blocks });
+            spaces.push(space);
+        }
+        identity.save(&settings.store)?;
+        let mut subsystem = settings.subsystem.clone();
+        subsystem.serial.clone_from(&identity.serial);
+        let subsystem = Subsystem::new(subsystem, settings.hosts.clone(), configs);
+        let subsystem = subsystem.map_err(|error| CliError::Usage(error.to_string()))?;
+        let scrub = Arc::new(scrubber::State::default());
+        let scrubber = settings
+            .scrub_every
+            .map(|every| Scrubber::start(Arc::clone(&scrub), every, device.clone(), volume.clone()));
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+        let board =
+            Board { device, volume, subsystem: Arc::clone(&subsystem), namespaces: spaces, scrub, started: begun };
+        if settings.hosts == HostAccess::List(std::collections::BTreeSet::new()) {
+            tracing::warn!("no host is allowed to connect; name them with --allow-host");
+        }
+        Ok(Self { _scrubber: scrubber.transpose()?, board, subsystem, namespaces: started })
+    }
+
+    /// Tells whoever started it that hosts can connect.
+    fn announce(&self, json: bool, listening: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), CliError> {
+        let subsystem = self.subsystem.nqn();
+        tracing::info!(%listening, metrics = metrics.map(|address| address.to_string()), subsystem, "ready");
+        for StartedNamespace { id, uuid, blocks } in &self.namespaces {
+            tracing::info!(id, uuid, blocks, "namespace");
+        }
+        if json {
+            let namespaces = self.namespaces.iter();
+            let namespaces = namespaces.map(|n| StartedNamespace { id: n.id, uuid: n.uuid.clone(), blocks: n.blocks });
+            let started = Started { listening, metrics, subsystem, namespaces: namespaces.collect() };
+            let line = serde_json::to_string(&started).map_err(|error| CliError::Output(error.into()))?;
+            output::line(&line)?;
+        } else {
+            output::line(&format!("listening on {listening}"))?;
+            if let Some(address) = metrics {
+                output::line(&format!("metrics on {address}"))?;
+            }
+        }
+        notify::tell("READY=1");
+        Ok(())
+    }
+}
+
+/// Opens a namespace: its space of the device, made where there is none, and the one of the same number in the volume.
+fn namespace_of(
+    namespace: &NamespaceSettings,
+    device: &Device,
+    volume: &Volume,
+    runtime: &Handle,
+) -> Result<Arc<BlockSpace>, CliError> {
+    let space = SpaceId(namespace.nsid);
+    let wanted = SpaceLimits {
+        bytes: namespace.capacity_bytes.unwrap_or(u64::MAX),
+        objects: namespace.objects.unwrap_or(u64::MAX),
+    };
+    match device.space(space) {
+        Ok(found) if found.usage().0 == wanted => {}
+        Ok(_) | Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => drop(device.create_space(space, wanted)?),
+        Err(error) => return Err(error.into()),
+    }
+    let mut config = BlockSpaceConfig::new(namespace.blocks.ilog2());
+    if let Some(bytes) = namespace.capacity_bytes {
+        config.capacity = bytes / BLOCK_BYTES as u64;
+        volume.set_quota(namespace.nsid, Quota { blocks: config.capacity, ..VolumeConfig::default().default_quota });
+    }
+    BlockSpace::open(device, space, volume.clone(), config, runtime.clone())
+        .map_err(|error| CliError::Server(format!("namespace {}: {error}", namespace.nsid)))
+}
+
+impl Page for Board {
+    fn metrics(&self) -> String {
+        let mut out = Exposition::default();
+        let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+        out.labelled("gauge", "ciphermill_build_info", "The version that runs.", [(version, 1)]);
+        let help = "When the server started, in seconds since 1970.";
+        out.gauge("ciphermill_start_time_seconds", help, self.started);
+        if let Some(bytes) = exposition::resident_bytes() {
+            out.gauge("ciphermill_resident_memory_bytes", "Memory of the process that is resident.", bytes);
+        }
+        exposition::target(&mut out, &self.subsystem.metrics());
+        exposition::namespaces(&mut out, &self.namespaces);
+        let spaces: Vec<_> = self.namespaces.iter().map(|space| space.space().0).collect();
+        exposition::volume(&mut out, &self.volume, &spaces);
+        self.scrub.metrics(&mut out);
+        out.append(&self.device.metrics().to_prometheus());
+        out.into_text()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.volume
+            .is_failed()
+            .then(|| "the medium failed to sync: reads go on, writes fail until a restart".to_owned())
+    }
+}

@@ -1,0 +1,102 @@
+//! Where a served device is, and who asks.
+
+use super::NvmeError;
+use ciphermill_nvme::{
+    Host,
+    initiator::{InitiatorConfig, discover},
+    log::SubsystemKind,
+    pdu::Digests,
+};
+use std::time::Duration;
+
+/// The name by which a host calls itself when it is given no other.
+pub const DEFAULT_HOST_NQN: &str = "nqn.2026-01.io.github.ciphermill:host";
+
+/// The time that each step of asking for subsystems has.
+const DISCOVERY_TIME: Duration = Duration::from_secs(5);
+
+/// How to reach a namespace of a served device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NvmeConfig {
+    /// The target, as `host:port`.
+    pub address: String,
+    /// Name of the subsystem; `None`: the only one that the target offers this host.
+    pub subsystem: Option<String>,
+    /// The name of this host.
+    pub host: String,
+    /// Number of the namespace.
+    pub namespace: u32,
+    /// Digests on the connections.
+    pub digests: Digests,
+    /// The time that one command has: a write or a read may wait for a program, and for its turn before that.
+    pub command_timeout: Duration,
+    /// How long a lost connection is tried to be made anew.
+    pub give_up_after: Duration,
+    /// Pieces of a blob that are on their way at one time, in each call.
+    pub in_flight: usize,
+}
+
+impl NvmeConfig {
+    /// Namespace 1 of the only subsystem at `address`, as [`DEFAULT_HOST_NQN`]; 2 minutes for a command, 30 s for a lost
+    /// connection, 4 pieces at a time.
+    #[must_use]
+    pub fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            subsystem: None,
+            host: DEFAULT_HOST_NQN.to_owned(),
+            namespace: 1,
+            digests: Digests::default(),
+            command_timeout: Duration::from_secs(120),
+            give_up_after: Duration::from_secs(30),
+            in_flight: 4,
+        }
+    }
+
+    pub(super) async fn initiator(self) -> Result<InitiatorConfig, NvmeError> {
+        let host = Host { id: host_id(&self.host), nqn: self.host };
+        let subsystem = match self.subsystem {
+            Some(name) => name,
+            None => only_subsystem(&self.address, &host).await?,
+        };
+        let mut config = InitiatorConfig::new(self.address, subsystem, host);
+        config.digests = self.digests;
+        config.command_timeout = self.command_timeout;
+        config.reconnect.give_up_after = self.give_up_after;
+        Ok(config)
+    }
+}
+
+async fn only_subsystem(address: &str, host: &Host) -> Result<String, NvmeError> {
+    let entries = discover(address, host, DISCOVERY_TIME).await?;
+    let mut names: Vec<_> =
+        entries.into_iter().filter(|entry| entry.kind == SubsystemKind::Nvm).map(|entry| entry.subsystem).collect();
+    names.sort();
+    names.dedup();
+    match names.len() {
+        1 => Ok(names.swap_remove(0)),
+        _ => Err(NvmeError::Subsystems { address: address.to_owned(), host: host.nqn.clone(), names }),
+    }
+}
+
+/// A host identifier that belongs to the name and to no other (FNV-1a of 128 bits): a target takes two hosts of one
+/// identifier for one.
+#[must_use]
+pub fn host_id(nqn: &str) -> [u8; 16] {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let hash = nqn.bytes().fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME));
+    hash.to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_id;
+
+    /// From the FNV authors' page of test vectors.
+    #[test]
+    fn the_identifier_is_fnv_1a() {
+        assert_eq!(host_id(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128.to_be_bytes());
+        assert_eq!(host_id("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964_u128.to_be_bytes());
+    }
+}
