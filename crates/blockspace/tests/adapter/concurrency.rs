@@ -1,0 +1,187 @@
+//! Many commands at one time.
+
+use crate::support::*;
+use ciphermill_blockspace::adapter::status;
+use ciphermill_nvme::{CommandError, Namespace};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// Begins all writes before it waits for any; gives the outcomes in order.
+fn at_once(bench: &Bench, writes: Vec<(u64, Vec<u8>)>) -> Vec<Result<(), CommandError>> {
+    let begun: Vec<_> = writes.into_iter().map(|(lba, data)| bench.begin_write(lba, data)).collect();
+    let tasks: Vec<_> = begun.into_iter().map(|answer| bench.runtime.spawn(answer.wait())).collect();
+    tasks.into_iter().map(|task| bench.runtime.block_on(task).expect("no panic")).collect()
+}
+
+#[test]
+fn however_the_pieces_of_an_object_meet_it_is_completed_once() {
+    let bench = Bench::new();
+    let code = program("homintmult 4:0:3, 3\nreturn 4:0:3");
+    bench.put(1, metadata("0:0:0", code.len()), &code);
+    let mut dice = Dice(11);
+    for round in 0..150 {
+        let blocks = 1 + dice.below(40) as usize;
+        let bytes = pattern(blocks * BLOCK, round);
+        let metadata = if dice.below(2) == 0 { checked("4:0:3", &bytes) } else { metadata("4:0:3", bytes.len()) };
+        let mut writes = vec![(HALF + 100, metadata.encode().to_vec())];
+        let mut at = 0;
+        while at < blocks {
+            let count = (1 + dice.below(8) as usize).min(blocks - at);
+            writes.push((100 + at as u64, bytes[at * BLOCK..(at + count) * BLOCK].to_vec()));
+            at += count;
+        }
+        for index in (1..writes.len()).rev() {
+            writes.swap(index, dice.below(index as u64 + 1) as usize);
+        }
+        let before = bench.runs();
+        for outcome in at_once(&bench, writes) {
+            outcome.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        }
+        let tripled = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word).wrapping_mul(3)).collect::<Vec<_>>();
+        assert_eq!(bench.stored("4:0:3"), Some(words(&tripled)), "round {round}, {blocks} blocks");
+        assert_eq!(bench.runs(), before + 1, "round {round}");
+        assert_eq!((bench.space.metrics().declared, bench.volume.mapped(1, 100, 60)), (0, 0), "round {round}");
+        bench.deallocate(HALF + 100..HALF + 101).expect("given up");
+    }
+}
+
+#[test]
+fn a_failed_completion_is_told_to_one_command() {
+    let bench = Bench::new();
+    let bad = [&b"BAD"[..], &pattern(16 * BLOCK - 3, 2)].concat();
+    for round in 0..20 {
+        bench.declare(100, metadata("1:0:1", bad.len()));
+        let writes = bad.chunks(BLOCK).enumerate().map(|(index, block)| (100 + index as u64, block.to_vec())).collect();
+        let failed: Vec<_> = at_once(&bench, writes).into_iter().filter_map(Result::err).collect();
+        assert_eq!(failed.len(), 1, "round {round}: {failed:?}");
+        assert!(failed[0].status.is(status::CONTENT_REFUSED), "{}", failed[0]);
+        bench.deallocate(100..116).expect("given up");
+    }
+}
+
+#[test]
+fn reads_see_the_state_before_while_a_program_runs_and_writes_wait() {
+    let bench = Bench::new();
+    let code = program("homsub 4:0:3, 3:0:2\nreturn 4:0:3");
+    bench.put(1, metadata("0:0:0", code.len()), &code);
+    bench.put(10, metadata("3:0:2", 8), &words(&[1]));
+    bench.put(20, metadata("4:0:3", 8), &words(&[5]));
+    assert_eq!(bench.read(20, 1), padded(&words(&[4])));
+    bench.declare(20, metadata("4:0:3", 8));
+    bench.toy.held.store(true, Ordering::SeqCst);
+    let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[100]))).wait());
+    let begun = Instant::now();
+    while bench.runs() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the program never ran");
+        std::thread::yield_now();
+    }
+    let second = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[7]))).wait());
+    // Reads of it, and everything else.
+    assert_eq!(bench.read(20, 1), padded(&words(&[4])));
+    bench.put(30, metadata("1:0:9", 3), b"abc");
+    bench.write(40, pattern(BLOCK, 1));
+    assert_eq!((bench.read(40, 1), bench.stored("1:0:9")), (pattern(BLOCK, 1), Some(b"abc".to_vec())));
+    assert!(!second.is_finished() && !computing.is_finished());
+    bench.toy.held.store(false, Ordering::SeqCst);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    bench.runtime.block_on(second).expect("no panic").expect("written");
+    assert_eq!((bench.stored("4:0:3"), bench.read(20, 1)), (Some(words(&[99])), padded(&words(&[7]))));
+}
+
+#[test]
+fn an_object_declared_where_a_result_may_grow_waits_for_the_result() {
+    let bench = Bench::new();
+    let code = program("homintmult 4:0:3, -3\nhomsub 4:0:3, 4:0:3\nreturn 4:0:3");
+    bench.put(1, metadata("0:0:0", code.len()), &code);
+    bench.declare(20, metadata("4:0:3", BLOCK));
+    bench.toy.held.store(true, Ordering::SeqCst);
+    let computing = bench.runtime.spawn(bench.begin_write(20, pattern(BLOCK, 3)).wait());
+    let begun = Instant::now();
+    while bench.runs() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the program never ran");
+        std::thread::yield_now();
+    }
+    let above = bench.runtime.spawn(bench.begin_write(HALF + 22, metadata("1:0:1", 1).encode().to_vec()).wait());
+    let far = bench.runtime.spawn(bench.begin_write(HALF + 23, metadata("1:0:2", 1).encode().to_vec()).wait());
+    bench.declare(5, metadata("1:0:3", 1));
+    assert!(!above.is_finished() && !far.is_finished());
+    bench.toy.held.store(false, Ordering::SeqCst);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    let error = bench.runtime.block_on(above).expect("no panic").expect_err("an overlap");
+    assert!(error.status.is(status::OVERLAP) && error.lba == Some(20), "{error}");
+    bench.runtime.block_on(far).expect("no panic").expect("declared");
+    assert_eq!(bench.record(20).map(|record| record.size), Some(3 * BLOCK as u64));
+}
+
+/// Two places of one register, deletions, completions and reads, all at once: nothing hangs, and what is there at the end
+/// is whole.
+#[test]
+fn commands_on_one_register_at_many_places_never_hang_and_never_tear() {
+    let bench = Arc::new(Bench::new());
+    let threads: Vec<_> = (0..6u64)
+        .map(|thread| {
+            let bench = Arc::clone(&bench);
+            std::thread::spawn(move || {
+                let mut dice = Dice(thread + 1);
+                for _ in 0..120 {
+                    let first = 50 + 10 * dice.below(3);
+                    let id = format!("1:0:{}", dice.below(2));
+                    let bytes = [dice.below(250) as u8 + 1; 2 * BLOCK];
+                    let outcome = match dice.below(5) {
+                        0 | 1 => bench.try_put(first, checked(&id, &bytes), &bytes),
+                        2 => bench.deallocate(HALF + first..HALF + first + 1),
+                        3 => bench.try_write(first + dice.below(2), bytes[..BLOCK].to_vec()),
+                        _ => bench.try_read(first, 2).map(drop),
+                    };
+                    outcome.unwrap_or_else(|error| panic!("{error}"));
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let listed = bench.registers().list();
+    for stat in &listed {
+        let bytes = bench.registers().read_bytes(stat.id, ciphermill_device::ReadMode::Stored).expect("whole");
+        assert!(bytes.iter().all(|byte| *byte == bytes[0]), "{} is torn", stat.id);
+    }
+    let bound = bench.space.metrics().bound;
+    assert_eq!(bound, listed.len() as u64, "every object has a place");
+}
+
+#[test]
+fn no_more_commands_wait_than_may() {
+    let config = ciphermill_blockspace::BlockSpaceConfig { max_waiting: 2, ..ciphermill_blockspace::BlockSpaceConfig::new(LOG2) };
+    let bench = Bench::with(config);
+    let code = program("homsub 4:0:3, 4:0:3\nreturn 4:0:3");
+    bench.put(1, metadata("0:0:0", code.len()), &code);
+    bench.declare(20, metadata("4:0:3", 8));
+    bench.toy.held.store(true, Ordering::SeqCst);
+    let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[1]))).wait());
+    while bench.runs() < 1 {
+        std::thread::yield_now();
+    }
+    let waiting: Vec<_> = (0..5).map(|_| bench.runtime.spawn(bench.begin_write(20, padded(&words(&[2]))).wait())).collect();
+    while waiting.iter().filter(|task| task.is_finished()).count() < 3 {
+        std::thread::yield_now();
+    }
+    bench.toy.held.store(false, Ordering::SeqCst);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    let outcomes: Vec<_> = waiting.into_iter().map(|task| bench.runtime.block_on(task).expect("no panic")).collect();
+    let busy: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    assert_eq!(busy.len(), 3);
+    assert!(busy.iter().all(|error| error.status.is(status::BUSY) && !error.status.is_final()), "{busy:?}");
+}
+
+#[test]
+fn a_command_that_nobody_waits_for_is_carried_out() {
+    let bench = Bench::new();
+    drop(bench.begin_write(HALF + 5, metadata("1:0:1", 4).encode().to_vec()));
+    drop(bench.begin_write(90, pattern(BLOCK, 1)));
+    let begun = Instant::now();
+    while bench.record(5).is_none() || bench.read(90, 1) != pattern(BLOCK, 1) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not carried out");
+    }
+    bench.wait(Arc::clone(&bench.space).flush(&bench.host)).expect("flushed");
+}

@@ -1,0 +1,149 @@
+//! No room, and media that fail.
+
+use crate::support::*;
+use ciphermill_blockspace::{BlockSpaceConfig, volume::VolumeFiles};
+use ciphermill_device::{
+    SpaceLimits, StoreFiles,
+    storage::{Fault, SimulatedDisk, Storage},
+};
+use ciphermill_nvme::Status;
+use std::sync::Arc;
+
+#[test]
+fn a_full_namespace_says_so_and_keeps_what_it_has() {
+    let bench = Bench::with(BlockSpaceConfig { capacity: 4, ..BlockSpaceConfig::new(LOG2) });
+    bench.write(100, pattern(4 * BLOCK, 1));
+    let error = bench.try_write(104, pattern(BLOCK, 2)).expect_err("full");
+    assert!(error.status.is(Status::CAPACITY_EXCEEDED) && error.status.is_final(), "{error}");
+    bench.write(103, pattern(BLOCK, 3));
+    bench.declare(200, metadata("1:0:1", 2 * BLOCK));
+    let error = bench.try_write(200, pattern(BLOCK, 2)).expect_err("full");
+    assert!(error.status.is(Status::CAPACITY_EXCEEDED), "{error}");
+    // What need not be stored as blocks finds room.
+    bench.write(200, pattern(2 * BLOCK, 2));
+    assert_eq!(bench.stored("1:0:1"), Some(pattern(2 * BLOCK, 2)));
+    bench.deallocate(100..101).expect("given up");
+    bench.write(104, pattern(BLOCK, 2));
+}
+
+#[test]
+fn quotas_of_the_device_are_told_when_an_object_is_declared_or_completed() {
+    let bench = Bench::new();
+    bench.device.create_space(NAMESPACE, SpaceLimits { bytes: 3 * BLOCK as u64, objects: 2 }).expect("limits");
+    bench.put(0, metadata("1:0:1", 2 * BLOCK), &pattern(2 * BLOCK, 1));
+    bench.declare(10, metadata("1:0:2", 2 * BLOCK));
+    let error = bench.try_write(10, pattern(2 * BLOCK, 1)).expect_err("no quota");
+    assert!(error.status.is(Status::CAPACITY_EXCEEDED) && error.detail.contains("bytes free"), "{error}");
+    let error = bench.try_declare(20, metadata("1:0:3", 2 << 20)).expect_err("no quota");
+    assert!(error.status.is(Status::CAPACITY_EXCEEDED), "{error}");
+    bench.deallocate(HALF..HALF + 1).expect("given up");
+    bench.write(10, pattern(2 * BLOCK, 1));
+    assert_eq!(bench.stored("1:0:2"), Some(pattern(2 * BLOCK, 1)));
+}
+
+#[test]
+fn a_full_disk_is_told_and_everything_stored_is_still_read() {
+    let (disk, runtime) = (SimulatedDisk::new(), runtime());
+    let bench = Bench::on(&disk, &runtime).expect("a namespace");
+    bench.put(0, metadata("1:0:1", 300_000), &pattern(300_000, 1));
+    bench.write(1000, pattern(64 * BLOCK, 2));
+    let used: u64 = ["data", "objects.redb", "swap", "blocks", "blocks.redb"].iter().map(|name| disk.file(name).len().expect("len")).sum();
+    disk.inject(Fault::Capacity(used));
+    let mut refused = 0;
+    for index in 0..400 {
+        let plain = bench.try_write(2000 + 64 * index, pattern(64 * BLOCK, 3));
+        let object = bench.try_put(100 + 80 * index, metadata(&format!("1:1:{index}"), 200_000), &pattern(200_000, 3));
+        for error in [plain, object].into_iter().filter_map(Result::err) {
+            refused += 1;
+            let expected = error.status.is(Status::CAPACITY_EXCEEDED) || error.status.is(Status::WRITE_FAULT);
+            assert!(expected || error.status.is(Status::INTERNAL_ERROR), "{error}");
+        }
+        if refused > 6 {
+            break;
+        }
+    }
+    assert!(refused > 0, "there was room for everything");
+    assert_eq!(bench.read(0, 74), padded(&pattern(300_000, 1)));
+    assert_eq!(bench.read(1000, 64), pattern(64 * BLOCK, 2));
+    disk.clear_faults();
+    drop(bench);
+    let bench = Bench::on(&disk, &runtime).expect("a namespace");
+    assert_eq!((bench.read(0, 74), bench.read(1000, 64)), (padded(&pattern(300_000, 1)), pattern(64 * BLOCK, 2)));
+}
+
+/// Each operation on the disk fails once, in turn: the command says so or succeeds, and afterwards every object is whole.
+#[test]
+fn any_single_failure_of_the_disk_leaves_old_or_new() {
+    let runtime = runtime();
+    let (old, new) = (pattern(20 * BLOCK, 1), pattern(20 * BLOCK, 2));
+    let mut failed = 0;
+    for step in 0.. {
+        let disk = SimulatedDisk::new();
+        let bench = Bench::on(&disk, &runtime).expect("a namespace");
+        bench.put(0, metadata("1:0:1", old.len()), &old);
+        let from = disk.operations();
+        disk.inject(Fault::FailAt(from + step));
+        let first = bench.try_declare(0, checked("1:0:1", &new));
+        let rest = first.is_ok().then(|| {
+            let head = bench.try_write(0, new[..BLOCK].to_vec());
+            head.and_then(|()| bench.try_write(1, new[BLOCK..].to_vec()))
+        });
+        let done = matches!(rest, Some(Ok(())));
+        failed += u64::from(!done);
+        let ended = disk.operations() <= from + step;
+        disk.clear_faults();
+        let now = bench.stored("1:0:1").expect("an object");
+        drop(bench);
+        let bench = Bench::on(&disk, &runtime).unwrap_or_else(|error| panic!("step {step}: {error:?}"));
+        let stored = bench.stored("1:0:1").expect("an object");
+        assert!(stored == new || (stored == old && !done), "step {step}");
+        assert!(now == new || now == old);
+        if ended {
+            assert!(done);
+            break;
+        }
+    }
+    assert!(failed >= 3, "{failed}");
+}
+
+#[test]
+fn a_damaged_block_and_a_damaged_object_are_read_errors() {
+    let (disk, runtime) = (SimulatedDisk::new(), runtime());
+    let bench = Bench::on(&disk, &runtime).expect("a namespace");
+    bench.put(0, metadata("1:0:1", 300_000), &[0xee; 300_000]);
+    bench.write(500, vec![0xdd; BLOCK]);
+    drop(bench);
+    for (name, byte) in [("data", 0xee), ("blocks", 0xdd)] {
+        let file = disk.file(name);
+        let mut image = vec![0; file.len().expect("len") as usize];
+        file.read_at(0, &mut image).expect("read");
+        let at = image.windows(BLOCK).position(|window| window.iter().all(|other| *other == byte)).expect("there");
+        file.flip_bit(8 * (at as u64 + 100));
+    }
+    let bench = Bench::on(&disk, &runtime).expect("a namespace");
+    for (lba, word) in [(0, "object 1:0:1"), (500, "block 500")] {
+        let error = bench.try_read(lba, 1).expect_err("damaged");
+        assert!(error.status.is(Status::UNRECOVERED_READ_ERROR) && error.detail.contains(word), "{error}");
+        assert_eq!(error.lba, Some(lba));
+    }
+    bench.write(500, pattern(BLOCK, 1));
+    assert_eq!(bench.read(500, 1), pattern(BLOCK, 1));
+}
+
+#[test]
+fn a_volume_of_another_device_is_refused() {
+    let (store, volume) = (StoreFiles::in_memory(), VolumeFiles::in_memory());
+    let runtime = runtime();
+    let config = || BlockSpaceConfig::new(LOG2);
+    let bench = Bench::open(store.clone(), volume.clone(), config(), Arc::clone(&runtime)).expect("a namespace");
+    bench.put(HALF - 1, metadata("1:0:1", 1), &[1]);
+    drop(bench);
+    // Another size would put the halves elsewhere.
+    let smaller = Bench::open(store.clone(), volume.clone(), BlockSpaceConfig::new(LOG2 - 1), Arc::clone(&runtime));
+    assert!(matches!(smaller, Err(OpenError::Space(_))));
+    assert!(Bench::open(store, volume, config(), Arc::clone(&runtime)).is_ok());
+    for config in [BlockSpaceConfig::new(1), BlockSpaceConfig::new(53), BlockSpaceConfig { device_jobs: 0, ..config() }] {
+        let refused = Bench::open(StoreFiles::in_memory(), VolumeFiles::in_memory(), config, Arc::clone(&runtime));
+        assert!(matches!(refused, Err(OpenError::Space(_))));
+    }
+}

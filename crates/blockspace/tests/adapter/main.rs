@@ -1,0 +1,14 @@
+//! Namespaces of objects, as a target would use them.
+
+mod big;
+mod concurrency;
+mod crash;
+mod faults;
+mod model;
+mod objects;
+mod programs;
+mod random;
+mod reads;
+mod support;
+mod tfhe;
+mod vendor;

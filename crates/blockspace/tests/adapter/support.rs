@@ -1,0 +1,336 @@
+//! A toy scheme, and a namespace over a device and a volume that have it.
+#![allow(dead_code, reason = "the fuzz target and the tests use a part each")]
+
+use ciphermill_blockspace::{
+    BlockSpace, BlockSpaceConfig, BlockSpaceError,
+    volume::{Volume, VolumeConfig, VolumeFiles},
+};
+use ciphermill_device::{
+    Device, DeviceConfig, DeviceError, HandlerError, ObjectHandler, ReadMode, Space, SpaceId, SpaceLimits, StoreFiles,
+    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+    storage::SimulatedDisk,
+};
+use ciphermill_nvme::{Answer, CommandError, Host, Namespace, VendorCommand};
+use ciphermill_program::{Bindings, Instruction, KeyId, Metadata, TypeCode, VrId, assemble};
+use std::{
+    io::Read,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::runtime::Runtime;
+
+pub(crate) const BLOCK: usize = 4096;
+/// 2^16 blocks, so that the metadata blocks begin at 32,768.
+pub(crate) const LOG2: u32 = 16;
+pub(crate) const HALF: u64 = 1 << (LOG2 - 1);
+
+/// Vectors of 64-bit words in place of ciphertexts (types 3 and 4), and tables of any size (type 1); none may begin with
+/// `BAD`. It adds and multiplies in the clear; a product with a negative factor −k is k copies of the operand, so that
+/// results can be longer; a difference waits while the scheme is held.
+#[derive(Debug, Default)]
+pub(crate) struct Toy {
+    pub(crate) held: AtomicBool,
+    pub(crate) runs: AtomicU64,
+}
+
+const fn toy_type(code: TypeCode, name: &'static str, residency: Residency, role: Role) -> TypeDescriptor {
+    TypeDescriptor { code, name, residency, role }
+}
+
+const TYPES: [TypeDescriptor; 3] = [
+    toy_type(TypeCode::TV, "toy table", Residency::Persistent, Role::TestVector),
+    toy_type(TypeCode::TLWE_COR, "toy vector, on read", Residency::Paged, Role::Value(Trigger::OnRead)),
+    toy_type(TypeCode::TLWE_COW, "toy vector, on write", Residency::Paged, Role::Value(Trigger::OnWrite)),
+];
+
+impl ObjectHandler for Toy {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn types(&self) -> &[TypeDescriptor] {
+        &TYPES
+    }
+
+    fn describe_key(&self, id: VrId, _: u64, _: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
+        Err(HandlerError::Invalid { id, what: "the toy scheme has no keys".to_owned() })
+    }
+
+    fn check_size(&self, id: VrId, size: u64, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        match id.type_code {
+            TypeCode::TV => Ok(()),
+            _ if size.is_multiple_of(8) => Ok(()),
+            _ => Err(HandlerError::WrongSize { id, given: size, expected: "a multiple of 8".to_owned() }),
+        }
+    }
+
+    fn validate(&self, id: VrId, _: u64, content: &mut dyn Read, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        let mut head = Vec::new();
+        content.take(3).read_to_end(&mut head).map_err(|error| HandlerError::read(id, error))?;
+        match head.as_slice() {
+            b"BAD" => Err(HandlerError::Invalid { id, what: "it begins with BAD".to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn open_key(&self, key: KeyId, _: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        Err(HandlerError::KeyIncomplete { key, missing: "everything".to_owned() })
+    }
+
+    fn needs_key(&self, _: &Instruction) -> bool {
+        false
+    }
+
+    fn estimate(&self, _: &Instruction, _: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
+        Duration::ZERO
+    }
+
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        _: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        let words = |index: usize| operands[index].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        let zipped = |f: fn(u64, u64) -> u64| words(0).zip(words(1)).map(|(a, b)| f(a, b)).collect::<Vec<_>>();
+        let out = match *instruction {
+            Instruction::HomAdd { .. } => zipped(u64::wrapping_add),
+            Instruction::HomSub { .. } => {
+                while self.held.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                zipped(u64::wrapping_sub)
+            }
+            Instruction::HomIntMult { value: ..0, .. } if operands[0].len() > 1 << 20 => {
+                return Err(HandlerError::Engine { what: "too long for copies".to_owned() });
+            }
+            Instruction::HomIntMult { value: value @ ..0, .. } => {
+                (0..value.unsigned_abs()).flat_map(|_| words(0)).collect()
+            }
+            Instruction::HomIntMult { value, .. } => words(0).map(|word| word.wrapping_mul(value as u64)).collect(),
+            _ => return Err(HandlerError::Unsupported { handler: "toy", opcode: instruction.opcode() }),
+        };
+        result.extend(out.iter().flat_map(|word| word.to_le_bytes()));
+        Ok(())
+    }
+}
+
+/// A namespace as its target has it, with calls that wait.
+pub(crate) struct Bench {
+    /// First block of the half with metadata blocks.
+    pub(crate) half: u64,
+    pub(crate) space: Arc<BlockSpace>,
+    pub(crate) device: Device,
+    pub(crate) volume: Volume,
+    pub(crate) toy: Arc<Toy>,
+    pub(crate) host: Arc<Host>,
+    // Last, so that it outlives what runs on it.
+    pub(crate) runtime: Arc<Runtime>,
+}
+
+pub(crate) const NAMESPACE: SpaceId = SpaceId(1);
+
+pub(crate) fn runtime() -> Arc<Runtime> {
+    Arc::new(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime"))
+}
+
+pub(crate) fn host(name: &str) -> Arc<Host> {
+    Arc::new(Host { nqn: format!("nqn.2026-01.example:{name}"), id: [7; 16] })
+}
+
+/// A namespace that cannot be opened, and why; for tests where the power goes meanwhile.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    Device(DeviceError),
+    Space(BlockSpaceError),
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with(BlockSpaceConfig::new(LOG2))
+    }
+
+    pub(crate) fn with(config: BlockSpaceConfig) -> Self {
+        Self::open(StoreFiles::in_memory(), VolumeFiles::in_memory(), config, runtime()).expect("a namespace")
+    }
+
+    pub(crate) fn on(disk: &SimulatedDisk, runtime: &Arc<Runtime>) -> Result<Self, OpenError> {
+        let files = StoreFiles::on_simulated_disk(disk);
+        Self::open(files, VolumeFiles::on_simulated_disk(disk), BlockSpaceConfig::new(LOG2), Arc::clone(runtime))
+    }
+
+    pub(crate) fn open(
+        store: StoreFiles,
+        volume: VolumeFiles,
+        config: BlockSpaceConfig,
+        runtime: Arc<Runtime>,
+    ) -> Result<Self, OpenError> {
+        let toy = Arc::new(Toy::default());
+        let device = Device::open(DeviceConfig::in_files(store), vec![Arc::clone(&toy) as _]).map_err(OpenError::Device)?;
+        device.create_space(NAMESPACE, SpaceLimits::UNLIMITED).map_err(OpenError::Device)?;
+        let segment = VolumeConfig { segment_blocks: 64, ..VolumeConfig::default() };
+        let volume = Volume::open(volume, segment).map_err(|error| OpenError::Space(error.into()))?;
+        let handle = runtime.handle().clone();
+        let space = BlockSpace::open(&device, NAMESPACE, volume.clone(), config, handle).map_err(OpenError::Space)?;
+        Ok(Self { half: HALF, space, device, volume, toy, host: host("one"), runtime })
+    }
+
+    /// The same namespace opened anew, as after a restart of the server.
+    pub(crate) fn reopened(self, config: BlockSpaceConfig) -> Self {
+        let Self { half, space, device, volume, toy, host, runtime } = self;
+        drop(space);
+        let space = BlockSpace::open(&device, NAMESPACE, volume.clone(), config, runtime.handle().clone());
+        Self { half, space: space.expect("a namespace"), device, volume, toy, host, runtime }
+    }
+
+    pub(crate) fn wait<T: Send + 'static>(&self, answer: Answer<T>) -> Result<T, CommandError> {
+        self.runtime.block_on(answer.wait())
+    }
+
+    fn namespace(&self) -> Arc<BlockSpace> {
+        Arc::clone(&self.space)
+    }
+
+    pub(crate) fn begin_write(&self, lba: u64, data: Vec<u8>) -> Answer<()> {
+        self.namespace().write(&self.host, lba, data)
+    }
+
+    pub(crate) fn try_write(&self, lba: u64, data: Vec<u8>) -> Result<(), CommandError> {
+        self.wait(self.begin_write(lba, data))
+    }
+
+    pub(crate) fn write(&self, lba: u64, data: Vec<u8>) {
+        self.try_write(lba, data).unwrap_or_else(|error| panic!("write at {lba}: {error}"));
+    }
+
+    pub(crate) fn try_read(&self, lba: u64, blocks: u32) -> Result<Vec<u8>, CommandError> {
+        self.wait(self.namespace().read(&self.host, lba, blocks))
+    }
+
+    pub(crate) fn read(&self, lba: u64, blocks: u32) -> Vec<u8> {
+        let bytes = self.try_read(lba, blocks).unwrap_or_else(|error| panic!("read at {lba}: {error}"));
+        assert_eq!(bytes.len(), blocks as usize * BLOCK);
+        bytes
+    }
+
+    pub(crate) fn zero(&self, lba: u64, blocks: u32) -> Result<(), CommandError> {
+        self.wait(self.namespace().write_zeroes(&self.host, lba, blocks, true))
+    }
+
+    pub(crate) fn deallocate(&self, range: Range<u64>) -> Result<(), CommandError> {
+        self.wait(self.namespace().deallocate(&self.host, vec![range]))
+    }
+
+    pub(crate) fn vendor(&self, opcode: u8, dwords: [u32; 6], length: usize) -> Result<Vec<u8>, CommandError> {
+        self.wait(self.namespace().vendor(&self.host, VendorCommand { opcode, dwords, length }))
+    }
+
+    pub(crate) fn try_declare(&self, first: u64, metadata: Metadata) -> Result<(), CommandError> {
+        self.try_write(self.half + first, metadata.encode().to_vec())
+    }
+
+    pub(crate) fn declare(&self, first: u64, metadata: Metadata) {
+        self.try_declare(first, metadata).unwrap_or_else(|error| panic!("metadata at {first}: {error}"));
+    }
+
+    /// Metadata, then the blocks in one command.
+    pub(crate) fn try_put(&self, first: u64, metadata: Metadata, bytes: &[u8]) -> Result<(), CommandError> {
+        self.try_declare(first, metadata)?;
+        self.try_write(first, padded(bytes))
+    }
+
+    pub(crate) fn put(&self, first: u64, metadata: Metadata, bytes: &[u8]) {
+        self.try_put(first, metadata, bytes).unwrap_or_else(|error| panic!("object at {first}: {error}"));
+    }
+
+    /// What the metadata block says, `None` for a block of zeros.
+    pub(crate) fn record(&self, first: u64) -> Option<Metadata> {
+        let block = self.read(self.half + first, 1);
+        if block.iter().all(|byte| *byte == 0) { None } else { Some(Metadata::decode(&block).expect("metadata")) }
+    }
+
+    pub(crate) fn registers(&self) -> Space {
+        self.device.space(NAMESPACE).expect("the space")
+    }
+
+    /// What programs would see.
+    pub(crate) fn stored(&self, id: &str) -> Option<Vec<u8>> {
+        self.registers().read_bytes(register(id), ReadMode::Stored).ok()
+    }
+
+    pub(crate) fn runs(&self) -> u64 {
+        self.toy.runs.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) fn register(text: &str) -> VrId {
+    text.parse().expect("type:key:data")
+}
+
+/// Metadata without flags and checksum.
+pub(crate) fn metadata(id: &str, size: usize) -> Metadata {
+    let id = register(id);
+    Metadata { id, armed: false, one_shot: false, stored: false, size: size as u64, object_crc32c: None }
+}
+
+/// The same with the checksum of the bytes.
+pub(crate) fn checked(id: &str, bytes: &[u8]) -> Metadata {
+    Metadata { object_crc32c: Metadata::checksum_of(bytes), ..metadata(id, bytes.len()) }
+}
+
+pub(crate) fn armed(id: &str, size: usize) -> Metadata {
+    Metadata { armed: true, ..metadata(id, size) }
+}
+
+pub(crate) fn padded(bytes: &[u8]) -> Vec<u8> {
+    let mut blocks = bytes.to_vec();
+    blocks.resize(bytes.len().next_multiple_of(BLOCK), 0);
+    blocks
+}
+
+pub(crate) fn words(values: &[u64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// Bytes that `seed` tells apart.
+pub(crate) fn pattern(size: usize, seed: u64) -> Vec<u8> {
+    let word = |index: usize| (index as u64 ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|index| word(index).to_le_bytes()).collect();
+    bytes.truncate(size);
+    bytes
+}
+
+/// A program in its binary form, registers written out.
+pub(crate) fn program(source: &str) -> Vec<u8> {
+    assemble(source, &Bindings::default()).expect("a program").program.encode()
+}
+
+/// xorshift64*, for workloads that must be repeatable.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
+    }
+}
+
+impl Bench {
+    /// Another namespace of the same device and volume, for another host.
+    pub(crate) fn second_namespace(&self) -> Self {
+        let id = SpaceId(2);
+        self.device.create_space(id, SpaceLimits::UNLIMITED).expect("a space");
+        let (volume, handle) = (self.volume.clone(), self.runtime.handle().clone());
+        let space = BlockSpace::open(&self.device, id, volume.clone(), BlockSpaceConfig::new(LOG2), handle);
+        let (device, toy, runtime) = (self.device.clone(), Arc::clone(&self.toy), Arc::clone(&self.runtime));
+        Self { half: HALF, space: space.expect("a namespace"), device, volume, toy, host: host("two"), runtime }
+    }
+}

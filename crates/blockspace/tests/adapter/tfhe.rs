@@ -1,0 +1,64 @@
+//! The paper's Tables 5 and 6 by blocks: keys, test vector, program, x, y; what is read where y was written is x·y.
+
+#[path = "../../../device/tests/support/tfhe.rs"]
+mod scheme;
+
+use crate::support::{BLOCK, HALF, LOG2, NAMESPACE, checked, host, metadata, padded, runtime};
+use ciphermill_blockspace::{
+    BlockSpace, BlockSpaceConfig,
+    volume::{Volume, VolumeConfig, VolumeFiles},
+};
+use ciphermill_device::{Device, DeviceConfig, SpaceLimits};
+use ciphermill_nvme::Namespace;
+use ciphermill_program::{KeyId, Metadata};
+use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use scheme::{Keys, rng, x_of, y_of};
+use std::sync::Arc;
+
+const KEY: KeyId = KeyId(0);
+
+#[test]
+fn products_of_the_real_scheme_by_blocks_alone() {
+    let keys = Keys::new(7, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let device = Device::open(DeviceConfig::in_memory(), vec![scheme::handler()]).expect("a device");
+    device.create_space(NAMESPACE, SpaceLimits::UNLIMITED).expect("a space");
+    let volume = Volume::open(VolumeFiles::in_memory(), VolumeConfig::default()).expect("a volume");
+    let (runtime, host) = (runtime(), host("one"));
+    let config = BlockSpaceConfig::new(LOG2);
+    let space = BlockSpace::open(&device, NAMESPACE, volume, config, runtime.handle().clone()).expect("a namespace");
+    let write = |lba: u64, data: Vec<u8>| runtime.block_on(Arc::clone(&space).write(&host, lba, data).wait());
+    let read = |lba: u64, blocks: u32| runtime.block_on(Arc::clone(&space).read(&host, lba, blocks).wait());
+    let mut next = 0;
+    for (id, bytes) in keys.objects(KEY) {
+        let size = bytes.len();
+        write(HALF + next, metadata(&id.to_string(), size).encode().to_vec()).expect("metadata");
+        for (index, piece) in padded(&bytes).chunks(32 * BLOCK).enumerate() {
+            write(next + 32 * index as u64, piece.to_vec()).unwrap_or_else(|error| panic!("{id}: {error}"));
+        }
+        next += size.div_ceil(BLOCK) as u64;
+    }
+    let (x_at, y_at) = (next + 8, next + 16);
+    let mut rng = rng(3);
+    let mut pairs = vec![(0, 0), (keys.product.max(), keys.product.max())];
+    pairs.extend((0..6).map(|_| {
+        let mut operand = || (rng.next_u64() % (keys.product.max() as u64 + 1)) as i64;
+        (operand(), operand())
+    }));
+    for (x, y) in pairs {
+        let (x_bytes, y_bytes) = (keys.operand(x, &mut rng), keys.operand(y, &mut rng));
+        write(x_at, padded(&x_bytes)).expect("x, before its metadata");
+        write(HALF + x_at, checked(&x_of(KEY).to_string(), &x_bytes).encode().to_vec()).expect("metadata");
+        write(HALF + y_at, metadata(&y_of(KEY).to_string(), y_bytes.len()).encode().to_vec()).expect("metadata");
+        write(y_at, padded(&y_bytes)).expect("y, which runs the program");
+        let record = Metadata::decode(&read(HALF + y_at, 1).expect("metadata")).expect("a record");
+        let blocks = record.size.div_ceil(BLOCK as u64) as u32;
+        let result = read(y_at, blocks).expect("the product");
+        assert_eq!(keys.decrypt_product(&result[..record.size as usize]), x * y, "{x} * {y}");
+    }
+    // An operand of another key is refused with the scheme's words.
+    let other = Keys::new(50, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let bytes = other.operand(1, &mut rng);
+    write(HALF + y_at, metadata(&y_of(KEY).to_string(), bytes.len()).encode().to_vec()).expect("metadata");
+    let error = write(y_at, padded(&bytes)).expect_err("another key's");
+    assert!(error.detail.contains(&format!("{:016x}", keys.client.tag().0)), "{error}");
+}
