@@ -90,6 +90,47 @@ fn a_full_medium_refuses_data_and_lets_room_be_made() {
     }
 }
 
+/// Somebody else takes the rest of the medium, also what the volume had left free for its map.
+#[test]
+fn a_medium_that_somebody_else_fills_costs_no_acknowledged_change() {
+    let disk = SimulatedDisk::new();
+    let volume = open_on(&disk).expect("open");
+    let mut model = Model::default();
+    let mut dice = Dice(3);
+    let mut refused = 0;
+    for round in 0..5 {
+        let total: u64 = ["blocks", "blocks.redb"].iter().map(|name| disk.file(name).len().expect("len")).sum();
+        disk.inject(Fault::Capacity(total));
+        for step in 0..150 {
+            let lba = dice.below(2000);
+            let steps = match step % 5 {
+                0 => [Step::Unmap(lba, 1 + dice.below(100))],
+                1 => [Step::SetLabel(lba, vec![1; 100])],
+                _ => [Step::Write(lba, vec![1 + dice.below(1 << 40); 3])],
+            };
+            match volume.commit(change(1, &steps)) {
+                Ok(()) => model.apply(1, &steps),
+                Err(VolumeError::NoSpace { .. } | VolumeError::Map { .. }) => refused += 1,
+                Err(error) => panic!("round {round}: {error}"),
+            }
+        }
+        model.check(&volume, "full");
+        assert!(!volume.is_failed());
+        disk.clear_faults();
+        // A checkpoint that failed is tried again after a moment.
+        std::thread::sleep(std::time::Duration::from_millis(210));
+        for lba in 0..40 {
+            let steps = [Step::Write(3000 + lba * 20, vec![lba + 1 + round; 20])];
+            volume.commit(change(1, &steps)).expect("there is room again");
+            model.apply(1, &steps);
+        }
+        model.check(&volume, "room again");
+    }
+    assert!(refused > 0, "the medium was never full");
+    drop(volume);
+    model.check(&open_on(&disk).expect("reopen"), "reopened");
+}
+
 /// Fills the volume, then unmaps every other block: what is free then is single blocks.
 #[test]
 fn fragmented_room_is_used() {
