@@ -300,7 +300,8 @@ impl Frame {
         if kind.is_termination() {
             judge_length(least, least + MAX_QUOTE_BYTES as u32)?;
             let data = (length - least) as usize;
-            return Ok(Self { kind, flags, header, header_digest, padding: 0, data, data_digest: 0 });
+            // Their flags are reserved: nothing is read into them.
+            return Ok(Self { kind, flags: 0, header, header_digest, padding: 0, data, data_digest: 0 });
         }
         let has_data = kind.has_data() && length > least;
         // The digest flag of data stands where there are data.

@@ -1,5 +1,5 @@
 //! A namespace in memory whose answers can be late, wrong or none.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
 use ciphermill_nvme::{
     Answer, CommandError, Geometry, Host, Namespace, Status, VendorCommand,

@@ -1,8 +1,8 @@
-//! A listening target over TCP: stopping, floods, many idle hosts.
+//! A listening target over TCP: stopping, and floods.
 
 use super::{
     blocks::{Behaviour, pattern, subsystem},
-    client::{Client, HOST, OTHER_HOST, SUBSYSTEM, TRANSPORT, over_tcp, sqe},
+    client::{Client, HOST, OTHER_HOST, TRANSPORT, over_tcp, sqe},
 };
 use ciphermill_nvme::target::{Limits, Subsystem, Target};
 use std::{
@@ -73,13 +73,6 @@ fn resident_bytes() -> u64 {
     status.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-fn processor_time() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    // utime and stime, in hundredths of a second.
-    Duration::from_millis((fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()) * 10)
-}
-
 /// Hostile hosts of many kinds at once, over TCP, while another host works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_hosts_do_not_disturb_another() {
@@ -142,29 +135,4 @@ async fn hostile_hosts_do_not_disturb_another() {
     // Sockets and what the test itself holds are beside the buffers.
     assert!(grown < most + (64 << 20), "{grown}");
     tasks.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_hosts_cost_next_to_nothing() {
-    let (subsystem, ..) = subsystem(Limits { max_connections_per_host: 200, ..Limits::default() });
-    let (address, _stop, _served) = serve(&subsystem).await;
-    let mut hosts = Vec::new();
-    for _ in 0..64 {
-        let mut admin = Client::open(over_tcp(address).await, false, false).await;
-        admin.connect(0, SUBSYSTEM, HOST, 31, 4, 120_000).await.ok();
-        admin.enable().await;
-        let io = Client::io(over_tcp(address).await, HOST, admin.controller, 1).await;
-        hosts.push((admin, io));
-    }
-    assert_eq!(subsystem.metrics().connections_open, 128);
-    let before = processor_time();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let used = processor_time() - before;
-    println!("64 idle hosts used {used:?} in 2 s; this process runs other tests beside it");
-    // Other tests of this process may run in the same two seconds, so the bound here only catches a busy loop.
-    assert!(used < Duration::from_secs(8));
-    for (admin, io) in &mut hosts {
-        admin.property_get(8, false).await.ok();
-        io.read(1, 0, 1).await.0.ok();
-    }
 }
