@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -e "$guest/built-by" ] || { echo "There is no guest yet: run scripts/setup.sh guest" >&2; exit 2; }
+cmp -s "$here/build.sh" "$guest/built-by" || { echo "There is no guest of this version: run scripts/setup.sh guest" >&2; exit 2; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/ciphermill-guest.XXXXXX")
 qemu=

@@ -1,0 +1,183 @@
+//! The guest as the test sees it: where it is, how it is run, what it reports.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+/// A guest that takes longer hangs. On two cores of its own it takes less than half of it; QEMU emulates every
+/// instruction, so that other load on the machine tells.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// The scripts that say which steps there are.
+const STEPS: [&str; 2] = [
+    include_str!("../../../../scripts/linux-guest/steps.sh"),
+    include_str!("../../../../scripts/linux-guest/steps-objects.sh"),
+];
+
+/// The script that makes the guest; a copy lies beside what it made.
+const BUILD: &[u8] = include_bytes!("../../../../scripts/linux-guest/build.sh");
+
+/// A guest that can be run.
+pub struct Guest {
+    scripts: PathBuf,
+}
+
+/// One step of the guest.
+#[derive(Debug)]
+struct Step {
+    name: String,
+    ok: bool,
+    milliseconds: u64,
+    detail: String,
+}
+
+/// What a guest reported.
+pub struct Report {
+    steps: Vec<Step>,
+    data: BTreeMap<String, Vec<u8>>,
+    /// How it ended, if not as it should.
+    trouble: Option<String>,
+    console: String,
+    took: Duration,
+}
+
+impl Guest {
+    /// The guest that `scripts/setup.sh guest` made. Without one the test says so in one line and is skipped; but root,
+    /// who can have everything installed, is told to.
+    pub fn find() -> Option<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let made = fs::read(root.join(".tools/guest/built-by")).is_ok_and(|by| by == BUILD);
+        let qemu = Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status().is_ok();
+        if made && qemu {
+            return Some(Self { scripts: root.join("scripts/linux-guest") });
+        }
+        let what =
+            if qemu { "the guest is not made, or by another version of its script" } else { "QEMU is not installed" };
+        assert!(!geteuid().is_root(), "{what}: run scripts/setup.sh guest");
+        // Past the harness, which swallows what a passing test prints.
+        let line = format!("skipped: Linux end to end: {what}; scripts/setup.sh guest says what it needs\n");
+        std::io::stderr().write_all(line.as_bytes()).expect("standard error");
+        None
+    }
+
+    /// Boots it with this job and these variables, and takes its report until it ends or the time is up.
+    pub fn run(&self, job: &Path, variables: &[String]) -> Report {
+        let console = job.with_extension("console");
+        let began = Instant::now();
+        let mut command = Command::new(self.scripts.join("run.sh"));
+        command.arg("--console").arg(&console).arg("--job").arg(job).args(variables);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the script starts");
+        let output = child.stdout.take().expect("it is piped");
+        let (sender, lines) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                if line.is_err() || sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut report = Report {
+            steps: Vec::new(),
+            data: BTreeMap::new(),
+            trouble: None,
+            console: String::new(),
+            took: Duration::ZERO,
+        };
+        loop {
+            match lines.recv_timeout(LIMIT.saturating_sub(began.elapsed())) {
+                Ok(line) => {
+                    if report.take(line.expect("text").trim_end()) {
+                        break;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    report.trouble = Some(format!("it did not end within {} s", LIMIT.as_secs()));
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    report.trouble = Some("it ended before its last step".to_owned());
+                    break;
+                }
+            }
+        }
+        // What it had to say is said; its way down is of no interest.
+        stop(&mut child);
+        reader.join().expect("the reader does not panic");
+        report.took = began.elapsed();
+        report.console =
+            fs::read(&console).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        report
+    }
+}
+
+/// Ends a child politely, so that it ends its own.
+pub fn stop(child: &mut Child) -> Option<i32> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+    // One that has just ended by itself cannot be told.
+    let _ = kill_process(pid, Signal::TERM);
+    child.wait().expect("it is ours").code()
+}
+
+impl Report {
+    /// Takes one line; true after the last.
+    fn take(&mut self, line: &str) -> bool {
+        let mut words = line.splitn(5, ' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some("END"), None, None) => return true,
+            (Some("DATA"), Some(name), Some(hex)) => {
+                let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+                let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
+                self.data.insert(name.to_owned(), bytes.unwrap_or_else(|| panic!("not hexadecimal: {line}")));
+            }
+            (Some("STEP"), Some(name), Some(verdict)) => self.steps.push(Step {
+                name: name.to_owned(),
+                ok: verdict == "ok",
+                milliseconds: words.next().and_then(|number| number.parse().ok()).expect("milliseconds"),
+                detail: words.next().unwrap_or_default().to_owned(),
+            }),
+            _ => panic!("the guest said `{line}`"),
+        }
+        false
+    }
+
+    /// Bytes that the guest sent under this name.
+    pub fn data(&self, name: &str) -> &[u8] {
+        self.data.get(name).unwrap_or_else(|| panic!("the guest sent no {name}"))
+    }
+
+    /// Checks that every step of the scripts was taken, in their order, and succeeded; if not, shows what the guest's
+    /// console and the server's log say.
+    pub fn assert_all_ok(&self, log: &Path) {
+        let [before, after] = STEPS.map(|script| script.lines().filter_map(|line| line.strip_prefix("step ")));
+        let mut expected: Vec<_> = before.filter_map(|rest| rest.split(' ').next()).collect();
+        let last = expected.pop().expect("the last step disconnects, after those of the objects");
+        expected.extend(after.filter_map(|rest| rest.split(' ').next()));
+        expected.push(last);
+        let taken: Vec<_> = self.steps.iter().map(|step| step.name.as_str()).collect();
+        let failed: Vec<_> = self.steps.iter().filter(|step| !step.ok).map(|step| step.name.as_str()).collect();
+        let well = self.trouble.is_none() && failed.is_empty() && taken == expected;
+        if !well {
+            let log = fs::read(log).unwrap_or_default();
+            let log = String::from_utf8_lossy(&log[log.len().saturating_sub(20_000)..]).into_owned();
+            let Self { trouble, console, .. } = self;
+            panic!("failed: {failed:?}; {trouble:?}\n{self}\nconsole:\n{console}\nserver:\n{log}");
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Step { name, ok, milliseconds, detail } in &self.steps {
+            writeln!(f, "{milliseconds:6} ms  {} {name}: {detail}", if *ok { "ok    " } else { "FAILED" })?;
+        }
+        write!(f, "the guest took {:.1} s", self.took.as_secs_f64())
+    }
+}

@@ -1,0 +1,143 @@
+//! What the guest writes: data without meaning, and the objects of one computation with their metadata blocks.
+
+use std::path::PathBuf;
+
+use ciphermill_program::{DataId, KeyId, META_BLOCK_BYTES, Metadata, TypeCode, VrId};
+use serde_json::Value;
+
+use crate::support::{Bench, SET};
+
+/// Where each object begins, and which register it is for (type, key, data). The plain steps use the 128 MiB before.
+pub const LAYOUT: [(&str, u64, [u32; 3]); 6] = [
+    ("bootstrap", 32_768, [2, 0, 1]),
+    ("keyswitch", 40_960, [2, 0, 2]),
+    ("vector", 45_056, [1, 0, 0]),
+    ("program", 45_072, [0, 0, 0]),
+    ("x", 45_080, [3, 0, 2]),
+    ("y", 45_096, [4, 0, 3]),
+];
+
+const XY: &str = include_str!("../../../../examples/programs/xy.cms");
+const RANDOM_BYTES: usize = 64 << 20;
+
+/// Keys, and a folder of what the guest needs.
+pub struct Job {
+    /// Where the keys are.
+    pub bench: Bench,
+    /// x and y.
+    pub operands: (i64, i64),
+    output: Vec<String>,
+}
+
+impl Job {
+    /// Makes keys of the toy set, the square's test vector, the program of Table 5, and encrypts both operands.
+    pub fn new(x: i64, y: i64) -> Self {
+        let bench = Bench::with_keys();
+        let vector =
+            ["test-vector", "--params", SET, "--insecure-params", "--function", "square-quarter", "--out", "sq.tv"];
+        let report = bench.run(vector.into_iter().chain(["--json", "--choice", "big"])).json();
+        assert!(report["largest_operand"].as_i64().expect("a number") >= x.max(y), "{report}");
+        let input = encoding(&report["input"]);
+        for (message, out) in [(x, "x.ct"), (y, "y.ct")] {
+            let fixed = ["encrypt", "--secret-key", "me.key", "--insecure-params", "--choice", "big", "--out", out];
+            let message = format!("--message={message}");
+            bench.run(fixed.into_iter().chain(input.iter().map(String::as_str)).chain([message.as_str()])).done();
+        }
+        bench.write("xy.cms", XY);
+        let bindings = ["--bind", "r2=3:0:2", "--bind", "r3=4:0:3", "--out", "xy.prg"];
+        bench.run(["program", "asm", "xy.cms"].into_iter().chain(bindings)).done();
+        let job = Self { bench, operands: (x, y), output: encoding(&report["output"]) };
+        job.fill();
+        job
+    }
+
+    /// The folder that the guest gets.
+    pub fn folder(&self) -> PathBuf {
+        self.bench.path("job")
+    }
+
+    fn fill(&self) {
+        std::fs::create_dir(self.folder()).expect("room");
+        let files = ["server.key", "server.key.ksk", "sq.tv", "xy.prg", "x.ct", "y.ct"];
+        for ((name, _, register), file) in LAYOUT.into_iter().zip(files) {
+            let mut object = self.bench.read(file);
+            let metadata = metadata(register, &object);
+            self.put(&format!("{name}.meta"), &metadata.encode());
+            if name == "x" {
+                let armed = Metadata { armed: true, one_shot: true, ..metadata };
+                self.put("x-armed.meta", &armed.encode());
+            }
+            if name == "y" {
+                let stored = Metadata { stored: true, ..metadata };
+                self.put("y-stored.meta", &stored.encode());
+            }
+            object.resize(object.len().next_multiple_of(META_BLOCK_BYTES), 0);
+            self.put(&format!("{name}.data"), &object);
+        }
+        self.put("random", &random(RANDOM_BYTES));
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        self.bench.write(format!("job/{name}").as_str(), bytes);
+    }
+
+    /// Reads the metadata block of y's place as the device gave it, and checks what does not depend on its content.
+    pub fn record(&self, block: &[u8]) -> Metadata {
+        let record = Metadata::decode(block).expect("a metadata block");
+        let (_, _, register) = LAYOUT[5];
+        assert_eq!(record.id, id(register));
+        assert!(!record.armed && !record.one_shot && !record.stored, "{record:?}");
+        // The product is a ciphertext under the same key as y.
+        assert_eq!(record.size, self.bench.read("y.ct").len() as u64);
+        record
+    }
+
+    /// Checks that the record is that of these blocks: its checksum, if it has one, and zeros after its end.
+    pub fn assert_is_record_of(&self, record: &Metadata, blocks: &[u8]) {
+        let (object, rest) = blocks.split_at(record.size as usize);
+        assert!(rest.iter().all(|&byte| byte == 0), "zeros fill the last block");
+        if record.object_crc32c.is_some() {
+            assert_eq!(record.object_crc32c, Metadata::checksum_of(object));
+        }
+    }
+
+    /// What the first `size` bytes decrypt to.
+    pub fn decrypt(&self, blocks: &[u8], size: u64) -> i64 {
+        self.bench.write("result.ct", &blocks[..size as usize]);
+        let fixed = ["decrypt", "--secret-key", "me.key", "--insecure-params", "--json", "result.ct"];
+        let report = self.bench.run(fixed.into_iter().chain(self.output.iter().map(String::as_str))).json();
+        report["message"].as_i64().expect("a message")
+    }
+}
+
+fn id([type_code, key, data]: [u32; 3]) -> VrId {
+    VrId::new(TypeCode(u16::try_from(type_code).expect("a type")), KeyId(key), DataId(data))
+}
+
+/// A checksum is given for keys and operands of odd data id, so that objects come with and without.
+fn metadata(register: [u32; 3], object: &[u8]) -> Metadata {
+    let object_crc32c = if register[2] % 2 == 1 { Metadata::checksum_of(object) } else { None };
+    let size = object.len() as u64;
+    Metadata { id: id(register), armed: false, one_shot: false, stored: false, size, object_crc32c }
+}
+
+/// The options of one side of a test vector's report.
+fn encoding(side: &Value) -> Vec<String> {
+    let mut options = vec![format!("--min={}", side["min"]), format!("--max={}", side["max"])];
+    if side["padding"] == false {
+        options.push("--no-padding".to_owned());
+    }
+    options
+}
+
+/// Bytes without a pattern, the same in every run (SplitMix64).
+fn random(bytes: usize) -> Vec<u8> {
+    let mut state = 0_u64;
+    let words = std::iter::repeat_with(|| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31).to_le_bytes()
+    });
+    words.take(bytes / 8).flatten().collect()
+}
