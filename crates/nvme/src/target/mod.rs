@@ -21,7 +21,6 @@ pub use limits::Limits;
 pub use metrics::TargetMetrics;
 pub use subsystem::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig};
 
-use connection::Message;
 use std::{future::Future, io as std_io, net::SocketAddr, sync::Arc, time::Duration};
 use thiserror::Error;
 use tokio::{net::TcpListener, task::JoinSet, time::Instant};
@@ -123,7 +122,7 @@ impl Target {
         }
         drop(self.listener);
         let deadline = Instant::now() + self.subsystem.limits().stop_timeout;
-        self.subsystem.tell_all(|| Message::Drain);
+        self.subsystem.drain(true);
         let drained = async {
             while tasks.join_next().await.is_some() {}
             self.subsystem.idle().await;
@@ -131,6 +130,7 @@ impl Target {
         if tokio::time::timeout_at(deadline, drained).await.is_err() {
             tracing::warn!("commands or connections did not end in time");
         }
+        self.subsystem.drain(false);
         // Dropping the set ends what is left of the connections; commands that change something run on.
         Ok(())
     }

@@ -20,6 +20,8 @@ pub(crate) struct Registry {
     /// Controllers by identifier.
     pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
     last_controller: u16,
+    /// The target stops: a connection that comes now is told at once.
+    pub(crate) draining: bool,
 }
 
 /// The greatest controller identifier that may be given.
@@ -36,6 +38,9 @@ impl Registry {
         self.next += 1;
         let oldest = if self.handshakes.len() >= most { self.handshakes.pop_first() } else { None };
         let pushed = oldest.and_then(|oldest| self.connections.get(&oldest).cloned());
+        if self.draining {
+            let _ = outbox.send(Message::Drain);
+        }
         self.connections.insert(number, outbox);
         self.handshakes.insert(number);
         (number, pushed)

@@ -208,10 +208,15 @@ impl Subsystem {
         }
     }
 
-    pub(crate) fn tell_all(&self, message: impl Fn() -> Message) {
-        for outbox in self.registry().connections.values() {
-            // Whoever does not listen any more has ended.
-            let _ = outbox.send(message());
+    /// Tells all connections that the target stops, also those that come while it does; or that it does no more.
+    pub(crate) fn drain(&self, stops: bool) {
+        let mut registry = self.registry();
+        registry.draining = stops;
+        if stops {
+            for outbox in registry.connections.values() {
+                // Whoever does not listen any more has ended.
+                let _ = outbox.send(Message::Drain);
+            }
         }
     }
 

@@ -85,8 +85,8 @@ async fn data_outside_of_what_was_asked_for_end_the_connection() {
     let (subsystem, blocks, _) = subsystem(Limits::default());
     let admin = Client::admin(in_memory(&subsystem), HOST).await;
     // Command, tag, offset, length of the header, data.
-    let cases: [(u16, u16, u32, u32, usize, (u16, u32)); 7] = [
-        (7, 9, 0, 4096, 4096, (1, 10)),
+    let cases = [
+        (7u16, 9u16, 0u32, 4096u32, 4096, (1, 10)),
         (8, 0, 0, 4096, 4096, (1, 8)),
         (7, 0, 4, 4096, 4096, (4, 0)),
         (7, 0, 0, 20480, 20480, (4, 0)),

@@ -227,7 +227,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             End::Protocol(fatal) => {
                 counters.protocol_errors.fetch_add(1, Relaxed);
-                tracing::info!(host, error = ?fatal.error, what = fatal.what, "connection ended: protocol error");
+                // Whoever has no queue may be anybody, and could fill the log.
+                match self.queue {
+                    Some(_) => tracing::info!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
+                    None => tracing::debug!(error = ?fatal.error, what = fatal.what, "protocol error before Connect"),
+                }
             }
         }
     }
