@@ -5,15 +5,16 @@
 
 use super::{
     BLOCK_BYTES, Shared, VolumeConfig, VolumeError,
-    format::State,
     free::FreeMap,
     map::{Key, Stripe},
+    rows::State,
     segment::{Extent, Segment},
     table::{Rows, Table},
 };
 use ciphermill_device::{StorageError, storage::Storage};
 use std::{
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{Ordering, fence},
@@ -242,9 +243,16 @@ impl Checkpoints {
             progress.running = true;
             drop(progress);
             // Once more at once: a fault that is over must not cost a change.
-            let outcome = checkpointer.attempt(&mut task).or_else(|error| {
-                tracing::warn!(%error, "checkpoint failed, trying again");
-                checkpointer.attempt(&mut task)
+            let attempts = AssertUnwindSafe(|| {
+                checkpointer.attempt(&mut task).or_else(|error| {
+                    tracing::warn!(%error, "checkpoint failed, trying again");
+                    checkpointer.attempt(&mut task)
+                })
+            });
+            let outcome = catch_unwind(attempts).unwrap_or_else(|_| {
+                // The writer must not wait for ever for a thread that is gone.
+                checkpointer.shared.failed.store(true, Ordering::SeqCst);
+                Err(VolumeError::Failed)
             });
             progress = self.lock();
             progress.running = false;

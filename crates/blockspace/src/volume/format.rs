@@ -1,13 +1,7 @@
-//! The bytes of a volume: the superblock, the records of the block file and the rows of the map.
-//!
-//! `docs/blockspace-volume.md` draws them. All integers are little-endian, except in row keys, which are big-endian so that
-//! their byte order is the order of (space, address).
+//! The bytes of the block file: the superblock and the records. `docs/blockspace-volume.md` draws them. All integers are
+//! little-endian.
 
-use super::{
-    BLOCK_BYTES, MAX_BLOCKS, MAX_LABEL_BYTES, VolumeError,
-    map::{Key, STRIPE_BLOCKS, Slot, Stripe},
-    segment::{Extent, Segment},
-};
+use super::{BLOCK_BYTES, MAX_BLOCKS, MAX_LABEL_BYTES, VolumeError, map::STRIPE_BLOCKS};
 
 /// Version of the volume format that this build reads and writes.
 pub(super) const VOLUME_VERSION: u16 = 1;
@@ -271,151 +265,19 @@ pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry
     (fields.0.is_empty() && data_blocks == u64::from(sizes.data_blocks)).then_some(entries)
 }
 
-/// Where the map stands, in the map's own database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) volume_id: [u8; 16],
-    /// Sequence number of the first record that the map does not hold yet.
-    pub(super) sequence: u64,
-    /// No segment had this generation or a higher one.
-    pub(super) generation: u64,
-    /// Number of this checkpoint.
-    pub(super) checkpoint: u64,
-}
-
-impl State {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = VOLUME_VERSION.to_le_bytes().to_vec();
-        bytes.extend_from_slice(&self.volume_id);
-        for field in [self.sequence, self.generation, self.checkpoint] {
-            bytes.extend_from_slice(&field.to_le_bytes());
-        }
-        seal(&mut bytes, &[]);
-        bytes
-    }
-
-    pub(super) fn decode(bytes: &[u8], volume_id: [u8; 16]) -> Result<Self, VolumeError> {
-        let damaged = || corrupt("the state row of the map does not match its checksum");
-        let mut fields = Fields(unseal(bytes, &[]).filter(|body| body.len() == 42).ok_or_else(damaged)?);
-        check_version(fields.u16())?;
-        let state = Self {
-            volume_id: fields.array(),
-            sequence: fields.u64(),
-            generation: fields.u64(),
-            checkpoint: fields.u64(),
-        };
-        if state.volume_id != volume_id {
-            return Err(corrupt("the map and the block file belong to two different volumes"));
-        }
-        Ok(state)
-    }
-}
-
-/// Length of the key of a stripe or a label.
-pub(super) const KEY_BYTES: usize = 12;
-
-pub(super) fn encode_key((space, index): Key) -> [u8; KEY_BYTES] {
-    let mut bytes = [0; KEY_BYTES];
-    bytes[..4].copy_from_slice(&space.to_be_bytes());
-    bytes[4..].copy_from_slice(&index.to_be_bytes());
-    bytes
-}
-
-pub(super) fn decode_key(bytes: &[u8; KEY_BYTES]) -> Key {
-    let (space, index) = bytes.split_at(4);
-    let space = space.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-    (space, index.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-}
-
-pub(super) fn encode_stripe(key: Key, stripe: &Stripe) -> Vec<u8> {
-    let mut bytes = vec![0; 8];
-    let (mut mapped, mut zero) = (0u32, 0u32);
-    for (index, slot) in stripe.slots.iter().enumerate() {
-        match *slot {
-            Slot::ABSENT => {}
-            Slot::ZERO => (mapped, zero) = (mapped | 1 << index, zero | 1 << index),
-            slot => {
-                mapped |= 1 << index;
-                bytes.extend_from_slice(&slot.physical.to_le_bytes());
-                bytes.extend_from_slice(&slot.checksum.to_le_bytes());
-            }
-        }
-    }
-    bytes[..4].copy_from_slice(&mapped.to_le_bytes());
-    bytes[4..8].copy_from_slice(&zero.to_le_bytes());
-    seal(&mut bytes, &encode_key(key));
-    bytes
-}
-
-pub(super) fn decode_stripe(key: Key, bytes: &[u8]) -> Result<Stripe, VolumeError> {
-    let damaged = |what: &str| corrupt(format!("the map row of stripe {} of space {} {what}", key.1, key.0));
-    let body = unseal(bytes, &encode_key(key)).ok_or_else(|| damaged("does not match its checksum"))?;
-    if key.1 >= MAX_BLOCKS / STRIPE_BLOCKS || body.len() < 8 {
-        return Err(damaged("cannot be"));
-    }
-    let mut fields = Fields(body);
-    let (mapped, zero) = (fields.u32(), fields.u32());
-    if mapped == 0 || zero & !mapped != 0 || fields.0.len() != 8 * (mapped & !zero).count_ones() as usize {
-        return Err(damaged("has another length than it says"));
-    }
-    let mut stripe = Stripe::EMPTY;
-    for (index, slot) in stripe.slots.iter_mut().enumerate() {
-        if zero >> index & 1 == 1 {
-            *slot = Slot::ZERO;
-        } else if mapped >> index & 1 == 1 {
-            *slot = Slot { physical: fields.u32(), checksum: fields.u32() };
-            if slot.physical == Slot::ABSENT.physical || slot.physical == Slot::ZERO.physical {
-                return Err(damaged("names a block that cannot be"));
-            }
-        }
-    }
-    Ok(stripe)
-}
-
-pub(super) fn encode_label(key: Key, label: &[u8]) -> Vec<u8> {
-    let mut bytes = label.to_vec();
-    seal(&mut bytes, &encode_key(key));
-    bytes
-}
-
-pub(super) fn decode_label(key: Key, bytes: &[u8]) -> Result<Vec<u8>, VolumeError> {
-    unseal(bytes, &encode_key(key))
-        .filter(|label| label.len() <= MAX_LABEL_BYTES && key.1 < MAX_BLOCKS)
-        .map(<[u8]>::to_vec)
-        .ok_or_else(|| corrupt(format!("the label at {} of space {} does not match its checksum", key.1, key.0)))
-}
-
-pub(super) fn encode_segment(segment: &Segment) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(8 * segment.extents().len() + 4);
-    for extent in segment.extents() {
-        bytes.extend_from_slice(&extent.start.to_le_bytes());
-        bytes.extend_from_slice(&extent.blocks.to_le_bytes());
-    }
-    seal(&mut bytes, &segment.generation.to_be_bytes());
-    bytes
-}
-
-pub(super) fn decode_segment(generation: u64, bytes: &[u8]) -> Result<Segment, VolumeError> {
-    let damaged = || corrupt(format!("the row of segment {generation} does not match its checksum"));
-    let body = unseal(bytes, &generation.to_be_bytes()).filter(|body| body.len() % 8 == 0).ok_or_else(damaged)?;
-    let mut fields = Fields(body);
-    let extents = (0..body.len() / 8).map(|_| Extent { start: fields.u32(), blocks: fields.u32() }).collect();
-    Segment::new(generation, extents).ok_or_else(damaged)
-}
-
 /// Appends the CRC-32C of `context` and `bytes`.
-fn seal(bytes: &mut Vec<u8>, context: &[u8]) {
+pub(super) fn seal(bytes: &mut Vec<u8>, context: &[u8]) {
     let crc = crc32c::crc32c_append(crc32c::crc32c(context), bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());
 }
 
 /// The bytes before their checksum, if it is right.
-fn unseal<'a>(bytes: &'a [u8], context: &[u8]) -> Option<&'a [u8]> {
+pub(super) fn unseal<'a>(bytes: &'a [u8], context: &[u8]) -> Option<&'a [u8]> {
     let (body, crc) = bytes.split_last_chunk::<4>()?;
     (crc32c::crc32c_append(crc32c::crc32c(context), body) == u32::from_le_bytes(*crc)).then_some(body)
 }
 
-fn check_version(given: u16) -> Result<(), VolumeError> {
+pub(super) fn check_version(given: u16) -> Result<(), VolumeError> {
     match given {
         VOLUME_VERSION => Ok(()),
         given => Err(VolumeError::Version { given, supported: VOLUME_VERSION }),
@@ -427,10 +289,10 @@ pub(super) fn corrupt(what: impl Into<String>) -> VolumeError {
 }
 
 /// Takes integers off the front of a slice; beyond its end there are zeros.
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
-    fn array<const N: usize>(&mut self) -> [u8; N] {
+    pub(super) fn array<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
         let (head, tail) = self.0.split_at(N.min(self.0.len()));
         out[..head.len()].copy_from_slice(head);
@@ -438,15 +300,15 @@ impl Fields<'_> {
         out
     }
 
-    fn u16(&mut self) -> u16 {
+    pub(super) fn u16(&mut self) -> u16 {
         u16::from_le_bytes(self.array())
     }
 
-    fn u32(&mut self) -> u32 {
+    pub(super) fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.array())
     }
 
-    fn u64(&mut self) -> u64 {
+    pub(super) fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.array())
     }
 }

@@ -21,6 +21,7 @@ mod open;
 mod plan;
 mod queue;
 mod read;
+mod rows;
 mod segment;
 mod table;
 mod types;

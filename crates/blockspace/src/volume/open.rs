@@ -3,10 +3,11 @@
 use super::{
     BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError, VolumeFiles,
     checkpoint::{Checkpointer, Checkpoints, Job, RELIEF_BLOCKS},
-    format::{self, RecordName, State, Superblock, corrupt},
+    format::{self, RecordName, Superblock, corrupt},
     free::FreeMap,
     map::{Effects, Map},
     queue::{ChangeLimits, Queue},
+    rows::State,
     segment::Segment,
     table::{Content, Table},
     writer::Writer,

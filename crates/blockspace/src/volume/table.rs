@@ -2,8 +2,9 @@
 
 use super::{
     VolumeError,
-    format::{self, KEY_BYTES, State, corrupt},
+    format::corrupt,
     map::{Key, Stripe},
+    rows::{self, KEY_BYTES, State},
     segment::Segment,
 };
 use ciphermill_device::storage::{RedbBackend, Storage};
@@ -102,10 +103,10 @@ impl Table {
         failed: Arc<AtomicBool>,
     ) -> Result<Self, VolumeError> {
         storage.set_len(0)?;
-        let rows = Rows { state, stripes: Vec::new(), labels: Vec::new(), closed: Vec::new(), opened: Vec::new() };
+        let changes = Rows { state, stripes: Vec::new(), labels: Vec::new(), closed: Vec::new(), opened: Vec::new() };
         let database = guarded("create", || {
             let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
-            apply(&database, &rows)?;
+            apply(&database, &changes)?;
             Ok(database)
         })?;
         Ok(Self { storage, volume_id: state.volume_id, database: Some(database), failed })
@@ -145,16 +146,16 @@ impl Table {
 
     /// Makes the rows durable, all or none. After an error it is unknown which; the same rows may be handed in again,
     /// and none but the same: what a failed attempt left behind is found out then.
-    pub(super) fn commit(&mut self, rows: &Rows) -> Result<(), VolumeError> {
+    pub(super) fn commit(&mut self, changes: &Rows) -> Result<(), VolumeError> {
         let outcome = guarded("commit", || {
             if let Some(database) = &self.database {
-                return apply(database, rows);
+                return apply(database, changes);
             }
             // A database that met an I/O error refuses further work; a fresh one reads what the medium really holds.
             let database = open(Arc::clone(&self.storage), Arc::clone(&self.failed))?;
             let state = read_state(&database, self.volume_id)?;
             let database = self.database.insert(database);
-            if state.checkpoint == rows.state.checkpoint { Ok(()) } else { apply(database, rows) }
+            if state.checkpoint == changes.state.checkpoint { Ok(()) } else { apply(database, changes) }
         });
         if outcome.is_err() {
             let database = self.database.take();
@@ -168,39 +169,39 @@ impl Table {
     }
 }
 
-fn apply(database: &Database, rows: &Rows) -> Result<(), VolumeError> {
+fn apply(database: &Database, changes: &Rows) -> Result<(), VolumeError> {
     let transaction = database.begin_write().map_err(failure("begin"))?;
     {
         let mut stripes = transaction.open_table(STRIPES).map_err(failure("write"))?;
-        for (key, stripe) in &rows.stripes {
-            let name = format::encode_key(*key);
+        for (key, stripe) in &changes.stripes {
+            let name = rows::encode_key(*key);
             match stripe {
                 Some(stripe) => drop(
-                    stripes.insert(&name, format::encode_stripe(*key, stripe).as_slice()).map_err(failure("write"))?,
+                    stripes.insert(&name, rows::encode_stripe(*key, stripe).as_slice()).map_err(failure("write"))?,
                 ),
                 None => drop(stripes.remove(&name).map_err(failure("write"))?),
             }
         }
         let mut labels = transaction.open_table(LABELS).map_err(failure("write"))?;
-        for (key, label) in &rows.labels {
-            let name = format::encode_key(*key);
+        for (key, label) in &changes.labels {
+            let name = rows::encode_key(*key);
             match label {
                 Some(label) => {
-                    drop(labels.insert(&name, format::encode_label(*key, label).as_slice()).map_err(failure("write"))?)
+                    drop(labels.insert(&name, rows::encode_label(*key, label).as_slice()).map_err(failure("write"))?)
                 }
                 None => drop(labels.remove(&name).map_err(failure("write"))?),
             }
         }
         let mut segments = transaction.open_table(SEGMENTS).map_err(failure("write"))?;
-        for generation in &rows.closed {
+        for generation in &changes.closed {
             segments.remove(generation).map_err(failure("write"))?;
         }
-        for segment in &rows.opened {
-            let row = format::encode_segment(segment);
+        for segment in &changes.opened {
+            let row = rows::encode_segment(segment);
             segments.insert(segment.generation, row.as_slice()).map_err(failure("write"))?;
         }
         let mut state = transaction.open_table(FORMAT).map_err(failure("write"))?;
-        state.insert(STATE, rows.state.encode().as_slice()).map_err(failure("write"))?;
+        state.insert(STATE, changes.state.encode().as_slice()).map_err(failure("write"))?;
     }
     transaction.commit().map_err(failure("commit"))
 }
@@ -218,17 +219,17 @@ fn read_all(database: &Database, volume_id: [u8; 16]) -> Result<Content, VolumeE
     let (mut stripes, mut labels, mut segments) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for row in transaction.open_table(STRIPES).map_err(failure("read"))?.iter().map_err(failure("read"))? {
         let (key, row) = row.map_err(failure("read"))?;
-        let key = format::decode_key(key.value());
-        stripes.insert(key, Box::new(format::decode_stripe(key, row.value())?));
+        let key = rows::decode_key(key.value());
+        stripes.insert(key, Box::new(rows::decode_stripe(key, row.value())?));
     }
     for row in transaction.open_table(LABELS).map_err(failure("read"))?.iter().map_err(failure("read"))? {
         let (key, row) = row.map_err(failure("read"))?;
-        let key = format::decode_key(key.value());
-        labels.insert(key, format::decode_label(key, row.value())?.into_boxed_slice());
+        let key = rows::decode_key(key.value());
+        labels.insert(key, rows::decode_label(key, row.value())?.into_boxed_slice());
     }
     for row in transaction.open_table(SEGMENTS).map_err(failure("read"))?.iter().map_err(failure("read"))? {
         let (generation, row) = row.map_err(failure("read"))?;
-        segments.push(format::decode_segment(generation.value(), row.value())?);
+        segments.push(rows::decode_segment(generation.value(), row.value())?);
     }
     if segments.iter().any(|segment: &Segment| segment.generation >= state.generation) {
         return Err(corrupt("a segment has a generation that was never given"));
