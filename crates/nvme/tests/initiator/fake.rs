@@ -16,29 +16,29 @@ use tokio::{
     task::JoinHandle,
 };
 
-pub const SUBSYSTEM: &str = "nqn.2026-01.test:subsystem";
-pub const HOST: &str = "nqn.2026-01.test:host";
+pub(crate) const SUBSYSTEM: &str = "nqn.2026-01.test:subsystem";
+pub(crate) const HOST: &str = "nqn.2026-01.test:host";
 
 /// What the fake says of itself.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// Digests it agrees to at most: bit 0 header, bit 1 data.
-    pub digests: u8,
+    pub(crate) digests: u8,
     /// CPDA.
-    pub alignment: u8,
+    pub(crate) alignment: u8,
     pub max_h2c: u32,
     /// IOCCSZ in bytes.
-    pub capsule: u32,
+    pub(crate) capsule: u32,
     /// MDTS.
-    pub mdts: u8,
-    pub serial: &'static str,
-    pub uuid: [u8; 16],
-    pub blocks: u64,
-    pub queues: u16,
+    pub(crate) mdts: u8,
+    pub(crate) serial: &'static str,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) blocks: u64,
+    pub(crate) queues: u16,
     /// MQES.
-    pub max_queue: u16,
+    pub(crate) max_queue: u16,
     /// ICResp, if another than a right one.
-    pub opening: Option<Vec<u8>>,
+    pub(crate) opening: Option<Vec<u8>>,
 }
 
 impl Default for Options {
@@ -61,39 +61,36 @@ impl Default for Options {
 
 /// A unit as it came.
 #[derive(Clone, Debug)]
-pub struct Unit {
-    pub kind: u8,
-    pub flags: u8,
-    /// Header length, data offset.
-    pub lengths: (u8, u8),
+pub(crate) struct Unit {
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
     /// What follows the common header: 16, 64 or 120 bytes.
-    pub header: Vec<u8>,
-    pub data: Vec<u8>,
-    pub raw: Vec<u8>,
+    pub(crate) header: Vec<u8>,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Unit {
-    pub fn id(&self) -> u16 {
+    pub(crate) fn id(&self) -> u16 {
         let at = if self.kind == 4 { 2 } else { 0 };
         u16::from_le_bytes([self.header[at], self.header[at + 1]])
     }
-    pub fn opcode(&self) -> u8 {
+    pub(crate) fn opcode(&self) -> u8 {
         self.header[0]
     }
-    pub fn u32_at(&self, at: usize) -> u32 {
+    pub(crate) fn u32_at(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.header[at..at + 4].try_into().unwrap())
     }
-    pub fn lba(&self) -> u64 {
+    pub(crate) fn lba(&self) -> u64 {
         u64::from(self.u32_at(40)) | u64::from(self.u32_at(44)) << 32
     }
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         (self.u32_at(48) & 0xffff) as usize + 1
     }
 }
 
 /// What a script does about a unit.
 #[derive(Clone, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     /// Sends a unit: type, flags without those of digests, the header behind the common one, data.
     Unit(u8, u8, Vec<u8>, Vec<u8>),
     /// The same with a wrong digest: of the header, of the data.
@@ -104,7 +101,7 @@ pub enum Action {
     Close,
 }
 
-pub fn response(id: u16, status: u16, result: u64) -> Action {
+pub(crate) fn response(id: u16, status: u16, result: u64) -> Action {
     let mut header = result.to_le_bytes().to_vec();
     header.extend([0xff, 0xff, 0, 0]);
     header.extend(id.to_le_bytes());
@@ -112,7 +109,7 @@ pub fn response(id: u16, status: u16, result: u64) -> Action {
     Action::Unit(5, 0, header, Vec::new())
 }
 
-pub fn transfer(id: u16, tag: u16, offset: u32, length: u32) -> Vec<u8> {
+pub(crate) fn transfer(id: u16, tag: u16, offset: u32, length: u32) -> Vec<u8> {
     let mut header = id.to_le_bytes().to_vec();
     header.extend(tag.to_le_bytes());
     header.extend(offset.to_le_bytes());
@@ -121,19 +118,19 @@ pub fn transfer(id: u16, tag: u16, offset: u32, length: u32) -> Vec<u8> {
     header
 }
 
-pub const LAST: u8 = 4;
-pub const SUCCESS: u8 = 8;
+pub(crate) const LAST: u8 = 4;
+pub(crate) const SUCCESS: u8 = 8;
 
-pub fn c2h(id: u16, offset: u32, data: &[u8], flags: u8) -> Action {
+pub(crate) fn c2h(id: u16, offset: u32, data: &[u8], flags: u8) -> Action {
     Action::Unit(7, flags, transfer(id, 0, offset, data.len() as u32), data.to_vec())
 }
 
-pub fn r2t(id: u16, tag: u16, offset: u32, length: u32) -> Action {
+pub(crate) fn r2t(id: u16, tag: u16, offset: u32, length: u32) -> Action {
     Action::Unit(9, 0, transfer(id, tag, offset, length), Vec::new())
 }
 
 /// Lays out a unit.
-pub fn frame(kind: u8, flags: u8, header: &[u8], data: &[u8], digests: u8, broken: (bool, bool)) -> Vec<u8> {
+pub(crate) fn frame(kind: u8, flags: u8, header: &[u8], data: &[u8], digests: u8, broken: (bool, bool)) -> Vec<u8> {
     let long = 8 + header.len();
     let header_digest = digests & 1 != 0 && kind > 3;
     let data_digest = digests & 2 != 0 && !data.is_empty() && kind > 3;
@@ -154,15 +151,15 @@ pub fn frame(kind: u8, flags: u8, header: &[u8], data: &[u8], digests: u8, broke
 }
 
 /// A connection of the fake.
-pub struct Peer {
-    pub stream: TcpStream,
-    pub digests: u8,
+pub(crate) struct Peer {
+    pub(crate) stream: TcpStream,
+    pub(crate) digests: u8,
     /// Alignment of data in units from the host, in bytes.
-    pub alignment: usize,
+    pub(crate) alignment: usize,
 }
 
 impl Peer {
-    pub async fn read(&mut self) -> io::Result<Unit> {
+    pub(crate) async fn read(&mut self) -> io::Result<Unit> {
         let mut raw = vec![0; 8];
         self.stream.read_exact(&mut raw).await?;
         let (kind, flags, long, offset) = (raw[0], raw[1], usize::from(raw[2]), usize::from(raw[3]));
@@ -193,10 +190,10 @@ impl Peer {
             data = raw[begin..data_end].to_vec();
         }
         let header = raw[8..long].to_vec();
-        Ok(Unit { kind, flags, lengths: (raw[2], raw[3]), header, data, raw })
+        Ok(Unit { kind, flags, header, data })
     }
 
-    pub async fn act(&mut self, action: Action) -> io::Result<()> {
+    pub(crate) async fn act(&mut self, action: Action) -> io::Result<()> {
         match action {
             Action::Unit(kind, flags, header, data) => {
                 self.stream.write_all(&frame(kind, flags, &header, &data, self.digests, (false, false))).await
@@ -214,7 +211,7 @@ impl Peer {
     }
 
     /// The opening units; gives the request as it came.
-    pub async fn open(&mut self, options: &Options) -> io::Result<Vec<u8>> {
+    pub(crate) async fn open(&mut self, options: &Options) -> io::Result<Vec<u8>> {
         let mut request = vec![0; 128];
         self.stream.read_exact(&mut request).await?;
         let digests = request[11] & options.digests;
@@ -232,19 +229,19 @@ impl Peer {
 }
 
 /// What an I/O queue does about units that come: commands and data. The first argument counts I/O connections from 0.
-pub type Script = Arc<dyn Fn(usize, &Unit) -> Vec<Action> + Send + Sync>;
+pub(crate) type Script = Arc<dyn Fn(usize, &Unit) -> Vec<Action> + Send + Sync>;
 
 /// A running fake.
-pub struct Fake {
-    pub address: SocketAddr,
-    pub options: Arc<Mutex<Options>>,
+pub(crate) struct Fake {
+    pub(crate) address: SocketAddr,
+    pub(crate) options: Arc<Mutex<Options>>,
     /// I/O connections so far.
-    pub connections: Arc<AtomicUsize>,
+    pub(crate) connections: Arc<AtomicUsize>,
     /// All units of I/O queues and what ends them (termination requests), in order.
-    pub seen: Arc<Mutex<Vec<Unit>>>,
+    pub(crate) seen: Arc<Mutex<Vec<Unit>>>,
     /// Admin commands other than Keep Alive: opcodes.
-    pub admin: Arc<Mutex<Vec<Unit>>>,
-    pub keep_alives: Arc<AtomicUsize>,
+    pub(crate) admin: Arc<Mutex<Vec<Unit>>>,
+    pub(crate) keep_alives: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -255,7 +252,7 @@ impl Drop for Fake {
 }
 
 impl Fake {
-    pub async fn start(options: Options, script: Script) -> Self {
+    pub(crate) async fn start(options: Options, script: Script) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let options = Arc::new(Mutex::new(options));
@@ -295,7 +292,7 @@ impl Fake {
         Self { address, options, connections, seen, admin, keep_alives, task }
     }
 
-    pub fn io_connections(&self) -> usize {
+    pub(crate) fn io_connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }

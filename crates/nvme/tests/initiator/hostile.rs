@@ -220,7 +220,9 @@ async fn garbage_never_hangs_or_passes_for_data() {
     let seed = Arc::new(AtomicUsize::new(0x1234_5678));
     let script: Script = Arc::new(move |_, unit| {
         let mut state = seed.fetch_add(0x9e37_79b9, Ordering::SeqCst) as u64 | 1;
-        (0..3).for_each(|_| drop(next(&mut state)));
+        for _ in 0..3 {
+            next(&mut state);
+        }
         if unit.kind == 6 || unit.opcode() != 2 {
             return Vec::new();
         }

@@ -5,6 +5,7 @@ mod fake;
 mod hostile;
 mod opening;
 mod paths;
+mod real;
 mod reconnect;
 
 use ciphermill_nvme::{
