@@ -7,8 +7,6 @@ mod blocks;
 mod client;
 mod conversation;
 
-pub use conversation::nvme_connection;
-
 use ciphermill_nvme::{
     command::Command,
     fabrics::{Connect, ConnectData, Property},
@@ -22,6 +20,11 @@ use ciphermill_nvme::{
 
 /// The longest data that a unit is allowed here.
 const MAX_DATA: usize = 1 << 16;
+
+/// Several hosts that talk to one target; returns whether none of them broke the protocol.
+pub fn nvme_connection(data: &[u8]) -> bool {
+    conversation::nvme_connection(data)
+}
 
 /// Digests, alignment, then a unit; returns whether it has a header that can be read. What can be read is written and read
 /// again as the same.
