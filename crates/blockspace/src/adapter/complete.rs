@@ -3,7 +3,8 @@
 use super::{
     BlockSpace, Outcome, Taking, blocks_of, count,
     coverage::Extra,
-    crowded, labels::Label,
+    crowded,
+    labels::Label,
     locked,
     locks::Ranges,
     places::{Bound, Declared},
@@ -140,13 +141,7 @@ impl BlockSpace {
     }
 
     /// Blocks: looks whether the object is whole, and if so, has the device take it.
-    fn attempt(
-        &self,
-        first: u64,
-        declared: &Declared,
-        extra: Option<&Extra>,
-        limit: u64,
-    ) -> Result<Attempt, Failure> {
+    fn attempt(&self, first: u64, declared: &Declared, extra: Option<&Extra>, limit: u64) -> Result<Attempt, Failure> {
         let mut coverage = locked(&declared.coverage);
         if !coverage.is_complete(&self.volume, self.id, extra) {
             return Ok(Attempt::Not(Completion::Missing));

@@ -143,8 +143,7 @@ impl Coverage {
         let mut all = 0;
         for (index, chunk) in (0..).zip(&self.chunks) {
             let range = self.range(index);
-            let touched =
-                extra.filter(|extra| extra.range().start < range.end && range.start < extra.range().end);
+            let touched = extra.filter(|extra| extra.range().start < range.end && range.start < extra.range().end);
             let sum = match (chunk, touched) {
                 (Chunk::Full(sum), None) => *sum,
                 (_, extra) => {

@@ -1,8 +1,7 @@
 //! The vendor's commands on objects.
 
 use super::{
-    BlockSpace, Directory, Outcome, Taking, blocks_of,
-    crowded,
+    BlockSpace, Directory, Outcome, Taking, blocks_of, crowded,
     directory::start_of,
     places::Place,
     point,
@@ -138,7 +137,10 @@ impl BlockSpace {
     async fn reserve(self: &Arc<Self>, metadata: Metadata) -> Outcome<Vec<u8>> {
         let blocks = blocks_of(metadata.size);
         if blocks == 0 {
-            return Err(CommandError::new(status::OBJECT_REFUSED, "an object has at least one byte, this one has none"));
+            return Err(CommandError::new(
+                status::OBJECT_REFUSED,
+                "an object has at least one byte, this one has none",
+            ));
         }
         let (range, taking) = {
             let space = Arc::clone(self);
@@ -197,7 +199,10 @@ impl BlockSpace {
         let session = match head.len() as u64 {
             all if all == size => 0,
             _ => self.opens.insert(Arc::new(content), &host).ok_or_else(|| {
-                CommandError::new(Status::COMMAND_INTERRUPTED, "too many objects are open, or too large ones; close some")
+                CommandError::new(
+                    Status::COMMAND_INTERRUPTED,
+                    "too many objects are open, or too large ones; close some",
+                )
             })?,
         };
         let mut bytes = Opened { session, size, computed }.encode().to_vec();

@@ -42,7 +42,8 @@ impl BlockSpace {
         volume.set_quota(id.0, Quota { blocks: config.capacity, labels });
         let places = recover(&space, &volume, half)?;
         let mapped = volume.states(id.0, 0, half);
-        let mapped = mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
+        let mapped =
+            mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
         let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
         Ok(Arc::new(Self {
             device: space,
@@ -77,7 +78,10 @@ fn check(config: &BlockSpaceConfig) -> Result<(), BlockSpaceError> {
         return refuse(format!("blocks_log2 is {}, it must be 2 to 52", config.blocks_log2));
     }
     if config.staging_bytes < BLOCK_BYTES {
-        return refuse(format!("staging_bytes is {}, it must be at least one block of {BLOCK_BYTES}", config.staging_bytes));
+        return refuse(format!(
+            "staging_bytes is {}, it must be at least one block of {BLOCK_BYTES}",
+            config.staging_bytes
+        ));
     }
     if config.device_jobs == 0 || config.disk_reads == 0 {
         return refuse("device_jobs and disk_reads must be at least 1".to_owned());
@@ -94,7 +98,9 @@ fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpa
         let refuse = |what: String| Err(BlockSpaceError::Place { space: id, lba, what });
         let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
         if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
-            return refuse(format!("stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"));
+            return refuse(format!(
+                "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
+            ));
         }
         match label {
             Label::Bound(bound) => {

@@ -72,14 +72,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(half: u64) -> Self {
-        Self {
-            half,
-            places: BTreeMap::new(),
-            registers: HashMap::new(),
-            bound_blocks: 0,
-            taking: Vec::new(),
-            next: 0,
-        }
+        Self { half, places: BTreeMap::new(), registers: HashMap::new(), bound_blocks: 0, taking: Vec::new(), next: 0 }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -142,12 +142,18 @@ impl BlockSpace {
             false => self.volume.states(self.id, range.start, range.end - range.start),
         };
         self.volume.read(self.id, range.start, &mut bytes)?;
-        let absent: Vec<_> =
-            states.iter().filter(|run| run.state == BlockState::Absent).map(|run| run.lba..run.lba + run.blocks).collect();
+        let absent: Vec<_> = states
+            .iter()
+            .filter(|run| run.state == BlockState::Absent)
+            .map(|run| run.lba..run.lba + run.blocks)
+            .collect();
         let mut armed: Vec<Armed> = Vec::new();
         for (first, bound, extent) in shown {
-            let pieces: Vec<_> =
-                absent.iter().map(|run| overlap(&overlap(run, &extent), range)).filter(|piece| !piece.is_empty()).collect();
+            let pieces: Vec<_> = absent
+                .iter()
+                .map(|run| overlap(&overlap(run, &extent), range))
+                .filter(|piece| !piece.is_empty())
+                .collect();
             if pieces.is_empty() {
                 continue;
             }
@@ -213,7 +219,9 @@ impl BlockSpace {
         };
         let read = |piece: &Range<u64>| {
             let mut bytes = zeros(piece);
-            pages.read_at((piece.start - first) * BLOCK_BYTES as u64, &mut bytes).map_err(|error| fail(error.into()))?;
+            pages
+                .read_at((piece.start - first) * BLOCK_BYTES as u64, &mut bytes)
+                .map_err(|error| fail(error.into()))?;
             Ok(bytes)
         };
         pieces.iter().map(read).collect()
@@ -247,12 +255,16 @@ impl BlockSpace {
             count(&self.counters.computed_reads);
             let (bytes, room) = (result.len() as u64, self.index().limit(first) - first);
             if blocks_of(bytes) > room {
-                let text = format!("the result has {bytes} bytes, there are {room} blocks for it before the next object");
+                let text =
+                    format!("the result has {bytes} bytes, there are {room} blocks for it before the next object");
                 return Err(CommandError::new(status::RESULT_TOO_LARGE, text));
             }
             let stat = ResultStat { size: bytes, checksum: crc32c::crc32c(&result) };
             if !self.sessions.admit(first, &cell, stat) {
-                let text = format!("the result has {bytes} bytes, a result that is read by blocks may have {}", self.config.session_bytes);
+                let text = format!(
+                    "the result has {bytes} bytes, a result that is read by blocks may have {}",
+                    self.config.session_bytes
+                );
                 return Err(CommandError::new(status::RESULT_TOO_LARGE, text));
             }
             *session = Some(Session::new(bound.id, generation, first, result));

@@ -122,8 +122,8 @@ impl BlockSpace {
                 continue;
             }
             let refuse = |status: Status, text: String| CommandError::new(status, text).at(lba);
-            let metadata = Metadata::decode(block)
-                .map_err(|error| refuse(status::METADATA_INVALID, error.to_string()))?;
+            let metadata =
+                Metadata::decode(block).map_err(|error| refuse(status::METADATA_INVALID, error.to_string()))?;
             let (first, blocks) = (lba - self.half, blocks_of(metadata.size));
             if blocks == 0 {
                 return Err(refuse(status::OBJECT_REFUSED, StoreError::EmptyObject.to_string()));
@@ -231,15 +231,21 @@ impl BlockSpace {
             if let Some((other, _)) = other {
                 return Err(clash(metadata.id, *first, other));
             }
-            if index.taking.iter().any(|(ticket, taken)| {
-                Some(*ticket) != terms.own && taken.start < range.end && range.start < taken.end
-            }) {
+            if index
+                .taking
+                .iter()
+                .any(|(ticket, taken)| Some(*ticket) != terms.own && taken.start < range.end && range.start < taken.end)
+            {
                 return Ok(None);
             }
             added += usize::from(index.get(*first).is_none());
         }
         if added > 0 && index.len() + added > self.config.max_places {
-            let text = format!("{} objects are declared or bound, at most {} may be; delete some", index.len(), self.config.max_places);
+            let text = format!(
+                "{} objects are declared or bound, at most {} may be; delete some",
+                index.len(),
+                self.config.max_places
+            );
             return Err(status_at(status::TOO_MANY_OBJECTS, text, declarations));
         }
         let mut plan = Plan::default();
@@ -303,7 +309,8 @@ impl BlockSpace {
                 }
             }
         }
-        plan.steps.extend(operations.into_iter().map(|operation| Step { operations: vec![operation], ..Step::default() }));
+        plan.steps
+            .extend(operations.into_iter().map(|operation| Step { operations: vec![operation], ..Step::default() }));
     }
 
     fn plan_declaration(
@@ -455,10 +462,7 @@ fn named_at(edit: &Edit, lba: u64) -> bool {
 }
 
 /// The places whose metadata blocks the command changes.
-fn named<'a>(
-    index: &'a Places,
-    edit: &Edit,
-) -> impl Iterator<Item = (u64, &'a super::places::Place)> + use<'a> {
+fn named<'a>(index: &'a Places, edit: &Edit) -> impl Iterator<Item = (u64, &'a super::places::Place)> + use<'a> {
     let ranges: Vec<_> = edit.ranges().iter().cloned().collect();
     let mut found = BTreeMap::new();
     for range in &ranges {

@@ -113,11 +113,8 @@ impl Sessions {
     /// Where the session of an object is or will be. Whoever holds its lock is the one to run the program.
     pub(super) fn cell(&self, first: u64) -> Arc<AsyncMutex<Option<Session>>> {
         let mut entries = locked(&self.entries);
-        let entry = entries.entry(first).or_insert_with(|| Entry {
-            cell: Cell::default(),
-            stat: None,
-            used: Instant::now(),
-        });
+        let entry =
+            entries.entry(first).or_insert_with(|| Entry { cell: Cell::default(), stat: None, used: Instant::now() });
         entry.used = Instant::now();
         Arc::clone(&entry.cell)
     }

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use ciphermill_blockspace::BlockSpaceConfig;
-use ciphermill_device::{StoreFiles, storage::FileStorage};
 use ciphermill_blockspace::volume::VolumeFiles;
+use ciphermill_device::{StoreFiles, storage::FileStorage};
 use ciphermill_nvme::Namespace;
 use std::{collections::VecDeque, path::Path, sync::Arc, time::Instant};
 

@@ -39,7 +39,8 @@ fn however_the_pieces_of_an_object_meet_it_is_completed_once() {
         for outcome in at_once(&bench, writes) {
             outcome.unwrap_or_else(|error| panic!("round {round}: {error}"));
         }
-        let tripled = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word).wrapping_mul(3)).collect::<Vec<_>>();
+        let tripled =
+            bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word).wrapping_mul(3)).collect::<Vec<_>>();
         assert_eq!(bench.stored("4:0:3"), Some(words(&tripled)), "round {round}, {blocks} blocks");
         assert_eq!(bench.runs(), before + 1, "round {round}");
         assert_eq!((bench.space.metrics().declared, bench.volume.mapped(1, 100, 60)), (0, 0), "round {round}");
@@ -80,7 +81,7 @@ fn reads_see_the_state_before_while_a_program_runs_and_writes_wait() {
     let second = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[7]))).wait());
     // Reads of it, and everything else.
     assert_eq!(bench.read(20, 1), padded(&words(&[4])));
-    bench.put(30, metadata("1:0:9", 3), b"abc");
+    bench.put(5, metadata("1:0:9", 3), b"abc");
     bench.write(40, pattern(BLOCK, 1));
     assert_eq!((bench.read(40, 1), bench.stored("1:0:9")), (pattern(BLOCK, 1), Some(b"abc".to_vec())));
     assert!(!second.is_finished() && !computing.is_finished());
@@ -152,7 +153,10 @@ fn commands_on_one_register_at_many_places_never_hang_and_never_tear() {
 
 #[test]
 fn no_more_commands_wait_than_may() {
-    let config = ciphermill_blockspace::BlockSpaceConfig { max_waiting: 2, ..ciphermill_blockspace::BlockSpaceConfig::new(LOG2) };
+    let config = ciphermill_blockspace::BlockSpaceConfig {
+        max_waiting: 2,
+        ..ciphermill_blockspace::BlockSpaceConfig::new(LOG2)
+    };
     let bench = Bench::with(config);
     let code = program("homsub 4:0:3, 4:0:3\nreturn 4:0:3");
     bench.put(1, metadata("0:0:0", code.len()), &code);
@@ -162,7 +166,8 @@ fn no_more_commands_wait_than_may() {
     while bench.runs() < 1 {
         std::thread::yield_now();
     }
-    let waiting: Vec<_> = (0..5).map(|_| bench.runtime.spawn(bench.begin_write(20, padded(&words(&[2]))).wait())).collect();
+    let waiting: Vec<_> =
+        (0..5).map(|_| bench.runtime.spawn(bench.begin_write(20, padded(&words(&[2]))).wait())).collect();
     while waiting.iter().filter(|task| task.is_finished()).count() < 3 {
         std::thread::yield_now();
     }

@@ -47,7 +47,10 @@ fn a_full_disk_is_told_and_everything_stored_is_still_read() {
     let bench = Bench::on(&disk, &runtime).expect("a namespace");
     bench.put(0, metadata("1:0:1", 300_000), &pattern(300_000, 1));
     bench.write(1000, pattern(64 * BLOCK, 2));
-    let used: u64 = ["data", "objects.redb", "swap", "blocks", "blocks.redb"].iter().map(|name| disk.file(name).len().expect("len")).sum();
+    let used: u64 = ["data", "objects.redb", "swap", "blocks", "blocks.redb"]
+        .iter()
+        .map(|name| disk.file(name).len().expect("len"))
+        .sum();
     disk.inject(Fault::Capacity(used));
     let mut refused = 0;
     for index in 0..400 {
@@ -112,7 +115,6 @@ fn a_damaged_block_and_a_damaged_object_are_read_errors() {
     let bench = Bench::on(&disk, &runtime).expect("a namespace");
     bench.put(0, metadata("1:0:1", 300_000), &[0xee; 300_000]);
     bench.write(500, vec![0xdd; BLOCK]);
-    drop(bench);
     for (name, byte) in [("data", 0xee), ("blocks", 0xdd)] {
         let file = disk.file(name);
         let mut image = vec![0; file.len().expect("len") as usize];
@@ -120,7 +122,6 @@ fn a_damaged_block_and_a_damaged_object_are_read_errors() {
         let at = image.windows(BLOCK).position(|window| window.iter().all(|other| *other == byte)).expect("there");
         file.flip_bit(8 * (at as u64 + 100));
     }
-    let bench = Bench::on(&disk, &runtime).expect("a namespace");
     for (lba, word) in [(0, "object 1:0:1"), (500, "block 500")] {
         let error = bench.try_read(lba, 1).expect_err("damaged");
         assert!(error.status.is(Status::UNRECOVERED_READ_ERROR) && error.detail.contains(word), "{error}");
@@ -142,7 +143,8 @@ fn a_volume_of_another_device_is_refused() {
     let smaller = Bench::open(store.clone(), volume.clone(), BlockSpaceConfig::new(LOG2 - 1), Arc::clone(&runtime));
     assert!(matches!(smaller, Err(OpenError::Space(_))));
     assert!(Bench::open(store, volume, config(), Arc::clone(&runtime)).is_ok());
-    for config in [BlockSpaceConfig::new(1), BlockSpaceConfig::new(53), BlockSpaceConfig { device_jobs: 0, ..config() }] {
+    for config in [BlockSpaceConfig::new(1), BlockSpaceConfig::new(53), BlockSpaceConfig { device_jobs: 0, ..config() }]
+    {
         let refused = Bench::open(StoreFiles::in_memory(), VolumeFiles::in_memory(), config, Arc::clone(&runtime));
         assert!(matches!(refused, Err(OpenError::Space(_))));
     }

@@ -174,7 +174,7 @@ fn objects_do_not_overlap_and_do_not_pass_the_half() {
     bench.declare(HALF - 1, metadata("1:0:5", BLOCK));
     // The object itself is not in its own way, and growing over a neighbour is.
     bench.declare(20, metadata("1:0:1", 3 * BLOCK));
-    refused(30, (HALF as usize - 31) * BLOCK, HALF - 1);
+    refused(30, (HALF as usize - 30) * BLOCK, HALF - 1);
     // Two in one command, and one that takes the place of one that the same command removes.
     let two = [metadata("1:1:1", 2 * BLOCK).encode(), metadata("1:1:2", BLOCK).encode()].concat();
     let error = bench.try_write(HALF + 100, two.clone()).expect_err("an overlap");

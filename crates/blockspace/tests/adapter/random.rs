@@ -41,7 +41,8 @@ fn commands_do_what_the_model_does() {
 fn the_corpus_does_what_the_model_does() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/blockspace_commands");
     let runtime = runtime();
-    let mut entries: Vec<_> = fs::read_dir(directory).expect("the corpus").map(|entry| entry.expect("a file").path()).collect();
+    let mut entries: Vec<_> =
+        fs::read_dir(directory).expect("the corpus").map(|entry| entry.expect("a file").path()).collect();
     entries.sort();
     assert!(entries.len() >= 5, "{entries:?}");
     let mut dice = Dice(77);

@@ -172,9 +172,10 @@ impl Bench {
         runtime: Arc<Runtime>,
     ) -> Result<Self, OpenError> {
         let toy = Arc::new(Toy::default());
-        let device = Device::open(DeviceConfig::in_files(store), vec![Arc::clone(&toy) as _]).map_err(OpenError::Device)?;
+        let device =
+            Device::open(DeviceConfig::in_files(store), vec![Arc::clone(&toy) as _]).map_err(OpenError::Device)?;
         device.create_space(NAMESPACE, SpaceLimits::UNLIMITED).map_err(OpenError::Device)?;
-        let segment = VolumeConfig { segment_blocks: 64, ..VolumeConfig::default() };
+        let segment = VolumeConfig { segment_blocks: 512, ..VolumeConfig::default() };
         let volume = Volume::open(volume, segment).map_err(|error| OpenError::Space(error.into()))?;
         let handle = runtime.handle().clone();
         let space = BlockSpace::open(&device, NAMESPACE, volume.clone(), config, handle).map_err(OpenError::Space)?;

@@ -47,7 +47,13 @@ fn the_directory_lists_objects_by_register() {
     let all = directory(&bench, "0:0:0", 4096);
     assert_eq!((all.total, all.half, all.free_from), (5, HALF, 100));
     let seen: Vec<_> = all.entries.iter().map(|entry| (entry.id.to_string(), entry.lba, entry.blocks)).collect();
-    let expected = [("1:0:5", Some(30), 1), ("1:0:6", Some(20), 1), ("1:0:7", Some(10), 1), ("1:1:0", None, 0), ("3:0:1", Some(40), 1)];
+    let expected = [
+        ("1:0:5", Some(30), 1),
+        ("1:0:6", Some(20), 1),
+        ("1:0:7", Some(10), 1),
+        ("1:1:0", None, 0),
+        ("3:0:1", Some(40), 1),
+    ];
     assert_eq!(seen, expected.map(|(id, lba, blocks)| (id.to_owned(), lba, blocks)));
     assert_eq!(all.entries.iter().map(|entry| entry.declared).collect::<Vec<_>>(), [false, true, false, false, false]);
     assert_eq!(all.entries[4].flags.bits(), 1);
@@ -97,9 +103,12 @@ fn two_hosts_never_get_the_same_room() {
     let bench = Bench::new();
     let mut found = std::thread::scope(|scope| {
         let bench = &bench;
-        let host = |key: u32| move || {
-            let one = |data: u32| reserve(bench, metadata(&format!("1:{key}:{data}"), 3 * BLOCK)).expect("room").lba;
-            (0..20).map(one).collect::<Vec<_>>()
+        let host = |key: u32| {
+            move || {
+                let one =
+                    |data: u32| reserve(bench, metadata(&format!("1:{key}:{data}"), 3 * BLOCK)).expect("room").lba;
+                (0..20).map(one).collect::<Vec<_>>()
+            }
         };
         let threads = [scope.spawn(host(1)), scope.spawn(host(2))];
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
@@ -156,7 +165,8 @@ fn an_object_can_be_computed_when_it_is_opened() {
 
 #[test]
 fn open_objects_are_bounded_and_belong_to_their_host() {
-    let config = BlockSpaceConfig { max_sessions: 2, session_idle: Duration::from_millis(200), ..BlockSpaceConfig::new(LOG2) };
+    let config =
+        BlockSpaceConfig { max_sessions: 2, session_idle: Duration::from_millis(200), ..BlockSpaceConfig::new(LOG2) };
     let bench = Bench::with(config);
     bench.put(0, metadata("1:0:1", 10_000), &pattern(10_000, 1));
     let first = open(&bench, "1:0:1", OpenMode::Stored, 64).expect("opened").0.session;
