@@ -377,7 +377,8 @@ impl Namespace for BlockSpace {
     }
 
     fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
-        self.erase(vec![lba..lba.saturating_add(blocks.into())], write::Erase::Zero)
+        let range = lba..lba.saturating_add(blocks.into());
+        self.erase(std::iter::once(range).collect(), write::Erase::Zero)
     }
 
     fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {

@@ -130,6 +130,12 @@ impl Model {
         matches!(self.complete(first, extra), None | Some(true))
     }
 
+    /// Each of them, also after one failed.
+    fn settle_all(&mut self, places: Vec<u64>) -> Success {
+        let failed = places.into_iter().filter(|first| !self.settle(*first, None)).count();
+        failed == 0
+    }
+
     /// `None`: not complete, or another one is awaited.
     fn complete(&mut self, first: u64, extra: Option<(u64, &[Vec<u8>])>) -> Option<Success> {
         let metadata = self.places.get(&first)?.declared?;
@@ -180,7 +186,7 @@ impl Model {
             }
         }
         self.blocks.extend(range.zip(data.iter().cloned()));
-        declared.into_iter().fold(true, |success, first| self.settle(first, None) && success)
+        self.settle_all(declared)
     }
 
     fn erase(&mut self, range: Range<u64>, zero: bool) -> Success {
@@ -193,7 +199,7 @@ impl Model {
             }
         }
         named.into_iter().for_each(|first| self.unname(first));
-        covered.into_iter().fold(true, |success, first| self.settle(first, None) && success)
+        self.settle_all(covered)
     }
 
     fn data(&self, lba: u64) -> Vec<u8> {
