@@ -69,7 +69,8 @@ struct Disasm {
 
 /// Verify a program against what a store or a served device holds, without running it
 ///
-/// Of a served device only the list of its objects is known here: registers, types and keys are verified, the run time is not estimated, and what else the device may refuse is not seen.
+/// Of a served device only the list of its objects is known here: registers, types and keys are verified, the run
+/// time is not estimated, and what else the device may refuse is not seen.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -86,7 +87,9 @@ struct Check {
 
 /// Run a program on the registers of a store and give what it returns; nothing is stored
 ///
-/// A served device runs stored programs only. So with --connect, --read names a compute-on-read register: the program is stored in the program register of its key, in place of the one there, and stays; then the register is read computed.
+/// A served device runs stored programs only. So with --connect, --read names a compute-on-read register: the
+/// program is stored in the program register of its key, in place of the one there, and stays; then the register is
+/// read computed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

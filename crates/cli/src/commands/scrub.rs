@@ -13,7 +13,8 @@ use crate::store::{self, DeviceArgs};
 
 /// Verify every checksum of a store: objects, their table, and blocks
 ///
-/// Nothing is changed. Damage ends with exit code 1. What the operating system holds in memory is read from there: drop its caches first to read the disk.
+/// Nothing is changed. Damage ends with exit code 1. What the operating system holds in memory is read from there:
+/// drop its caches first to read the disk.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:

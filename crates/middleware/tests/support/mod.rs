@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test binary uses a part
 
 pub(crate) mod gated;
+pub(crate) mod nvme;
 
 use ciphermill_device::{
     Device, DeviceConfig, HandlerError, ObjectHandler, Space, SpaceId, SpaceLimits,
@@ -109,13 +110,13 @@ pub(crate) struct EmbeddedHost {
 
 const SPACE: SpaceId = SpaceId(7);
 
-impl EmbeddedHost {
-    fn open(directory: &TempDir) -> Device {
-        let mut config = DeviceConfig::in_directory(directory.path());
-        config.max_object_bytes = MAX_OBJECT_BYTES;
-        Device::open(config, vec![Arc::new(Toy)]).unwrap()
-    }
+fn open(directory: &TempDir) -> Device {
+    let mut config = DeviceConfig::in_directory(directory.path());
+    config.max_object_bytes = MAX_OBJECT_BYTES;
+    Device::open(config, vec![Arc::new(Toy)]).unwrap()
+}
 
+impl EmbeddedHost {
     pub(crate) fn space(&self) -> Space {
         self.device.space(SPACE).unwrap()
     }
@@ -124,7 +125,7 @@ impl EmbeddedHost {
 impl Host for EmbeddedHost {
     fn start(limits: SpaceLimits) -> Self {
         let directory = TempDir::new().unwrap();
-        let device = Self::open(&directory);
+        let device = open(&directory);
         device.create_space(SPACE, limits).unwrap();
         Self { directory, device }
     }
@@ -136,7 +137,7 @@ impl Host for EmbeddedHost {
     fn restart(self) -> Self {
         let Self { directory, device } = self;
         drop(device);
-        let device = Self::open(&directory);
+        let device = open(&directory);
         Self { directory, device }
     }
 }

@@ -45,3 +45,4 @@ macro_rules! transport_suite {
 }
 
 transport_suite!(embedded, support::EmbeddedHost);
+transport_suite!(nvme, support::nvme::NvmeHost);

@@ -37,7 +37,9 @@ use crate::store::{self, DeviceArgs, seconds};
 
 /// Serve the device of a store to NVMe/TCP hosts of this machine
 ///
-/// Namespace N is space N of the device. Hosts may connect whose names are allowed, nobody by default. The server runs until SIGTERM or SIGINT, then lets commands under way end, and exits with 0; a second signal ends it at once. Every acknowledged write is durable in any case. docs/server.md is the operator's page.
+/// Namespace N is space N of the device. Hosts may connect whose names are allowed, nobody by default. The server
+/// runs until SIGTERM or SIGINT, then lets commands under way end, and exits with 0; a second signal ends it at
+/// once. Every acknowledged write is durable in any case. docs/server.md is the operator's page.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -1,0 +1,201 @@
+//! `serve` as a process: started, used over `--connect`, stopped.
+
+mod serve_support;
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serve_support::{HOST, Served};
+use support::Bench;
+
+const BLOB: [&str; 2] = ["--id", "1:0:1"];
+
+/// A table of the toy set, which the device takes without its keys.
+fn table(bench: &Bench) -> Vec<u8> {
+    let names = ["--params", support::SET, "--insecure-params", "--function", "identity", "--bits", "3"];
+    bench.run(["test-vector"].iter().chain(&names).chain(&["--out", "t.tv"])).done();
+    bench.read("t.tv")
+}
+
+#[test]
+fn blobs_outlive_the_server() {
+    let bench = Bench::new();
+    let bytes = table(&bench);
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let at = |verb: &str, rest: &[&str]| bench.run(["blob", verb, "--connect", &connect].iter().chain(rest));
+    at("put", &["--id", "1:0:1", "t.tv"]).done();
+    let list = at("ls", &["--json"]).json();
+    assert_eq!(list[0]["id"], "1:0:1");
+    assert_eq!(list[0]["bytes"], bytes.len());
+    let info = bench.run(["info", "--connect", &connect, "--json"]).json();
+    assert_eq!(info["served"]["objects"]["1"], 1);
+    assert_eq!(info["served"]["namespaces"], serde_json::json!([1]));
+    let uuid = info["served"]["uuid"].clone();
+    served.stop();
+
+    // The embedded device has the same blob in the space of the namespace.
+    let read = ["--insecure-params", "--out", "embedded.tv"];
+    bench.run(["blob", "get", "--store", "s", "--space", "1"].iter().chain(&BLOB).chain(&read)).done();
+    assert_eq!(bench.read("embedded.tv"), bytes);
+
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let at = |verb: &str, rest: &[&str]| bench.run(["blob", verb, "--connect", &connect].iter().chain(rest));
+    at("get", &["--id", "1:0:1", "--out", "again.tv"]).done();
+    assert_eq!(bench.read("again.tv"), bytes);
+    let info = bench.run(["info", "--connect", &connect, "--json"]).json();
+    assert_eq!(info["served"]["uuid"], uuid, "hosts recognise the namespace");
+    at("rm", &BLOB).done();
+    at("rm", &BLOB).failed(&["1:0:1", "not stored"]);
+    served.stop();
+    bench.run(["scrub", "--store", "s", "--insecure-params"]).done();
+}
+
+#[test]
+fn who_is_not_named_is_refused() {
+    let bench = Bench::new();
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let stranger =
+        ["--nqn", "nqn.2026-01.io.github.ciphermill:device", "--host-nqn", "nqn.2026-01.org.example:stranger"];
+    bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger)).failed(&["refuses", "stranger"]);
+    bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger[2..])).failed(&["no subsystem"]);
+    served.stop();
+    let nobody = Served::start(&bench, &[]);
+    bench.run(["blob", "ls", "--connect", &nobody.connect()]).failed(&["no subsystem", "allow"]);
+    nobody.stop();
+}
+
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let bench = Bench::new();
+    let serve = |rest: &[&str]| bench.run(["serve"].iter().chain(rest));
+    serve(&["--store", "s", "--listen", "0.0.0.0:4420"]).usage(&["0.0.0.0:4420", "not a loopback", "authenticated"]);
+    serve(&["--store", "s", "--metrics", "[::]:9420"]).usage(&["`metrics`", "[::]:9420"]);
+    serve(&[]).usage(&["no store", "--store"]);
+    serve(&["--store", "s", "--allow-host", "me"]).usage(&["`me`", "qualified name"]);
+    bench.write("bad.toml", "store = 's'\nlisten = 'here'\n");
+    serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 2", "`listen`"]);
+    bench.write("bad.toml", "store = 's'\n[limits]\nquue-depth = 3\n");
+    serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 3", "`quue-depth`"]);
+    assert!(!bench.path("s").exists(), "nothing was made");
+    let served = Served::start(&bench, &[]);
+    serve(&["--store", "s", "--listen", "127.0.0.1:0"]).failed(&["open"]);
+    served.stop();
+}
+
+#[test]
+fn the_example_configuration_is_one() {
+    let bench = Bench::new();
+    let example = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/ciphermill.toml"));
+    bench.write("example.toml", example.expect("the example"));
+    let config = ["--config", "example.toml", "--metrics", "127.0.0.1:0"];
+    let served = Served::start(&bench, &config);
+    bench.run(["blob", "ls", "--connect", &served.connect()]).done();
+    served.stop();
+}
+
+#[test]
+fn metrics_are_well_formed_and_the_dashboard_knows_them() {
+    let bench = Bench::new();
+    let served = Served::start(&bench, &["--allow-host", HOST, "--metrics", "127.0.0.1:0"]);
+    bench.run(["blob", "ls", "--connect", &served.connect()]).done();
+    let (status, text) = served.http("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(status, 200);
+    let families = parse(&text);
+    assert_eq!(families["ciphermill_nvme_commands_total"], "counter");
+    let dashboard =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/grafana-dashboard.json"));
+    let dashboard: serde_json::Value = serde_json::from_str(&dashboard.expect("the dashboard")).expect("JSON");
+    let mut used = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            let expression = target["expr"].as_str().expect("an expression");
+            let words = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            used.extend(words.filter(|word| word.starts_with("ciphermill_")).map(str::to_owned));
+        }
+    }
+    assert!(used.len() > 20, "{used:?}");
+    for name in used {
+        assert!(families.contains_key(&name), "the dashboard asks for {name}, which there is not");
+    }
+    assert_eq!(served.http("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), (200, "ok\n".to_owned()));
+    assert_eq!(served.http("GET / HTTP/1.1\r\nHost: x\r\n\r\n").0, 404);
+    assert_eq!(served.http("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").0, 405);
+    let long = format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(20_000));
+    assert_ne!(served.http(&long).0, 200, "headers are bounded");
+    served.stop();
+}
+
+/// Reads the text format strictly; gives each family's type.
+fn parse(text: &str) -> BTreeMap<String, String> {
+    let (mut families, mut seen) = (BTreeMap::new(), BTreeSet::new());
+    let mut lines = text.lines().peekable();
+    assert!(text.ends_with('\n'));
+    while let Some(line) = lines.next() {
+        let (name, help) = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')).expect(line);
+        assert!(
+            name.starts_with("ciphermill_")
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        );
+        assert!(help.len() > 3, "{line}");
+        let kind = lines.next().and_then(|line| line.strip_prefix(&format!("# TYPE {name} "))).expect(name);
+        assert_eq!(kind == "counter", name.ends_with("_total"), "{name} is a {kind}");
+        assert!(["counter", "gauge"].contains(&kind), "{name}: {kind}");
+        assert!(families.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} comes twice");
+        while let Some(sample) = lines.next_if(|line| !line.starts_with('#')) {
+            let (series, value) = sample.rsplit_once(' ').expect(sample);
+            let value: f64 = value.parse().expect(sample);
+            assert!(value >= 0.0 && value.is_finite(), "{sample}");
+            let labels = series.strip_prefix(name).expect(sample);
+            if !labels.is_empty() {
+                let labels = labels.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).expect(sample);
+                for label in labels.split(',') {
+                    let (key, text) = label.split_once('=').expect(sample);
+                    assert!(key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{sample}");
+                    assert!(text.len() >= 2 && text.starts_with('"') && text.ends_with('"'), "{sample}");
+                }
+            }
+            assert!(seen.insert(series.to_owned()), "{series} comes twice");
+        }
+    }
+    families
+}
+
+/// What was acknowledged before the signal is there after it.
+#[test]
+fn a_stop_in_the_middle_of_writes_loses_nothing() {
+    let bench = Bench::new();
+    let bytes = table(&bench);
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let acknowledged = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let put = |number: u32| {
+                bench.run(["blob", "put", "--connect", &connect, "--id", &format!("1:{number}:0"), "t.tv"])
+            };
+            (0..1000).take_while(|&number| put(number).code == 0).count()
+        });
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        served.stop();
+        writer.join().expect("the writer")
+    });
+    assert!(acknowledged < 1000, "the stop came in the middle");
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let list = bench.run(["blob", "ls", "--connect", &connect, "--json"]).json();
+    let list = list.as_array().expect("a list");
+    assert!(
+        (acknowledged..=acknowledged + 1).contains(&list.len()),
+        "{acknowledged} acknowledged, {} there",
+        list.len()
+    );
+    for blob in list {
+        let id = blob["id"].as_str().expect("a name");
+        assert_eq!(blob["bytes"], bytes.len(), "{id}");
+        bench.run(["blob", "get", "--connect", &connect, "--id", id, "--out", "got", "--force"]).done();
+        assert_eq!(bench.read("got"), bytes, "{id}");
+    }
+    served.stop();
+}
