@@ -3,6 +3,8 @@
 //!
 //! The guest's side is in `scripts/linux-guest`, and `docs/interop.md` says how to run it by hand.
 
+#![allow(unreachable_pub)]
+
 mod guest;
 mod job;
 mod server;
