@@ -12,6 +12,7 @@ use ciphermill_math::bigint::{BigIntError, EngineError};
 use ciphermill_math::isa::IsaError;
 use ciphermill_middleware::MiddlewareError;
 use ciphermill_middleware::TransportError;
+use ciphermill_nvme::initiator::InitiatorError;
 use ciphermill_paillier::fixed_point::FixedPointError;
 use ciphermill_paillier::{PaillierError, RandomError};
 use ciphermill_program::BindingError;
@@ -120,6 +121,9 @@ pub(crate) enum CliError {
     /// The blocks of namespaces refused or failed.
     #[error(transparent)]
     Volume(#[from] VolumeError),
+    /// The initiator of a benchmark.
+    #[error(transparent)]
+    Initiator(#[from] InitiatorError),
     /// The way to a served device.
     #[error("{0}")]
     Connect(String),

@@ -2,6 +2,7 @@
 
 mod hmvp;
 mod modexp;
+mod nvme;
 mod paillier;
 mod samples;
 mod tfhe;
@@ -42,6 +43,7 @@ Example:
     Keygen(tfhe::Args),
     Hmvp(hmvp::Args),
     Modexp(modexp::Args),
+    Nvme(nvme::Args),
     Paillier(paillier::Args),
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Operation::Keygen(args) => tfhe::keygen(args),
         Operation::Hmvp(args) => hmvp::run(args),
         Operation::Modexp(args) => modexp::run(args),
+        Operation::Nvme(args) => nvme::run(args),
         Operation::Paillier(args) => paillier::run(args),
     }
 }

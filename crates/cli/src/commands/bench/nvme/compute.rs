@@ -1,0 +1,141 @@
+//! What serving adds to a program: the paper's Table 5 run by a write over NVMe, beside the bare program.
+
+use std::time::{Duration, Instant};
+
+use ciphermill_device::handlers::tfhe::TfheHandler;
+use ciphermill_device::{Device, DeviceConfig, SpaceId, WriteOptions};
+use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_nvme::BLOCK_BYTES;
+use ciphermill_nvme::initiator::RemoteNamespace;
+use ciphermill_program::{Bindings, DataId, KeyId, Metadata, Program, TypeCode, VrId, assemble};
+use ciphermill_tfhe::parameters::TEST_SMALL_U64;
+use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
+use ciphermill_tfhe::{
+    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
+};
+use std::sync::Arc;
+
+use crate::error::CliError;
+
+const PROGRAM: &str = include_str!("../../../../../../examples/programs/xy.cms");
+const KEY: KeyId = KeyId(0);
+const X: VrId = VrId::new(TypeCode::TLWE_COR, KEY, DataId(2));
+const Y: VrId = VrId::new(TypeCode::TLWE_COW, KEY, DataId(3));
+/// Where the objects begin, in blocks, and how far they lie apart.
+const BASE: u64 = 1 << 20;
+const STRIDE: u64 = 1 << 14;
+
+/// Times of one program, bare and served.
+pub(super) struct Computed {
+    /// The program alone, on a device in this process and in memory; nothing is stored.
+    pub(super) bare: Vec<Duration>,
+    /// A write of the second operand's block over NVMe, which runs the program and stores its result durably. Its metadata
+    /// block is written before and not timed.
+    pub(super) served: Vec<Duration>,
+    /// Products that were not x * y.
+    pub(super) wrong: usize,
+}
+
+struct Client {
+    key: ClientKey,
+    product: QuarterSquare,
+    rng: Csprng,
+}
+
+impl Client {
+    fn operand(&mut self, value: i64) -> Result<Vec<u8>, CliError> {
+        let (key, rng) = (&self.key, &mut self.rng);
+        Ok(key.encrypt(self.product.input(), value, EncryptionKeyChoice::Small, rng)?.to_bytes())
+    }
+
+    fn is_product(&self, bytes: &[u8], expected: i64) -> Result<bool, CliError> {
+        Ok(self.key.decrypt(self.product.output(), &Ciphertext::from_bytes(bytes)?)? == expected)
+    }
+}
+
+/// Makes keys of a toy set, stores everything over NVMe and in a device of this process, and times both.
+pub(super) async fn run(namespace: &RemoteNamespace, samples: u32) -> Result<Computed, CliError> {
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
+    let key = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+    let product = QuarterSquare::new(parameters.spec(), EncryptionKeyChoice::Small, DEFAULT_LOG2_P_FAIL)?;
+    let bootstrap = key.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
+    let keyswitch = key.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+    let table = product.test_vector(&parameters)?.to_bytes();
+    let program = program()?;
+    let mut client = Client { key, product, rng: Csprng::from_secret(&SecretSeed::from_os()?, 0) };
+    let objects = [
+        (VrId::bootstrapping_key(KEY), bootstrap),
+        (VrId::key_switching_key(KEY), keyswitch),
+        (VrId::new(TypeCode::TV, KEY, DataId(0)), table),
+        (VrId::new(TypeCode::PRG, KEY, DataId(0)), program.encode()),
+        (X, client.operand(2)?),
+    ];
+
+    let handler = Arc::new(TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), policy));
+    let device = Device::open(DeviceConfig::in_memory(), vec![handler])?;
+    let space = device.space(SpaceId::EMBEDDED)?;
+    for (index, (register, bytes)) in objects.iter().enumerate() {
+        space.write_bytes(*register, bytes, WriteOptions::default())?;
+        put(namespace, BASE + index as u64 * STRIDE, *register, bytes).await?;
+    }
+    let y = client.operand(1)?;
+    let stored = WriteOptions { mode: ciphermill_device::WriteMode::Stored, ..WriteOptions::default() };
+    space.write_bytes(Y, &y, stored)?;
+    let mut computed = Computed { bare: Vec::new(), served: Vec::new(), wrong: 0 };
+    for sample in 0..=samples {
+        let begun = Instant::now();
+        let result = space.run(&program)?;
+        let time = begun.elapsed();
+        computed.wrong += usize::from(!client.is_product(&result, 2)?);
+        if sample > 0 {
+            computed.bare.push(time);
+        }
+    }
+    let lba = BASE + objects.len() as u64 * STRIDE;
+    for sample in 0..=samples {
+        let value = i64::from(sample % 3);
+        let mut block = client.operand(value)?;
+        let record = metadata(Y, &block);
+        namespace.write(lba + namespace.blocks() / 2, record.encode().to_vec()).await?;
+        block.resize(BLOCK_BYTES, 0);
+        let begun = Instant::now();
+        namespace.write(lba, block).await?;
+        let time = begun.elapsed();
+        let result = namespace.read(lba, 1).await?;
+        let result = result.get(..y.len()).unwrap_or_default();
+        computed.wrong += usize::from(!client.is_product(result, 2 * value)?);
+        if sample > 0 {
+            computed.served.push(time);
+        }
+    }
+    Ok(computed)
+}
+
+/// The program of Table 5 with its registers.
+fn program() -> Result<Program, CliError> {
+    let path = std::path::Path::new("xy.cms");
+    let bindings = [format!("r2={X}"), format!("r3={Y}")]
+        .iter()
+        .map(|binding| binding.parse().map_err(CliError::content(path)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let bindings = Bindings::collect(bindings).map_err(CliError::content(path))?;
+    Ok(assemble(PROGRAM, &bindings).map_err(CliError::content(path))?.program)
+}
+
+fn metadata(register: VrId, bytes: &[u8]) -> Metadata {
+    let object_crc32c = Metadata::checksum_of(bytes);
+    Metadata { id: register, armed: false, one_shot: false, stored: false, size: bytes.len() as u64, object_crc32c }
+}
+
+/// Metadata, then the data in pieces that one command takes.
+async fn put(namespace: &RemoteNamespace, lba: u64, register: VrId, bytes: &[u8]) -> Result<(), CliError> {
+    namespace.write(lba + namespace.blocks() / 2, metadata(register, bytes).encode().to_vec()).await?;
+    let piece = namespace.max_transfer_blocks() as usize * BLOCK_BYTES;
+    for (index, piece_bytes) in bytes.chunks(piece).enumerate() {
+        let mut data = piece_bytes.to_vec();
+        data.resize(data.len().next_multiple_of(BLOCK_BYTES), 0);
+        namespace.write(lba + (index * piece / BLOCK_BYTES) as u64, data).await?;
+    }
+    Ok(())
+}
