@@ -37,6 +37,8 @@ struct State {
     shutdown: bool,
     /// I/O queues that the host may have.
     granted: u16,
+    /// How often all I/O queues were ended.
+    generation: u64,
     queues: BTreeMap<u16, UnboundedSender<Message>>,
 }
 
@@ -59,8 +61,13 @@ impl Controller {
         admin: UnboundedSender<Message>,
         granted: u16,
     ) -> Self {
-        let state =
-            State { configuration: Configuration::default(), shutdown: false, granted, queues: BTreeMap::new() };
+        let state = State {
+            configuration: Configuration::default(),
+            shutdown: false,
+            granted,
+            generation: 0,
+            queues: BTreeMap::new(),
+        };
         Self {
             id,
             kind,
@@ -122,6 +129,7 @@ impl Controller {
         state.shutdown |= new.shutdown() != 0;
         self.ready.store(new.enabled() && !state.shutdown, Relaxed);
         if reset {
+            state.generation += 1;
             for queue in std::mem::take(&mut state.queues).into_values() {
                 let _ = queue.send(Message::Close("its controller was reset"));
             }
@@ -144,8 +152,13 @@ impl Controller {
         self.state().granted
     }
 
-    /// A new I/O queue.
-    pub(crate) fn add_queue(&self, queue: u16, outbox: UnboundedSender<Message>) -> Result<(), QueueError> {
+    /// How often all I/O queues were ended: a queue of an earlier generation is not one of the controller any more.
+    pub(crate) fn generation(&self) -> u64 {
+        self.state().generation
+    }
+
+    /// A new I/O queue; its generation.
+    pub(crate) fn add_queue(&self, queue: u16, outbox: UnboundedSender<Message>) -> Result<u64, QueueError> {
         let mut state = self.state();
         if !state.configuration.enabled() || state.shutdown {
             return Err(QueueError::NotReady);
@@ -157,7 +170,7 @@ impl Controller {
             return Err(QueueError::InUse);
         }
         state.queues.insert(queue, outbox);
-        Ok(())
+        Ok(state.generation)
     }
 
     /// The I/O queue with this way to it has ended.
@@ -176,6 +189,7 @@ impl Controller {
         }
         self.ready.store(false, Relaxed);
         state.configuration = Configuration::default();
+        state.generation += 1;
         for queue in std::mem::take(&mut state.queues).into_values() {
             let _ = queue.send(Message::Close("its controller has ended"));
         }

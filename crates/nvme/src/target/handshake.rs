@@ -11,7 +11,10 @@ use crate::{
     identify::ControllerKind,
 };
 use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::sync::mpsc::UnboundedSender;
@@ -37,6 +40,27 @@ pub(crate) struct Queue {
     pub(crate) flow_control: bool,
     /// Keep-alive timeout asked for, in milliseconds.
     pub(crate) keep_alive: u32,
+    /// Of which generation of the controller's queues it is.
+    pub(crate) generation: u64,
+    /// Commands that may change blocks and that a namespace works on.
+    pub(crate) changes: AtomicU64,
+    /// Whether its connection has ended.
+    pub(crate) gone: AtomicBool,
+}
+
+/// A Connect found right.
+#[derive(Debug)]
+pub(crate) struct Request {
+    connect: Connect,
+    data: ConnectData,
+    pub(crate) kind: ControllerKind,
+}
+
+impl Request {
+    /// The host that it names.
+    pub(crate) fn host(&self) -> Host {
+        Host { nqn: self.data.host.clone(), id: self.data.host_id }
+    }
 }
 
 /// Why a Connect failed: the error, and the result of its completion.
@@ -70,8 +94,8 @@ impl Registration {
         Self { subsystem, number, outbox, queue: None }
     }
 
-    /// Makes the connection a queue.
-    pub(crate) fn connect(&mut self, connect: &Connect, data: &[u8]) -> Result<Arc<Queue>, ConnectError> {
+    /// Judges a Connect as far as it can be before the tables are looked at.
+    pub(crate) fn judge(&self, connect: &Connect, data: &[u8]) -> Result<Request, ConnectError> {
         let limits = self.subsystem.limits();
         if self.queue.is_some() {
             let status = Status::COMMAND_SEQUENCE_ERROR.do_not_retry();
@@ -112,13 +136,23 @@ impl Registration {
             let detail = format!("host {} may not connect", data.host);
             return Err(refused(Status::CONNECT_INVALID_HOST.do_not_retry(), detail));
         }
-        let queue = self.enter(connect, data, kind)?;
+        Ok(Request { connect: *connect, data, kind })
+    }
+
+    /// Makes the connection a queue.
+    pub(crate) fn connect(&mut self, request: Request) -> Result<Arc<Queue>, ConnectError> {
+        if self.queue.is_some() {
+            let status = Status::COMMAND_SEQUENCE_ERROR.do_not_retry();
+            return Err(refused(status, "the connection is a queue already"));
+        }
+        let queue = self.enter(request)?;
         self.queue = Some(queue.clone());
         Ok(queue)
     }
 
     /// Puts the connection into the tables as a queue.
-    fn enter(&self, connect: &Connect, data: ConnectData, kind: ControllerKind) -> Result<Arc<Queue>, ConnectError> {
+    fn enter(&self, request: Request) -> Result<Arc<Queue>, ConnectError> {
+        let Request { connect, data, kind } = request;
         let limits = self.subsystem.limits();
         let mut registry = self.subsystem.registry();
         if !registry.handshakes.contains(&self.number) {
@@ -132,7 +166,7 @@ impl Registration {
             let detail = format!("the host has {} connections already, its limit", limits.max_connections_per_host);
             return Err(refused(Status::CONNECT_CONTROLLER_BUSY, detail));
         }
-        let controller = if connect.queue == 0 {
+        let (controller, generation) = if connect.queue == 0 {
             if data.controller != DYNAMIC_CONTROLLER {
                 let detail = "controllers are dynamic: the identifier asked for must be ffffh";
                 return Err(invalid(ConnectData::CONTROLLER_OFFSET, true, detail));
@@ -148,7 +182,7 @@ impl Registration {
             let controller = Controller::new(id, kind, host, self.outbox.clone(), limits.max_queues);
             let controller = Arc::new(controller);
             registry.controllers.insert(id, controller.clone());
-            controller
+            (controller, 0)
         } else {
             let controller = registry.controllers.get(&data.controller).cloned();
             let Some(controller) = controller.filter(|controller| controller.kind == kind) else {
@@ -163,22 +197,29 @@ impl Registration {
             if kind == ControllerKind::Discovery {
                 return Err(invalid(QUEUE_OFFSET, false, "a discovery controller has an admin queue only"));
             }
-            controller.add_queue(connect.queue, self.outbox.clone()).map_err(|error| match error {
+            let added = controller.add_queue(connect.queue, self.outbox.clone()).map_err(|error| match error {
                 QueueError::NotReady => refused(Status::COMMAND_SEQUENCE_ERROR, "the controller is not enabled"),
                 QueueError::InUse => refused(Status::COMMAND_SEQUENCE_ERROR, "the queue exists already"),
                 QueueError::TooMany => invalid(QUEUE_OFFSET, false, "the controller has fewer queues"),
-            })?;
-            controller
+            });
+            (controller, added?)
         };
         registry.handshakes.remove(&self.number);
         *registry.hosts.entry(data.host).or_default() += 1;
-        Ok(Arc::new(Queue {
+        let queue = Arc::new(Queue {
             controller,
             id: connect.queue,
             entries: connect.size + 1,
             flow_control: connect.attributes & Connect::NO_FLOW_CONTROL == 0,
             keep_alive: connect.keep_alive,
-        }))
+            generation,
+            changes: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
+        });
+        if queue.id > 0 {
+            registry.queues.insert(self.number, queue.clone());
+        }
+        Ok(queue)
     }
 }
 
@@ -203,6 +244,9 @@ impl Drop for Registration {
             queue.controller.end(&self.subsystem);
         } else {
             queue.controller.remove_queue(queue.id, &self.outbox);
+            registry.queues.remove(&self.number);
+            registry.lose(queue);
+            self.subsystem.settled.notify_waiters();
         }
     }
 }

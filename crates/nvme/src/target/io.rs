@@ -141,6 +141,14 @@ fn moved(
 }
 
 impl Work {
+    /// Whether it may change blocks. A vendor's opcode does not say, so it may.
+    pub(crate) const fn may_change(&self) -> bool {
+        match self.kind {
+            Kind::Read { .. } | Kind::Compare { .. } | Kind::Flush { .. } => false,
+            Kind::Write { .. } | Kind::WriteZeroes { .. } | Kind::Dataset { .. } | Kind::Vendor(_) => true,
+        }
+    }
+
     /// Starts it; `data` are the bytes from the host, of the length that was asked for.
     pub(crate) fn start(self, subsystem: &Arc<Subsystem>, host: &Arc<Host>, mut data: Vec<u8>) -> Answer<Vec<u8>> {
         let Self { namespace, kind } = self;

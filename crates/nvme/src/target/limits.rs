@@ -40,6 +40,8 @@ pub struct Limits {
     pub response_timeout: Duration,
     /// The longest keep-alive timeout. A host that asks for none is dropped after this time without a command.
     pub max_keep_alive: Duration,
+    /// How long a Connect waits for commands of the host's lost queues that may still change blocks.
+    pub settle_timeout: Duration,
     /// How long commands under way may take when the target stops.
     pub stop_timeout: Duration,
 }
@@ -60,6 +62,7 @@ impl Default for Limits {
             transfer_timeout: Duration::from_secs(60),
             response_timeout: Duration::from_secs(30),
             max_keep_alive: Duration::from_secs(600),
+            settle_timeout: Duration::from_secs(30),
             stop_timeout: Duration::from_secs(30),
         }
     }

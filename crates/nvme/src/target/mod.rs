@@ -15,6 +15,7 @@ mod limits;
 mod memory;
 mod metrics;
 mod registry;
+mod settle;
 mod subsystem;
 
 pub use limits::Limits;

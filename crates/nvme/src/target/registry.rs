@@ -1,6 +1,6 @@
 //! Tables of connections and controllers.
 
-use super::{connection::Message, controller::Controller};
+use super::{connection::Message, controller::Controller, handshake::Queue};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -19,6 +19,10 @@ pub(crate) struct Registry {
     pub(crate) hosts: HashMap<String, usize>,
     /// Controllers by identifier.
     pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
+    /// I/O queues by their connections.
+    pub(crate) queues: BTreeMap<u64, Arc<Queue>>,
+    /// I/O queues whose connections are gone while commands that may change blocks were under way.
+    pub(crate) lost: Vec<Arc<Queue>>,
     last_controller: u16,
     /// The target stops: a connection that comes now is told at once.
     pub(crate) draining: bool,

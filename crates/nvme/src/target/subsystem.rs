@@ -97,6 +97,8 @@ pub struct Subsystem {
     pub(crate) begun: Instant,
     registry: Mutex<Registry>,
     idle: Notify,
+    /// A lost queue has ended for good.
+    pub(crate) settled: Notify,
 }
 
 impl Subsystem {
@@ -141,6 +143,7 @@ impl Subsystem {
             begun: Instant::now(),
             registry: Mutex::new(Registry::default()),
             idle: Notify::new(),
+            settled: Notify::new(),
         }))
     }
 

@@ -2,11 +2,14 @@
 
 use super::{
     blocks::{Behaviour, subsystem},
-    client::{Client, DISCOVERY, HOST, OTHER_HOST, SUBSYSTEM, TRANSPORT, in_memory, sqe},
+    client::{
+        Client, Cqe, DISCOVERY, HOST, HOST_ID, OTHER_HOST, SUBSYSTEM, TRANSPORT, connect_data, connect_sqe, in_memory,
+        sqe,
+    },
 };
-use ciphermill_nvme::target::Limits;
-use std::time::Duration;
-use tokio::time::{advance, sleep};
+use ciphermill_nvme::target::{Limits, Subsystem};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, advance, sleep};
 
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -150,4 +153,105 @@ async fn commands_run_to_their_end_when_their_host_vanishes() {
     assert_eq!(blocks.get(77), [0xaa; 4096]);
     let metrics = subsystem.metrics();
     assert_eq!((metrics.commands_under_way, metrics.buffer_bytes), (0, 0));
+}
+
+/// Sends a Connect and gives its answer with the time that it took.
+async fn timed_connect(subsystem: &Arc<Subsystem>, host: &str, controller: u16, qid: u16) -> (Cqe, Duration) {
+    let begun = Instant::now();
+    let mut client = Client::open(in_memory(subsystem), false, false).await;
+    client.controller = controller;
+    let cqe = client.connect(qid, SUBSYSTEM, host, 31, 0, 0).await;
+    (cqe, begun.elapsed())
+}
+
+fn slow(seconds: u64) -> Behaviour {
+    Behaviour { delay: Some(Duration::from_secs(seconds)), ..Behaviour::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_comes_back_waits_for_the_writes_it_lost() {
+    let (subsystem, blocks, _) = subsystem(Limits::default());
+    let admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+    // A lost read changes nothing: nobody waits for it.
+    blocks.behave(slow(1000));
+    io.send_command(&sqe(2, 1, 1, (4096, TRANSPORT), [77, 0, 0, 0, 0, 0]), &[]).await;
+    blocks.behave(slow(0));
+    drop((admin, io));
+    sleep(MOMENT).await;
+    let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+
+    // A lost write is waited for, longer than a handshake may take otherwise; by its host only.
+    blocks.behave(slow(20));
+    io.send_command(&sqe(1, 1, 1, (4096, 1), [77, 0, 0, 0, 0, 0]), &[0xaa; 4096]).await;
+    sleep(MOMENT).await;
+    blocks.behave(Behaviour::default());
+    drop(io);
+    sleep(MOMENT).await;
+    let (other, queue, again) = tokio::join!(
+        timed_connect(&subsystem, OTHER_HOST, 0xffff, 0),
+        timed_connect(&subsystem, HOST, admin.controller, 1),
+        timed_connect(&subsystem, HOST, 0xffff, 0),
+    );
+    assert_eq!((other.0.code(), queue.0.code(), again.0.code()), (0, 0, 0));
+    assert!(other.1 < MOMENT, "{other:?}");
+    for waited in [queue.1, again.1] {
+        assert!((Duration::from_secs(19)..Duration::from_secs(21)).contains(&waited), "{waited:?}");
+    }
+    assert_eq!(blocks.get(77), [0xaa; 4096]);
+    // What is written from now on stays.
+    sleep(MOMENT).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+    io.command_with(&sqe(1, 1, 1, (4096, 1), [77, 0, 0, 0, 0, 0]), &[0xbb; 4096]).await.ok();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(blocks.get(77), [0xbb; 4096]);
+    admin.property_get(8, false).await.ok();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_lost_holds_it_up_for_a_bounded_time() {
+    let (subsystem, blocks, _) = subsystem(Limits::default());
+    for (opcode, dwords, length) in [(8, [5, 0, 0, 0, 0, 0], 0), (0xc2, [0; 6], 4096)] {
+        let admin = Client::admin(in_memory(&subsystem), HOST).await;
+        let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+        blocks.behave(slow(100));
+        io.send_command(&sqe(opcode, 1, 1, (length, TRANSPORT), dwords), &[]).await;
+        sleep(MOMENT).await;
+        drop((admin, io));
+        sleep(MOMENT).await;
+        // Discovery changes nothing and does not wait.
+        let mut discovery = Client::open(in_memory(&subsystem), false, false).await;
+        discovery.connect(0, DISCOVERY, HOST, 31, 0, 0).await.ok();
+        let (cqe, waited) = timed_connect(&subsystem, HOST, 0xffff, 0).await;
+        assert_eq!((cqe.code(), waited.as_secs()), (0x181, 30), "Controller Busy");
+        assert_eq!(cqe.status & 1 << 14, 0, "it may be tried again");
+        // One that does not wait for its answer leaves nothing behind.
+        let mut leaves = Client::open(in_memory(&subsystem), false, false).await;
+        leaves.send_command(&connect_sqe(1, 0, 31, 0, 0), &connect_data(HOST_ID, 0xffff, SUBSYSTEM, HOST)).await;
+        sleep(MOMENT).await;
+        drop((leaves, discovery));
+        sleep(MOMENT).await;
+        assert_eq!(subsystem.metrics().connections_open, 0);
+        sleep(Duration::from_secs(69)).await;
+        let (cqe, waited) = timed_connect(&subsystem, HOST, 0xffff, 0).await;
+        assert_eq!((cqe.code(), waited.as_secs()), (0, 0), "{waited:?}");
+        sleep(MOMENT).await;
+        assert_eq!(subsystem.metrics().commands_under_way, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn queues_of_a_reset_controller_are_waited_for() {
+    let (subsystem, blocks, _) = subsystem(Limits::default());
+    let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+    blocks.behave(slow(5));
+    io.send_command(&sqe(1, 1, 1, (4096, 1), [9, 0, 0, 0, 0, 0]), &[0xaa; 4096]).await;
+    sleep(MOMENT).await;
+    admin.property_set(0x14, 0).await.ok();
+    admin.enable().await;
+    let (cqe, waited) = timed_connect(&subsystem, HOST, admin.controller, 1).await;
+    assert_eq!((cqe.code(), blocks.get(9)), (0, vec![0xaa; 4096]));
+    assert!(waited > Duration::from_secs(4), "{waited:?}");
 }

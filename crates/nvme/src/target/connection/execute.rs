@@ -6,10 +6,11 @@ use crate::{
     command::{Command, Completion, Sgl, admin, fabrics},
     fabrics::{CONNECT_DATA_BYTES, Connect},
     features::Event,
+    identify::ControllerKind,
     pdu::{Header, Transfer},
     target::{
         admin::{Admin, Reply},
-        handshake::Queue,
+        handshake::{ConnectError, Queue, Request},
         io::{self, Sizes, Work},
         memory::Charge,
         subsystem::Subsystem,
@@ -46,11 +47,20 @@ pub(crate) struct Done {
     charge: Option<Charge>,
 }
 
+/// A Connect that waits.
+#[derive(Debug)]
+pub(crate) struct Held {
+    command: Command,
+    request: Request,
+}
+
 /// A command that a namespace works on. It reports when it is dropped, so also when the namespace panics.
 #[derive(Debug)]
 struct UnderWay {
     subsystem: Arc<Subsystem>,
     queue: Arc<Queue>,
+    /// Whether it may change blocks.
+    changes: bool,
     outbox: UnboundedSender<Message>,
     command: Command,
     charge: Option<Charge>,
@@ -68,6 +78,9 @@ impl Drop for UnderWay {
         let failed = || Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave no answer"));
         let outcome = self.outcome.take().unwrap_or_else(failed);
         self.queue.controller.under_way.fetch_sub(1, Relaxed);
+        if self.changes {
+            self.subsystem.change_ended(&self.queue);
+        }
         let done = Done { command: self.command, outcome, charge: self.charge.take() };
         // A connection that has ended wants to know nothing; what the command held is given back either way.
         let _ = self.outbox.send(Message::Done(done));
@@ -199,14 +212,19 @@ impl<S> Connection<S> {
             }
             Job::Io(work) => {
                 let Some(queue) = self.queue.clone() else { return };
+                let changes = work.may_change();
                 match work.start(&self.subsystem, &queue.controller.host, data) {
                     Answer::Ready(outcome) => self.finish(&command, outcome, charge),
                     Answer::Later(future) => {
                         self.subsystem.command_begun();
                         queue.controller.under_way.fetch_add(1, Relaxed);
+                        if changes {
+                            queue.change_begun();
+                        }
                         self.running += 1;
                         let (subsystem, outbox) = (self.subsystem.clone(), self.outbox.clone());
-                        let mut under_way = UnderWay { subsystem, queue, outbox, command, charge, outcome: None };
+                        let mut under_way =
+                            UnderWay { subsystem, queue, changes, outbox, command, charge, outcome: None };
                         tokio::spawn(async move {
                             let outcome = future.await;
                             under_way.answered(outcome);
@@ -224,7 +242,49 @@ impl<S> Connection<S> {
     }
 
     fn connect(&mut self, command: &Command, connect: &Connect, data: &[u8]) {
-        match self.registration.connect(connect, data) {
+        let request = match self.registration.judge(connect, data) {
+            Ok(request) => request,
+            Err(refused) => return self.refuse_connect(command, &refused),
+        };
+        let host = request.host();
+        let held = Held { command: *command, request };
+        if held.request.kind != ControllerKind::Io || self.subsystem.is_settled(&host) {
+            return self.enter(held);
+        }
+        tracing::info!(host = host.nqn, "Connect waits for commands of queues that the host lost");
+        self.held += 1;
+        let (subsystem, outbox) = (self.subsystem.clone(), self.outbox.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                // Nobody waits for the answer any more.
+                () = outbox.closed() => {}
+                settled = subsystem.settled(&host) => {
+                    let _ = outbox.send(Message::Settled(Box::new(held), settled));
+                }
+            }
+        });
+    }
+
+    /// A Connect need not wait any more.
+    pub(super) fn on_settled(&mut self, held: Held, settled: bool) {
+        self.held -= 1;
+        if settled {
+            return self.enter(held);
+        }
+        let detail = "commands of queues that the host lost are still under way";
+        let error = CommandError::new(Status::CONNECT_CONTROLLER_BUSY, detail);
+        self.refuse_connect(&held.command, &ConnectError { error, result: 0 });
+    }
+
+    fn refuse_connect(&mut self, command: &Command, refused: &ConnectError) {
+        let completion = self.failure(command, &refused.error, refused.result);
+        self.ids.remove(command.id);
+        self.out.respond(completion);
+    }
+
+    fn enter(&mut self, held: Held) {
+        let Held { command, request } = held;
+        match self.registration.connect(request) {
             Ok(queue) => {
                 self.entries = queue.entries;
                 self.head = if self.entries > 1 { 1 } else { 0 };
@@ -236,13 +296,9 @@ impl<S> Connection<S> {
                     self.admin = Some(admin);
                 }
                 self.queue = Some(queue);
-                self.complete(command, u64::from(id));
+                self.complete(&command, u64::from(id));
             }
-            Err(refused) => {
-                let completion = self.failure(command, &refused.error, refused.result);
-                self.ids.remove(command.id);
-                self.out.respond(completion);
-            }
+            Err(refused) => self.refuse_connect(&command, &refused),
         }
     }
 

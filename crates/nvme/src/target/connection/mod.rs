@@ -7,7 +7,7 @@ mod send;
 mod transfer;
 mod units;
 
-pub(crate) use execute::Done;
+pub(crate) use execute::{Done, Held};
 
 use super::{
     admin::Admin,
@@ -52,6 +52,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(crate) enum Message {
     /// A namespace answered.
     Done(Done),
+    /// Nothing of the host's lost queues is under way any more (or, `false`, for too long): a Connect goes on.
+    Settled(Box<Held>, bool),
     /// A namespace changed.
     NamespaceChanged(u32),
     /// Take no more commands, answer those under way, and end.
@@ -123,6 +125,8 @@ pub(crate) struct Connection<S> {
     transfers: Transfers,
     /// Commands that a namespace works on.
     running: usize,
+    /// Commands of Connect that wait for what is left of lost queues.
+    held: usize,
     /// A capsule waits for memory.
     starved: bool,
     /// Ends when all is said.
@@ -173,6 +177,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             waiting: VecDeque::new(),
             transfers: Transfers::default(),
             running: 0,
+            held: 0,
             starved: false,
             closing: false,
             tick: Box::pin(sleep(Duration::ZERO)),
@@ -323,6 +328,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn on_message(&mut self, message: Message) -> Result<(), End> {
         match message {
             Message::Done(done) => self.on_done(done),
+            Message::Settled(held, settled) => self.on_settled(*held, settled),
             Message::NamespaceChanged(nsid) => {
                 if let Some(admin) = &mut self.admin {
                     admin.events.namespace_changed(nsid);
@@ -341,7 +347,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let limits = self.subsystem.limits();
         let late = |age: u32, most: Duration| limits.tick() * age >= most;
         let ages = &mut self.ages;
-        if self.queue.is_none() {
+        // A Connect that waits for this side is not late.
+        if self.queue.is_none() && self.held == 0 {
             ages.handshake += 1;
             if late(ages.handshake, limits.handshake_timeout) {
                 return Err(End::Timeout("Connect"));
