@@ -16,6 +16,7 @@ mod error;
 mod files;
 mod format;
 mod free;
+mod gap;
 mod map;
 mod open;
 mod plan;
