@@ -187,6 +187,17 @@ impl Space {
         ObjectSink::new(self.clone(), id, size, options)
     }
 
+    /// Judges a write as [`write`](Self::write) does, without beginning one: the type, the size, and whether quota and disk
+    /// have room now. Nothing is reserved, so a later write may still find no room, and nothing that waits to be written is
+    /// taken from others. Of a write of at most 1 MiB that runs a program, the room is not judged: it takes that of its
+    /// result.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn check_write(&self, id: VrId, size: u64, options: &WriteOptions) -> Result<(), DeviceError> {
+        objects::check_write(self, id, size, options)
+    }
+
     /// Writes an object that is in memory.
     ///
     /// # Errors

@@ -39,29 +39,59 @@ enum Complete {
     Disk(Box<FinishedObject>),
 }
 
+/// Refuses what no write of that size to that register can become: an unknown type, a size beyond the limits or other than
+/// the key's parameter set wants, a program out of place.
+fn check_size(space: &Space, id: VrId, size: u64) -> Result<(), DeviceError> {
+    let inner = &*space.inner;
+    let known = inner.registry.find(id)?;
+    let limit = inner.config.max_object_bytes;
+    if size > limit {
+        return Err(DeviceError::TooLarge { id, size, limit });
+    }
+    if size == 0 {
+        return Err(StoreError::EmptyObject.into());
+    }
+    if known.descriptor.role == Role::Program && id != program_register(id.key_id) {
+        return Err(DeviceError::NotAProgramRegister { id });
+    }
+    if let Some(handler) = &known.handler {
+        // A key may bring another parameter set than the one it replaces, whose head may be damaged; validation looks at
+        // its other parts.
+        let shape = match known.descriptor.role {
+            Role::Key => None,
+            _ => inner.shape(space.id, known, id.key_id)?,
+        };
+        handler.check_size(id, size, shape.as_deref())?;
+    }
+    Ok(())
+}
+
+/// What [`Space::check_write`] promises.
+pub(super) fn check_write(space: &Space, id: VrId, size: u64, options: &WriteOptions) -> Result<(), DeviceError> {
+    check_size(space, id, size)?;
+    let inner = &*space.inner;
+    let role = inner.registry.find(id)?.descriptor.role;
+    if size <= SPOOL_ABOVE && computing(space, id, role, options).is_some() {
+        // It stays in memory; what will be stored is a result whose size the program decides.
+        return Ok(inner.store.check_writing()?);
+    }
+    Ok(inner.store.check_write(space.key(id), size)?)
+}
+
+/// The program that a write of this register runs, if it runs one.
+fn computing(space: &Space, id: VrId, role: Role, options: &WriteOptions) -> Option<Arc<StoredObject>> {
+    match (role, options.mode) {
+        (Role::Value(Trigger::OnWrite), WriteMode::Compute) => {
+            space.inner.store.get(space.key(program_register(id.key_id))).ok()
+        }
+        _ => None,
+    }
+}
+
 impl ObjectSink {
     pub(super) fn new(space: Space, id: VrId, size: u64, options: WriteOptions) -> Result<Self, DeviceError> {
+        check_size(&space, id, size)?;
         let inner = &*space.inner;
-        let known = inner.registry.find(id)?;
-        let limit = inner.config.max_object_bytes;
-        if size > limit {
-            return Err(DeviceError::TooLarge { id, size, limit });
-        }
-        if size == 0 {
-            return Err(StoreError::EmptyObject.into());
-        }
-        if known.descriptor.role == Role::Program && id != program_register(id.key_id) {
-            return Err(DeviceError::NotAProgramRegister { id });
-        }
-        if let Some(handler) = &known.handler {
-            // A key may bring another parameter set than the one it replaces, whose head may be damaged; validation looks at
-            // its other parts.
-            let shape = match known.descriptor.role {
-                Role::Key => None,
-                _ => inner.shape(space.id, known, id.key_id)?,
-            };
-            handler.check_size(id, size, shape.as_deref())?;
-        }
         let body = match size {
             ..=SPOOL_ABOVE => Body::Memory(Vec::new()),
             _ => Body::Disk(Box::new(inner.store.write(space.key(id), size)?)),
@@ -116,12 +146,7 @@ impl ObjectSink {
             }
         };
         let role = validate(&space, id, size, &complete)?;
-        let program = match (role, options.mode) {
-            (Role::Value(Trigger::OnWrite), WriteMode::Compute) => {
-                inner.store.get(space.key(program_register(id.key_id))).ok()
-            }
-            _ => None,
-        };
+        let program = computing(&space, id, role, &options);
         let computed = program.is_some();
         let (object, bytes) = match (program, complete) {
             (None, Complete::Disk(finished)) => (finished.commit()?, None),

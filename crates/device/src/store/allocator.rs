@@ -135,6 +135,19 @@ impl Allocator {
         Ok(ExtentLease { allocator: Arc::clone(self), extents })
     }
 
+    /// Whether [`reserve`](Self::reserve) would find room for `bytes` > 0 now.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] when it would not.
+    pub(crate) fn check(&self, bytes: u64) -> Result<(), StoreError> {
+        let map = self.lock();
+        let free = map.free_blocks().saturating_add(self.growable_blocks(map.end)?);
+        match free >= bytes.div_ceil(BLOCK_BYTES) {
+            true => Ok(()),
+            false => Err(StoreError::NoSpace { needed: bytes, free: free.saturating_mul(BLOCK_BYTES) }),
+        }
+    }
+
     /// Takes the largest free runs until `blocks` are together; what is missing then comes from the end.
     fn gather(map: &mut FreeMap, blocks: u64) -> Vec<Extent> {
         let mut missing = blocks;

@@ -300,6 +300,19 @@ impl Store {
         ObjectWriter::new(Arc::clone(&self.inner), key, size)
     }
 
+    /// Judges whether an object of `size` bytes could be written now, as [`write`](Self::write) does, and reserves nothing.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn check_write(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
+        self.inner.check_write(key, size)
+    }
+
+    /// Refuses when the store has stopped writing.
+    pub(crate) fn check_writing(&self) -> Result<(), StoreError> {
+        if self.has_failed() { Err(StoreError::Failed) } else { Ok(()) }
+    }
+
     /// Reads an object from its beginning.
     #[must_use]
     pub fn read(&self, object: Arc<StoredObject>) -> ObjectReader {

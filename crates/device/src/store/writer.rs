@@ -32,20 +32,34 @@ pub struct FinishedObject {
     object: StoredObject,
 }
 
-impl ObjectWriter {
-    pub(super) fn new(inner: Arc<Inner>, key: ObjectKey, size: u64) -> Result<Self, StoreError> {
+impl Inner {
+    /// Refuses what the commit of an object of `size` bytes would refuse now.
+    fn check_quota(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
         if size == 0 {
             return Err(StoreError::EmptyObject);
         }
-        if inner.failed.load(Ordering::SeqCst) {
+        if self.failed.load(Ordering::SeqCst) {
             return Err(StoreError::Failed);
         }
-        {
-            // The commit decides; asking now spares the host sending gigabytes that cannot be kept.
-            let index = inner.index();
-            let state = index.spaces.get(&key.space).ok_or(StoreError::NoSuchSpace { space: key.space })?;
-            state.replaced(key.space, index.objects.get(&key).map(|object| object.size), Some(size))?;
+        // The commit decides; asking now spares the host sending gigabytes that cannot be kept.
+        let index = self.index();
+        let state = index.spaces.get(&key.space).ok_or(StoreError::NoSuchSpace { space: key.space })?;
+        state.replaced(key.space, index.objects.get(&key).map(|object| object.size), Some(size)).map(drop)
+    }
+
+    /// The same, and refuses what the medium has no room for now. Nothing is reserved.
+    pub(super) fn check_write(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
+        self.check_quota(key, size)?;
+        match size <= INLINE_BYTES && self.has_room_for_inline(size)? {
+            true => Ok(()),
+            false => self.allocator.check(size),
         }
+    }
+}
+
+impl ObjectWriter {
+    pub(super) fn new(inner: Arc<Inner>, key: ObjectKey, size: u64) -> Result<Self, StoreError> {
+        inner.check_quota(key, size)?;
         let place = match size <= INLINE_BYTES && inner.has_room_for_inline(size)? {
             true => Place::Inline(Arc::default()),
             false => Place::Extents(Arc::new(inner.allocator.reserve(size)?)),

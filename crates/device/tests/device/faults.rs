@@ -2,11 +2,12 @@
 
 use crate::support::*;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ObjectFlags, ReadMode, Space, SpaceId, StorageError, StoreError, StoreFiles,
-    WriteOptions,
+    Device, DeviceConfig, DeviceError, ObjectFlags, ReadMode, Space, SpaceId, SpaceLimits, StorageError, StoreError,
+    StoreFiles, WriteMode, WriteOptions,
     storage::{Fault, MemoryStorage, SimulatedDisk, Storage},
     store::{ObjectKey, Store},
 };
+use ciphermill_program::Instruction;
 use std::{collections::BTreeMap, sync::Arc};
 
 fn device_on(files: StoreFiles) -> Result<(Device, Space), DeviceError> {
@@ -228,4 +229,46 @@ fn files_of_two_stores_cannot_be_mixed() {
     assert!(matches!(device_on(short), Err(DeviceError::Store(StoreError::Corrupt { .. }))));
     let empty = damaged(&one, Vec::new(), image(&*one.objects));
     assert!(matches!(device_on(empty), Err(DeviceError::Store(StoreError::Corrupt { .. }))));
+}
+
+#[test]
+fn a_check_judges_as_a_write_would_and_takes_nothing() {
+    let mut files = StoreFiles::in_memory();
+    files.data = Arc::new(MemoryStorage::with_capacity_limit(2 << 20));
+    let (device, space) = device_on(files).expect("open");
+    put(&space, vr(1, 0, 0), &value(0, 2500));
+    let before = device.metrics().store;
+    let (free, options) = ((2 << 20) - 4096 - 20_480, WriteOptions::default());
+    let check = |type_code, data, size| space.check_write(vr(type_code, 0, data), size, &options);
+    for _ in 0..100 {
+        check(1, 1, free).expect("all that is free");
+    }
+    let error = check(1, 1, 3 << 20).expect_err("more than the disk has");
+    assert!(
+        matches!(error, DeviceError::Store(StoreError::NoSpace { needed, free: told }) if (needed, told) == (3 << 20, free)),
+        "{error}"
+    );
+    assert!(matches!(check(99, 1, 8), Err(DeviceError::UnknownType { .. })));
+    assert!(matches!(check(0, 1, 8), Err(DeviceError::NotAProgramRegister { .. })));
+    assert!(matches!(check(1, 1, 0), Err(DeviceError::Store(StoreError::EmptyObject))));
+    assert!(matches!(check(1, 1, 7), Err(DeviceError::Handler(_))));
+    assert!(matches!(check(1, 1, u64::MAX), Err(DeviceError::TooLarge { .. })));
+    assert_eq!(device.metrics().store, before, "nothing is reserved");
+    put(&space, vr(1, 0, 1), &value(1, free / 8));
+    device.create_space(SpaceId::EMBEDDED, SpaceLimits { bytes: 3 << 20, objects: 2 }).expect("quota");
+    check(1, 1, 8).expect("replacing adds no object");
+    assert!(matches!(check(1, 2, 8), Err(DeviceError::Store(StoreError::Quota { resource: "objects", .. }))));
+}
+
+#[test]
+fn a_write_that_runs_a_program_is_checked_without_the_room_of_its_operand() {
+    let (device, space) = open(DeviceConfig::in_memory());
+    let y = vr(4, 0, 1);
+    put(&space, vr(0, 0, 0), &program(vec![Instruction::Return { n: y }]));
+    device.create_space(SpaceId::EMBEDDED, SpaceLimits { bytes: 1000, objects: 2 }).expect("quota");
+    let check = |size, mode| space.check_write(y, size, &WriteOptions { mode, ..WriteOptions::default() });
+    check(8000, WriteMode::Compute).expect("its result decides");
+    for (size, mode) in [(8000, WriteMode::Stored), (8 << 20, WriteMode::Compute)] {
+        assert!(matches!(check(size, mode), Err(DeviceError::Store(StoreError::Quota { resource: "bytes", .. }))));
+    }
 }
