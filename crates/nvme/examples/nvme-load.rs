@@ -14,7 +14,7 @@
 //! that this process took.
 
 use ciphermill_nvme::{
-    Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status,
+    Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status, buffers,
     initiator::{Controller, InitiatorConfig, RemoteNamespace, blocking::BlockingController},
     pdu::Digests,
     target::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
@@ -112,7 +112,7 @@ impl Namespace for Memory {
     }
 
     fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
-        let mut data = Vec::with_capacity(blocks as usize * BLOCK_BYTES);
+        let mut data = buffers::with_capacity(blocks as usize * BLOCK_BYTES);
         let read = || -> Option<Vec<u8>> {
             for lock in self.blocks.get(lba as usize..lba as usize + blocks as usize)? {
                 data.extend_from_slice(&lock.read().ok()?[..]);
@@ -124,9 +124,11 @@ impl Namespace for Memory {
 
     fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
         let mut rest = data.chunks_exact(BLOCK_BYTES);
-        Self::ready(self.each(lba..lba + (data.len() / BLOCK_BYTES) as u64, |block| {
+        let outcome = self.each(lba..lba + (data.len() / BLOCK_BYTES) as u64, |block| {
             block.copy_from_slice(rest.next().unwrap_or(&[0; BLOCK_BYTES]));
-        }))
+        });
+        buffers::give_back(data);
+        Self::ready(outcome)
     }
 
     fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {

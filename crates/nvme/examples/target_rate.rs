@@ -2,7 +2,7 @@
 //! the target and one for the host, which speaks plain bytes. `cargo run --release -p ciphermill-nvme --example target_rate`.
 
 use ciphermill_nvme::{
-    Answer, Geometry, Host, Namespace,
+    Answer, Geometry, Host, Namespace, buffers,
     target::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
 };
 use std::{
@@ -23,7 +23,10 @@ impl Namespace for Pattern {
         Geometry { size: 1 << 20, capacity: 1 << 20, used: 0 }
     }
     fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
-        Answer::Ready(Ok(vec![lba as u8; blocks as usize * 4096]))
+        let bytes = blocks as usize * 4096;
+        let mut data = buffers::with_capacity(bytes);
+        data.resize(bytes, lba as u8);
+        Answer::Ready(Ok(data))
     }
     fn write(self: Arc<Self>, _: &Arc<Host>, _: u64, _: Vec<u8>) -> Answer<()> {
         Answer::Ready(Ok(()))

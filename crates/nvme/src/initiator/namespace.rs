@@ -129,6 +129,22 @@ impl RemoteNamespace {
         Ok(())
     }
 
+    /// The same for blocks that may belong to somebody else once they are written: it fails with
+    /// [`InitiatorError::Interrupted`] when the connection is lost while it is under way, and is not sent again either
+    /// when the target asks for that.
+    ///
+    /// # Errors
+    /// See [`InitiatorError`].
+    pub async fn write_once(&self, lba: u64, data: impl Into<Bytes>) -> Result<(), InitiatorError> {
+        let data = data.into();
+        let blocks = Self::whole_blocks(&data)?;
+        self.check(lba, blocks, self.max_transfer_blocks().into())?;
+        let mut call = self.call(io::WRITE, range_dwords(lba, blocks), Payload::Out(data));
+        call.repeatable = false;
+        self.controller.io(call).await?;
+        Ok(())
+    }
+
     /// Whether the blocks from `lba` are these.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::{
     subsystem::{NamespaceConfig, Subsystem},
 };
 use crate::{
-    Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand,
+    Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand, buffers,
     command::{Command, io},
     identify::ALL_NAMESPACES,
 };
@@ -253,7 +253,9 @@ async fn compare(
             let lba = lba + equal.count() as u64;
             return Err(CommandError::from(Status::COMPARE_FAILURE.do_not_retry()).at(lba));
         }
+        buffers::give_back(stored);
         lba += u64::from(blocks);
     }
+    buffers::give_back(data);
     Ok(Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use super::{Connection, Message, transfer::HostData};
 use crate::{
-    Answer, CommandError, Status,
+    Answer, CommandError, Status, buffers,
     command::{Command, Completion, Sgl, admin, fabrics},
     fabrics::{CONNECT_DATA_BYTES, Connect},
     features::Event,
@@ -133,7 +133,7 @@ impl<S> Connection<S> {
                 self.start(command, job, Vec::new(), Some(charge));
                 continue;
             }
-            let data = Vec::with_capacity(from_host);
+            let data = buffers::with_capacity(from_host);
             let charge = Some(charge);
             let transfer = HostData { command, job, charge, data, total: from_host, damaged: false, age: 0 };
             let tag = self.transfers.add(transfer);

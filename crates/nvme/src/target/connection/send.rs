@@ -1,6 +1,7 @@
 //! What waits to be written to a connection, and writing as much of it at once as goes.
 
 use crate::{
+    buffers,
     command::Completion,
     pdu::{FatalError, Header, Layout, Transfer},
     target::memory::Charge,
@@ -144,9 +145,13 @@ impl Out {
                 return;
             }
             self.begun = 0;
-            if let Some(mut done) = self.segments.pop_front().filter(|segment| !segment.data) {
-                done.bytes.clear();
-                self.spare = Some(done.bytes);
+            match self.segments.pop_front() {
+                Some(Segment { bytes, data: true, .. }) => buffers::give_back(bytes),
+                Some(Segment { mut bytes, .. }) => {
+                    bytes.clear();
+                    self.spare = Some(bytes);
+                }
+                None => {}
             }
         }
     }
