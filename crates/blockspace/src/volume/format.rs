@@ -238,6 +238,13 @@ pub(super) fn decode_record_sizes(block: &[u8], name: RecordName) -> Option<Reco
     Some(RecordSizes { header_blocks: fields.u32(), data_blocks: fields.u32() })
 }
 
+/// The sequence number of the record that begins with this block, if one of the segment does.
+pub(super) fn record_sequence(block: &[u8], volume_id: [u8; 16], generation: u64) -> Option<u64> {
+    let mut fields = Fields(block.first_chunk::<RECORD_HEAD_BYTES>()?);
+    let found = (fields.array::<8>(), fields.array::<16>(), fields.u64());
+    (found == (RECORD_MAGIC, volume_id, generation)).then(|| fields.u64())
+}
+
 /// The entries of a whole record header, or `None` when anything in it is not as it was written.
 pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry>> {
     let sizes = decode_record_sizes(header, name)?;

@@ -22,6 +22,7 @@ mod open;
 mod plan;
 mod queue;
 mod read;
+mod replay;
 mod rows;
 mod segment;
 mod table;
@@ -219,9 +220,10 @@ impl Volume {
     #[must_use]
     pub fn usage(&self) -> VolumeUsage {
         let metrics = &self.shared().metrics;
+        let in_use = metrics.end_block.load(Ordering::Relaxed) * BLOCK_BYTES as u64;
         VolumeUsage {
             spaces: self.map().total_usage(),
-            file_bytes: metrics.end_block.load(Ordering::Relaxed) * BLOCK_BYTES as u64,
+            file_bytes: self.shared().blocks.len().unwrap_or(in_use),
             free_bytes: metrics.free_blocks.load(Ordering::Relaxed) * BLOCK_BYTES as u64,
         }
     }

@@ -3,10 +3,11 @@
 use super::{
     BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError, VolumeFiles,
     checkpoint::{Checkpointer, Checkpoints, Job, RELIEF_BLOCKS},
-    format::{self, RecordName, Superblock, corrupt},
+    format::{self, Superblock, corrupt},
     free::FreeMap,
     map::{Effects, Map},
     queue::{ChangeLimits, Queue},
+    replay::replay,
     rows::State,
     segment::Segment,
     table::{Content, Table},
@@ -34,7 +35,7 @@ impl Volume {
     /// [`VolumeError::AlreadyOpen`], [`VolumeError::Directory`], and those of [`open`](Self::open).
     pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
         let refused = |source| VolumeError::Directory { path: path.to_owned(), source: Arc::new(source) };
-        fs::create_dir_all(path).map_err(refused)?;
+        create_directory(path).map_err(refused)?;
         let lock = OpenOptions::new()
             .read(true)
             .write(true)
@@ -71,7 +72,7 @@ impl Volume {
             Some(Superblock { ready: true, volume_id }) => {
                 // First on scratch: a damaged volume must be found out before opening it repairs, hence changes, it.
                 let scratch = Arc::new(OverlayStorage::new(Arc::clone(&files.map))?);
-                check_owners(Table::check(scratch, volume_id)?, &*files.blocks)?;
+                check(Table::check(scratch, volume_id)?, &*files.blocks)?;
                 Table::open(Arc::clone(&files.map), volume_id, Arc::clone(&failed))?
             }
             Some(Superblock { ready: false, volume_id }) => create(&files, volume_id, &failed)?,
@@ -155,6 +156,22 @@ impl Volume {
     }
 }
 
+/// Makes a directory and those above it that are missing, each durably named in the one above it.
+fn create_directory(path: &Path) -> io::Result<()> {
+    let missing = path.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).count();
+    fs::create_dir_all(path)?;
+    // One that is there already may have been made a moment ago by a process that was killed before its sync.
+    for (index, made) in path.ancestors().take(missing.max(1)).enumerate() {
+        let above = made.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+        let synced = above.map_or(Ok(()), |above| File::open(above)?.sync_all());
+        // Above it may be what this process must not read; then whoever made it had to see to that.
+        if index < missing {
+            synced?;
+        }
+    }
+    Ok(())
+}
+
 fn fresh_id() -> Result<[u8; 16], VolumeError> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| VolumeError::Directory {
@@ -195,89 +212,17 @@ fn physical_blocks(map: &Map) -> Vec<u32> {
     slots.filter(|slot| slot.state() == super::BlockState::Data).map(|slot| slot.physical).collect()
 }
 
-/// Finds blocks with two owners, and blocks behind the end of the file.
-fn check_owners(content: Content, blocks: &dyn Storage) -> Result<(), VolumeError> {
+/// Finds blocks with two owners, blocks behind the end of the file, and damaged records.
+fn check(content: Content, blocks: &dyn Storage) -> Result<(), VolumeError> {
     let in_file = blocks.len()? / BLOCK_BYTES as u64;
-    let mut used = physical_blocks(&Map::new(content.stripes, content.labels));
+    let mut map = Map::new(content.stripes, content.labels);
+    let mut used = physical_blocks(&map);
     if let Some(last) = used.iter().max()
         && u64::from(*last) >= in_file
     {
         return Err(corrupt(format!("the map names block {last} of a block file of {in_file} blocks")));
     }
     used.extend(content.segments.iter().flat_map(|segment| segment.physical(0, segment.blocks())));
-    FreeMap::around(used).map(drop)
-}
-
-/// Makes the changes again that were made since the last checkpoint; returns the number of the next record.
-fn replay(
-    blocks: &dyn Storage,
-    state: State,
-    segments: &[Segment],
-    map: &mut Map,
-    effects: &mut Effects,
-) -> Result<u64, VolumeError> {
-    let mut sequence = state.sequence;
-    for segment in segments {
-        let mut cursor = 0;
-        loop {
-            let name = RecordName { volume_id: state.volume_id, generation: segment.generation, sequence };
-            let Some((entries, header, data)) = read_record(blocks, segment, cursor, name)? else { break };
-            let mut physical = segment.physical(cursor + header, data);
-            entries.iter().for_each(|entry| map.apply(entry, &mut physical, effects));
-            cursor += header + data;
-            sequence += 1;
-        }
-    }
-    effects.lost.clear();
-    Ok(sequence)
-}
-
-/// The record at a position, with the blocks of its header and of its data; `None` unless all of it is as it was written.
-fn read_record(
-    blocks: &dyn Storage,
-    segment: &Segment,
-    cursor: u32,
-    name: RecordName,
-) -> Result<Option<(Vec<format::Entry>, u32, u32)>, VolumeError> {
-    let left = segment.blocks() - cursor;
-    let Some(first) = read_positions(blocks, segment, cursor, left.min(1))? else { return Ok(None) };
-    let Some(sizes) = format::decode_record_sizes(&first, name) else { return Ok(None) };
-    let (header_blocks, data_blocks) = (sizes.header_blocks, sizes.data_blocks);
-    if header_blocks > RELIEF_BLOCKS || header_blocks.saturating_add(data_blocks) > left {
-        return Ok(None);
-    }
-    let Some(header) = read_positions(blocks, segment, cursor, header_blocks)? else { return Ok(None) };
-    let Some(entries) = format::decode_record(&header, name) else { return Ok(None) };
-    let mut at = cursor + header_blocks;
-    for entry in &entries {
-        let format::Entry::Write { checksums, .. } = entry else { continue };
-        let Some(data) = read_positions(blocks, segment, at, checksums.len() as u32)? else { return Ok(None) };
-        if data.chunks(BLOCK_BYTES).zip(checksums).any(|(block, checksum)| crc32c::crc32c(block) != *checksum) {
-            return Ok(None);
-        }
-        at += checksums.len() as u32;
-    }
-    Ok(Some((entries, header_blocks, data_blocks)))
-}
-
-/// The blocks at positions of a segment; `None` when there are none, or when the file ends before them.
-fn read_positions(
-    blocks: &dyn Storage,
-    segment: &Segment,
-    position: u32,
-    count: u32,
-) -> Result<Option<Vec<u8>>, VolumeError> {
-    let len = blocks.len()?;
-    let mut bytes = vec![0; count as usize * BLOCK_BYTES];
-    let mut rest = bytes.as_mut_slice();
-    for piece in segment.pieces(position, count) {
-        let offset = u64::from(piece.start) * BLOCK_BYTES as u64;
-        let (now, later) = rest.split_at_mut(piece.blocks as usize * BLOCK_BYTES);
-        if offset + now.len() as u64 > len {
-            return Ok(None);
-        }
-        blocks.read_at(offset, now)?;
-        rest = later;
-    }
-    Ok((count > 0).then_some(bytes))
+    FreeMap::around(used)?;
+    replay(blocks, content.state, &content.segments, &mut map, &mut Effects::default()).map(drop)
 }

@@ -45,6 +45,18 @@ impl Writer {
                 self.commit(group);
             }
         }
+        self.conclude();
+    }
+
+    /// Puts an empty record behind the last one: that one is then known to be durable, and damage in it is no torn write.
+    fn conclude(&mut self) {
+        let room = self.active.as_ref().is_some_and(|active| active.cursor > 0 && active.room() > 0);
+        if room
+            && !self.shared.failed.load(Ordering::SeqCst)
+            && let Err(error) = self.write(&[])
+        {
+            tracing::warn!(%error, "the volume was closed without a last record; nothing is lost");
+        }
     }
 
     fn refuse(&self, pending: Pending, error: VolumeError) {

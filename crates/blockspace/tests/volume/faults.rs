@@ -7,11 +7,11 @@ use ciphermill_blockspace::volume::{
 use ciphermill_device::storage::{Fault, FileStorage, MemoryStorage, SimulatedDisk, Storage, StorageError};
 use std::{ops::ControlFlow, sync::Arc};
 
-fn write(volume: &Volume, space: u32, lba: u64, tags: &[u64]) -> Result<(), VolumeError> {
+pub(crate) fn write(volume: &Volume, space: u32, lba: u64, tags: &[u64]) -> Result<(), VolumeError> {
     volume.commit(change(space, &[Step::Write(lba, tags.to_vec())]))
 }
 
-fn content(disk: &SimulatedDisk, name: &str) -> Vec<u8> {
+pub(crate) fn content(disk: &SimulatedDisk, name: &str) -> Vec<u8> {
     let file = disk.file(name);
     let mut bytes = vec![0; file.len().expect("len") as usize];
     file.read_at(0, &mut bytes).expect("read");

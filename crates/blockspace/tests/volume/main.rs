@@ -2,6 +2,7 @@
 
 mod concurrency;
 mod crash;
+mod damage;
 mod faults;
 mod model;
 mod speed;
