@@ -31,23 +31,21 @@ async fn broken(digests: u8, script: Script) -> (ProtocolError, Option<(u16, u32
     config.digests = Digests::from_bits(digests).unwrap();
     let (controller, namespace) = connect(config).await;
     let (read, write) = tokio::join!(namespace.read(3, 2), namespace.write(9, pattern(4, 1)));
-    for error in [read.unwrap_err(), write.unwrap_err()] {
-        let InitiatorError::GaveUp { last, attempts: 0, .. } = error else { panic!("{error}") };
-        let InitiatorError::Protocol { error, .. } = *last else { panic!("{last}") };
-        assert!(!controller.is_connected());
-        // The goodbye is written before the connection ends; the fake has to read it.
-        for _ in 0..200 {
-            if let Some(unit) = fake.seen.lock().unwrap().iter().find(|unit| unit.kind == 2) {
-                let header = &unit.header;
-                let code = u16::from_le_bytes([header[0], header[1]]);
-                let information = u32::from_le_bytes([header[2], header[3], header[4], header[5]]);
-                return (error, Some((code, information, unit.data.clone())));
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+    assert!(write.is_err());
+    let InitiatorError::GaveUp { last, attempts: 0, .. } = read.unwrap_err() else { panic!("not given up at once") };
+    let InitiatorError::Protocol { error, .. } = *last else { panic!("{last}") };
+    assert!(!controller.is_connected());
+    // The goodbye is written before the connection ends; the fake has to read it.
+    for _ in 0..200 {
+        if let Some(unit) = fake.seen.lock().unwrap().iter().find(|unit| unit.kind == 2) {
+            let header = &unit.header;
+            let code = u16::from_le_bytes([header[0], header[1]]);
+            let information = u32::from_le_bytes([header[2], header[3], header[4], header[5]]);
+            return (error, Some((code, information, unit.data.clone())));
         }
-        return (error, None);
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    unreachable!()
+    (error, None)
 }
 
 /// Answers the Read so; the Write is left alone.

@@ -61,7 +61,7 @@ impl Namespace for Memory {
             }
         };
         // Some at once, some later, so that answers come out of order.
-        if lba % 3 != 0 {
+        if !lba.is_multiple_of(3) {
             act();
             return Answer::Ready(Ok(()));
         }
@@ -247,7 +247,7 @@ async fn cutter(to: SocketAddr, seed: u64, cuts: Arc<Mutex<u64>>) -> SocketAddr 
         while let Ok((client, _)) = listener.accept().await {
             state = next(state);
             // A few never get through the setting up, most live for a while.
-            let most = if state % 5 == 0 { state >> 32 & 0xfff } else { state >> 32 & 0x1f_ffff };
+            let most = if state.is_multiple_of(5) { state >> 32 & 0xfff } else { state >> 32 & 0x1f_ffff };
             let cuts = Arc::clone(&cuts);
             tokio::spawn(async move {
                 let Ok(target) = TcpStream::connect(to).await else { return };
