@@ -103,7 +103,12 @@ impl BlockSpace {
         extra: Option<&Extra>,
     ) -> Outcome<Completion> {
         let id = declared.metadata.id;
-        let _register = crowded(self.registers.exclusive(point(id)).await)?;
+        let undone = self.index().undone_at(first);
+        let mut registers = Ranges::from(point(id));
+        registers.extend(undone.map(point));
+        let _register = crowded(self.registers.exclusive(registers).await)?;
+        // The label at the first block is needed for this object.
+        self.delete(undone.map(|id| (first, id)).into_iter().collect()).await?;
         let (limit, _room) = self.room(first, declared);
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());

@@ -26,6 +26,10 @@ impl Ranges {
         self.more.push(range);
     }
 
+    pub(super) fn extend(&mut self, ranges: impl IntoIterator<Item = Range<u64>>) {
+        self.more.extend(ranges);
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         self.iter().any(|mine| other.iter().any(|theirs| mine.start < theirs.end && theirs.start < mine.end))
     }

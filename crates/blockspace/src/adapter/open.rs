@@ -93,7 +93,7 @@ fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpa
     let id = space.id().0;
     let mut places = Places::new(half);
     let mut repairs = Vec::new();
-    let mut declared = Vec::new();
+    let (mut declared, mut deleted) = (Vec::new(), Vec::new());
     for (lba, label) in volume.labels(id) {
         let refuse = |what: String| Err(BlockSpaceError::Place { space: id, lba, what });
         let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
@@ -114,17 +114,19 @@ fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpa
                 }
                 places.bind(lba, bound);
             }
-            Label::Deleted { id: register, generation } => {
-                if space.stat(register).is_ok_and(|stat| stat.generation == generation) {
-                    match space.delete(register) {
-                        Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                repairs.push(Operation::ClearLabel { lba });
-            }
+            Label::Deleted { id: register, generation } => deleted.push((lba, register, generation)),
             Label::Declared(metadata) => declared.push((lba - half, metadata)),
         }
+    }
+    for (lba, register, generation) in deleted {
+        // One that has a place again is another's, whatever its generation.
+        if places.place_of(register).is_none() && space.stat(register).is_ok_and(|stat| stat.generation == generation) {
+            match space.delete(register) {
+                Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        repairs.push(Operation::ClearLabel { lba });
     }
     for (first, metadata) in declared {
         let refuse = |what: &str| Err(BlockSpaceError::Place { space: id, lba: first, what: what.to_owned() });

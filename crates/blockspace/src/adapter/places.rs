@@ -68,11 +68,21 @@ pub(super) struct Places {
     /// Ranges that commands under way will take.
     pub(super) taking: Vec<(u64, Range<u64>)>,
     next: u64,
+    /// Objects whose places are gone and that the device may still hold, by the block of the label that says so.
+    undone: BTreeMap<u64, VrId>,
 }
 
 impl Places {
     pub(super) fn new(half: u64) -> Self {
-        Self { half, places: BTreeMap::new(), registers: HashMap::new(), bound_blocks: 0, taking: Vec::new(), next: 0 }
+        Self {
+            half,
+            places: BTreeMap::new(),
+            registers: HashMap::new(),
+            bound_blocks: 0,
+            taking: Vec::new(),
+            next: 0,
+            undone: BTreeMap::new(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -157,6 +167,33 @@ impl Places {
 
     pub(super) fn forget(&mut self, ticket: u64) {
         self.taking.retain(|(held, _)| *held != ticket);
+    }
+
+    /// Notes a deletion that is durable in the volume only.
+    pub(super) fn delete_later(&mut self, first: u64, id: VrId) {
+        self.undone.insert(first, id);
+    }
+
+    /// The label at `first` says nothing of a deletion any more.
+    pub(super) fn deleted(&mut self, first: u64) {
+        self.undone.remove(&first);
+    }
+
+    /// The deletion that is to be done at a first block.
+    pub(super) fn undone_at(&self, first: u64) -> Option<VrId> {
+        self.undone.get(&first).copied()
+    }
+
+    /// Deletions to be done of objects whose metadata blocks were in the range.
+    pub(super) fn undone_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, VrId)> {
+        let (start, end) = (range.start.max(self.half) - self.half, range.end.max(self.half) - self.half);
+        let within = (start < end).then(|| self.undone.range(start..end));
+        within.into_iter().flatten().map(|(first, id)| (*first, *id))
+    }
+
+    /// The labels that say that a register is to be deleted.
+    pub(super) fn undone_of(&self, id: VrId) -> Vec<u64> {
+        self.undone.iter().filter(|(_, undone)| **undone == id).map(|(first, _)| *first).collect()
     }
 
     fn edit(&mut self, first: u64, change: impl FnOnce(&mut Place)) {

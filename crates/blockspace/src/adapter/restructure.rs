@@ -38,13 +38,15 @@ struct Step {
     removed: Option<u64>,
     declared: Option<(u64, Metadata)>,
     bound: Option<(u64, Bound)>,
+    /// The register that the step marks as being deleted, at its label.
+    deleted: Option<(u64, VrId)>,
+    /// Labels of deletions that the step calls off.
+    spared: Vec<u64>,
 }
 
 #[derive(Default)]
 struct Plan {
     steps: Vec<Step>,
-    /// Versions to be deleted in the device, and where they were bound.
-    deleted: Vec<(u64, VrId)>,
     flags: Vec<(VrId, ObjectFlags)>,
     _taking: Vec<Taking>,
 }
@@ -194,7 +196,9 @@ impl BlockSpace {
         {
             let index = self.index();
             let bound = named(&index, edit).filter_map(|(_, place)| place.bound).map(|bound| bound.id);
-            for id in bound.chain(declarations.values().map(|metadata| metadata.id)) {
+            let undone = edit.ranges();
+            let undone = undone.iter().flat_map(|range| index.undone_in(range)).map(|(_, id)| id);
+            for id in bound.chain(undone).chain(declarations.values().map(|metadata| metadata.id)) {
                 registers.push(point(id));
             }
         }
@@ -202,6 +206,12 @@ impl BlockSpace {
             Ok(guard) => guard,
             Err(error) => return Some(Err(error)),
         };
+        // What an earlier command here was to delete and did not, unless it is what is named now.
+        let named = |id: VrId| declarations.values().any(|metadata| metadata.id == id);
+        let undone = self.undone(edit).into_iter().filter(|(_, id)| !named(*id)).collect();
+        if let Err(error) = self.delete(undone).await {
+            return Some(Err(error));
+        }
         let plan = match self.plan(edit, declarations, terms) {
             Ok(Some(plan)) => plan,
             Ok(None) => return None,
@@ -261,7 +271,7 @@ impl BlockSpace {
                 };
                 step.operations.push(Operation::SetLabel { lba: first, label: label.encode() });
                 step.removed = Some(first);
-                plan.deleted.push((first, bound.id));
+                step.deleted = Some((first, bound.id));
             }
             if declared.is_none() {
                 step.removed = Some(first);
@@ -335,9 +345,12 @@ impl BlockSpace {
             }
             if placed {
                 let bound = Bound { id: metadata.id, blocks };
+                // Who gives it a place wants it kept, whatever deletion was begun and not done.
+                let spared = index.undone_of(metadata.id);
+                let clear = spared.iter().map(|lba| Operation::ClearLabel { lba: *lba });
                 let label = Label::Bound(bound).encode();
-                let operations = vec![Operation::SetLabel { lba: first, label }];
-                return Step { operations, bound: Some((first, bound)), ..Step::default() };
+                let operations = clear.chain([Operation::SetLabel { lba: first, label }]).collect();
+                return Step { operations, bound: Some((first, bound)), spared, ..Step::default() };
             }
         }
         let label = Label::Declared(*metadata).encode();
@@ -346,7 +359,27 @@ impl BlockSpace {
     }
 
     async fn carry_out(self: &Arc<Self>, plan: Plan, edit: &Edit, needed: &Ranges) -> Outcome {
-        let Plan { mut steps, deleted, flags, _taking } = plan;
+        let Plan { steps, flags, _taking } = plan;
+        let made = self.make_all(steps, edit, needed).await;
+        // Whatever became of the rest: what is marked as being deleted is to be gone.
+        let deleted = self.delete(self.undone(edit)).await;
+        made.and(deleted)?;
+        if !flags.is_empty() {
+            let space = Arc::clone(self);
+            let set = move || flags.iter().try_for_each(|(id, flags)| space.device.set_flags(*id, *flags));
+            self.blocking(&self.disk, set).await?.map_err(|error| status::of_device(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Deletions to be done at the metadata blocks that the command changes.
+    fn undone(&self, edit: &Edit) -> Vec<(u64, VrId)> {
+        let (index, ranges) = (self.index(), edit.ranges());
+        let found: BTreeMap<_, _> = ranges.iter().flat_map(|range| index.undone_in(range)).collect();
+        found.into_iter().collect()
+    }
+
+    async fn make_all(self: &Arc<Self>, mut steps: Vec<Step>, edit: &Edit, needed: &Ranges) -> Outcome {
         {
             let _view = crowded(self.views.exclusive(needed.clone()).await)?;
             let count: usize = steps.iter().map(|step| step.operations.len()).sum();
@@ -362,12 +395,6 @@ impl BlockSpace {
                 let now: Vec<_> = steps.drain(..now).collect();
                 self.make_steps(now, edit).await?;
             }
-        }
-        self.delete(deleted).await?;
-        if !flags.is_empty() {
-            let space = Arc::clone(self);
-            let set = move || flags.iter().try_for_each(|(id, flags)| space.device.set_flags(*id, *flags));
-            self.blocking(&self.disk, set).await?.map_err(|error| status::of_device(&error))?;
         }
         Ok(())
     }
@@ -386,6 +413,9 @@ impl BlockSpace {
                 let mut index = self.index_mut();
                 index.unbind(first);
                 index.declare(first, None);
+                if let Some((first, id)) = step.deleted {
+                    index.delete_later(first, id);
+                }
             }
             if let Some((first, metadata)) = step.declared {
                 let blocks = blocks_of(metadata.size);
@@ -396,7 +426,9 @@ impl BlockSpace {
             }
             if let Some((first, bound)) = step.bound {
                 self.high_water.fetch_max(first + bound.blocks, Ordering::Relaxed);
-                self.index_mut().bind(first, bound);
+                let mut index = self.index_mut();
+                index.bind(first, bound);
+                step.spared.iter().chain([&first]).for_each(|lba| index.deleted(*lba));
             }
         }
         let ranges = edit.ranges();
@@ -407,8 +439,9 @@ impl BlockSpace {
         Ok(())
     }
 
-    /// Deletes objects whose places are gone. They are the versions that were there: the caller holds their registers.
-    async fn delete(self: &Arc<Self>, deleted: Vec<(u64, VrId)>) -> Outcome {
+    /// Deletes objects whose places are gone, and then the labels that say so. The caller holds the registers. One that
+    /// was completed elsewhere meanwhile stays; what fails is to be done still.
+    pub(super) async fn delete(self: &Arc<Self>, deleted: Vec<(u64, VrId)>) -> Outcome {
         let mut outcome = Ok(());
         for group in deleted.chunks(MANY) {
             // Side by side, so that the device commits them together.
@@ -416,6 +449,9 @@ impl BlockSpace {
             for &(first, id) in group {
                 let space = Arc::clone(self);
                 let delete = async move {
+                    if space.index().place_of(id).is_some() {
+                        return Ok(first);
+                    }
                     let device = space.device.clone();
                     let deleted = space.blocking(&space.jobs, move || device.delete(id)).await?;
                     match deleted {
@@ -428,16 +464,23 @@ impl BlockSpace {
                 };
                 jobs.spawn_on(delete, &self.runtime);
             }
-            let mut operations = Vec::new();
+            let (mut operations, mut done) = (Vec::new(), Vec::new());
             while let Some(job) = jobs.join_next().await {
                 match job.unwrap_or_else(|error| Err(status::internal(error.to_string()))) {
-                    Ok(first) => operations.push(Operation::ClearLabel { lba: first }),
+                    Ok(first) => {
+                        operations.push(Operation::ClearLabel { lba: first });
+                        done.push(first);
+                    }
                     Err(error) => outcome = outcome.and(Err(error)),
                 }
             }
-            if !operations.is_empty() {
-                // Not waited for: opening clears what a crash leaves.
-                drop(self.submit(operations, ()));
+            // Waited for: a label that outlived the answer could meet a later version.
+            match self.commit(operations).await {
+                Ok(()) => {
+                    let mut index = self.index_mut();
+                    done.iter().for_each(|first| index.deleted(*first));
+                }
+                Err(error) => outcome = outcome.and(Err(error)),
             }
         }
         outcome

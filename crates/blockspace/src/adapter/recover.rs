@@ -1,0 +1,123 @@
+//! What stands where, from the labels and the device, when a namespace is opened.
+//!
+//! A crash or a failed volume may leave the two apart; this brings them together:
+//! - what is marked as being deleted is deleted, unless it is another version by now or has a place again;
+//! - a place whose object is gone is dropped;
+//! - a place whose object has another number of blocks gets that number where there is room, else it is dropped, and the
+//!   object is one without a place;
+//! - an object without a place that is declared with its register, size and checksum gets that place. The declaration and
+//!   its blocks stay as they are, so no acknowledged block is lost, and giving the metadata block up deletes the object. A
+//!   result differs from what was declared, so one whose first completion was cut off there has no place until it is
+//!   completed again.
+
+use super::{
+    BlockSpaceError, blocks_of,
+    coverage::Coverage,
+    labels::Label,
+    places::{Bound, Declared, Places},
+};
+use crate::volume::{Change, Operation, Volume};
+use ciphermill_device::{DeviceError, Space, StoreError};
+use ciphermill_program::{Metadata, VrId};
+use std::{collections::BTreeSet, sync::Arc};
+
+/// Operations of one change.
+const OPERATIONS: usize = 256;
+
+#[derive(Default)]
+struct Labels {
+    bound: Vec<(u64, Bound)>,
+    /// Block, register, generation.
+    deleted: Vec<(u64, VrId, u64)>,
+    /// First block, and whether it is a reservation.
+    declared: Vec<(u64, Metadata, bool)>,
+}
+
+/// Blocks the caller, for the disk.
+pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
+    let id = space.id().0;
+    let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Place { space: id, lba, what: what.to_owned() });
+    let labels = read(id, volume, half)?;
+    let mut places = Places::new(half);
+    let mut repairs = Vec::new();
+    let firsts: BTreeSet<u64> =
+        labels.bound.iter().map(|(lba, _)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
+    for (lba, bound) in labels.bound {
+        let drop = |why: &str| {
+            tracing::warn!(space = id, lba, register = %bound.id, "{why}; its place is dropped");
+            Operation::ClearLabel { lba }
+        };
+        let Ok(stat) = space.stat(bound.id) else {
+            repairs.push(drop("there is no such object any more"));
+            continue;
+        };
+        if places.place_of(bound.id).is_some() {
+            repairs.push(drop("the object has another place"));
+            continue;
+        }
+        if bound.blocks == 0 || bound.blocks > half - lba || lba < places.end() {
+            return refuse(lba, "overlaps another or passes the half");
+        }
+        let blocks = blocks_of(stat.size);
+        if blocks == bound.blocks {
+            places.bind(lba, bound);
+        } else if blocks <= firsts.range(lba + 1..).next().copied().unwrap_or(half) - lba {
+            let bound = Bound { blocks, ..bound };
+            repairs.push(Operation::SetLabel { lba, label: Label::Bound(bound).encode() });
+            places.bind(lba, bound);
+        } else {
+            repairs.push(drop("the object has grown beyond the next one"));
+        }
+    }
+    for (lba, register, generation) in labels.deleted {
+        if places.place_of(register).is_none() && space.stat(register).is_ok_and(|stat| stat.generation == generation) {
+            match space.delete(register) {
+                Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        repairs.push(Operation::ClearLabel { lba });
+    }
+    for (first, metadata, reserved) in labels.declared {
+        let blocks = blocks_of(metadata.size);
+        if blocks == 0 || blocks > half - first {
+            return refuse(first, "passes the half");
+        }
+        if places.overlapping(first..first + blocks).any(|(other, _)| other != first) {
+            return refuse(first, "overlaps another");
+        }
+        let agrees = |checksum: u32| metadata.object_crc32c.is_some_and(|crc| crc.get() == checksum);
+        let stored = space.stat(metadata.id).is_ok_and(|stat| stat.size == metadata.size && agrees(stat.checksum));
+        if stored && places.place_of(metadata.id).is_none() && places.get(first).is_none() {
+            let bound = Bound { id: metadata.id, blocks };
+            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(bound).encode() });
+            places.bind(first, bound);
+        }
+        let coverage = Coverage::new(volume, id, first, blocks);
+        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage, reserved))));
+    }
+    for operations in repairs.chunks(OPERATIONS) {
+        volume.commit(Change { space: id, operations: operations.to_vec() })?;
+    }
+    Ok(places)
+}
+
+fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> {
+    let mut labels = Labels::default();
+    for (lba, label) in volume.labels(id) {
+        let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
+        if matches!(label, Label::Declared(_) | Label::Reserved(_)) != (lba >= half) || lba >= 2 * half {
+            let what = format!(
+                "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
+            );
+            return Err(BlockSpaceError::Place { space: id, lba, what });
+        }
+        match label {
+            Label::Bound(bound) => labels.bound.push((lba, bound)),
+            Label::Deleted { id: register, generation } => labels.deleted.push((lba, register, generation)),
+            Label::Declared(metadata) => labels.declared.push((lba - half, metadata, false)),
+            Label::Reserved(metadata) => labels.declared.push((lba - half, metadata, true)),
+        }
+    }
+    Ok(labels)
+}
