@@ -31,7 +31,8 @@ pub(super) enum Completion {
 }
 
 enum Attempt {
-    Written(Written),
+    /// And the room that it may have taken.
+    Written(Written, Taking),
     Not(Completion),
 }
 
@@ -109,14 +110,13 @@ impl BlockSpace {
         let _register = crowded(self.registers.exclusive(registers).await)?;
         // The label at the first block is needed for this object.
         self.delete(undone.map(|id| (first, id)).into_iter().collect()).await?;
-        let (limit, _room) = self.room(first, declared);
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());
-            move || space.attempt(first, &declared, extra.as_ref(), limit)
+            move || space.attempt(first, &declared, extra.as_ref())
         };
         let outcome = match self.blocking(&self.jobs, work).await? {
             Ok(Attempt::Not(completion)) => return Ok(completion),
-            Ok(Attempt::Written(written)) => self.bind(first, id, declared.blocks, written.stat.size).await,
+            Ok(Attempt::Written(written, _room)) => self.bind(first, id, declared.blocks, written.stat.size).await,
             Err(failure) => Err(failure.told()),
         };
         match &outcome {
@@ -137,16 +137,18 @@ impl BlockSpace {
     /// How many bytes the device may make of an object, and the mark that keeps other objects out of that room meanwhile.
     fn room(self: &Arc<Self>, first: u64, declared: &Declared) -> (u64, Taking) {
         let mut index = self.index_mut();
-        let end = match self.computing.contains(&declared.metadata.id.type_code) {
-            true => index.limit(first),
-            false => first + declared.blocks,
+        let Metadata { id, stored, .. } = declared.metadata;
+        let own = first + declared.blocks;
+        let end = match !stored && self.computing.contains(&id.type_code) {
+            true => index.limit(first).min(first.saturating_add(blocks_of(self.max_object_bytes))).max(own),
+            false => own,
         };
         let ticket = index.take(first..end);
         ((end - first).saturating_mul(BLOCK_BYTES as u64), Taking { space: Arc::clone(self), ticket })
     }
 
     /// Blocks: looks whether the object is whole, and if so, has the device take it.
-    fn attempt(&self, first: u64, declared: &Declared, extra: Option<&Extra>, limit: u64) -> Result<Attempt, Failure> {
+    fn attempt(self: &Arc<Self>, first: u64, declared: &Declared, extra: Option<&Extra>) -> Result<Attempt, Failure> {
         let mut coverage = locked(&declared.coverage);
         if !coverage.is_complete(&self.volume, self.id, extra) {
             return Ok(Attempt::Not(Completion::Missing));
@@ -165,6 +167,8 @@ impl BlockSpace {
         }
         // The locks of the caller keep the blocks as they are; the coverage is not needed while a program runs.
         drop(coverage);
+        // Not before it is known to be whole: others wait for what is being taken.
+        let (limit, room) = self.room(first, declared);
         let mut sink = self.device.write(id, size, options_of(&declared.metadata, Some(limit)))?;
         let mut piece = vec![0; PIECE_BYTES.min(declared.blocks * BLOCK_BYTES as u64) as usize];
         let mut done = 0;
@@ -178,7 +182,7 @@ impl BlockSpace {
             done += take;
         }
         drop(piece);
-        Ok(Attempt::Written(sink.commit()?))
+        Ok(Attempt::Written(sink.commit()?, room))
     }
 
     /// Blocks as the volume and `extra` have them.

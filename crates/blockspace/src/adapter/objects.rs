@@ -10,13 +10,9 @@ use super::{
     status,
     write::{Edit, Erase},
 };
-use crate::{
-    vendor::{
-        CloseObject, DeleteObject, OPCODE_CLOSE, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ,
-        OPCODE_RELEASE, OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved,
-        VendorError,
-    },
-    volume::BlockState,
+use crate::vendor::{
+    CloseObject, DeleteObject, OPCODE_CLOSE, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RELEASE,
+    OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved, VendorError,
 };
 use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
 use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
@@ -25,6 +21,15 @@ use std::{ops::Range, sync::Arc};
 
 /// How often a deletion follows an object that others put elsewhere.
 const DELETE_ATTEMPTS: usize = 16;
+
+/// What came of looking for free blocks.
+enum Room {
+    /// These are, and are marked as being taken.
+    Found(Range<u64>, Taking),
+    /// None are, but some will be if a command under way does not take them after all.
+    Taken,
+    None,
+}
 
 fn invalid(error: &VendorError) -> CommandError {
     CommandError::new(Status::INVALID_FIELD.do_not_retry(), error.to_string())
@@ -142,40 +147,50 @@ impl BlockSpace {
                 "an object has at least one byte, this one has none",
             ));
         }
-        let (range, taking) = {
+        let (range, taking) = loop {
+            let mut settled = std::pin::pin!(self.settled.notified());
+            settled.as_mut().enable();
             let space = Arc::clone(self);
-            let found = self.blocking(&self.disk, move || space.find_room(blocks)).await?;
-            found.ok_or_else(|| {
-                let text = format!("no {blocks} neighbouring blocks of the {} of the data half are free", self.half);
-                CommandError::new(Status::CAPACITY_EXCEEDED.do_not_retry(), text)
-            })?
+            match self.blocking(&self.disk, move || space.find_room(blocks)).await? {
+                Room::Found(range, taking) => break (range, taking),
+                Room::Taken => settled.await,
+                Room::None => {
+                    let text =
+                        format!("no {blocks} neighbouring blocks of the {} of the data half are free", self.half);
+                    return Err(CommandError::new(Status::CAPACITY_EXCEEDED.do_not_retry(), text));
+                }
+            }
         };
         let edit = Edit::Write { lba: self.half + range.start, data: Arc::new(metadata.encode().to_vec()) };
         self.restructure_on(edit, Terms { own: Some(taking.ticket), only: None }).await?;
         Ok(Reserved { lba: range.start, blocks }.encode().to_vec())
     }
 
-    /// The lowest range of so many blocks in which nothing is mapped, declared or bound, marked as being taken.
-    fn find_room(self: &Arc<Self>, blocks: u64) -> Option<(Range<u64>, Taking)> {
-        let mut index = self.index_mut();
-        let mut start: u64 = 0;
+    /// Blocks: looks for the lowest range of so many blocks in which nothing is mapped, declared or bound.
+    fn find_room(self: &Arc<Self>, blocks: u64) -> Room {
+        let (mut start, mut taken) = (0, false);
         loop {
-            let range = start..start.checked_add(blocks).filter(|end| *end <= self.half)?;
-            let place = index.overlapping(range.clone()).last().map(|(first, place)| first + place.blocks());
-            let taken = index.taking.iter().map(|(_, taken)| taken);
-            let taken = taken.filter(|taken| taken.start < range.end && range.start < taken.end).map(|taken| taken.end);
-            if let Some(end) = place.into_iter().chain(taken).max() {
-                start = end;
+            let gap = self.index().gap(start, blocks);
+            let Some(gap) = gap else { return if taken { Room::Taken } else { Room::None } };
+            let Some(lba) = self.volume.next_absent(self.id, gap.start, blocks, gap.end) else {
+                start = gap.end;
+                continue;
+            };
+            let range = lba..lba + blocks;
+            let mut index = self.index_mut();
+            // Others were not kept from it while it was looked for.
+            if index.overlapping(range.clone()).next().is_some() || self.volume.mapped(self.id, lba, blocks) > 0 {
+                start = lba;
                 continue;
             }
-            let states = self.volume.states(self.id, range.start, blocks);
-            match states.iter().rev().find(|run| run.state != BlockState::Absent) {
-                Some(run) => start = run.lba + run.blocks,
-                None => {
-                    let ticket = index.take(range.clone());
-                    return Some((range, Taking { space: Arc::clone(self), ticket }));
-                }
+            let taking = index.taking.iter().map(|(_, taking)| taking);
+            let taking = taking.filter(|taking| taking.start < range.end && range.start < taking.end);
+            if let Some(end) = taking.map(|taking| taking.end).max() {
+                (start, taken) = (end, true);
+                continue;
             }
+            let ticket = index.take(range.clone());
+            return Room::Found(range, Taking { space: Arc::clone(self), ticket });
         }
     }
 

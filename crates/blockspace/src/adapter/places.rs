@@ -158,6 +158,20 @@ impl Places {
         next.min(taking.unwrap_or(self.half)).min(self.half)
     }
 
+    /// The first range at or after `start` in which nothing is declared or bound and that has so many blocks; as far as it
+    /// goes.
+    pub(super) fn gap(&self, mut start: u64, blocks: u64) -> Option<Range<u64>> {
+        let before = self.places.range(..start).next_back();
+        start = before.map_or(start, |(first, place)| start.max(first + place.blocks()));
+        for (first, place) in self.places.range(start..) {
+            if first - start >= blocks {
+                return Some(start..*first);
+            }
+            start = first + place.blocks();
+        }
+        (self.half.saturating_sub(start) >= blocks).then_some(start..self.half)
+    }
+
     /// Marks a range that is to be taken; gives a ticket for [`forget`](Self::forget).
     pub(super) fn take(&mut self, range: Range<u64>) -> u64 {
         self.next += 1;
@@ -267,6 +281,8 @@ mod tests {
         assert_eq!(places.limit(30), 50);
         places.forget(ticket);
         assert_eq!(places.limit(30), 1000);
+        assert_eq!((places.gap(0, 30), places.gap(0, 31)), (Some(0..30), Some(32..1000)));
+        assert_eq!((places.gap(31, 968), places.gap(31, 969), places.gap(1000, 1)), (Some(32..1000), None, None));
         places.unbind(30);
         assert_eq!((places.len(), places.bound_blocks(), places.end()), (0, 0, 0));
     }
