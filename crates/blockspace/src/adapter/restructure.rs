@@ -226,6 +226,7 @@ impl BlockSpace {
         if terms.only.is_some_and(|only| !only.holds(index)) {
             return Ok(Some(Plan::default()));
         }
+        // Whether it will be given up.
         let renamed = |first: u64| named_at(edit, self.half + first) && !declarations.contains_key(&first);
         let mut added = 0;
         let mut before: Option<(u64, u64)> = None;
@@ -501,7 +502,13 @@ fn status_at(status: Status, text: String, declarations: &Declarations) -> Comma
 
 /// Whether the command changes the block at an address.
 fn named_at(edit: &Edit, lba: u64) -> bool {
-    edit.ranges().iter().any(|range| range.contains(&lba))
+    match edit {
+        Edit::Write { lba: start, data } => (*start..start + blocks_of(data.len() as u64)).contains(&lba),
+        Edit::Erase { ranges, .. } => {
+            let after = ranges.partition_point(|range| range.start <= lba);
+            after.checked_sub(1).and_then(|index| ranges.get(index)).is_some_and(|range| range.contains(&lba))
+        }
+    }
 }
 
 /// The places whose metadata blocks the command changes.

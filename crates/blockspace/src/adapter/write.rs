@@ -24,8 +24,15 @@ pub(super) enum Erase {
 /// A command as it is carried out.
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
-    Write { lba: u64, data: Arc<Vec<u8>> },
-    Erase { ranges: Vec<Range<u64>>, how: Erase },
+    Write {
+        lba: u64,
+        data: Arc<Vec<u8>>,
+    },
+    /// Ranges ascend and do not touch each other.
+    Erase {
+        ranges: Vec<Range<u64>>,
+        how: Erase,
+    },
 }
 
 impl Edit {
@@ -182,6 +189,15 @@ impl BlockSpace {
         if kept.is_empty() {
             return Answer::Ready(Ok(()));
         }
+        // Hosts may name blocks again and again; each is looked at once.
+        kept.sort_unstable_by_key(|range| range.start);
+        kept.dedup_by(|next, range| {
+            let joined = next.start <= range.end;
+            if joined {
+                range.end = range.end.max(next.end);
+            }
+            joined
+        });
         let space = Arc::clone(&self);
         self.detached(async move {
             // Plain blocks hold zeros by holding nothing.
