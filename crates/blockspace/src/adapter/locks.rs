@@ -40,6 +40,24 @@ impl Ranges {
     }
 }
 
+/// A request with more ranges than this holds all from the lowest to the highest address: requests are compared with each
+/// other under a lock that every command takes.
+const MANY: usize = 4;
+
+impl Ranges {
+    fn coarse(self) -> Self {
+        if self.more.len() < MANY {
+            return self;
+        }
+        let hull = |hull: Range<u64>, range: &Range<u64>| match (hull.is_empty(), range.is_empty()) {
+            (_, true) => hull,
+            (true, _) => range.clone(),
+            _ => hull.start.min(range.start)..hull.end.max(range.end),
+        };
+        self.iter().fold(0..0, hull).into()
+    }
+}
+
 impl From<Range<u64>> for Ranges {
     fn from(first: Range<u64>) -> Self {
         Self { first, more: Vec::new() }
@@ -122,7 +140,7 @@ impl RangeLocks {
 
     /// An exclusive hold, if it need not be waited for.
     pub(super) fn try_exclusive(&self, ranges: Ranges) -> Option<RangeGuard> {
-        self.try_hold(&mut lock(&self.table), Request { ranges, exclusive: true }).ok()
+        self.try_hold(&mut lock(&self.table), Request { ranges: ranges.coarse(), exclusive: true }).ok()
     }
 
     /// A shared hold.
@@ -132,7 +150,12 @@ impl RangeLocks {
 
     /// An exclusive hold.
     pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
-        self.acquire(Request { ranges: ranges.into(), exclusive: true }).await
+        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }).await
+    }
+
+    /// Whether somebody waits, so that letting go may take time.
+    pub(super) fn awaited(&self) -> bool {
+        !lock(&self.table).waiting.is_empty()
     }
 
     async fn acquire(&self, request: Request) -> Result<RangeGuard, Crowded> {
@@ -159,13 +182,15 @@ impl Drop for RangeGuard {
         let mut granted = Vec::new();
         {
             let mut table = lock(&self.table);
-            if table.held.remove(&self.id).is_some_and(|request| request.exclusive) {
-                table.exclusive -= 1;
-            }
-            if !table.waiting.is_empty() {
+            let Some(released) = table.held.remove(&self.id) else { return };
+            table.exclusive -= usize::from(released.exclusive);
+            if table.waiting.iter().any(|(request, _)| request.conflicts(&released)) {
                 for (request, sender) in std::mem::take(&mut table.waiting) {
-                    let behind = table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request));
-                    if behind || !table.free(&request) {
+                    // Nobody waits for what does not conflict with what is let go, or with those granted now.
+                    let stays = !request.conflicts(&released)
+                        || table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request))
+                        || !table.free(&request);
+                    if stays {
                         table.waiting.push_back((request, sender));
                     } else {
                         let id = table.hold(request);
@@ -225,6 +250,36 @@ mod tests {
         assert!(poll(later.as_mut()).is_none());
         drop(guard);
         assert!(poll(later.as_mut()).expect("its turn").is_ok());
+    }
+
+    #[test]
+    fn many_ranges_are_held_as_one() {
+        let locks = RangeLocks::new(8);
+        let mut ranges = Ranges::from(0..0);
+        ranges.extend((10..20).map(|index| 10 * index..10 * index + 1));
+        let held = locks.try_exclusive(ranges).expect("free");
+        assert!(locks.try_shared(95..100).is_some() && locks.try_shared(191..200).is_some());
+        assert!(locks.try_shared(105..106).is_none());
+        drop(held);
+        assert!(locks.try_shared(105..106).is_some());
+    }
+
+    #[test]
+    fn letting_go_grants_those_who_waited_for_it_in_turn() {
+        let locks = RangeLocks::new(8);
+        let low = locks.try_exclusive((0..10).into()).expect("free");
+        let high = locks.try_exclusive((20..30).into()).expect("free");
+        let mut both = pin!(locks.exclusive(5..25));
+        let mut above = pin!(locks.exclusive(25..40));
+        let mut behind = pin!(locks.shared(35..36));
+        assert!(poll(both.as_mut()).is_none() && poll(above.as_mut()).is_none() && poll(behind.as_mut()).is_none());
+        drop(high);
+        assert!(poll(both.as_mut()).is_none());
+        drop(poll(above.as_mut()).expect("its turn").expect("a guard"));
+        assert!(poll(behind.as_mut()).expect("its turn").is_ok());
+        drop(low);
+        assert!(poll(both.as_mut()).expect("its turn").is_ok());
+        assert!(!locks.awaited());
     }
 
     #[test]

@@ -295,10 +295,18 @@ impl BlockSpace {
         held: impl Send + 'static,
     ) -> oneshot::Receiver<Result<(), VolumeError>> {
         let (sender, receiver) = oneshot::channel();
+        let (changes, runtime) = (self.changes.clone(), self.runtime.clone());
         let done = move |outcome| {
-            drop(held);
-            // Nobody waits any more when the command's connection is gone.
-            let _ = sender.send(outcome);
+            let finish = move || {
+                drop(held);
+                // Nobody waits any more when the command's connection is gone.
+                let _ = sender.send(outcome);
+            };
+            // This is the thread that makes everybody's changes durable: whose turn is next is found elsewhere.
+            match changes.awaited() {
+                true => drop(runtime.spawn(async move { finish() })),
+                false => finish(),
+            }
         };
         self.volume.submit(Change { space: self.id, operations }, Box::new(done));
         receiver
