@@ -402,12 +402,17 @@ impl BlockSpace {
 
     async fn make_steps(&self, mut steps: Vec<Step>, edit: &Edit) -> Outcome {
         let operations: Vec<_> = steps.iter_mut().flat_map(|step| std::mem::take(&mut step.operations)).collect();
+        let mut bytes = 0;
         for operation in &operations {
             if let Operation::Write { lba, data } = operation {
                 self.high_water.fetch_max((lba + blocks_of(data.len() as u64)).min(self.half), Ordering::Relaxed);
+                bytes += data.len();
             }
         }
+        // Who has a permit waits for the volume alone, so it may be waited for under locks.
+        let permit = self.admitted(bytes).await?;
         self.commit(operations).await?;
+        drop(permit);
         for step in steps {
             if let Some(first) = step.removed {
                 self.sessions.forget(first);
