@@ -229,7 +229,7 @@ impl BlockSpace {
         shown.push(first..first + 1);
         let _view = crowded(self.views.exclusive(shown).await)?;
         self.commit(operations).await?;
-        self.sessions.forget(first);
+        [Some(first), earlier].into_iter().flatten().for_each(|place| self.sessions.forget(place));
         self.pages.forget(id);
         self.high_water.fetch_max(first + bound.blocks, Ordering::Relaxed);
         self.index_mut().bind(first, bound);

@@ -431,6 +431,7 @@ impl BlockSpace {
                 self.index_mut().declare(first, Some(Arc::new(declared)));
             }
             if let Some((first, bound)) = step.bound {
+                self.sessions.forget(first);
                 self.high_water.fetch_max(first + bound.blocks, Ordering::Relaxed);
                 let mut index = self.index_mut();
                 index.bind(first, bound);

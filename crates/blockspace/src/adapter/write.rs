@@ -91,6 +91,24 @@ impl BlockSpace {
 
     async fn put(self: &Arc<Self>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
         let range = lba..lba + blocks_of(data.len() as u64);
+        let outcome = self.put_once(lba, data).await;
+        self.settle_after(&range.into(), outcome).await
+    }
+
+    /// A command that ended early may have held a lock that kept another from completing an object.
+    async fn settle_after(self: &Arc<Self>, ranges: &Ranges, outcome: Outcome) -> Outcome {
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // What others wrote is not this command's to fail for.
+                let _ = self.settle(ranges).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn put_once(self: &Arc<Self>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
+        let range = lba..lba + blocks_of(data.len() as u64);
         if self.names_objects(lba, &data) {
             return self.restructure(Edit::Write { lba, data }).await;
         }
@@ -204,8 +222,10 @@ impl BlockSpace {
             let [range] = &kept[..] else { return space.restructure(Edit::Erase { ranges: kept, how }).await };
             let guard = crowded(space.changes.shared(range.clone()).await)?;
             if space.index().any_in(range) {
+                let ranges = range.clone().into();
                 drop(guard);
-                return space.restructure(Edit::Erase { ranges: kept, how }).await;
+                let outcome = space.restructure(Edit::Erase { ranges: kept, how }).await;
+                return space.settle_after(&ranges, outcome).await;
             }
             let unmap = Operation::Unmap { lba: range.start, blocks: range.end - range.start };
             let done = space.submit(vec![unmap], guard);
