@@ -116,7 +116,16 @@ impl BlockSpace {
         };
         let outcome = match self.blocking(&self.jobs, work).await? {
             Ok(Attempt::Not(completion)) => return Ok(completion),
-            Ok(Attempt::Written(written, _room)) => self.bind(first, id, declared.blocks, written.stat.size).await,
+            Ok(Attempt::Written(written, _room)) => {
+                let bound = self.bind(first, id, declared.blocks, written.stat.size).await;
+                if bound.is_err() {
+                    // The device has the new version all the same: where an earlier one is shown, it is this one now.
+                    // Opening does the same to the label.
+                    self.pages.forget(id);
+                    self.index_mut().resize(id, blocks_of(written.stat.size));
+                }
+                bound
+            }
             Err(failure) => Err(failure.told()),
         };
         match &outcome {

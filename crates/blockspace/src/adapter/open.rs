@@ -1,16 +1,14 @@
-//! Opening a namespace: what stands where, from the labels.
+//! Opening a namespace.
 
 use super::{
-    BlockSpace, BlockSpaceConfig, BlockSpaceError, Counters, blocks_of,
-    coverage::Coverage,
-    labels::Label,
+    BlockSpace, BlockSpaceConfig, BlockSpaceError, Counters,
     locks::RangeLocks,
-    places::{Declared, Places},
+    recover::recover,
     sessions::{Opens, PageCache, Sessions},
 };
-use crate::volume::{BLOCK_BYTES, BlockState, Change, Operation, Quota, Volume};
+use crate::volume::{BLOCK_BYTES, BlockState, Quota, Volume};
 use ciphermill_device::{
-    Device, DeviceError, Space, SpaceId, StoreError,
+    Device, SpaceId,
     handler::{Role, Trigger},
 };
 use std::sync::{Arc, RwLock, atomic::AtomicU64};
@@ -87,61 +85,4 @@ fn check(config: &BlockSpaceConfig) -> Result<(), BlockSpaceError> {
         return refuse("device_jobs and disk_reads must be at least 1".to_owned());
     }
     Ok(())
-}
-
-fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
-    let id = space.id().0;
-    let mut places = Places::new(half);
-    let mut repairs = Vec::new();
-    let (mut declared, mut deleted) = (Vec::new(), Vec::new());
-    for (lba, label) in volume.labels(id) {
-        let refuse = |what: String| Err(BlockSpaceError::Place { space: id, lba, what });
-        let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
-        if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
-            return refuse(format!(
-                "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
-            ));
-        }
-        match label {
-            Label::Bound(bound) => {
-                if space.stat(bound.id).is_err() || places.place_of(bound.id).is_some() {
-                    tracing::warn!(space = id, lba, register = %bound.id, "no such object any more, its place is dropped");
-                    repairs.push(Operation::ClearLabel { lba });
-                    continue;
-                }
-                if bound.blocks == 0 || bound.blocks > half - lba || lba < places.end() {
-                    return refuse("overlaps another or passes the half".to_owned());
-                }
-                places.bind(lba, bound);
-            }
-            Label::Deleted { id: register, generation } => deleted.push((lba, register, generation)),
-            Label::Declared(metadata) => declared.push((lba - half, metadata)),
-        }
-    }
-    for (lba, register, generation) in deleted {
-        // One that has a place again is another's, whatever its generation.
-        if places.place_of(register).is_none() && space.stat(register).is_ok_and(|stat| stat.generation == generation) {
-            match space.delete(register) {
-                Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        repairs.push(Operation::ClearLabel { lba });
-    }
-    for (first, metadata) in declared {
-        let refuse = |what: &str| Err(BlockSpaceError::Place { space: id, lba: first, what: what.to_owned() });
-        let blocks = blocks_of(metadata.size);
-        if blocks == 0 || blocks > half - first {
-            return refuse("passes the half");
-        }
-        if places.overlapping(first..first + blocks).any(|(other, _)| other != first) {
-            return refuse("overlaps another");
-        }
-        let coverage = Coverage::new(volume, id, first, blocks);
-        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage))));
-    }
-    for operations in repairs.chunks(256) {
-        volume.commit(Change { space: id, operations: operations.to_vec() })?;
-    }
-    Ok(places)
 }

@@ -234,6 +234,14 @@ impl Places {
         self.edit(first, |place| *place = Place { bound: Some(bound), declared: None });
     }
 
+    /// Gives the place of a register another number of blocks; none when there is no room for them.
+    pub(super) fn resize(&mut self, id: VrId, blocks: u64) {
+        let Some(first) = self.place_of(id) else { return };
+        let next = self.places.range(first + 1..).next().map_or(self.half, |(next, _)| *next);
+        let fits = blocks <= next - first;
+        self.edit(first, |place| place.bound = fits.then_some(Bound { id, blocks }));
+    }
+
     pub(super) fn unbind(&mut self, first: u64) {
         self.edit(first, |place| place.bound = None);
     }
@@ -283,6 +291,13 @@ mod tests {
         assert_eq!(places.limit(30), 1000);
         assert_eq!((places.gap(0, 30), places.gap(0, 31)), (Some(0..30), Some(32..1000)));
         assert_eq!((places.gap(31, 968), places.gap(31, 969), places.gap(1000, 1)), (Some(32..1000), None, None));
+        places.bind(40, bound(2, 1));
+        places.resize(bound(1, 0).id, 10);
+        assert_eq!((places.bound_blocks(), places.place_of(bound(1, 0).id)), (11, Some(30)));
+        places.resize(bound(1, 0).id, 11);
+        assert_eq!((places.bound_blocks(), places.place_of(bound(1, 0).id)), (1, None));
+        places.unbind(40);
+        places.bind(30, bound(1, 2));
         places.unbind(30);
         assert_eq!((places.len(), places.bound_blocks(), places.end()), (0, 0, 0));
     }
