@@ -139,10 +139,10 @@ impl BlockSpace {
         Ok(found)
     }
 
-    /// Blocks: asks the device whether it would take such objects.
+    /// Blocks: asks the device whether it would take such objects. It sets nothing aside for them.
     fn judge(&self, declarations: &Declarations) -> Outcome {
         for (first, metadata) in declarations {
-            if let Err(error) = self.device.write(metadata.id, metadata.size, options_of(metadata, None)) {
+            if let Err(error) = self.device.check_write(metadata.id, metadata.size, &options_of(metadata, None)) {
                 let told = status::of_device(&error);
                 // A change of flags needs no room for a second copy.
                 let same = || self.device.stat(metadata.id).is_ok_and(|stat| stat.size == metadata.size);
