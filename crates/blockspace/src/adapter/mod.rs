@@ -86,7 +86,8 @@ pub struct BlockSpaceConfig {
     pub capacity: u64,
     /// Most objects with a place, declared or bound.
     pub max_places: usize,
-    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects.
+    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects, of which one
+    /// host may have three quarters.
     pub max_sessions: usize,
     /// Most bytes of results in memory for either.
     pub session_bytes: u64,

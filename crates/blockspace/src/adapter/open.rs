@@ -61,7 +61,7 @@ impl BlockSpace {
             jobs: semaphore(config.device_jobs),
             disk: semaphore(config.disk_reads),
             sessions: Sessions::new(&config),
-            opens: Opens::new(&config),
+            opens: Opens::new(&config, device.config().max_object_bytes),
             pages: PageCache::default(),
             counters: Counters::default(),
             volume,

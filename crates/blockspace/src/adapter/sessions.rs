@@ -212,32 +212,65 @@ struct Open {
     used: Instant,
 }
 
-/// Objects that hosts opened.
+/// Objects that hosts opened. Of versions that were replaced or deleted meanwhile, which take room on the disk in no
+/// quota, only so many bytes are kept as the largest object has; those used longest ago go first.
 #[derive(Debug)]
 pub(super) struct Opens {
     table: Mutex<(u64, HashMap<u64, Open>)>,
     most: usize,
+    most_of_host: usize,
     most_bytes: u64,
+    most_replaced: u64,
     idle: Duration,
 }
 
 impl Opens {
-    pub(super) fn new(config: &BlockSpaceConfig) -> Self {
+    pub(super) fn new(config: &BlockSpaceConfig, max_object_bytes: u64) -> Self {
         let BlockSpaceConfig { max_sessions, session_bytes, session_idle, .. } = *config;
-        Self { table: Mutex::default(), most: max_sessions, most_bytes: session_bytes, idle: session_idle }
+        Self {
+            table: Mutex::default(),
+            most: max_sessions,
+            // One host leaves some to the others.
+            most_of_host: max_sessions - max_sessions / 4,
+            most_bytes: session_bytes,
+            most_replaced: max_object_bytes,
+            idle: session_idle,
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
         locked(&self.table).1.len() as u64
     }
 
+    /// Drops what is idle, and replaced versions beyond the bound.
+    fn prune(&self, opens: &mut HashMap<u64, Open>) {
+        opens.retain(|_, open| open.used.elapsed() < self.idle);
+        let replaced = opens.iter().filter_map(|(number, open)| match &*open.content {
+            Content::Stored(pages) if !pages.is_current() => Some((open.used, *number, pages.stat().size)),
+            _ => None,
+        });
+        let mut replaced: Vec<_> = replaced.collect();
+        replaced.sort_unstable();
+        let mut bytes = 0u64;
+        for (_, number, size) in replaced.into_iter().rev() {
+            bytes = bytes.saturating_add(size);
+            if bytes > self.most_replaced {
+                opens.remove(&number);
+            }
+        }
+    }
+
     /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room.
     pub(super) fn insert(&self, content: Arc<Content>, host: &Arc<Host>) -> Option<u64> {
         let mut table = locked(&self.table);
         let (last, opens) = &mut *table;
-        opens.retain(|_, open| open.used.elapsed() < self.idle);
+        self.prune(opens);
         let bytes: u64 = opens.values().map(|open| open.content.memory()).sum();
-        if opens.len() >= self.most || bytes.saturating_add(content.memory()) > self.most_bytes {
+        let of_host = opens.values().filter(|open| *open.host == **host).count();
+        if opens.len() >= self.most
+            || of_host >= self.most_of_host
+            || bytes.saturating_add(content.memory()) > self.most_bytes
+        {
             return None;
         }
         *last += 1;
@@ -248,6 +281,7 @@ impl Opens {
     /// What a host opened under this number.
     pub(super) fn get(&self, number: u64, host: &Host) -> Option<Arc<Content>> {
         let mut table = locked(&self.table);
+        self.prune(&mut table.1);
         let open = table.1.get_mut(&number).filter(|open| *open.host == *host)?;
         open.used = Instant::now();
         Some(Arc::clone(&open.content))
