@@ -3,13 +3,13 @@
 //! ```text
 //! offset  bytes  field
 //!      0      1  version, 1
-//!      1      1  kind: 1 bound, 2 being deleted, 3 declared
+//!      1      1  kind: 1 bound, 2 being deleted, 3 declared, 4 reserved: declared where the namespace chose
 //! bound, at the first block of the object; being deleted, at what was its first block
 //!      2      2  type
 //!      4      4  Key ID
 //!      8      4  Data ID
 //!     12      8  bound: number of blocks; being deleted: generation of the version that goes
-//! declared, at the metadata block
+//! declared and reserved, at the metadata block
 //!      2     40  the record of the metadata block
 //! ```
 //! All numbers are little-endian.
@@ -21,6 +21,7 @@ const VERSION: u8 = 1;
 const BOUND: u8 = 1;
 const DELETED: u8 = 2;
 const DECLARED: u8 = 3;
+const RESERVED: u8 = 4;
 /// Bytes of a metadata block before its zeros.
 const RECORD_BYTES: usize = 40;
 
@@ -33,6 +34,8 @@ pub(super) enum Label {
     Deleted { id: VrId, generation: u64 },
     /// What the metadata block here declares.
     Declared(Metadata),
+    /// The same of a reservation, which is given up when nobody uses it.
+    Reserved(Metadata),
 }
 
 impl Label {
@@ -48,8 +51,9 @@ impl Label {
         match self {
             Self::Bound(Bound { id, blocks }) => named(BOUND, *id, *blocks),
             Self::Deleted { id, generation } => named(DELETED, *id, *generation),
-            Self::Declared(metadata) => {
-                let mut bytes = vec![VERSION, DECLARED];
+            Self::Declared(metadata) | Self::Reserved(metadata) => {
+                let kind = if matches!(self, Self::Reserved(_)) { RESERVED } else { DECLARED };
+                let mut bytes = vec![VERSION, kind];
                 bytes.extend_from_slice(&metadata.encode()[..RECORD_BYTES]);
                 bytes
             }
@@ -62,11 +66,12 @@ impl Label {
         if version != VERSION {
             return None;
         }
-        if kind == DECLARED {
+        if matches!(kind, DECLARED | RESERVED) {
             let record: &[u8; RECORD_BYTES] = rest.try_into().ok()?;
             let mut block = [0; META_BLOCK_BYTES];
             block[..RECORD_BYTES].copy_from_slice(record);
-            return Metadata::decode(&block).ok().map(Self::Declared);
+            let label = if kind == RESERVED { Self::Reserved } else { Self::Declared };
+            return Metadata::decode(&block).ok().map(label);
         }
         let (type_code, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;

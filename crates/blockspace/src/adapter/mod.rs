@@ -53,6 +53,7 @@ mod sessions;
 pub mod status;
 mod write;
 
+use crate::vendor;
 use crate::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeError};
 use ciphermill_device::{DeviceError, Space, SpaceId};
 use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
@@ -93,6 +94,8 @@ pub struct BlockSpaceConfig {
     pub session_bytes: u64,
     /// A session that nobody used for so long is dropped.
     pub session_idle: Duration,
+    /// A reservation without writes for so long is given up; after a restart the time begins anew.
+    pub reservation_idle: Duration,
     /// Most commands that wait for others.
     pub max_waiting: usize,
     /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below what the
@@ -105,8 +108,8 @@ pub struct BlockSpaceConfig {
 }
 
 impl BlockSpaceConfig {
-    /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute; 4,096
-    /// commands waiting; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
+    /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute;
+    /// reservations five minutes; 4,096 commands waiting; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
     #[must_use]
     pub fn new(blocks_log2: u32) -> Self {
         Self {
@@ -115,7 +118,8 @@ impl BlockSpaceConfig {
             max_places: 1 << 16,
             max_sessions: 64,
             session_bytes: 256 << 20,
-            session_idle: Duration::from_secs(60),
+            session_idle: Duration::from_secs(vendor::SESSION_IDLE_SECONDS),
+            reservation_idle: Duration::from_secs(vendor::RESERVATION_IDLE_SECONDS),
             max_waiting: 4096,
             staging_bytes: 32 << 20,
             device_jobs: 64,

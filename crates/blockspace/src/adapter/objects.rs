@@ -17,7 +17,11 @@ use crate::vendor::{
 use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
 use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
 use ciphermill_program::{Metadata, VrId};
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 /// How often a deletion follows an object that others put elsewhere.
 const DELETE_ATTEMPTS: usize = 16;
@@ -90,6 +94,26 @@ impl BlockSpace {
         let only = Standing::Declared(lba, id);
         let Some(blocks) = self.index().get(lba).map(Place::blocks) else { return Ok(()) };
         self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await
+    }
+
+    /// Gives reservations up that nobody used for long, now and then, as long as the namespace is open.
+    pub(super) async fn watch_reservations(space: Weak<Self>, idle: Duration) {
+        loop {
+            tokio::time::sleep(idle / 4).await;
+            let Some(space) = space.upgrade() else { return };
+            let abandoned: Vec<_> = {
+                let index = space.index();
+                let declared = index.iter().filter_map(|(first, place)| Some((first, place.declared.as_ref()?)));
+                let abandoned = declared.filter(|(_, declared)| declared.is_abandoned(idle));
+                abandoned.map(|(first, declared)| (first, declared.metadata.id, declared.blocks)).collect()
+            };
+            for (first, register, blocks) in abandoned {
+                let only = Some(Standing::Abandoned(first, idle));
+                let outcome = space.restructure_on(space.erasure(first, blocks), Terms { own: None, only }).await;
+                let error = outcome.err().map(|error| error.to_string());
+                tracing::info!(space = space.id, lba = first, %register, error, "a reservation that nobody used is given up");
+            }
+        }
     }
 
     /// The erasure of a place: its metadata block and its blocks.

@@ -19,8 +19,8 @@ use tokio::{
 
 impl BlockSpace {
     /// Opens the namespace of a space that exists in the device, over the space of the same number in the volume, and
-    /// ends deletions that a crash interrupted. What waits for disks and programs runs on blocking threads of `runtime`.
-    /// Blocks the caller.
+    /// ends deletions that a crash interrupted. What waits for disks and programs runs on blocking threads of `runtime`,
+    /// whose timers are used too. Blocks the caller.
     ///
     /// # Errors
     /// [`BlockSpaceError`].
@@ -43,7 +43,8 @@ impl BlockSpace {
         let mapped =
             mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
         let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
-        Ok(Arc::new(Self {
+        let (idle, timers) = (config.reservation_idle, runtime.clone());
+        let opened = Arc::new(Self {
             device: space,
             id: id.0,
             half,
@@ -66,7 +67,9 @@ impl BlockSpace {
             counters: Counters::default(),
             volume,
             config,
-        }))
+        });
+        drop(timers.spawn(Self::watch_reservations(Arc::downgrade(&opened), idle)));
+        Ok(opened)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Which objects stand where.
 
-use super::coverage::Coverage;
-use super::locks::Ranges;
+use super::{coverage::Coverage, locked, locks::Ranges};
 use ciphermill_program::{Metadata, VrId};
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Range,
     sync::{Arc, Mutex, TryLockError, atomic::AtomicBool},
+    time::{Duration, Instant},
 };
 
 /// An object of the device that can be read at a place.
@@ -24,12 +24,28 @@ pub(super) struct Declared {
     pub(super) coverage: Mutex<Coverage>,
     /// Whether something changed that may have completed it, since that was last looked at.
     pub(super) wanted: AtomicBool,
+    /// Of a reservation: when it was made or written to last.
+    pub(super) reserved: Option<Mutex<Instant>>,
 }
 
 impl Declared {
     /// Of what `metadata` says, whose size is at least 1; nothing is known of its blocks.
-    pub(super) fn new(metadata: Metadata, blocks: u64, coverage: Coverage) -> Self {
-        Self { metadata, blocks, coverage: Mutex::new(coverage), wanted: AtomicBool::new(false) }
+    pub(super) fn new(metadata: Metadata, blocks: u64, coverage: Coverage, reserved: bool) -> Self {
+        let reserved = reserved.then(|| Mutex::new(Instant::now()));
+        Self { metadata, blocks, coverage: Mutex::new(coverage), wanted: AtomicBool::new(false), reserved }
+    }
+
+    /// Blocks in the range may have changed.
+    pub(super) fn touch(&self, range: &Range<u64>) {
+        locked(&self.coverage).touch(range);
+        if let Some(used) = &self.reserved {
+            *locked(used) = Instant::now();
+        }
+    }
+
+    /// Whether it is a reservation that nobody wrote to for so long.
+    pub(super) fn is_abandoned(&self, idle: Duration) -> bool {
+        self.reserved.as_ref().is_some_and(|used| locked(used).elapsed() >= idle)
     }
 
     /// Whether, for all that is known, `more` more blocks could complete it. `unknown` when somebody is looking just now.

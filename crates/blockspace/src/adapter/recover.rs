@@ -29,8 +29,8 @@ struct Labels {
     bound: Vec<(u64, Bound)>,
     /// Block, register, generation.
     deleted: Vec<(u64, VrId, u64)>,
-    /// By first block.
-    declared: Vec<(u64, Metadata)>,
+    /// First block, and whether it is a reservation.
+    declared: Vec<(u64, Metadata, bool)>,
 }
 
 /// Blocks the caller, for the disk.
@@ -41,7 +41,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
     let mut places = Places::new(half);
     let mut repairs = Vec::new();
     let firsts: BTreeSet<u64> =
-        labels.bound.iter().map(|(lba, _)| *lba).chain(labels.declared.iter().map(|(first, _)| *first)).collect();
+        labels.bound.iter().map(|(lba, _)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
     for (lba, bound) in labels.bound {
         let drop = |why: &str| {
             tracing::warn!(space = id, lba, register = %bound.id, "{why}; its place is dropped");
@@ -78,7 +78,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
         }
         repairs.push(Operation::ClearLabel { lba });
     }
-    for (first, metadata) in labels.declared {
+    for (first, metadata, reserved) in labels.declared {
         let blocks = blocks_of(metadata.size);
         if blocks == 0 || blocks > half - first {
             return refuse(first, "passes the half");
@@ -94,7 +94,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
             places.bind(first, bound);
         }
         let coverage = Coverage::new(volume, id, first, blocks);
-        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage))));
+        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage, reserved))));
     }
     for operations in repairs.chunks(OPERATIONS) {
         volume.commit(Change { space: id, operations: operations.to_vec() })?;
@@ -106,7 +106,7 @@ fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> 
     let mut labels = Labels::default();
     for (lba, label) in volume.labels(id) {
         let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
-        if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
+        if matches!(label, Label::Declared(_) | Label::Reserved(_)) != (lba >= half) || lba >= 2 * half {
             let what = format!(
                 "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
             );
@@ -115,7 +115,8 @@ fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> 
         match label {
             Label::Bound(bound) => labels.bound.push((lba, bound)),
             Label::Deleted { id: register, generation } => labels.deleted.push((lba, register, generation)),
-            Label::Declared(metadata) => labels.declared.push((lba - half, metadata)),
+            Label::Declared(metadata) => labels.declared.push((lba - half, metadata, false)),
+            Label::Reserved(metadata) => labels.declared.push((lba - half, metadata, true)),
         }
     }
     Ok(labels)

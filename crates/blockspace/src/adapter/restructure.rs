@@ -6,7 +6,6 @@ use super::{
     coverage::Coverage,
     crowded,
     labels::Label,
-    locked,
     locks::Ranges,
     places::{Bound, Declared, Places},
     point, status,
@@ -20,6 +19,7 @@ use std::{
     collections::BTreeMap,
     ops::Range,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 /// A command that names more objects than this takes the lock on the whole namespace.
@@ -36,7 +36,8 @@ struct Step {
     operations: Vec<Operation>,
     /// A place that loses its name.
     removed: Option<u64>,
-    declared: Option<(u64, Metadata)>,
+    /// And whether it is a reservation.
+    declared: Option<(u64, Metadata, bool)>,
     bound: Option<(u64, Bound)>,
     /// The register that the step marks as being deleted, at its label.
     deleted: Option<(u64, VrId)>,
@@ -54,7 +55,7 @@ struct Plan {
 /// What else a command needs to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Terms {
-    /// The range that the caller has already marked as being taken.
+    /// The range that the caller has already marked as being taken, for a reservation.
     pub(super) own: Option<u64>,
     /// Nothing is done unless this stands there.
     pub(super) only: Option<Standing>,
@@ -67,6 +68,8 @@ pub(super) enum Standing {
     Declared(u64, VrId),
     /// This register is bound.
     Bound(u64, VrId),
+    /// A reservation that nobody used for so long.
+    Abandoned(u64, Duration),
 }
 
 impl Standing {
@@ -76,6 +79,9 @@ impl Standing {
                 place.bound.is_none() && place.declared.as_ref().is_some_and(|declared| declared.metadata.id == id)
             }),
             Self::Bound(first, id) => index.place_of(id) == Some(first),
+            Self::Abandoned(first, idle) => index.get(first).is_some_and(|place| {
+                place.bound.is_none() && place.declared.as_ref().is_some_and(|declared| declared.is_abandoned(idle))
+            }),
         }
     }
 }
@@ -283,7 +289,8 @@ impl BlockSpace {
             plan.steps.push(step);
         }
         for (first, metadata) in declarations {
-            let step = self.plan_declaration(index, *first, metadata, &mut plan.flags);
+            let reserved = terms.own.is_some();
+            let step = self.plan_declaration(index, (*first, reserved), metadata, &mut plan.flags);
             plan.steps.push(step);
             let ticket = index.take(*first..first + blocks_of(metadata.size));
             plan._taking.push(Taking { space: Arc::clone(self), ticket });
@@ -327,7 +334,7 @@ impl BlockSpace {
     fn plan_declaration(
         &self,
         index: &Places,
-        first: u64,
+        (first, reserved): (u64, bool),
         metadata: &Metadata,
         flags: &mut Vec<(VrId, ObjectFlags)>,
     ) -> Step {
@@ -354,9 +361,9 @@ impl BlockSpace {
                 return Step { operations, bound: Some((first, bound)), spared, ..Step::default() };
             }
         }
-        let label = Label::Declared(*metadata).encode();
-        let operations = vec![Operation::SetLabel { lba: self.half + first, label }];
-        Step { operations, declared: Some((first, *metadata)), ..Step::default() }
+        let label = if reserved { Label::Reserved(*metadata) } else { Label::Declared(*metadata) };
+        let operations = vec![Operation::SetLabel { lba: self.half + first, label: label.encode() }];
+        Step { operations, declared: Some((first, *metadata, reserved)), ..Step::default() }
     }
 
     async fn carry_out(self: &Arc<Self>, plan: Plan, edit: &Edit, needed: &Ranges) -> Outcome {
@@ -423,10 +430,10 @@ impl BlockSpace {
                     index.delete_later(first, id);
                 }
             }
-            if let Some((first, metadata)) = step.declared {
+            if let Some((first, metadata, reserved)) = step.declared {
                 let blocks = blocks_of(metadata.size);
                 let coverage = Coverage::new(&self.volume, self.id, first, blocks);
-                let declared = Declared::new(metadata, blocks, coverage);
+                let declared = Declared::new(metadata, blocks, coverage, reserved);
                 declared.wanted.store(true, Ordering::SeqCst);
                 self.index_mut().declare(first, Some(Arc::new(declared)));
             }
@@ -440,7 +447,7 @@ impl BlockSpace {
         }
         let ranges = edit.ranges();
         for (_, declared) in self.index().declared_in(&ranges) {
-            ranges.iter().for_each(|range| locked(&declared.coverage).touch(range));
+            ranges.iter().for_each(|range| declared.touch(range));
             declared.wanted.store(true, Ordering::SeqCst);
         }
         Ok(())

@@ -1,8 +1,7 @@
 //! Commands that change blocks.
 
 use super::{
-    BlockSpace, Outcome, RangeGuard, blocks_of, complete::Completion, coverage::Extra, crowded, locked, locks::Ranges,
-    status,
+    BlockSpace, Outcome, RangeGuard, blocks_of, complete::Completion, coverage::Extra, crowded, locks::Ranges, status,
 };
 use crate::volume::{BLOCK_BYTES, Operation};
 use ciphermill_nvme::{Answer, CommandError, Status};
@@ -175,7 +174,7 @@ impl BlockSpace {
         self.high_water.fetch_max(range.end.min(self.half), Ordering::Relaxed);
         let touch = {
             let declared = declared.to_vec();
-            move || declared.iter().for_each(|object| locked(&object.coverage).touch(&range))
+            move || declared.iter().for_each(|object| object.touch(&range))
         };
         // Before, so that nobody takes the object for what it was; and after, as somebody may have looked meanwhile.
         touch();
