@@ -106,7 +106,10 @@ mod tests {
         let declared =
             Label::Declared(Metadata { id, armed: true, one_shot: true, stored: false, size: 5000, object_crc32c });
         assert_eq!(declared.encode()[..10], *b"\x01\x03CMOBJMD\x1a");
-        for label in [bound, deleted, declared] {
+        let metadata = Metadata { id, armed: false, one_shot: true, stored: true, size: 1 << 33, object_crc32c: None };
+        let reserved = Label::Reserved(metadata);
+        assert_eq!(reserved.encode()[..2], [1, 4]);
+        for label in [bound, deleted, declared, reserved] {
             let bytes = label.encode();
             assert_eq!(Label::decode(&bytes), Some(label));
             for end in 0..bytes.len() {
@@ -115,6 +118,6 @@ mod tests {
             assert_eq!(Label::decode(&[&bytes[..], &[0]].concat()), None);
         }
         assert_eq!(Label::decode(&[2, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(Label::decode(&[1, 4, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(Label::decode(&[1, 5, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

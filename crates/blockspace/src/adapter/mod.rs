@@ -26,13 +26,16 @@
 //!
 //! # Locks
 //!
-//! Four, taken in this order and never across a wait for another command:
+//! Five, taken in this order. The first two are held while the device works, so a command may wait for another's program:
 //! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for whatever changes what stands where and for
 //!    completions; first come, first served;
 //! 2. `registers`: those that a command deletes or completes, so that a deletion cannot meet a new version;
 //! 3. `views`: ranges of blocks, shared by reads while they collect what they read, exclusive while blocks go from the
 //!    volume to an object or back;
-//! 4. the index of places, a plain lock held for look-ups and updates in memory only.
+//! 4. the cell of a result that is being read, held by who runs its program; who holds it takes the index only;
+//! 5. the index of places, a plain lock held for look-ups and updates in memory only.
+//!
+//! Permits for data that waits for the volume are taken under any of the first three: who has one waits for the volume only.
 //!
 //! No two threads complete one object at a time, and no completion is forgotten: who wrote to a declared object marks it,
 //! lets go of its lock, and then tries the exclusive lock. It fails only while somebody else holds a lock on the same

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::volume::{BLOCK_BYTES, BlockState, VolumeError};
 use ciphermill_device::{DeviceError, ObjectFlags, ObjectStat, ReadMode, StoreError};
-use ciphermill_nvme::{Answer, CommandError};
+use ciphermill_nvme::{Answer, CommandError, buffers};
 use ciphermill_program::Metadata;
 use std::{num::NonZeroU32, ops::Range, sync::Arc};
 
@@ -77,7 +77,7 @@ impl BlockSpace {
         if let Some(view) = self.views.try_shared(range.clone())
             && self.shows_no_object(&range)
         {
-            let mut bytes = vec![0; blocks as usize * BLOCK_BYTES];
+            let mut bytes = buffers::zeroed(blocks as usize * BLOCK_BYTES);
             match self.volume.try_read(self.id, lba, &mut bytes) {
                 Ok(true) => return Answer::Ready(Ok(bytes)),
                 Err(error) => return Answer::failed(status::of_volume(&error)),
@@ -136,7 +136,7 @@ impl BlockSpace {
             (shown, named)
         };
         self.longer_results(range, &mut shown);
-        let mut bytes = vec![0; (range.end - range.start) as usize * BLOCK_BYTES];
+        let mut bytes = buffers::zeroed((range.end - range.start) as usize * BLOCK_BYTES);
         let states = match shown.is_empty() {
             true => Vec::new(),
             false => self.volume.states(self.id, range.start, range.end - range.start),
