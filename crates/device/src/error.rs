@@ -36,8 +36,11 @@ pub enum DeviceError {
         /// Who claimed it too.
         second: &'static str,
     },
-    /// The object is larger than the device takes.
-    #[error("register {id} was declared with {size} bytes, the limit is {limit}; raise max_object_bytes")]
+    /// The object is larger than the device takes, or the program longer.
+    #[error(
+        "register {id} was declared with {size} bytes, its limit is {limit}; raise max_object_bytes, for \
+         programs max_program_instructions"
+    )]
     TooLarge {
         /// The register.
         id: VrId,
@@ -99,12 +102,12 @@ pub enum DeviceError {
         #[source]
         cause: Box<RunError>,
     },
-    /// Too many programs wait already.
+    /// Too many programs wait already, or too many of the space.
     #[error("{running} programs run and {waiting} wait, which is the limit; try again later")]
     Busy {
         /// Programs running.
         running: usize,
-        /// Programs waiting.
+        /// Programs waiting; those of the space if it is its share that is used up.
         waiting: usize,
     },
     /// The scheme refused the object.

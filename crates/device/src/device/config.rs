@@ -4,6 +4,10 @@ use crate::{error::DeviceError, memory::PAGE_BYTES, store::StoreFiles};
 use ciphermill_program::{Limits, MAX_INSTRUCTIONS};
 use std::{path::PathBuf, time::Duration};
 
+/// Bytes of a program's body before its instructions, and of each instruction; `docs/program.md` draws them.
+const PROGRAM_PREFIX_BYTES: u64 = 8;
+const INSTRUCTION_BYTES: u64 = 24;
+
 /// Where a device keeps its store.
 #[derive(Clone, Debug)]
 pub enum Location {
@@ -38,12 +42,15 @@ pub struct DeviceConfig {
     pub max_running_programs: usize,
     /// Programs that may wait for their turn; one more is refused with [`DeviceError::Busy`].
     pub max_waiting_programs: usize,
+    /// Those of one space among them; one more of it is refused with [`DeviceError::Busy`] too. Below
+    /// `max_waiting_programs`, one space cannot keep all others from waiting.
+    pub max_waiting_programs_of_space: usize,
 }
 
 impl DeviceConfig {
     /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
     /// stack entries and 20 s, objects of at most 16 GiB, as many running programs as the machine has threads, 1,024
-    /// waiting.
+    /// waiting, 256 of them of one space.
     #[must_use]
     pub fn in_directory(path: impl Into<PathBuf>) -> Self {
         Self::new(Location::Directory(path.into()))
@@ -74,6 +81,7 @@ impl DeviceConfig {
             max_object_bytes: 16 << 30,
             max_running_programs: std::thread::available_parallelism().map_or(1, usize::from),
             max_waiting_programs: 1024,
+            max_waiting_programs_of_space: 256,
         }
     }
 
@@ -95,6 +103,11 @@ impl DeviceConfig {
             return refuse("max_running_programs is 0, it must be at least 1".to_owned());
         }
         Ok(())
+    }
+
+    /// Bytes of the longest program that may be stored.
+    pub(super) fn max_program_bytes(&self) -> u64 {
+        ciphermill_wire::sealed_len(PROGRAM_PREFIX_BYTES + INSTRUCTION_BYTES * self.max_program_instructions as u64)
     }
 
     pub(super) fn program_limits(&self) -> Limits {

@@ -73,7 +73,8 @@ impl Device {
             Location::Files(files) => (Store::open(files.clone())?, Arc::clone(&files.swap)),
         };
         let memory = Memory::new(config.main_memory_bytes, swap, config.swap_bytes)?;
-        let gate = Gate::new(config.max_running_programs, config.max_waiting_programs);
+        let gate =
+            Gate::new(config.max_running_programs, config.max_waiting_programs, config.max_waiting_programs_of_space);
         Ok(Self {
             inner: Arc::new(Inner {
                 registry,

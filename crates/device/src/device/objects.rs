@@ -44,7 +44,11 @@ enum Complete {
 fn check_size(space: &Space, id: VrId, size: u64) -> Result<(), DeviceError> {
     let inner = &*space.inner;
     let known = inner.registry.find(id)?;
-    let limit = inner.config.max_object_bytes;
+    let limit = match known.descriptor.role {
+        // A program is decoded in memory, so it must not be of any length.
+        Role::Program => inner.config.max_object_bytes.min(inner.config.max_program_bytes()),
+        _ => inner.config.max_object_bytes,
+    };
     if size > limit {
         return Err(DeviceError::TooLarge { id, size, limit });
     }

@@ -13,7 +13,7 @@ use crate::{
     handler::{KeyContext, KeyShape, ObjectHandler, Residency},
     memory::MemoryError,
     metrics::{InstructionMetrics, count, count_time},
-    store::StoredObject,
+    store::{SpaceId, StoredObject},
 };
 use ciphermill_program::{Instruction, KeyId, Program, TypeCode, VrId, verify};
 use environment::Sizes;
@@ -37,9 +37,9 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    fn wait(inner: &'a Inner) -> Result<Self, DeviceError> {
+    fn wait(inner: &'a Inner, space: SpaceId) -> Result<Self, DeviceError> {
         let asked = Instant::now();
-        let pass = inner.gate.enter().inspect_err(|_| count(&inner.metrics.programs_refused, 1))?;
+        let pass = inner.gate.enter(space).inspect_err(|_| count(&inner.metrics.programs_refused, 1))?;
         count_time(&inner.metrics.program_wait_ns, asked.elapsed());
         Ok(Self { inner, begun: Instant::now(), _pass: pass })
     }
@@ -61,7 +61,7 @@ pub(super) fn run(
     limit: Option<u64>,
 ) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
-    let _turn = Turn::wait(inner)?;
+    let _turn = Turn::wait(inner, space.id)?;
     let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand));
     let outcome = outcome.and_then(|result| within(limit, result));
     match outcome {
@@ -81,7 +81,7 @@ pub(super) fn run(
 /// Runs a program that no register holds, on the registers as they are stored. Returns the result and stores nothing.
 pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
-    let _turn = Turn::wait(inner)?;
+    let _turn = Turn::wait(inner, space.id)?;
     match execute(space, program, last_operand(program), None) {
         Ok(result) => {
             count(&inner.metrics.programs_run, 1);
