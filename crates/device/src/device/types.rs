@@ -49,7 +49,7 @@ pub struct ObjectStat {
     pub size: u64,
     /// Its flags.
     pub flags: ObjectFlags,
-    /// Tells versions of an object apart while the device is open; a change of flags keeps it.
+    /// A number that no other content of the store has had or will have; a change of flags keeps it.
     pub generation: u64,
     /// CRC-32C of all its bytes, as they were stored. It comes from the record: no byte of the object is read for it.
     pub checksum: u32,

@@ -17,6 +17,8 @@ struct FreeMap {
     by_start: BTreeMap<u64, u64>,
     by_length: BTreeSet<(u64, u64)>,
     end: u64,
+    /// Nothing is handed out or taken back any more.
+    stopped: bool,
 }
 
 impl FreeMap {
@@ -75,7 +77,7 @@ impl Allocator {
     pub(crate) fn rebuild(data: Arc<dyn Storage>, mut used: Vec<Extent>) -> Result<Self, StoreError> {
         let blocks_in_file = data.len()? / BLOCK_BYTES;
         used.sort_unstable();
-        let mut map = FreeMap { by_start: BTreeMap::new(), by_length: BTreeSet::new(), end: 1 };
+        let mut map = FreeMap { by_start: BTreeMap::new(), by_length: BTreeSet::new(), end: 1, stopped: false };
         for extent in used {
             let end = extent.start.checked_add(extent.blocks).filter(|end| *end <= blocks_in_file);
             let Some(end) = end.filter(|_| extent.blocks > 0) else {
@@ -106,14 +108,25 @@ impl Allocator {
         self.lock().end * BLOCK_BYTES
     }
 
+    /// Hands out no extent any more and takes none back: nobody knows any more which extents the object table names.
+    pub(crate) fn stop(&self) {
+        self.lock().stopped = true;
+    }
+
     /// Reserves room for `bytes` > 0: the smallest free run that holds it, else new blocks at the end, else the largest
-    /// free runs together.
+    /// free runs together. Where the medium is bounded, the file grows to the end of what was handed out and the medium
+    /// sets the room aside, so that no hole in the file counts as free space that the disk does not have.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`] when neither the file nor the medium has the room.
+    /// [`StoreError::NoSpace`] when neither the file nor the medium has the room, [`StoreError::Failed`] after
+    /// [`stop`](Self::stop), [`StoreError::Storage`].
     pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Result<ExtentLease, StoreError> {
         let blocks = bytes.div_ceil(BLOCK_BYTES);
         let mut map = self.lock();
+        if map.stopped {
+            return Err(StoreError::Failed);
+        }
+        let end = map.end;
         let best = map.by_length.range((blocks, 0)..).next().copied();
         let extents = if let Some((len, start)) = best {
             vec![map.take(start, len, blocks)]
@@ -131,8 +144,22 @@ impl Allocator {
                 Self::gather(&mut map, blocks)
             }
         };
+        if map.end > end
+            && let Err(error) = self.back(map.end)
+        {
+            extents.iter().for_each(|extent| map.insert(extent.start, extent.blocks));
+            return Err(error);
+        }
         drop(map);
         Ok(ExtentLease { allocator: Arc::clone(self), extents })
+    }
+
+    /// Has the medium set aside the room of all blocks below `end`, if it is bounded.
+    fn back(&self, end: u64) -> Result<(), StoreError> {
+        if self.data.free_space()?.is_some() {
+            self.data.reserve_len(end.saturating_mul(BLOCK_BYTES))?;
+        }
+        Ok(())
     }
 
     /// Whether [`reserve`](Self::reserve) would find room for `bytes` > 0 now.
@@ -224,6 +251,9 @@ impl ExtentLease {
 impl Drop for ExtentLease {
     fn drop(&mut self) {
         let mut map = self.allocator.lock();
+        if map.stopped {
+            return;
+        }
         for extent in &self.extents {
             map.insert(extent.start, extent.blocks);
         }
@@ -264,6 +294,46 @@ mod tests {
         assert_eq!(lease.extents().len(), 3);
         assert_eq!(lease.pieces(4095, 4098).iter().map(|piece| piece.1).collect::<Vec<_>>(), [1, 4096, 1]);
         assert!(matches!(allocator.reserve(2 * 4096), Err(StoreError::NoSpace { needed: 8192, free: 4096 })));
+    }
+
+    #[test]
+    fn what_is_handed_out_is_backed_even_before_it_is_written() {
+        let data = Arc::new(MemoryStorage::with_capacity_limit(100 * 4096));
+        data.set_len(4096).expect("room");
+        let allocator = Arc::new(Allocator::rebuild(data.clone(), vec![]).expect("empty"));
+        let gone = allocator.reserve(50 * 4096).expect("room");
+        let behind = allocator.reserve(4096).expect("room");
+        assert_eq!(data.len().expect("len"), 52 * 4096);
+        drop(gone);
+        assert_eq!(allocator.free_bytes(), 50 * 4096);
+        data.reserve_len(100 * 4096).expect("somebody takes the rest of the disk");
+        let lease = allocator.reserve(50 * 4096).expect("what counts as free");
+        data.write_at(lease.pieces(0, 50 * 4096)[0].0, &[7; 50 * 4096]).expect("has its room");
+        drop(behind);
+    }
+
+    #[test]
+    fn a_medium_that_fails_to_grow_gets_its_blocks_back() {
+        let disk = crate::storage::SimulatedDisk::new();
+        let data = Arc::new(disk.file("data"));
+        data.set_len(4096).expect("room");
+        let allocator = Arc::new(Allocator::rebuild(data, vec![]).expect("empty"));
+        disk.inject(crate::storage::Fault::Capacity(1 << 20));
+        disk.inject(crate::storage::Fault::FailAt(disk.operations()));
+        assert!(matches!(allocator.reserve(8192), Err(StoreError::Storage(_))));
+        assert_eq!((allocator.end_bytes(), allocator.free_bytes()), (4096, 0));
+        allocator.reserve(8192).expect("the next one");
+    }
+
+    #[test]
+    fn a_stopped_allocator_gives_nothing_out_again() {
+        let data = Arc::new(MemoryStorage::from_bytes(vec![0; 4096]));
+        let allocator = Arc::new(Allocator::rebuild(data, vec![]).expect("empty"));
+        let lease = allocator.reserve(8192).expect("room");
+        allocator.stop();
+        drop(lease);
+        assert_eq!(allocator.end_bytes(), 3 * 4096);
+        assert!(matches!(allocator.reserve(4096), Err(StoreError::Failed)));
     }
 
     #[test]

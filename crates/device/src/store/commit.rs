@@ -147,6 +147,10 @@ impl Inner {
             Ok(()) => self.publish(plan, admitted),
             Err(error) => {
                 tracing::error!(%error, changes = admitted.len(), "group commit failed");
+                if self.failed.load(Ordering::SeqCst) {
+                    // The medium may hold the commit after all: nothing may be written where its objects are.
+                    self.allocator.stop();
+                }
                 admitted.into_iter().for_each(|ticket| ticket.answer(Err(error.clone())));
             }
         }
@@ -217,7 +221,8 @@ impl Inner {
                 }
             })?;
         }
-        self.table.commit(&plan.rows)
+        // Of what was given out, at least the generations of these rows are below.
+        self.table.commit(&plan.rows, self.next_generation.load(Ordering::Relaxed))
     }
 
     fn publish(&self, plan: Plan, admitted: Vec<Ticket>) {

@@ -86,6 +86,23 @@ impl Superblock {
     }
 }
 
+/// The row of the object table that bounds the generations given out: the first that is free, and a checksum.
+pub(crate) fn encode_generation(next: u64) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    bytes[..8].copy_from_slice(&next.to_le_bytes());
+    let crc = crc32c::crc32c(&bytes[..8]);
+    bytes[8..].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// Reads what [`encode_generation`] wrote.
+pub(crate) fn decode_generation(bytes: &[u8]) -> Result<u64, StoreError> {
+    if bytes.len() != 12 || crc32c::crc32c(&bytes[..8]) != Fields(&bytes[8..]).u32() {
+        return Err(corrupt("the bound of the generations does not match its checksum"));
+    }
+    Ok(Fields(bytes).u64())
+}
+
 /// A run of blocks of the data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Extent {

@@ -83,7 +83,7 @@ impl StoredObject {
         self.checksum
     }
 
-    /// A number that no other content in the store has had since it was opened; a change of flags keeps it.
+    /// A number that no other content in the store has had or will have; a change of flags keeps it.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation

@@ -11,7 +11,7 @@ use crate::storage::{OverlayStorage, Storage};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, RwLock,
         atomic::{AtomicBool, AtomicU64},
@@ -25,11 +25,19 @@ impl Store {
     /// [`StoreError::AlreadyOpen`], [`StoreError::Directory`], and those of [`open`](Self::open).
     pub fn open_directory(path: &Path) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
+        let unnamed = directories_to_sync(path);
         fs::create_dir_all(path).map_err(refused)?;
         let lock = lock_directory(path)?;
         let files = StoreFiles::in_directory(path)?;
-        // The names of the files must survive a crash as their bytes do.
+        // The names of the files must survive a crash as their bytes do, and so must the directory's own.
         File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
+        for directory in unnamed {
+            match File::open(&directory).and_then(|directory| directory.sync_all()) {
+                // The directory was there already, within one that this process may not read.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                outcome => outcome.map_err(refused)?,
+            }
+        }
         let swap = Arc::clone(&files.swap);
         Ok((Self::open_files(files, Some(lock))?, swap))
     }
@@ -64,7 +72,12 @@ impl Store {
             files.data.set_len(allocator.end_bytes())?;
         }
         let newest = content.objects.values().map(|record| record.generation).max().unwrap_or(0);
-        let next_generation = newest.checked_add(1).ok_or_else(|| corrupt("the generations are used up"))?;
+        // What was deleted has had a generation too, and somebody may remember it.
+        let next_generation = newest
+            .checked_add(1)
+            .map(|next| next.max(content.next_generation))
+            .filter(|next| *next < u64::MAX)
+            .ok_or_else(|| corrupt("the generations are used up"))?;
         let spaces = content.space_states()?;
         let objects = content
             .objects
@@ -94,6 +107,24 @@ impl Store {
         }
         Ok(store)
     }
+}
+
+/// The directories whose entries a new store in `path` adds to or may have been the first to need: those in which a
+/// directory on the way has to be made, and that of `path` itself while it holds no store yet. None for a store that is
+/// there.
+fn directories_to_sync(path: &Path) -> Vec<PathBuf> {
+    if path.join("data").exists() {
+        return Vec::new();
+    }
+    let mut directories = Vec::new();
+    for made in path.ancestors() {
+        let Some(parent) = made.parent() else { break };
+        directories.push(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() });
+        if parent.as_os_str().is_empty() || parent.exists() {
+            break;
+        }
+    }
+    directories
 }
 
 fn lock_directory(path: &Path) -> Result<File, StoreError> {
@@ -148,4 +179,21 @@ fn create(files: &StoreFiles, store_id: [u8; 16], failed: &Arc<AtomicBool>) -> R
     files.data.write_at(0, &superblock(StoreState::Ready))?;
     files.data.sync()?;
     Ok((table, Content::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entries_of_all_new_directories_are_synced() {
+        let directory = tempfile::tempdir().expect("directory");
+        let (top, store) = (directory.path(), directory.path().join("a/b/store"));
+        assert_eq!(directories_to_sync(&store), [top.join("a/b"), top.join("a"), top.to_owned()]);
+        fs::create_dir_all(&store).expect("made by somebody");
+        assert_eq!(directories_to_sync(&store), [top.join("a/b")]);
+        drop(Store::open_directory(&store).expect("made"));
+        assert!(directories_to_sync(&store).is_empty(), "it is there");
+        assert_eq!(directories_to_sync(Path::new("no such directory")), [Path::new(".")]);
+    }
 }

@@ -22,6 +22,8 @@ const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
 const OBJECTS: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("objects");
 const SPACES: TableDefinition<u32, &[u8]> = TableDefinition::new("spaces");
 const IDENTITY: &str = "store";
+/// The first generation that no content has had. Stores of earlier builds lack it.
+const GENERATION: &str = "generation";
 /// The store keeps its own index, so the database needs a cache for the pages of a commit and of small objects only.
 const CACHE_BYTES: usize = 16 << 20;
 
@@ -38,6 +40,8 @@ pub(super) enum Row {
 pub(super) struct Content {
     pub(super) objects: BTreeMap<ObjectKey, Record>,
     pub(super) spaces: BTreeMap<SpaceId, SpaceLimits>,
+    /// The first generation that no content has had; 0 where only the objects tell.
+    pub(super) next_generation: u64,
 }
 
 #[derive(Debug)]
@@ -202,14 +206,16 @@ impl Table {
         guarded("reopen", || open(scratch, Arc::default())).ok()
     }
 
-    /// Makes the rows durable, all or none.
+    /// Makes the rows durable, all or none, and with them that all generations below `next_generation` are used.
     ///
     /// After an error the database has been read again where that tells something: `Ok` then means that the rows
     /// are in it after all. When a sync has failed, nothing can tell, and the store stops writing.
-    pub(super) fn commit(&self, rows: &[Row]) -> Result<(), StoreError> {
+    pub(super) fn commit(&self, rows: &[Row], next_generation: u64) -> Result<(), StoreError> {
         let outcome = {
             let database = self.shared();
-            guarded("commit", || database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows)))
+            guarded("commit", || {
+                database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows, next_generation))
+            })
         };
         let Err(error) = outcome else { return Ok(()) };
         let mut database = self.alone();
@@ -238,9 +244,12 @@ impl Table {
     }
 }
 
-fn apply(database: &Database, rows: &[Row]) -> Result<(), StoreError> {
+fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), StoreError> {
     let transaction = database.begin_write().map_err(failure("begin"))?;
     {
+        let mut format = transaction.open_table(FORMAT).map_err(failure("write"))?;
+        let bound = format::encode_generation(next_generation);
+        format.insert(GENERATION, bound.as_slice()).map_err(failure("write"))?;
         let mut objects = transaction.open_table(OBJECTS).map_err(failure("write"))?;
         let mut spaces = transaction.open_table(SPACES).map_err(failure("write"))?;
         for row in rows {
@@ -262,10 +271,13 @@ fn apply(database: &Database, rows: &[Row]) -> Result<(), StoreError> {
 
 fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, StoreError> {
     let transaction = database.begin_read().map_err(failure("read"))?;
-    let identity = transaction.open_table(FORMAT).map_err(failure("read"))?;
-    let identity = identity.get(IDENTITY).map_err(failure("read"))?;
+    let format = transaction.open_table(FORMAT).map_err(failure("read"))?;
+    let identity = format.get(IDENTITY).map_err(failure("read"))?;
     format::check_identity(identity.as_ref().map_or(&[][..], |value| value.value()), store_id)?;
     let mut content = Content::default();
+    if let Some(bound) = format.get(GENERATION).map_err(failure("read"))? {
+        content.next_generation = format::decode_generation(bound.value())?;
+    }
     for row in transaction.open_table(SPACES).map_err(failure("read"))?.iter().map_err(failure("read"))? {
         let (space, limits) = row.map_err(failure("read"))?;
         let space = SpaceId(space.value());

@@ -139,6 +139,12 @@ fn a_failed_sync_also_stops_writes_whose_bytes_it_may_have_dropped() {
     late.push(&bytes).expect_err("the fault strikes a write first");
     disk.inject(Fault::FailAt(disk.operations()));
     assert!(matches!(unlucky.commit(), Err(StoreError::Storage(StorageError::Sync { .. }))));
+    let usage = store.usage();
+    assert_eq!(
+        (usage.free_bytes, usage.data_bytes),
+        (0, 4096 * 25),
+        "the failed commit may be on the medium after all"
+    );
     assert!(matches!(bystander.commit(), Err(StoreError::Failed)), "its bytes may be among those dropped");
     assert!(matches!(store.write(key(3), 8), Err(StoreError::Failed)));
     let object = store.get(key(0)).expect("reads go on");
@@ -229,6 +235,32 @@ fn files_of_two_stores_cannot_be_mixed() {
     assert!(matches!(device_on(short), Err(DeviceError::Store(StoreError::Corrupt { .. }))));
     let empty = damaged(&one, Vec::new(), image(&*one.objects));
     assert!(matches!(device_on(empty), Err(DeviceError::Store(StoreError::Corrupt { .. }))));
+}
+
+#[test]
+fn no_program_is_larger_than_the_longest_one() {
+    let config = DeviceConfig { max_program_instructions: 3, ..DeviceConfig::in_memory() };
+    let (_device, space) = open(config);
+    let y = vr(4, 0, 1);
+    let of = |n| program(vec![Instruction::Return { n: y }; n]);
+    put(&space, vr(0, 0, 0), &of(3));
+    let longest = of(3).len() as u64;
+    for size in [of(4).len() as u64, longest + 1, 8 << 30] {
+        let error = space.write(vr(0, 0, 0), size, WriteOptions::default()).map(drop).expect_err("too long");
+        assert!(matches!(error, DeviceError::TooLarge { limit, .. } if limit == longest), "{error}");
+    }
+}
+
+#[test]
+fn no_generation_is_given_out_twice() {
+    let files = StoreFiles::in_memory();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..4 {
+        let (_device, space) = device_on(files.clone()).expect("open");
+        let stat = space.write_bytes(vr(1, 0, 1), &[7; 8], WriteOptions::default()).expect("write").stat;
+        assert!(seen.insert(stat.generation), "generation {} again", stat.generation);
+        space.delete(vr(1, 0, 1)).expect("the newest of all goes");
+    }
 }
 
 #[test]
