@@ -164,7 +164,24 @@ impl Map {
     }
 
     fn unmap(&mut self, space: u32, lba: u64, blocks: u64, effects: &mut Effects) {
-        let keys: Vec<Key> = self.stripes.range(stripe_keys(space, lba, blocks)).map(|(key, _)| *key).collect();
+        self.unmap_some(space, lba, blocks, usize::MAX, effects);
+    }
+
+    /// Unmaps the blocks of the first `most` stripes of a range that hold any; where to go on, if there may be more.
+    pub(super) fn unmap_some(
+        &mut self,
+        space: u32,
+        lba: u64,
+        blocks: u64,
+        most: usize,
+        effects: &mut Effects,
+    ) -> Option<u64> {
+        let keys: Vec<Key> =
+            self.stripes.range(stripe_keys(space, lba, blocks)).take(most).map(|(key, _)| *key).collect();
+        let rest = keys.last().filter(|_| keys.len() == most).map(|key| (key.1 + 1) * STRIPE_BLOCKS);
+        if keys.is_empty() {
+            return rest;
+        }
         let usage = self.usage.entry(space).or_default();
         for key in keys {
             let Some(stripe) = self.stripes.get_mut(&key) else { continue };
@@ -180,6 +197,7 @@ impl Map {
             }
             effects.stripes.insert(key);
         }
+        rest
     }
 
     fn clear_label(&mut self, key: Key, effects: &mut Effects) {

@@ -25,14 +25,22 @@ fn bits(range: Range<usize>) -> u32 {
 }
 
 impl Plan {
-    /// Adds a change of one space, unless it would pass the quota; then the plan is as it was.
-    pub(super) fn admit(&mut self, map: &Map, space: u32, entries: &[Entry], quota: Quota) -> Result<(), VolumeError> {
+    /// Adds a change of one space, unless it would pass the quota; then the plan is as it was. Without `count_blocks`
+    /// only labels are counted: right as long as neither this change nor any after it maps a block.
+    pub(super) fn admit(
+        &mut self,
+        map: &Map,
+        (space, entries): (u32, &[Entry]),
+        quota: Quota,
+        count_blocks: bool,
+    ) -> Result<(), VolumeError> {
         if quota == Quota::UNLIMITED {
             return Ok(());
         }
         let usage = map.usage(space);
         let before = self.counts.get(&space).copied().unwrap_or((usage.mapped, usage.labels));
-        let mut trial = Trial { map, plan: self, stripes: BTreeMap::new(), labels: BTreeMap::new(), count: before };
+        let (stripes, labels) = (BTreeMap::new(), BTreeMap::new());
+        let mut trial = Trial { map, plan: self, stripes, labels, count: before, count_blocks };
         entries.iter().for_each(|entry| trial.step(entry));
         let Trial { stripes, labels, count, .. } = trial;
         // Only growth is refused: a lowered quota must not keep anybody from unmapping or from overwriting.
@@ -58,6 +66,7 @@ struct Trial<'a> {
     stripes: BTreeMap<Key, u32>,
     labels: BTreeMap<Key, bool>,
     count: (u64, u64),
+    count_blocks: bool,
 }
 
 impl Trial<'_> {
@@ -98,11 +107,16 @@ impl Trial<'_> {
     }
 
     fn unmap_range(&mut self, space: u32, lba: u64, blocks: u64) {
+        if !self.count_blocks {
+            return;
+        }
         let range = stripe_keys(space, lba, blocks);
         let mut keys: Vec<Key> = self.map.stripes.range(range.clone()).map(|(key, _)| *key).collect();
         keys.extend(self.plan.stripes.range(range.clone()).map(|(key, _)| *key));
         keys.extend(self.stripes.range(range).map(|(key, _)| *key));
-        for key in keys {
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys.into_iter().filter(|key| self.presence(*key) != 0).collect::<Vec<_>>() {
             debug_assert!(key.1 < MAX_BLOCKS / STRIPE_BLOCKS);
             self.set_presence(key, self.presence(key) & !bits(within(key.1, lba, blocks)));
         }

@@ -5,10 +5,13 @@ use super::{
     map::Slot,
 };
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     ops::Range,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
+
+/// Blocks of unmapped ranges from which on a change is wide.
+const WIDE_BLOCKS: u64 = 1 << 13;
 
 /// What a change may hold.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,8 @@ pub(super) struct Prepared {
     pub(super) data_blocks: u32,
     /// Whether it can only make room: it maps nothing.
     pub(super) relief: bool,
+    /// Whether it unmaps so much that counting it in advance costs more than it is worth; only where it is relief.
+    pub(super) wide: bool,
 }
 
 /// A prepared change and who waits for it.
@@ -94,6 +99,7 @@ impl Prepared {
             }
         }
         prepared.relief = relief;
+        prepared.merge_unmaps();
         prepared.entry_bytes = prepared.entries.iter().map(Entry::bytes).sum();
         if prepared.entry_bytes > limits.entry_bytes {
             let (given, limit) = (prepared.entry_bytes as u64, limits.entry_bytes as u64);
@@ -104,13 +110,46 @@ impl Prepared {
 
     fn empty(space: u32) -> Self {
         let (entries, data, parts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { space, entries, entry_bytes: 0, data, parts, data_blocks: 0, relief: true }
+        Self { space, entries, entry_bytes: 0, data, parts, data_blocks: 0, relief: true, wide: false }
     }
 
     /// All blocks and labels of a space removed.
     pub(super) fn drop_space(space: u32) -> Self {
         let entry = Entry::Drop { space };
-        Self { entry_bytes: entry.bytes(), entries: vec![entry], ..Self::empty(space) }
+        Self { entry_bytes: entry.bytes(), entries: vec![entry], wide: true, ..Self::empty(space) }
+    }
+
+    /// Sorts the ranges that are unmapped one after the other and joins those that touch, so that none is visited twice.
+    fn merge_unmaps(&mut self) {
+        let (space, mut merged, mut ranges) = (self.space, Vec::with_capacity(self.entries.len()), Vec::new());
+        let mut unmapped = 0u64;
+        let mut flush = |ranges: &mut Vec<Range<u64>>, merged: &mut Vec<Entry>| {
+            ranges.sort_unstable_by_key(|range| range.start);
+            for range in ranges.drain(..) {
+                unmapped = unmapped.saturating_add(range.end - range.start);
+                match merged.last_mut() {
+                    Some(Entry::Unmap { lba, blocks, .. }) if *lba <= range.start && range.start <= *lba + *blocks => {
+                        *blocks = (*blocks).max(range.end - *lba);
+                    }
+                    _ => merged.push(Entry::Unmap { space, lba: range.start, blocks: range.end - range.start }),
+                }
+            }
+        };
+        for entry in self.entries.drain(..) {
+            match entry {
+                Entry::Unmap { lba, blocks, .. } => ranges.push(lba..lba + blocks),
+                entry => {
+                    // Labels and unmapped blocks do not touch each other; what maps blocks does.
+                    if matches!(entry, Entry::Write { .. } | Entry::Zero { .. }) {
+                        flush(&mut ranges, &mut merged);
+                    }
+                    merged.push(entry);
+                }
+            }
+        }
+        flush(&mut ranges, &mut merged);
+        self.entries = merged;
+        self.wide = self.relief && unmapped > WIDE_BLOCKS;
     }
 
     /// Adds entries for runs of blocks with and without content.
@@ -154,15 +193,65 @@ impl Prepared {
     }
 }
 
+/// Cost of what waits or is being written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    data: usize,
+    /// Of changes that map nothing. They are counted apart: what fills the queue with data must not keep anybody from
+    /// making room, nor from naming what is stored already.
+    relief: usize,
+}
+
+impl Load {
+    fn of(&mut self, relief: bool) -> &mut usize {
+        if relief { &mut self.relief } else { &mut self.data }
+    }
+}
+
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Pending>,
-    /// Cost of what waits or is being written.
-    bytes: usize,
+    total: Load,
+    /// Of spaces that have anything waiting.
+    spaces: HashMap<u32, Load>,
     closed: bool,
 }
 
-/// Changes that wait, in their order. Bounded in bytes.
+impl State {
+    /// Whether a change may wait too. Spaces that have something waiting share `limit`; one that comes late gets its
+    /// share though others have more than theirs by then, up to twice the limit in all. One that has nothing waiting is
+    /// always let in, also with a change above its share.
+    fn admits(&self, space: u32, relief: bool, cost: usize, limit: usize) -> bool {
+        let mut load = self.spaces.get(&space).copied().unwrap_or_default();
+        let (mine, mut total) = (*load.of(relief), self.total);
+        let others = self.spaces.iter().filter(|(other, load)| **other != space && load.data > 0).count();
+        let share = if relief { limit } else { limit / (others + 1) };
+        mine == 0
+            || mine.saturating_add(cost) <= share && total.of(relief).saturating_add(cost) <= limit.saturating_mul(2)
+    }
+
+    fn add(&mut self, space: u32, relief: bool, cost: usize) {
+        *self.total.of(relief) += cost;
+        *self.spaces.entry(space).or_default().of(relief) += cost;
+    }
+
+    fn remove(&mut self, space: u32, relief: bool, cost: usize) {
+        let less = |bytes: &mut usize| *bytes = bytes.saturating_sub(cost);
+        less(self.total.of(relief));
+        if let Some(load) = self.spaces.get_mut(&space) {
+            less(load.of(relief));
+            if load.data == 0 && load.relief == 0 {
+                self.spaces.remove(&space);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.total.data + self.total.relief
+    }
+}
+
+/// Changes that wait, in their order. Bounded in bytes, in fair shares for the spaces.
 pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
@@ -181,23 +270,23 @@ impl Queue {
 
     /// Appends a change; where there is no room, waits for some or gives its callback back.
     pub(super) fn push(&self, pending: Pending, wait: bool) -> Result<(), (Done, VolumeError)> {
+        let Prepared { space, relief, .. } = pending.change;
         let cost = pending.change.cost();
         let mut state = self.lock();
         loop {
             if state.closed {
                 return Err((pending.done, VolumeError::Closed));
             }
-            // A change that is larger than the bound still gets through alone.
-            if state.bytes == 0 || state.bytes.saturating_add(cost) <= self.limit {
+            if state.admits(space, relief, cost, self.limit) {
                 break;
             }
             if !wait {
-                let busy = VolumeError::Busy { queued: state.bytes as u64, limit: self.limit as u64 };
+                let busy = VolumeError::Busy { queued: state.bytes() as u64, limit: self.limit as u64 };
                 return Err((pending.done, busy));
             }
             state = self.drained.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.bytes += cost;
+        state.add(space, relief, cost);
         state.waiting.push_back(pending);
         drop(state);
         self.filled.notify_one();
@@ -219,11 +308,9 @@ impl Queue {
     pub(super) fn answer(&self, pending: Pending, outcome: Result<(), VolumeError>) {
         let cost = pending.change.cost();
         let Pending { change, done } = pending;
+        let Prepared { space, relief, .. } = change;
         drop(change);
-        {
-            let mut state = self.lock();
-            state.bytes = state.bytes.saturating_sub(cost);
-        }
+        self.lock().remove(space, relief, cost);
         self.drained.notify_all();
         // A callback that panics must not take the writer with it, nor the changes behind its own.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| done(outcome))).is_err() {
@@ -238,37 +325,10 @@ impl Queue {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.lock().bytes
+        self.lock().bytes()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zeros_within_a_write_become_entries_of_their_own() {
-        let mut data = vec![0; 6 * BLOCK_BYTES];
-        data[BLOCK_BYTES..3 * BLOCK_BYTES].fill(7);
-        data[5 * BLOCK_BYTES] = 1;
-        let limits = ChangeLimits { data_blocks: 6, entry_bytes: 1000 };
-        let change = Change { space: 3, operations: vec![Operation::Write { lba: 100, data: data.clone() }] };
-        let prepared = Prepared::new(change.clone(), limits).expect("sound");
-        let seven = crc32c::crc32c(&[7; BLOCK_BYTES]);
-        let last = crc32c::crc32c(&data[5 * BLOCK_BYTES..]);
-        assert_eq!(
-            prepared.entries,
-            [
-                Entry::Zero { space: 3, lba: 100, blocks: 1 },
-                Entry::Write { space: 3, lba: 101, checksums: vec![seven; 2] },
-                Entry::Zero { space: 3, lba: 103, blocks: 2 },
-                Entry::Write { space: 3, lba: 105, checksums: vec![last] },
-            ]
-        );
-        let content: Vec<u8> = prepared.content().flatten().copied().collect();
-        assert_eq!(content[..], [&data[BLOCK_BYTES..3 * BLOCK_BYTES], &data[5 * BLOCK_BYTES..]].concat());
-        assert_eq!((prepared.data_blocks, prepared.relief), (3, false));
-        let limits = ChangeLimits { data_blocks: 5, ..limits };
-        assert!(matches!(Prepared::new(change, limits), Err(VolumeError::TooLarge { given: 6, limit: 5, .. })));
-    }
-}
+#[path = "queue_tests.rs"]
+mod tests;

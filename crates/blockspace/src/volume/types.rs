@@ -102,7 +102,10 @@ pub struct VolumeConfig {
     /// Most bytes of data that are made durable with one sync, and so the most that one change may hold: at most 8 MiB,
     /// and half a segment when that is less.
     pub group_bytes: usize,
-    /// Most bytes of data (and of entries) that may wait; above it [`submit`](super::Volume::submit) says busy.
+    /// Most bytes of data (and of entries) that may wait; above it [`submit`](super::Volume::submit) says busy. Spaces
+    /// that have something waiting share it, and a space that has nothing waiting is always let in; all together never
+    /// pass twice the bound by more than one change a space. Changes that map nothing (unmaps, labels) are counted apart,
+    /// against the same bound for each space.
     pub queue_bytes: usize,
     /// Bytes of the medium that the block file leaves free, so that the map can still be written when it is full.
     pub headroom_bytes: u64,

@@ -1,9 +1,9 @@
 //! The writer: one thread that makes changes durable, a group at a time.
 
 use super::{
-    BLOCK_BYTES, Shared, VolumeError,
+    BLOCK_BYTES, MAX_BLOCKS, Shared, VolumeError,
     checkpoint::{Checkpoints, Job, RELIEF_BLOCKS, growable},
-    format::{self, RecordName},
+    format::{self, Entry, RecordName},
     map::Effects,
     plan::Plan,
     queue::Pending,
@@ -12,8 +12,12 @@ use super::{
 use std::{
     collections::VecDeque,
     sync::{Arc, PoisonError, atomic::Ordering},
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
+
+/// Stripes that a large unmap takes from the map before it lets readers in.
+const UNMAP_STEP: usize = 2048;
 
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -68,6 +72,7 @@ impl Writer {
     fn gather(&mut self) -> Vec<Pending> {
         let (mut group, mut plan) = (Vec::new(), Plan::default());
         let (mut entry_bytes, mut data_blocks, mut relief, mut switches) = (0, 0u32, true, 0);
+        let mut counted = true;
         while let Some(pending) = self.backlog.pop_front() {
             if self.shared.failed.load(Ordering::SeqCst) {
                 self.refuse(pending, VolumeError::Failed);
@@ -77,7 +82,8 @@ impl Writer {
             let entries = entry_bytes + change.entry_bytes;
             let data = data_blocks + change.data_blocks;
             let limits = self.shared.limits;
-            if !group.is_empty() && (entries > limits.entry_bytes || data > limits.data_blocks) {
+            let uncounted = !counted && !change.relief;
+            if !group.is_empty() && (entries > limits.entry_bytes || data > limits.data_blocks || uncounted) {
                 self.backlog.push_front(pending);
                 break;
             }
@@ -97,11 +103,13 @@ impl Writer {
             }
             let admitted = {
                 let map = self.shared.map.read().unwrap_or_else(PoisonError::into_inner);
-                plan.admit(&map, change.space, &change.entries, self.shared.quota(change.space))
+                let quota = self.shared.quota(change.space);
+                plan.admit(&map, (change.space, &change.entries), quota, counted && !change.wide)
             };
             match admitted {
                 Ok(()) => {
                     (entry_bytes, data_blocks, relief) = (entries, data, relief && change.relief);
+                    counted = counted && !change.wide;
                     group.push(pending);
                 }
                 Err(error) => self.refuse(pending, error),
@@ -266,9 +274,29 @@ impl Writer {
         let Some(active) = &mut self.active else { return };
         let header = blocks - data_blocks;
         let mut physical = active.segment.physical(active.cursor + header, data_blocks);
-        let mut map = self.shared.map.write().unwrap_or_else(PoisonError::into_inner);
-        for entry in group.iter().flat_map(|pending| &pending.change.entries) {
-            map.apply(entry, &mut physical, &mut self.effects);
+        let take = || self.shared.map.write().unwrap_or_else(PoisonError::into_inner);
+        let mut map = take();
+        for Pending { change, .. } in group {
+            let only_unmaps = |entry: &Entry| matches!(entry, Entry::Unmap { .. } | Entry::Drop { .. });
+            let stepwise = change.wide && change.entries.iter().all(only_unmaps);
+            for entry in &change.entries {
+                let (space, mut lba, end) = match entry {
+                    Entry::Unmap { space, lba, blocks } => (*space, *lba, *lba + *blocks),
+                    Entry::Drop { space } => (*space, 0, MAX_BLOCKS),
+                    _ => (0, 0, 0),
+                };
+                // Readers come in between; they may see some blocks unmapped before others.
+                while stepwise
+                    && lba < end
+                    && let Some(rest) = map.unmap_some(space, lba, end - lba, UNMAP_STEP, &mut self.effects)
+                {
+                    lba = rest;
+                    drop(map);
+                    thread::sleep(Duration::from_micros(50));
+                    map = take();
+                }
+                map.apply(entry, &mut physical, &mut self.effects);
+            }
         }
         drop(map);
         drop(physical);

@@ -5,5 +5,6 @@ mod crash;
 mod damage;
 mod faults;
 mod model;
+mod relief;
 mod speed;
 mod support;
