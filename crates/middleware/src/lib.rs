@@ -29,7 +29,7 @@ pub use ciphermill_program::VrId;
 pub use embedded::EmbeddedTransport;
 pub use error::MiddlewareError;
 pub use middleware::{Middleware, MiddlewareConfig};
-pub use nvme::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport, host_id};
+pub use nvme::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport};
 pub use operation::Operation;
 pub use transport::{Cause, Transport, TransportError};
 

@@ -32,13 +32,14 @@ pub struct NvmeConfig {
     pub command_timeout: Duration,
     /// How long a lost connection is tried to be made anew.
     pub give_up_after: Duration,
-    /// Pieces of a blob that are on their way at one time, in each call.
+    /// Pieces of a blob that are on their way at one time, in each call; it holds one more, which is being filled or put
+    /// out.
     pub in_flight: usize,
 }
 
 impl NvmeConfig {
     /// Namespace 1 of the only subsystem at `address`, as [`DEFAULT_HOST_NQN`]; 2 minutes for a command, 30 s for a lost
-    /// connection, 4 pieces at a time.
+    /// connection, 4 pieces on their way.
     #[must_use]
     pub fn new(address: impl Into<String>) -> Self {
         Self {
@@ -54,7 +55,10 @@ impl NvmeConfig {
     }
 
     pub(super) async fn initiator(self) -> Result<InitiatorConfig, NvmeError> {
-        let host = Host { id: host_id(&self.host), nqn: self.host };
+        // Fresh for each transport: what a host holds open belongs to it alone, and what a lost one left stays its own.
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(NvmeError::Random)?;
+        let host = Host { id, nqn: self.host };
         let subsystem = match self.subsystem {
             Some(name) => name,
             None => only_subsystem(&self.address, &host).await?,
@@ -76,27 +80,5 @@ async fn only_subsystem(address: &str, host: &Host) -> Result<String, NvmeError>
     match names.len() {
         1 => Ok(names.swap_remove(0)),
         _ => Err(NvmeError::Subsystems { address: address.to_owned(), host: host.nqn.clone(), names }),
-    }
-}
-
-/// A host identifier that belongs to the name and to no other (FNV-1a of 128 bits): a target takes two hosts of one
-/// identifier for one.
-#[must_use]
-pub fn host_id(nqn: &str) -> [u8; 16] {
-    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let hash = nqn.bytes().fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME));
-    hash.to_be_bytes()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::host_id;
-
-    /// From the FNV authors' page of test vectors.
-    #[test]
-    fn the_identifier_is_fnv_1a() {
-        assert_eq!(host_id(""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128.to_be_bytes());
-        assert_eq!(host_id("a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964_u128.to_be_bytes());
     }
 }

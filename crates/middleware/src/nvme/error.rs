@@ -28,6 +28,9 @@ pub enum NvmeError {
     /// The system gave no threads.
     #[error("cannot start the threads of the NVMe transport: {0}")]
     Threads(#[source] io::Error),
+    /// The system gave no random bytes for the identifier of this host.
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
     /// A task ended early.
     #[error("a task of the NVMe transport ended early, which is a defect of it")]
     Runtime,

@@ -3,17 +3,21 @@
 //! Data moves as plain blocks; what blocks cannot say, vendor commands do (`ciphermill_blockspace::vendor`).
 //!
 //! **Writing** never touches the blocks of the earlier version. The namespace reserves fresh blocks for the new one, which
-//! declares it there; then all blocks are written, several commands at a time, and the command that completes the object
+//! declares it there; then the blocks are written, several commands at a time, and the command that completes the object
 //! makes it visible, in one step and durably. Because every attempt has blocks of its own, a part of an attempt that was
 //! given up can never become a part of another, in whatever order commands take effect, and no checksum has to be known
-//! beforehand. The last command is sent only when the content
-//! has ended where it was declared to end. An attempt that fails is taken back; one whose outcome is unknown, because the
-//! connection was lost, is left to the namespace, which takes back what nobody writes to.
+//! beforehand. The last command is sent when the content has ended where it was declared to end and all others have been
+//! answered, and it is not simply sent again when the connection is lost: once it has taken effect, another object may
+//! stand at its blocks. The directory and the metadata block say whether it has; only if the object still waits for it,
+//! it is sent again. An attempt that fails is taken back. One whose outcome is unknown is left to the namespace, which
+//! takes a reservation back that nobody has written to for
+//! [`RESERVATION_IDLE_SECONDS`](ciphermill_blockspace::vendor::RESERVATION_IDLE_SECONDS).
 //!
 //! **Reading** holds one version open for as long as it takes, so that a blob read with thousands of commands is one
 //! version of it. A computed read runs its program once, when the blob is opened.
 //!
-//! **Memory**: each call under way holds a fixed number of pieces, each at most what one command moves.
+//! **Memory**: each call under way holds a fixed number of pieces (`in_flight` and one more), each at most what one command
+//! moves.
 
 mod config;
 mod error;
@@ -21,7 +25,7 @@ mod read;
 mod runtime;
 mod write;
 
-pub use config::{DEFAULT_HOST_NQN, NvmeConfig, host_id};
+pub use config::{DEFAULT_HOST_NQN, NvmeConfig};
 pub use error::NvmeError;
 
 use crate::{
@@ -60,6 +64,8 @@ pub struct NvmeTransport {
     /// Bytes of a piece: whole blocks, what one command moves at most.
     piece: usize,
     in_flight: usize,
+    /// The time that one command has.
+    command_time: Duration,
 }
 
 impl NvmeTransport {
@@ -69,7 +75,7 @@ impl NvmeTransport {
     /// [`NvmeError`].
     pub fn connect(config: NvmeConfig) -> Result<Self, NvmeError> {
         let runtime = Runtime::new()?;
-        let NvmeConfig { namespace: nsid, in_flight, .. } = config;
+        let NvmeConfig { namespace: nsid, in_flight, command_timeout: command_time, .. } = config;
         let connected = runtime.run(async move {
             let initiator = config.initiator().await?;
             let controller = Controller::connect(initiator).await?;
@@ -78,7 +84,7 @@ impl NvmeTransport {
         });
         let (controller, namespace) = connected.map_err(|_| NvmeError::Runtime)??;
         let piece = namespace.max_transfer_blocks() as usize * ciphermill_nvme::BLOCK_BYTES;
-        Ok(Self { runtime, controller, namespace, piece, in_flight: in_flight.max(1) })
+        Ok(Self { runtime, controller, namespace, piece, in_flight: in_flight.max(1), command_time })
     }
 
     /// What the controller says of itself.

@@ -24,13 +24,29 @@ pub(super) fn read(
     mode: ReadMode,
     out: &mut dyn Write,
 ) -> Result<Transferred, TransportError> {
-    let (opened, data) = open(transport, id, mode)?;
+    let connected = transport.controller.reconnects();
+    let (opened, first) = open(transport, id, mode)?;
     let session = Session { transport, id, opened, under_way: VecDeque::new() };
-    session.fetch(&data[Opened::BYTES..], out)?;
+    let checksum = session.fetch(&first, out)?;
+    if opened.session != 0 && !opened.computed && transport.controller.reconnects() != connected {
+        check(transport, id, opened.size, checksum)?;
+    }
     Ok(Transferred { size: opened.size, computed: opened.computed })
 }
 
-/// Opens; the data begin with the record.
+/// Makes sure that the pieces are of one version although they came on more than one connection, perhaps from a server
+/// that was started anew. A blob that was replaced meanwhile is refused, too: what its version had is not known.
+fn check(transport: &NvmeTransport, id: BlobId, size: u64, checksum: u32) -> Result<(), TransportError> {
+    match transport.entry(id)?.0 {
+        Some(entry) if (entry.size, entry.checksum) == (size, checksum) => Ok(()),
+        _ => {
+            let what = "the connection was lost and the blob replaced while it was read; read it again";
+            Err(TransportError::Failed(what.into()))
+        }
+    }
+}
+
+/// Opens; gives the record and the first bytes of the blob, all of them if no session holds the rest.
 fn open(transport: &NvmeTransport, id: BlobId, mode: ReadMode) -> Result<(Opened, Vec<u8>), TransportError> {
     let mode = match mode {
         ReadMode::Armed => OpenMode::Armed,
@@ -40,7 +56,7 @@ fn open(transport: &NvmeTransport, id: BlobId, mode: ReadMode) -> Result<(Opened
     let namespace = transport.namespace.clone();
     let dwords = OpenObject { id: id.register(), mode }.dwords();
     let length = FIRST_BYTES.min(transport.piece);
-    let data = transport.wait(async move {
+    let mut data = transport.wait(async move {
         // A computed read must not run twice: the first run may have disarmed the blob.
         let data = match mode {
             OpenMode::Stored => namespace.vendor_read(OPCODE_OPEN, dwords, length).await,
@@ -49,9 +65,11 @@ fn open(transport: &NvmeTransport, id: BlobId, mode: ReadMode) -> Result<(Opened
         data.map_err(|error| mapped(id, error))
     })?;
     let opened = Opened::decode(&data).map_err(malformed)?;
-    let given = (data.len() - Opened::BYTES) as u64;
-    let whole = if opened.session == 0 { given == opened.size } else { given <= opened.size };
-    if opened.size == 0 || !whole {
+    data.drain(..Opened::BYTES);
+    // The answer has the length that was asked for; what follows the blob in it is filled up.
+    data.truncate(usize::try_from(opened.size).unwrap_or(usize::MAX));
+    let given = data.len() as u64;
+    if opened.size == 0 || (opened.session == 0 && given != opened.size) {
         return Err(malformed(format!("{given} of {} bytes came with session {}", opened.size, opened.session)));
     }
     Ok((opened, data))
@@ -67,8 +85,10 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn fetch(mut self, first: &[u8], out: &mut dyn Write) -> Result<(), TransportError> {
+    /// Gives the CRC-32C of all bytes.
+    fn fetch(mut self, first: &[u8], out: &mut dyn Write) -> Result<u32, TransportError> {
         let mut asked = first.len() as u64;
+        let mut checksum = crc32c::crc32c(first);
         self.ask(&mut asked);
         out.write_all(first).map_err(TransportError::Output)?;
         while let Some((length, receiver)) = self.under_way.pop_front() {
@@ -82,9 +102,10 @@ impl Session<'_> {
             }
             // The next piece comes while this one is put out.
             self.ask(&mut asked);
+            checksum = crc32c::crc32c_append(checksum, &piece);
             out.write_all(&piece).map_err(TransportError::Output)?;
         }
-        Ok(())
+        Ok(checksum)
     }
 
     /// Keeps as many pieces on their way as may be.
