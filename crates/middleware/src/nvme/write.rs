@@ -1,4 +1,4 @@
-//! Writing a blob: reserve, send the blocks, ask what became of it.
+//! Writing a blob: reserve, send the blocks, the last ones when all others are there, ask what became of it.
 
 use super::{
     NvmeTransport,
@@ -10,11 +10,24 @@ use crate::{
     io::pull,
     transport::TransportError,
 };
-use ciphermill_blockspace::vendor::{OPCODE_RELEASE, OPCODE_RESERVE, Release, Reserve, Reserved};
+use bytes::Bytes;
+use ciphermill_blockspace::{
+    adapter::Directory,
+    vendor::{OPCODE_RELEASE, OPCODE_RESERVE, Release, Reserve, Reserved},
+};
 use ciphermill_device::ObjectFlags;
-use ciphermill_nvme::{BLOCK_BYTES, initiator::InitiatorError};
+use ciphermill_nvme::{BLOCK_BYTES, Status, initiator::InitiatorError};
 use ciphermill_program as program;
-use std::{collections::VecDeque, io::Read, sync::mpsc::Receiver};
+use std::{
+    collections::VecDeque,
+    io::Read,
+    sync::mpsc::Receiver,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The wait before the last piece is sent again; it doubles up to the second figure.
+const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 
 pub(super) fn write(
     transport: &NvmeTransport,
@@ -42,9 +55,10 @@ pub(super) fn write(
         object_crc32c: None,
     };
     let place = reserve(transport, metadata.id(), record)?;
-    let mut attempt = Attempt { transport, id: metadata.id(), place, next: place.lba, under_way: VecDeque::new() };
+    let under_way = VecDeque::with_capacity(transport.in_flight);
+    let mut attempt = Attempt { transport, id: metadata.id(), record, place, next: place.lba, under_way };
     match attempt.send(first, &mut source) {
-        Ok(()) => outcome(transport, metadata, size, source.checksum, place),
+        Ok(()) => Ok(outcome(transport, metadata, size, source.checksum, place)),
         Err(error) => {
             attempt.take_back(&error);
             Err(error.told)
@@ -126,30 +140,86 @@ impl Failure {
 struct Attempt<'a> {
     transport: &'a NvmeTransport,
     id: BlobId,
+    record: program::Metadata,
     place: Reserved,
     next: u64,
     under_way: VecDeque<Receiver<Result<(), InitiatorError>>>,
 }
 
+/// Where an object stands whose last piece may have been lost.
+enum Standing {
+    /// It is complete.
+    Bound,
+    /// It is declared and not complete.
+    Declared,
+    /// Something else is there: it was complete and is replaced or deleted, or its reservation was taken back.
+    Gone,
+}
+
 impl Attempt<'_> {
     fn send(&mut self, first: Vec<u8>, source: &mut Source<'_>) -> Result<(), Failure> {
         let mut piece = first;
-        loop {
+        while !source.is_at_end() {
             if self.under_way.len() >= self.transport.in_flight {
                 self.settle_one()?;
             }
             let (namespace, lba) = (self.transport.namespace.clone(), self.next);
             self.next += (piece.len() / BLOCK_BYTES) as u64;
+            // Sent again when the connection is lost: the object cannot become complete, and the place not another's.
             self.under_way.push_back(self.transport.runtime.start(async move { namespace.write(lba, piece).await }));
-            if source.is_at_end() {
-                break;
-            }
             piece = source.piece(self.transport.piece).map_err(Failure::before)?;
         }
         while !self.under_way.is_empty() {
             self.settle_one()?;
         }
-        Ok(())
+        self.complete(piece.into())
+    }
+
+    /// Sends the piece that completes the object. Once it has, the blocks are the namespace's to give away, so the piece
+    /// must not be sent again by a connection that was made anew, but only when the object is known to wait for it.
+    fn complete(&self, piece: Bytes) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.transport.command_time;
+        let mut pause = RETRY.0;
+        loop {
+            let (namespace, lba, data) = (self.transport.namespace.clone(), self.next, piece.clone());
+            let sent = self.transport.runtime.run(async move { namespace.write_once(lba, data).await });
+            let error = match sent {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) => error,
+                Err(gone) => return Err(Failure { told: TransportError::Failed(Box::new(gone)), certain: false }),
+            };
+            let again = match &error {
+                // A controller that is connected anew has ended what its lost connections left.
+                InitiatorError::Interrupted { .. } => match self.standing() {
+                    Ok(Standing::Bound) => return Ok(()),
+                    Ok(Standing::Declared) => true,
+                    Ok(Standing::Gone) | Err(_) => false,
+                },
+                InitiatorError::Command { error } => may_pass(error.status),
+                _ => false,
+            };
+            if !again || Instant::now() + pause >= deadline {
+                return Err(Failure::of(self.id, error));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(RETRY.1);
+        }
+    }
+
+    fn standing(&self) -> Result<Standing, TransportError> {
+        let register = self.id.register();
+        let directory = self.transport.directory(register, Directory::bytes_for(1))?;
+        let entry = directory.entries.first().filter(|entry| entry.id == register);
+        if entry.is_some_and(|entry| entry.lba == Some(self.place.lba)) {
+            return Ok(Standing::Bound);
+        }
+        let (id, namespace, lba) = (self.id, self.transport.namespace.clone(), self.place.lba);
+        let block = self.transport.wait(async move {
+            let lba = directory.half.checked_add(lba).ok_or_else(|| malformed("its blocks have no halves"))?;
+            namespace.read(lba, 1).await.map_err(|error| mapped(id, error))
+        })?;
+        let declared = program::Metadata::decode(&block).is_ok_and(|found| found == self.record);
+        Ok(if declared { Standing::Declared } else { Standing::Gone })
     }
 
     fn settle_one(&mut self) -> Result<(), Failure> {
@@ -160,8 +230,10 @@ impl Attempt<'_> {
         }
     }
 
-    /// Gives the blocks back, once no command for them is under way any more. The namespace does so only if they have not
-    /// become an object; when that is not sure anyway, because the connection was lost, it is left to do so by itself.
+    /// Gives the blocks back, once no command for them is under way any more. The namespace takes them only if they have
+    /// not become an object. When a command may still take effect, because it was not answered in time or its connection
+    /// was lost, the blocks are left to the namespace, which takes a reservation back that nobody has written to for a
+    /// while.
     fn take_back(mut self, failure: &Failure) {
         let mut certain = failure.certain;
         while !self.under_way.is_empty() {
@@ -180,22 +252,32 @@ impl Attempt<'_> {
     }
 }
 
-/// What is stored now that all blocks were acknowledged.
-fn outcome(
-    transport: &NvmeTransport,
-    metadata: &Metadata,
-    size: u64,
-    checksum: u32,
-    place: Reserved,
-) -> Result<Written, TransportError> {
+/// Whether the device means the command to be sent again. It was answered, so it has not taken effect.
+fn may_pass(status: Status) -> bool {
+    let passing = [
+        Status::COMMAND_INTERRUPTED,
+        Status::NAMESPACE_NOT_READY,
+        Status::DATA_TRANSFER_ERROR,
+        Status::TRANSIENT_TRANSPORT_ERROR,
+    ];
+    !status.is_final() && passing.iter().any(|passing| status.is(*passing))
+}
+
+/// What is stored now that all blocks were acknowledged. That it is stored, is sure; when the device cannot be asked any
+/// more what, it is told as it was given.
+fn outcome(transport: &NvmeTransport, metadata: &Metadata, size: u64, checksum: u32, place: Reserved) -> Written {
     let id = metadata.id();
-    let given = BlobStat { id, size, flags: metadata.flags };
-    let (entry, _) = transport.entry(id)?;
-    // Another version since then is not ours to tell of.
-    let Some(entry) = entry.filter(|entry| entry.lba == Some(place.lba)) else {
-        return Ok(Written { stat: given, computed: false });
+    let given = Written { stat: BlobStat { id, size, flags: metadata.flags }, computed: false };
+    let entry = match transport.entry(id) {
+        Ok((entry, _)) => entry,
+        Err(error) => {
+            tracing::warn!(blob = %id, %error, "written, but whether a program ran cannot be asked");
+            return given;
+        }
     };
+    // Another version since then is not ours to tell of.
+    let Some(entry) = entry.filter(|entry| entry.lba == Some(place.lba)) else { return given };
     let stat = BlobStat { id, size: entry.size, flags: entry.flags };
     // A program that gives its operand back bit by bit cannot be told from none.
-    Ok(Written { stat, computed: (entry.size, entry.checksum) != (size, checksum) })
+    Written { stat, computed: (entry.size, entry.checksum) != (size, checksum) }
 }
