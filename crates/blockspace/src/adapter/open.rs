@@ -87,5 +87,8 @@ fn check(config: &BlockSpaceConfig) -> Result<(), BlockSpaceError> {
     if config.device_jobs == 0 || config.disk_reads == 0 {
         return refuse("device_jobs and disk_reads must be at least 1".to_owned());
     }
+    if config.reservation_idle.as_millis() < 10 {
+        return refuse(format!("reservation_idle is {:?}, it must be at least 10 ms", config.reservation_idle));
+    }
     Ok(())
 }

@@ -151,7 +151,12 @@ impl Places {
 
     /// Whether a place has blocks or its metadata block in the range.
     pub(super) fn any_in(&self, range: &Range<u64>) -> bool {
-        self.overlapping(self.data_part(range)).next().is_some() || self.named_in(range).next().is_some()
+        self.overlapping(self.data_part(range)).next().is_some() || self.any_named(range)
+    }
+
+    /// Whether the range has the metadata block of a place, or of one whose object is still to be deleted.
+    pub(super) fn any_named(&self, range: &Range<u64>) -> bool {
+        self.named_in(range).next().is_some() || self.undone_in(range).next().is_some()
     }
 
     /// The declared objects with blocks or metadata block in the ranges.

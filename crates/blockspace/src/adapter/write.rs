@@ -112,7 +112,7 @@ impl BlockSpace {
             return self.restructure(Edit::Write { lba, data }).await;
         }
         let mut guard = crowded(self.changes.shared(range.clone()).await)?;
-        if self.index().named_in(&range).next().is_some() {
+        if self.index().any_named(&range) {
             drop(guard);
             return self.restructure(Edit::Write { lba, data }).await;
         }
@@ -144,7 +144,7 @@ impl BlockSpace {
                 return outcome.and(settled);
             }
             guard = crowded(self.changes.shared(range.clone()).await)?;
-            if self.index().named_in(&range).next().is_some() {
+            if self.index().any_named(&range) {
                 drop(guard);
                 return self.restructure(Edit::Write { lba, data: extra.data }).await;
             }
@@ -249,8 +249,7 @@ impl super::places::Places {
     /// Whether a write to the range concerns no declared object and no metadata block: its blocks are just blocks,
     /// possibly above a bound object.
     pub(super) fn is_plain(&self, range: &Range<u64>) -> bool {
-        self.named_in(range).next().is_none()
-            && self.overlapping(self.data_part(range)).all(|(_, place)| place.declared.is_none())
+        !self.any_named(range) && self.overlapping(self.data_part(range)).all(|(_, place)| place.declared.is_none())
     }
 
     /// Whether this very declaration is the one here.
