@@ -87,7 +87,7 @@ fn a_large_object_is_streamed_in_any_order_in_bounded_memory() {
     let bench = on_disk(directory.path(), BlockSpaceConfig::new(22));
     // The metadata block of a 2^22-block namespace.
     let bench = Bench { half: 1 << 21, ..bench };
-    let evidence = std::env::var_os("CIPHERMILL_EVIDENCE").is_some();
+    let evidence = evidence();
     let size = if evidence { 1_500_000_001 } else { 96_000_001 };
     let before = peak();
     stream(&bench, "1:0:1", 1000, size, false, true);

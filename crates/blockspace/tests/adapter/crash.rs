@@ -89,20 +89,13 @@ fn put(bench: &Bench, oracle: &mut Oracle, object: u64, dice: &mut Dice) -> Resu
     shown.resize(SPAN as usize * BLOCK, 0);
     if dice.below(3) == 0 {
         // What is left of an earlier attempt would count.
-        for lba in first..first + SPAN {
-            let now = bench.try_read(lba, 1)?;
-            oracle.is(lba, &now);
-        }
-        // Given-up blocks show the object as it is in the device.
-        let device = oracle.object(object).clone();
-        for version in device {
-            let mut content = padded(&version.unwrap_or_default());
-            content.resize(SPAN as usize * BLOCK, 0);
-            oracle.may(first, &content);
-        }
-        // Or nothing, when a cut came between the device and the volume and the object has no place.
-        oracle.may(first, &vec![0; SPAN as usize * BLOCK]);
+        // Given-up blocks show the object as it is in the device, or nothing when it has no place.
+        let stored = settled(bench, oracle, object);
+        let mut content = padded(&stored.filter(|_| placed(bench, object)).unwrap_or_default());
+        content.resize(SPAN as usize * BLOCK, 0);
+        oracle.may(first, &content);
         bench.deallocate(first..first + SPAN)?;
+        oracle.is(first, &content);
     }
     let id = id_of(object);
     let metadata = checked(&id, &operand);
@@ -149,18 +142,44 @@ fn put(bench: &Bench, oracle: &mut Oracle, object: u64, dice: &mut Dice) -> Resu
     Ok(())
 }
 
-fn delete(bench: &Bench, oracle: &mut Oracle, object: u64) -> Result<(), CommandError> {
-    let first = first_of(object);
-    oracle.object(object).push(None);
-    oracle.may(first, &vec![0; SPAN as usize * BLOCK]);
+/// What programs see of an object when no command is under way: the one state that it may be in.
+fn settled(bench: &Bench, oracle: &mut Oracle, object: u64) -> Option<Vec<u8>> {
+    let now = bench.stored(&id_of(object));
+    assert!(*oracle.object(object) == [now.clone()], "object {object}");
+    now
+}
+
+/// Whether the object is bound where it is put. One that is stored and is not: its first completion was cut off between the
+/// device and the volume, and what is stored is a result, so that opening cannot tell by the checksum of the operand that
+/// the declaration is this one.
+fn placed(bench: &Bench, object: u64) -> bool {
     let id = register(&id_of(object));
     let entries = bench.space.directory(id, 1).entries;
-    let placed = entries.iter().any(|entry| entry.id == id && entry.lba.is_some());
-    bench.deallocate(HALF + first..HALF + first + 1)?;
-    // An object that a cut left without a place was not deleted: it was never bound.
-    let now = if placed { None } else { bench.stored(&id_of(object)) };
-    assert!(oracle.object(object).contains(&now));
-    *oracle.object(object) = vec![now];
+    let placed = entries.iter().any(|entry| entry.id == id && entry.lba == Some(first_of(object)));
+    let stored = bench.stored(&id_of(object)).is_some();
+    assert!(placed || !stored || object >= OBJECTS - 2, "object {object} has no place");
+    placed
+}
+
+fn delete(bench: &Bench, oracle: &mut Oracle, object: u64) -> Result<(), CommandError> {
+    let first = first_of(object);
+    let now = settled(bench, oracle, object);
+    if placed(bench, object) {
+        oracle.object(object).push(None);
+        // Blocks above the object stay, the others show nothing.
+        oracle.may(first, &vec![0; SPAN as usize * BLOCK]);
+        bench.deallocate(HALF + first..HALF + first + 1)?;
+        assert!(bench.stored(&id_of(object)).is_none(), "object {object} is deleted");
+        *oracle.object(object) = vec![None];
+        for lba in first..first + SPAN {
+            let now = bench.try_read(lba, 1)?;
+            assert!(oracle.block(lba).contains(&now), "block {lba} of deleted object {object}");
+            oracle.is(lba, &now);
+        }
+    } else {
+        bench.deallocate(HALF + first..HALF + first + 1)?;
+        assert!(bench.stored(&id_of(object)) == now, "object {object} is no place's");
+    }
     Ok(())
 }
 
@@ -250,10 +269,10 @@ fn lives(number: u64, from: u64) -> u64 {
 
 #[test]
 fn no_power_cut_loses_an_acknowledged_write_or_tears_an_object() {
-    let number = if std::env::var_os("CIPHERMILL_EVIDENCE").is_some() { 150 } else { 12 };
+    let number = if evidence() { 150 } else { 12 };
     let cuts = lives(number, 1);
-    println!("{cuts} power cuts");
-    assert!(cuts >= 120);
+    println!("evidence: adapter power cuts {cuts}");
+    assert!(cuts >= 10 * number);
 }
 
 #[test]

@@ -338,3 +338,55 @@ fn sizes_are_those_of_blocks_and_objects() {
     assert!(past.status.is(Status::LBA_OUT_OF_RANGE), "{past}");
     assert!(bench.try_read(1 << LOG2, 1).is_err() && bench.try_read(u64::MAX, 2).is_err());
 }
+
+#[test]
+fn ranges_of_one_command_may_come_in_any_order_and_more_than_once() {
+    let bench = Bench::new();
+    bench.write(100, pattern(60 * BLOCK, 1));
+    bench.put(120, checked("1:0:1", &pattern(2 * BLOCK, 2)), &pattern(2 * BLOCK, 2));
+    bench.write(120, pattern(BLOCK, 3));
+    let mut ranges = vec![150..155, 100..110, 105..112, 120..121, 112..113, 100..103, 7..7];
+    ranges.extend((0..249).map(|_| 100..113));
+    bench.deallocate_all(ranges).expect("given up");
+    let mut expected = pattern(60 * BLOCK, 1);
+    expected[..13 * BLOCK].fill(0);
+    expected[50 * BLOCK..55 * BLOCK].fill(0);
+    expected[20 * BLOCK..22 * BLOCK].copy_from_slice(&pattern(2 * BLOCK, 2));
+    assert!(bench.read(100, 60) == expected);
+}
+
+/// What a cut between the device and the volume leaves, and what happens to the device by other means.
+#[test]
+fn opening_brings_places_and_objects_together() {
+    let bench = Bench::new();
+    let store = |id: &str, bytes: &[u8]| {
+        bench.registers().write_bytes(register(id), bytes, Default::default()).expect("stored");
+    };
+    let [grown, shrunk, hemmed, whole, other] = [1, 2, 3, 4, 5].map(|seed| pattern(3 * BLOCK, seed));
+    bench.put(0, metadata("1:0:1", BLOCK), &grown[..BLOCK]);
+    bench.put(10, metadata("1:0:2", 3 * BLOCK), &shrunk);
+    bench.put(20, metadata("1:0:3", BLOCK), &hemmed[..BLOCK]);
+    bench.declare(22, checked("1:0:4", &whole));
+    bench.write(23, whole[BLOCK..2 * BLOCK].to_vec());
+    bench.declare(30, checked("1:0:5", &other));
+    store("1:0:1", &grown);
+    store("1:0:2", &shrunk[..BLOCK]);
+    store("1:0:3", &hemmed);
+    store("1:0:4", &whole);
+    store("1:0:5", &pattern(3 * BLOCK, 6));
+    let bench = bench.reopened(BlockSpaceConfig::new(LOG2));
+    assert!(bench.read(0, 3) == grown && bench.record(0).map(|record| record.size) == Some(3 * BLOCK as u64));
+    assert!(bench.read(10, 3) == [&shrunk[..BLOCK], &[0; 2 * BLOCK]].concat());
+    assert!(bench.record(20).is_none() && bench.read(20, 2) == vec![0; 2 * BLOCK], "no room, no place");
+    assert!(bench.read(22, 3) == whole && bench.record(22) == Some(checked("1:0:4", &whole)));
+    assert!(bench.read(30, 3) == vec![0; 3 * BLOCK], "another content than was declared");
+    let metrics = bench.space.metrics();
+    assert_eq!((metrics.bound, metrics.declared, metrics.bound_blocks), (3, 2, 7));
+    // The place is its name again.
+    bench.declare(12, metadata("1:0:6", 1));
+    bench.deallocate(HALF + 22..HALF + 23).expect("deleted");
+    bench.deallocate(HALF + 30..HALF + 31).expect("not declared any more");
+    assert_eq!((bench.stored("1:0:4"), bench.stored("1:0:5")), (None, Some(pattern(3 * BLOCK, 6))));
+    let bench = bench.reopened(BlockSpaceConfig::new(LOG2));
+    assert_eq!((bench.space.metrics().bound, bench.space.metrics().declared), (2, 1));
+}

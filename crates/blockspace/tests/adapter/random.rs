@@ -25,7 +25,7 @@ fn command() -> impl Strategy<Value = Command> {
 
 #[test]
 fn commands_do_what_the_model_does() {
-    let cases = if std::env::var_os("CIPHERMILL_EVIDENCE").is_some() { 20_000 } else { 150 };
+    let cases = if evidence() { 20_000 } else { 150 };
     let runtime = runtime();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new(config);
@@ -34,6 +34,7 @@ fn commands_do_what_the_model_does() {
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
+    println!("evidence: adapter model sequences {cases}");
 }
 
 /// The corpus of `fuzz/fuzz_targets/blockspace_commands.rs`, and a fixed set of mutations of it.

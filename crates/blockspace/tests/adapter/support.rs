@@ -121,6 +121,11 @@ impl ObjectHandler for Toy {
     }
 }
 
+/// Whether the tests are to do as much as is claimed of them elsewhere; they print what they reached.
+pub(crate) fn evidence() -> bool {
+    std::env::var("CIPHERMILL_EVIDENCE_NVME").is_ok_and(|value| value == "1")
+}
+
 /// A namespace as its target has it, with calls that wait.
 pub(crate) struct Bench {
     /// First block of the half with metadata blocks.
@@ -228,8 +233,16 @@ impl Bench {
         self.wait(self.namespace().deallocate(&self.host, vec![range]))
     }
 
+    pub(crate) fn deallocate_all(&self, ranges: Vec<Range<u64>>) -> Result<(), CommandError> {
+        self.wait(self.namespace().deallocate(&self.host, ranges))
+    }
+
+    pub(crate) fn begin_vendor(&self, opcode: u8, dwords: [u32; 6], length: usize) -> Answer<Vec<u8>> {
+        self.namespace().vendor(&self.host, VendorCommand { opcode, dwords, length })
+    }
+
     pub(crate) fn vendor(&self, opcode: u8, dwords: [u32; 6], length: usize) -> Result<Vec<u8>, CommandError> {
-        self.wait(self.namespace().vendor(&self.host, VendorCommand { opcode, dwords, length }))
+        self.wait(self.begin_vendor(opcode, dwords, length))
     }
 
     pub(crate) fn try_declare(&self, first: u64, metadata: Metadata) -> Result<(), CommandError> {

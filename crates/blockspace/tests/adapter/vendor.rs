@@ -11,7 +11,10 @@ use ciphermill_blockspace::{
 };
 use ciphermill_nvme::{CommandError, Status};
 use ciphermill_program::Metadata;
-use std::time::Duration;
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
 
 fn directory(bench: &Bench, from: &str, length: usize) -> Directory {
     let bytes = bench.vendor(OPCODE_DIRECTORY, directory_dwords(register(from)), length).expect("a directory");
@@ -181,4 +184,65 @@ fn open_objects_are_bounded_and_belong_to_their_host() {
     assert_eq!(pull(&other, first, 5, 10).expect("still open"), pattern(10_000, 1)[5..15]);
     std::thread::sleep(Duration::from_millis(300));
     open(&other, "1:0:1", OpenMode::Stored, 64).expect("the idle ones went");
+}
+
+#[test]
+fn a_reservation_waits_for_room_that_a_running_program_may_need() {
+    let bench = Bench::new();
+    let code = program("homsub 4:0:3, 4:0:3\nreturn 4:0:3");
+    bench.put(1, metadata("0:0:0", code.len()), &code);
+    bench.declare(20, support_metadata("4:0:3", 16));
+    // All below is taken.
+    bench.write(2, pattern(18 * BLOCK, 1));
+    bench.write(0, pattern(BLOCK, 1));
+    bench.toy.held.store(true, Ordering::SeqCst);
+    let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[1, 2]))).wait());
+    let begun = Instant::now();
+    while bench.runs() < 1 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the program never ran");
+        std::thread::yield_now();
+    }
+    let dwords = Reserve(metadata("1:0:1", 5000)).dwords();
+    let reserving = bench.runtime.spawn(bench.begin_vendor(OPCODE_RESERVE, dwords, 4096).wait());
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!reserving.is_finished());
+    bench.toy.held.store(false, Ordering::SeqCst);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    let bytes = bench.runtime.block_on(reserving).expect("no panic").expect("room");
+    assert_eq!(Reserved::decode(&bytes), Ok(Reserved { lba: 21, blocks: 2 }));
+}
+
+#[test]
+fn a_reservation_that_nobody_uses_is_given_up() {
+    let config = BlockSpaceConfig { reservation_idle: Duration::from_millis(400), ..BlockSpaceConfig::new(LOG2) };
+    let bench = Bench::with(config.clone());
+    let bytes = pattern(2 * BLOCK, 1);
+    bench.declare(50, checked("1:0:1", &bytes));
+    let used = reserve(&bench, checked("1:0:2", &pattern(9 * BLOCK, 2))).expect("room").lba;
+    let idle = reserve(&bench, checked("1:0:3", &bytes)).expect("room").lba;
+    bench.write(idle, bytes[..BLOCK].to_vec());
+    // After a restart too.
+    let bench = bench.reopened(config);
+    for index in 0..8 {
+        bench.write(used + index, pattern(9 * BLOCK, 2)[index as usize * BLOCK..][..BLOCK].to_vec());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(bench.record(idle), None);
+    assert!(bench.read(idle, 2) == vec![0; 2 * BLOCK]);
+    assert_eq!(bench.record(50), Some(checked("1:0:1", &bytes)), "no reservation");
+    bench.write(used + 8, pattern(9 * BLOCK, 2)[8 * BLOCK..].to_vec());
+    assert_eq!(bench.stored("1:0:2"), Some(pattern(9 * BLOCK, 2)));
+}
+
+#[test]
+fn one_host_leaves_open_objects_to_the_others() {
+    let mut bench = Bench::with(BlockSpaceConfig { max_sessions: 4, ..BlockSpaceConfig::new(LOG2) });
+    bench.put(0, metadata("1:0:1", 10_000), &pattern(10_000, 1));
+    for _ in 0..3 {
+        open(&bench, "1:0:1", OpenMode::Stored, 64).expect("opened");
+    }
+    open(&bench, "1:0:1", OpenMode::Stored, 64).expect_err("three of four");
+    bench.host = host("two");
+    open(&bench, "1:0:1", OpenMode::Stored, 64).expect("opened");
+    open(&bench, "1:0:1", OpenMode::Stored, 64).expect_err("four of four");
 }
