@@ -103,6 +103,36 @@ fn a_deletion_that_the_device_did_not_do_is_not_forgotten() {
     assert!(bench.volume.labels(1).is_empty(), "{:?}", bench.volume.labels(1));
 }
 
+/// What was to be deleted is one version: another that took its register by other means meanwhile stays.
+#[test]
+fn a_deletion_that_was_cut_off_spares_a_later_version() {
+    let (disk, other, runtime) = (SimulatedDisk::new(), SimulatedDisk::new(), runtime());
+    let on = |disk: &SimulatedDisk, other: &SimulatedDisk| {
+        let (store, volume) = (StoreFiles::on_simulated_disk(disk), VolumeFiles::on_simulated_disk(other));
+        Bench::open(store, volume, BlockSpaceConfig::new(LOG2), Arc::clone(&runtime)).expect("a namespace")
+    };
+    let bench = on(&disk, &other);
+    bench.put(0, metadata("1:0:1", 5000), &pattern(5000, 1));
+    disk.inject(Fault::PowerLossAt(disk.operations()));
+    bench.deallocate(HALF..HALF + 1).expect_err("not deleted");
+    drop(bench);
+    let disk = disk.crash(1);
+    // The same device beside an empty volume.
+    for newer in [false, true] {
+        let offline = on(&disk, &SimulatedDisk::new());
+        match newer {
+            false => offline.registers().delete(register("1:0:1")).expect("deleted"),
+            true => {
+                let written = offline.registers().write_bytes(register("1:0:1"), &pattern(5000, 2), Default::default());
+                written.map(drop).expect("stored");
+            }
+        }
+    }
+    let bench = on(&disk, &other);
+    assert_eq!(bench.stored("1:0:1"), Some(pattern(5000, 2)));
+    assert!(bench.volume.labels(1).is_empty());
+}
+
 /// A label that says that an object is to be deleted does not outlive the answer.
 #[test]
 fn an_answered_deletion_leaves_no_label() {
