@@ -215,7 +215,7 @@ mod tests {
     fn whatever_the_order_the_checksum_is_that_of_the_bytes() {
         let volume = Volume::open(VolumeFiles::in_memory(), VolumeConfig::default()).expect("a volume");
         for (blocks, tail) in [(1, 1), (1, 4096), (2, 5), (256, 4096), (257, 9), (600, 4000), (513, 1)] {
-            let (first, data) = (1000 * blocks, pattern(blocks, blocks as u8));
+            let (first, data) = (1000 * blocks + tail, pattern(blocks, blocks as u8));
             let size = (blocks - 1) * 4096 + tail;
             let expected = crc32c::crc32c(&data[..size as usize]);
             let mut coverage = Coverage::new(&volume, 1, first, blocks);
