@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test binary uses a part
 
 pub(crate) mod gated;
+pub(crate) mod memory;
 pub(crate) mod nvme;
 
 use ciphermill_device::{
