@@ -1,32 +1,58 @@
-//! Products of the real scheme by way of the middleware: 200 random pairs, with callbacks and as futures.
+//! Products of the real scheme by way of the middleware: 200 random pairs, with callbacks and as futures, over a device of
+//! this process and over a served one.
 
+mod support;
 #[path = "../../device/tests/support/tfhe.rs"]
 mod tfhe;
 
 use ciphermill_device::DeviceConfig;
 use ciphermill_lattice::{Csprng, SecretSeed};
-use ciphermill_middleware::{BlobId, Metadata, Middleware, MiddlewareError, ReadMode, TransportError, WriteMode};
+use ciphermill_middleware::{
+    BlobId, EmbeddedTransport, Metadata, Middleware, MiddlewareConfig, MiddlewareError, ReadMode, Transport,
+    TransportError, WriteMode,
+};
 use ciphermill_program::{KeyId, VrId};
 use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
-use std::{fs, sync::mpsc};
+use std::{
+    fs,
+    sync::{Arc, mpsc},
+};
+use support::nvme::Served;
 use tempfile::TempDir;
 use tfhe::{Keys, open, table_of, x_of, y_of};
 
 const KEY: KeyId = KeyId(0);
 const PAIRS: usize = 50;
 
+/// The way to the device.
+#[derive(Clone, Copy)]
+enum Way {
+    Embedded,
+    Nvme,
+}
+
 struct Host {
+    // Dropped in this order.
     middleware: Middleware,
+    _served: Option<Served>,
     keys: Keys,
     files: TempDir,
 }
 
 impl Host {
     /// A store on disk with keys, table and program, the keys written from files.
-    fn new(choice: EncryptionKeyChoice) -> Self {
+    fn new(way: Way, choice: EncryptionKeyChoice) -> Self {
         let files = TempDir::new().expect("a directory");
-        let (_, space) = open(DeviceConfig::in_directory(files.path().join("store")));
-        let middleware = Middleware::embedded(space).expect("workers");
+        let store = files.path().join("store");
+        let (device, space) = open(DeviceConfig::in_directory(&store));
+        let (transport, served): (Arc<dyn Transport>, _) = match way {
+            Way::Embedded => (Arc::new(EmbeddedTransport::new(space)), None),
+            Way::Nvme => {
+                let served = Served::start(device, space.id(), &store, 28);
+                (Arc::new(served.connect()), Some(served))
+            }
+        };
+        let middleware = Middleware::new(transport, MiddlewareConfig::default()).expect("workers");
         let keys = Keys::new(7, KeyForm::Seeded, choice);
         for (register, bytes) in keys.objects(KEY) {
             let blob = middleware.create(Metadata::new(register)).wait().expect("new");
@@ -38,7 +64,7 @@ impl Host {
         for register in [x_of(KEY), y_of(KEY)] {
             middleware.create(Metadata::new(register)).wait().expect("new");
         }
-        Self { middleware, keys, files }
+        Self { middleware, _served: served, keys, files }
     }
 
     /// Two operands of the range.
@@ -92,24 +118,42 @@ fn products(host: &Host, seed: [u8; 32]) {
 }
 
 /// Two key choices, 50 pairs each from a fixed seed and 50 each from a fresh one.
-#[test]
-fn two_hundred_random_products() {
+fn two_hundred_random_products(way: Way) {
     let mut fresh = [0; 32];
     let word = ciphermill_lattice::PublicSeed::from_os().expect("randomness of the system").0;
     fresh[..8].copy_from_slice(&word[..8]);
     println!("fresh seed: {fresh:?}");
     for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
-        let host = Host::new(choice);
+        let host = Host::new(way, choice);
         assert!(host.keys.product.max() >= 3, "a range worth testing");
         products(&host, [42; 32]);
         products(&host, fresh);
     }
 }
 
-/// What the device refuses comes out of the middleware with the same words, and changes no blob.
 #[test]
-fn refusals_reach_the_application() {
-    let host = Host::new(EncryptionKeyChoice::Small);
+fn two_hundred_random_products_embedded() {
+    two_hundred_random_products(Way::Embedded);
+}
+
+#[test]
+fn two_hundred_random_products_over_nvme() {
+    two_hundred_random_products(Way::Nvme);
+}
+
+#[test]
+fn refusals_reach_the_application_embedded() {
+    refusals(Way::Embedded);
+}
+
+#[test]
+fn refusals_reach_the_application_over_nvme() {
+    refusals(Way::Nvme);
+}
+
+/// What the device refuses comes out of the middleware with the same words, and changes no blob.
+fn refusals(way: Way) {
+    let host = Host::new(way, EncryptionKeyChoice::Small);
     let mut rng = tfhe::rng(3);
     let (x_blob, y_blob) = (BlobId::new(x_of(KEY)), BlobId::new(y_of(KEY)));
     assert_eq!(with_callbacks(&host, (3, 2), &mut rng), 6);
