@@ -46,9 +46,20 @@ impl Server {
     /// Starts `ciphermill serve` on a free port and waits until it listens.
     pub(crate) fn start(binary: &Path, store: &Path) -> Self {
         let mut child = Command::new(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--allow-host", HOST, "--memory", "16M", "--json", "--store"])
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--allow-host",
+                HOST,
+                "--memory",
+                "16M",
+                "--log",
+                "error",
+                "--json",
+                "--store",
+            ])
             .arg(store)
-            .env("RUST_LOG", "warn")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
