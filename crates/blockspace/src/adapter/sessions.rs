@@ -8,6 +8,7 @@ use ciphermill_nvme::Host;
 use ciphermill_program::VrId;
 use std::{
     collections::HashMap,
+    hash::{BuildHasher, RandomState},
     ops::Range,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -228,7 +229,8 @@ impl Opens {
     pub(super) fn new(config: &BlockSpaceConfig, max_object_bytes: u64) -> Self {
         let BlockSpaceConfig { max_sessions, session_bytes, session_idle, .. } = *config;
         Self {
-            table: Mutex::default(),
+            // From anywhere, so that a number from before a restart is not another object's. A hash of nothing is random.
+            table: Mutex::new((RandomState::new().hash_one(()) >> 1, HashMap::new())),
             most: max_sessions,
             // One host leaves some to the others.
             most_of_host: max_sessions - max_sessions / 4,
