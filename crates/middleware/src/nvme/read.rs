@@ -83,13 +83,16 @@ fn open(transport: &NvmeTransport, id: BlobId, mode: ReadMode) -> Result<(Opened
     Ok((opened, data))
 }
 
+/// Where a piece will be.
+type Piece = Receiver<Result<Vec<u8>, InitiatorError>>;
+
 /// One version of a blob, held by the device.
 struct Session<'a> {
     transport: &'a NvmeTransport,
     id: BlobId,
     opened: Opened,
     /// Pieces on their way, in order, with their lengths.
-    under_way: VecDeque<(usize, Receiver<Result<Vec<u8>, InitiatorError>>)>,
+    under_way: VecDeque<(usize, Piece)>,
 }
 
 impl Session<'_> {
