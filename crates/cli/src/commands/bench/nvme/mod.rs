@@ -194,13 +194,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     tell(args, &bench)
 }
 
-async fn measure(
-    args: &Args,
-    server: &Server,
-    raw: &Raw,
-    window: Duration,
-    bench: &mut Bench,
-) -> Result<(), CliError> {
+async fn measure(args: &Args, server: &Server, raw: &Raw, window: Duration, bench: &mut Bench) -> Result<(), CliError> {
     let sync = median_time(raw.fdatasync.clone());
     let round_trip = median_time(raw.round_trips.clone());
     let controller = server.connect(0).await?;
@@ -228,11 +222,8 @@ async fn measure(
         bench.push(load.name(), Params { block_bytes: bytes, depth: load.depth }, seen.times, seen.wrong, more);
     }
     // How fast the raw file is read back, for the reader of the record.
-    let more = More {
-        bytes_per_s: Some(median(raw.reads.clone())),
-        floor: "none: it is the raw file",
-        ..More::default()
-    };
+    let more =
+        More { bytes_per_s: Some(median(raw.reads.clone())), floor: "none: it is the raw file", ..More::default() };
     bench.push("raw/read/128k".to_owned(), Params { block_bytes: raw::PIECE as u64, depth: 1 }, Vec::new(), 0, more);
     let more = More { floor: "none: it is the raw file", ..More::default() };
     bench.push("raw/fdatasync/4k".to_owned(), Params { block_bytes: 4096, depth: 1 }, raw.fdatasync.clone(), 0, more);
