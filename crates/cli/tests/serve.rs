@@ -60,10 +60,12 @@ fn who_is_not_named_is_refused() {
     let stranger =
         ["--nqn", "nqn.2026-01.io.github.ciphermill:device", "--host-nqn", "nqn.2026-01.org.example:stranger"];
     bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger)).failed(&["refuses", "stranger"]);
-    bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger[2..])).failed(&["no subsystem"]);
+    bench
+        .run(["blob", "ls", "--connect", &connect].iter().chain(&stranger[2..]))
+        .failed(&["refuses", "stranger", "allow"]);
     served.stop();
     let nobody = Served::start(&bench, &[]);
-    bench.run(["blob", "ls", "--connect", &nobody.connect()]).failed(&["no subsystem", "allow"]);
+    bench.run(["blob", "ls", "--connect", &nobody.connect()]).failed(&["refuses", "ciphermill:host", "allow"]);
     nobody.stop();
 }
 

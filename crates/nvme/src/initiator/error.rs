@@ -152,7 +152,10 @@ pub enum InitiatorError {
         error: ProtocolError,
     },
     /// The target refuses the connection.
-    #[error("{address} refuses to connect {host} to {subsystem}: {status}")]
+    #[error("{address} refuses to connect {host} to {subsystem}: {status}{}", match status.is(Status::CONNECT_INVALID_HOST) {
+        true => "; the server must allow a host of this name",
+        false => "",
+    })]
     Refused {
         /// The target.
         address: String,
