@@ -66,10 +66,17 @@ fn programs_beyond_the_limits() {
     config.max_program_instructions = 1000;
     let mut f = Fixture::new(config, EncryptionKeyChoice::Small);
     let long = program(&format!("{}return 4:0:3", "homadd 4:0:3, 3:0:2\n".repeat(1000)));
-    let cause = fails(&mut f, &long, &["1001 instructions", "limit is 1000"]);
+    // It is not even stored, and given to run it is refused.
+    let bytes = long.encode();
+    let error = f.space.write_bytes(program_of(KEY), &bytes, WriteOptions::default()).expect_err("too long");
+    assert!(matches!(error, DeviceError::TooLarge { size, .. } if size == bytes.len() as u64), "{error}");
+    assert!(error.to_string().contains("max_program_instructions"), "{error}");
+    let DeviceError::GivenProgramFailed { cause, .. } = f.space.run(&long).expect_err("too long") else {
+        panic!("another error");
+    };
     let expected = VerifyError::TooManyInstructions { count: 1001, limit: 1000 };
-    assert!(matches!(cause, RunError::Verify(error) if error == expected));
-    recovers(f);
+    assert!(matches!(*cause, RunError::Verify(error) if error == expected));
+    f.computes();
 
     let mut config = DeviceConfig::in_memory();
     config.max_program_duration = Duration::from_secs(2);
