@@ -227,8 +227,8 @@ impl Controller {
         let mut error = CommandError::from(reply.status);
         let shared = self.shared();
         if reply.status.bits() & MORE != 0
-            && let Ok(_one) = shared.causes.try_acquire()
             && shared.may_ask_cause()
+            && let Ok(Ok(_one)) = timeout(CAUSE_TIME, shared.causes.acquire()).await
         {
             match timeout(CAUSE_TIME, self.causes()).await {
                 Ok(Ok(texts)) => {

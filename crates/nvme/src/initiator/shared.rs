@@ -14,8 +14,10 @@ use tokio::{
     time::Instant,
 };
 
-/// The least time between two looks into the log for the cause of an error.
+/// The least time between two looks into the log for the cause of an error, in the long run.
 const CAUSE_INTERVAL: Duration = Duration::from_millis(20);
+/// Looks in quick succession that are allowed all the same.
+const CAUSE_BURST: u32 = 64;
 
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -36,7 +38,8 @@ struct State {
     facts: Arc<Facts>,
     /// Namespaces that a caller has a handle of.
     known: BTreeMap<u32, NamespaceRecord>,
-    last_cause: Option<Instant>,
+    /// Up to when the looks so far have used up what [`CAUSE_INTERVAL`] allows.
+    causes_until: Option<Instant>,
     /// Whether this controller has the log page with the causes.
     has_causes: bool,
 }
@@ -55,7 +58,7 @@ impl Shared {
             state: Mutex::new(State {
                 facts: Arc::new(facts),
                 known: BTreeMap::new(),
-                last_cause: None,
+                causes_until: None,
                 has_causes: true,
             }),
         }
@@ -98,11 +101,12 @@ impl Shared {
     pub(super) fn may_ask_cause(&self) -> bool {
         let mut state = self.state();
         let now = Instant::now();
-        let rested = state.last_cause.is_none_or(|last| now.duration_since(last) >= CAUSE_INTERVAL);
-        if state.has_causes && rested {
-            state.last_cause = Some(now);
+        let used = state.causes_until.map_or(now, |until| until.max(now));
+        let allowed = state.has_causes && used.duration_since(now) <= CAUSE_INTERVAL * CAUSE_BURST;
+        if allowed {
+            state.causes_until = Some(used + CAUSE_INTERVAL);
         }
-        state.has_causes && rested
+        allowed
     }
 
     pub(super) fn has_no_causes(&self) {
