@@ -9,14 +9,14 @@
 //!
 //! # What is durable when
 //!
-//! Objects are durable in the device, blocks and [labels](labels) in the [`Volume`]; a change of the volume is atomic. No
+//! Objects are durable in the device, blocks and labels in the [`Volume`]; a change of the volume is atomic. No
 //! transition needs both at once:
 //!
 //! | transition | durable steps, in this order | after a crash between two |
 //! | --- | --- | --- |
 //! | blocks written, zeroed, given up | 1. one change: the blocks | |
 //! | declared | 1. one change: label at the metadata block | |
-//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: programs see the new version, which is whole; the declaration and the blocks are still there, so that no acknowledged block is lost; the command was not acknowledged, and sent again it completes the object once more. [Opening](recover) gives the place of an earlier version the new number of blocks, and a first version a place if it is what was declared |
+//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: programs see the new version, which is whole; the declaration and the blocks are still there, so that no acknowledged block is lost; the command was not acknowledged, and sent again it completes the object once more. Opening gives the place of an earlier version the new number of blocks, and a first version a place if it is what was declared |
 //! | place given another name, or none | 1. one change: what was written, label *being deleted* (register, generation) instead of *bound*; 2. the device deletes that object; 3. the label goes | after 1: opening deletes the object if it still is that version; after 2: opening removes the label |
 //! | flags changed | 1. the declaration, as above; 2. the flags in the device | after 1: the old flags, the command not acknowledged |
 //! | stored object given a place | 1. one change: label *bound* | |
