@@ -7,15 +7,13 @@ use super::{
     rows::{self, KEY_BYTES, State},
     segment::Segment,
 };
-use ciphermill_device::storage::{RedbBackend, Storage};
+use ciphermill_device::storage::{self, RedbBackend, Storage};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
-    cell::Cell,
     collections::BTreeMap,
     fmt::Display,
-    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
     sync::{
-        Arc, Once,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -63,29 +61,8 @@ fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> VolumeError {
     move |error| VolumeError::Map { operation, what: error.to_string() }
 }
 
-thread_local! {
-    /// Whether this thread is within [`guarded`], where a panic becomes an error and needs no report of its own.
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs code of the database on bytes that may be damaged. It promises errors, but has internal assertions; one of them
-/// must not take the process down because a disk rotted, nor write to standard error past whoever handles the error.
 fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, VolumeError>) -> Result<T, VolumeError> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let report = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !GUARDED.get() {
-                report(panic);
-            }
-        }));
-    });
-    let outer = GUARDED.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(outer);
-    result.unwrap_or_else(|_| {
-        Err(VolumeError::Map { operation, what: "an internal assertion of the database failed".to_owned() })
-    })
+    storage::guarded(work, |what| VolumeError::Map { operation, what })
 }
 
 fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, VolumeError> {

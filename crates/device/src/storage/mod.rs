@@ -5,6 +5,7 @@
 //! to the test.
 
 mod file;
+mod guard;
 mod memory;
 mod overlay;
 mod redb_backend;
@@ -13,6 +14,7 @@ mod simulated;
 use std::{fmt, io, sync::Arc};
 
 pub use file::FileStorage;
+pub use guard::guarded;
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
 pub use redb_backend::RedbBackend;

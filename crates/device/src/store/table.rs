@@ -5,15 +5,13 @@ use super::{
     Index, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError,
     format::{self, KEY_BYTES, Record, corrupt},
 };
-use crate::storage::{OverlayStorage, RedbBackend, Storage};
+use crate::storage::{self, OverlayStorage, RedbBackend, Storage};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
-    cell::Cell,
     collections::BTreeMap,
     fmt::Display,
-    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
     sync::{
-        Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -57,29 +55,8 @@ fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> StoreError {
     move |error| StoreError::Table { operation, what: error.to_string() }
 }
 
-thread_local! {
-    /// Whether this thread is within [`guarded`], where a panic becomes an error and needs no report of its own.
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs code of the database on bytes that may be damaged. It promises errors, but has internal assertions; one of them
-/// must not take the process down because a disk rotted, nor write to standard error past whoever handles the error.
 fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let report = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !GUARDED.get() {
-                report(panic);
-            }
-        }));
-    });
-    let outer = GUARDED.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(outer);
-    result.unwrap_or_else(|_| {
-        Err(StoreError::Table { operation, what: "an internal assertion of the database failed".to_owned() })
-    })
+    storage::guarded(work, |what| StoreError::Table { operation, what })
 }
 
 fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, StoreError> {
