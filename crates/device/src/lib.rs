@@ -26,8 +26,8 @@ pub mod storage;
 pub mod store;
 
 pub use device::{
-    Device, DeviceConfig, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, Space, WriteMode, WriteOptions,
-    Written, program_register,
+    Device, DeviceConfig, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, ReadOptions, Space, WriteMode,
+    WriteOptions, Written, program_register,
 };
 pub use error::{DeviceError, RunError};
 pub use handler::{HandlerError, ObjectHandler};

@@ -26,7 +26,7 @@ use std::{
 
 pub use config::{DeviceConfig, Location};
 pub use objects::{ObjectSink, ObjectSource};
-pub use types::{ObjectStat, ReadMode, WriteMode, WriteOptions, Written};
+pub use types::{ObjectStat, ReadMode, ReadOptions, WriteMode, WriteOptions, Written};
 
 /// The secure-computing device. Cheap to clone; all clones are one device, which closes when the last clone, space, sink
 /// and source of it is gone.
@@ -215,7 +215,15 @@ impl Space {
     /// [`StoreError::NotFound`]; for a computed read [`DeviceError::NotComputable`], [`DeviceError::NoProgram`],
     /// [`DeviceError::ProgramFailed`] and [`DeviceError::Busy`].
     pub fn read(&self, id: VrId, mode: ReadMode) -> Result<ObjectSource, DeviceError> {
-        ObjectSource::new(self, id, mode)
+        self.read_with(id, ReadOptions { mode, result_limit: None })
+    }
+
+    /// The same with a bound for the result of a computed read.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_with(&self, id: VrId, options: ReadOptions) -> Result<ObjectSource, DeviceError> {
+        ObjectSource::new(self, id, options)
     }
 
     /// Reads an object into memory.

@@ -1,6 +1,6 @@
 //! Objects on their way in and out.
 
-use super::{Inner, ObjectStat, ReadMode, Space, WriteMode, WriteOptions, Written, program_register, run};
+use super::{Inner, ObjectStat, ReadMode, ReadOptions, Space, WriteMode, WriteOptions, Written, program_register, run};
 use crate::{
     error::DeviceError,
     handler::{Role, Trigger},
@@ -98,7 +98,11 @@ impl ObjectSink {
         let inner = &*space.inner;
         let body = match size {
             ..=SPOOL_ABOVE => Body::Memory(Vec::new()),
-            _ => Body::Disk(Box::new(inner.store.write(space.key(id), size)?)),
+            _ => {
+                let mut writer = inner.store.write(space.key(id), size)?;
+                writer.came_from(options.origin, false);
+                Body::Disk(Box::new(writer))
+            }
         };
         Ok(Self { space, id, size, options, body })
     }
@@ -154,14 +158,14 @@ impl ObjectSink {
         let computed = program.is_some();
         let (object, bytes) = match (program, complete) {
             (None, Complete::Disk(finished)) => (finished.commit()?, None),
-            (None, Complete::Memory(bytes)) => (put(&space, id, &bytes, options.flags)?, Some(bytes)),
+            (None, Complete::Memory(bytes)) => (put(&space, id, &bytes, &options, false)?, Some(bytes)),
             (Some(program), complete) => {
                 let operand = match complete {
                     Complete::Memory(bytes) => bytes,
                     Complete::Disk(finished) => finished.read().pull_all()?,
                 };
                 let result = run::run(&space, &program, id, Some(&operand), options.result_limit)?;
-                (put(&space, id, &result, options.flags)?, Some(result))
+                (put(&space, id, &result, &options, true)?, Some(result))
             }
         };
         inner.forget(space.key(id));
@@ -175,10 +179,17 @@ impl ObjectSink {
     }
 }
 
-fn put(space: &Space, id: VrId, bytes: &[u8], flags: ObjectFlags) -> Result<Arc<StoredObject>, DeviceError> {
+fn put(
+    space: &Space,
+    id: VrId,
+    bytes: &[u8],
+    options: &WriteOptions,
+    computed: bool,
+) -> Result<Arc<StoredObject>, DeviceError> {
     let mut writer = space.inner.store.write(space.key(id), bytes.len() as u64)?;
+    writer.came_from(options.origin, computed);
     writer.push(bytes)?;
-    Ok(writer.commit(flags)?)
+    Ok(writer.commit(options.flags)?)
 }
 
 /// Has the complete object judged by its handler, or, if it is a program, by its decoder.
@@ -239,7 +250,8 @@ enum Content {
 }
 
 impl ObjectSource {
-    pub(super) fn new(space: &Space, id: VrId, mode: ReadMode) -> Result<Self, DeviceError> {
+    pub(super) fn new(space: &Space, id: VrId, options: ReadOptions) -> Result<Self, DeviceError> {
+        let ReadOptions { mode, result_limit } = options;
         let inner = &*space.inner;
         let known = inner.registry.find(id)?;
         let object = inner.store.get(space.key(id))?;
@@ -255,7 +267,7 @@ impl ObjectSource {
             let register = program_register(id.key_id);
             let program =
                 inner.store.get(space.key(register)).map_err(|_| DeviceError::NoProgram { id, program: register })?;
-            let result = run::run(space, &program, id, None, None)?;
+            let result = run::run(space, &program, id, None, result_limit)?;
             if mode == ReadMode::Armed && object.flags().contains(ObjectFlags::ONE_SHOT) {
                 disarm(inner, &object)?;
             }

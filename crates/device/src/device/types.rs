@@ -25,6 +25,9 @@ pub struct WriteOptions {
     /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and nothing is stored. `None`: as many as its
     /// register takes. A block adapter, which has reserved so many blocks, sets it.
     pub result_limit: Option<u64>,
+    /// A number of the caller's that is stored with the object and comes back in [`ObjectStat::origin`]; 0 is none. A block
+    /// adapter that crashed can tell by it which of its objects this write completed.
+    pub origin: u64,
 }
 
 /// What a read does with an object that can trigger a program.
@@ -40,6 +43,17 @@ pub enum ReadMode {
     Armed,
 }
 
+/// How an object is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether it may compute.
+    pub mode: ReadMode,
+    /// The most bytes that the result of a computed read may have; a larger one is
+    /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and the object stays armed. `None`: no bound but the
+    /// device's. What is stored is read whatever its size.
+    pub result_limit: Option<u64>,
+}
+
 /// What is known of a stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectStat {
@@ -53,6 +67,10 @@ pub struct ObjectStat {
     pub generation: u64,
     /// CRC-32C of all its bytes, as they were stored. It comes from the record: no byte of the object is read for it.
     pub checksum: u32,
+    /// [`WriteOptions::origin`] of the write that made it; a change of flags keeps it.
+    pub origin: u64,
+    /// Whether what is stored is the result of a program that its write ran.
+    pub computed: bool,
 }
 
 impl From<&StoredObject> for ObjectStat {
@@ -63,6 +81,8 @@ impl From<&StoredObject> for ObjectStat {
             flags: object.flags(),
             generation: object.generation(),
             checksum: object.checksum(),
+            origin: object.origin(),
+            computed: object.computed(),
         }
     }
 }

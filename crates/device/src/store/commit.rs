@@ -281,9 +281,9 @@ impl Ticket {
 
 impl StoredObject {
     pub(super) fn new(key: ObjectKey, record: Record, place: Place) -> Self {
-        let Record { flags, size, generation, chunks, .. } = record;
+        let Record { flags, size, generation, origin, computed, chunks, .. } = record;
         let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
-        Self { key, flags, size, generation, checksum, chunks: chunks.into(), place }
+        Self { key, flags, size, generation, origin, computed, checksum, chunks: chunks.into(), place }
     }
 
     pub(super) fn record(&self) -> Record {
@@ -291,6 +291,8 @@ impl StoredObject {
             flags: self.flags,
             size: self.size,
             generation: self.generation,
+            origin: self.origin,
+            computed: self.computed,
             extents: self.place.extents(),
             chunks: self.chunks.to_vec(),
         }

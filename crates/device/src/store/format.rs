@@ -20,6 +20,10 @@ const RECORD_HEAD_BYTES: usize = 32;
 const RECORD_EXTENTS: u16 = 1;
 /// A record that holds the object's bytes itself.
 const RECORD_INLINE: u16 = 2;
+/// The same two with the number that whoever wrote the object gave it.
+const RECORD_EXTENTS_ORIGIN: u16 = 3;
+const RECORD_INLINE_ORIGIN: u16 = 4;
+const ORIGIN_BYTES: usize = 8;
 /// The largest object whose bytes are kept in its record: the record, its key and the bookkeeping of its page then fit a
 /// page of 16 KiB of the table.
 pub const INLINE_BYTES: u64 = 16_000;
@@ -118,6 +122,10 @@ pub(crate) struct Record {
     pub(crate) flags: ObjectFlags,
     pub(crate) size: u64,
     pub(crate) generation: u64,
+    /// A number of whoever wrote it; 0 is none.
+    pub(crate) origin: u64,
+    /// Whether a program made it.
+    pub(crate) computed: bool,
     /// None if the record holds the object's bytes itself, which it may up to [`INLINE_BYTES`].
     pub(crate) extents: Vec<Extent>,
     /// CRC-32C of each chunk of [`CHUNK_BYTES`], the last one shorter.
@@ -128,13 +136,21 @@ impl Record {
     /// The record's bytes. `content` is the object's if the record is to hold them, else empty.
     pub(crate) fn encode(&self, content: &[u8]) -> Vec<u8> {
         let rest = 16 * self.extents.len() + 4 * self.chunks.len() + content.len() + 4;
-        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + rest);
-        let version = if self.is_inline() { RECORD_INLINE } else { RECORD_EXTENTS };
+        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + ORIGIN_BYTES + rest);
+        let version = match (self.is_inline(), self.origin) {
+            (false, 0) => RECORD_EXTENTS,
+            (true, 0) => RECORD_INLINE,
+            (false, _) => RECORD_EXTENTS_ORIGIN,
+            (true, _) => RECORD_INLINE_ORIGIN,
+        };
         bytes.extend_from_slice(&version.to_le_bytes());
-        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(&u16::from(self.computed).to_le_bytes());
         bytes.extend_from_slice(&self.flags.bits().to_le_bytes());
         bytes.extend_from_slice(&self.size.to_le_bytes());
         bytes.extend_from_slice(&self.generation.to_le_bytes());
+        if self.origin != 0 {
+            bytes.extend_from_slice(&self.origin.to_le_bytes());
+        }
         if self.is_inline() {
             bytes.extend_from_slice(&self.chunks.first().copied().unwrap_or(0).to_le_bytes());
             bytes.extend_from_slice(&[0; 4]);
@@ -162,7 +178,11 @@ impl Record {
 
     /// The object's bytes in the record `bytes`, which was decoded as an inline one.
     pub(crate) fn content(bytes: &[u8]) -> &[u8] {
-        bytes.len().checked_sub(4).and_then(|end| bytes.get(RECORD_HEAD_BYTES..end)).unwrap_or(&[])
+        let head = match bytes.first_chunk().map(|version| u16::from_le_bytes(*version)) {
+            Some(RECORD_INLINE_ORIGIN) => RECORD_HEAD_BYTES + ORIGIN_BYTES,
+            _ => RECORD_HEAD_BYTES,
+        };
+        bytes.len().checked_sub(4).and_then(|end| bytes.get(head..end)).unwrap_or(&[])
     }
 
     /// Reads a record; `object` is for messages.
@@ -179,13 +199,22 @@ impl Record {
         }
         let mut fields = Fields(body);
         let version = fields.u16();
-        if version != RECORD_EXTENTS && version != RECORD_INLINE {
-            return Err(StoreError::Version { given: version, supported: RECORD_INLINE });
+        if !(RECORD_EXTENTS..=RECORD_INLINE_ORIGIN).contains(&version) {
+            return Err(StoreError::Version { given: version, supported: RECORD_INLINE_ORIGIN });
         }
-        fields.u16();
+        let computed = match fields.u16() {
+            0 => false,
+            1 => true,
+            _ => return Err(damaged("holds unknown marks")),
+        };
         let flags = ObjectFlags::from_bits(fields.u32()).ok_or_else(|| damaged("holds unknown flags"))?;
         let (size, generation) = (fields.u64(), fields.u64());
-        if version == RECORD_INLINE {
+        let origin = match version {
+            RECORD_EXTENTS | RECORD_INLINE => 0,
+            _ if body.len() < RECORD_HEAD_BYTES + ORIGIN_BYTES => return Err(damaged("is too short")),
+            _ => fields.u64(),
+        };
+        if matches!(version, RECORD_INLINE | RECORD_INLINE_ORIGIN) {
             let checksum = fields.u32();
             fields.u32();
             if !(1..=INLINE_BYTES).contains(&size) || fields.0.len() as u64 != size {
@@ -194,7 +223,7 @@ impl Record {
             if crc32c::crc32c(fields.0) != checksum {
                 return Err(damaged("holds bytes that do not match their checksum"));
             }
-            return Ok(Self { flags, size, generation, extents: Vec::new(), chunks: vec![checksum] });
+            return Ok(Self { flags, size, generation, origin, computed, extents: Vec::new(), chunks: vec![checksum] });
         }
         let (extents, chunks) = (u64::from(fields.u32()), u64::from(fields.u32()));
         if fields.0.len() as u64 != extents * 16 + chunks * 4 {
@@ -208,7 +237,8 @@ impl Record {
         if blocks != Some(size.div_ceil(BLOCK_BYTES)) {
             return Err(damaged("has extents that do not add up to its size"));
         }
-        Ok(Self { flags, size, generation, extents, chunks: (0..chunks).map(|_| fields.u32()).collect() })
+        let chunks = (0..chunks).map(|_| fields.u32()).collect();
+        Ok(Self { flags, size, generation, origin, computed, extents, chunks })
     }
 }
 
@@ -322,20 +352,34 @@ mod tests {
             flags: ObjectFlags::ARMED,
             size: CHUNK_BYTES + 1,
             generation: 77,
+            origin: 0,
+            computed: false,
             extents: vec![Extent { start: 1, blocks: 200 }, Extent { start: 900, blocks: 57 }],
             chunks: vec![1, 2],
         };
         every_flipped_bit_is_noticed(&extents, &[]);
         let content = *b"bytes of an object";
         let chunks = vec![crc32c::crc32c(&content)];
-        let inline = Record { size: content.len() as u64, extents: Vec::new(), chunks, ..extents };
+        let inline = Record { size: content.len() as u64, extents: Vec::new(), chunks, ..extents.clone() };
         every_flipped_bit_is_noticed(&inline, &content);
+        for record in [extents, inline] {
+            let content = if record.is_inline() { &content[..] } else { &[] };
+            let record = Record { origin: 0x0102_0304_0506_0708, computed: true, ..record };
+            every_flipped_bit_is_noticed(&record, content);
+            let bytes = record.encode(content);
+            assert_eq!(bytes[2..4], [1, 0]);
+            assert_eq!(bytes[24..32], [8, 7, 6, 5, 4, 3, 2, 1]);
+            if record.is_inline() {
+                assert_eq!(Record::content(&bytes), content);
+            }
+        }
     }
 
     #[test]
     fn an_inline_record_byte_by_byte() {
         let chunks = vec![crc32c::crc32c(b"123456789")];
-        let record = Record { flags: ObjectFlags::ONE_SHOT, size: 9, generation: 0x0102, extents: Vec::new(), chunks };
+        let (flags, extents) = (ObjectFlags::ONE_SHOT, Vec::new());
+        let record = Record { flags, size: 9, generation: 0x0102, origin: 0, computed: false, extents, chunks };
         let mut expected = vec![2, 0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0];
         expected.extend_from_slice(&[0x83, 0x92, 0x06, 0xE3, 0, 0, 0, 0]);
         expected.extend_from_slice(b"123456789");
@@ -369,7 +413,11 @@ mod tests {
         assert!(inline(INLINE_BYTES + 1, &[7; INLINE_BYTES as usize + 1]).is_err());
         assert!(inline(0, &[]).is_err() && inline(2, &[7]).is_err() && inline(u64::MAX, &[7]).is_err());
         assert!(sealed(record(1, 5, &[0, 0, 0, 0, 1, 0, 0, 0, 9, 9, 9, 9])).is_err(), "no extents");
-        assert!(matches!(sealed(record(3, 5, &[0; 8])), Err(StoreError::Version { given: 3, supported: 2 })));
+        assert!(matches!(sealed(record(5, 5, &[0; 8])), Err(StoreError::Version { given: 5, supported: 4 })));
+        assert!(
+            sealed(record(3, 5, &[0; 8])).is_err() && sealed(record(4, 5, &[0; 12])).is_err(),
+            "shorter than its head"
+        );
     }
 
     fn every_flipped_bit_is_noticed(record: &Record, content: &[u8]) {

@@ -52,6 +52,8 @@ pub struct StoredObject {
     flags: ObjectFlags,
     size: u64,
     generation: u64,
+    origin: u64,
+    computed: bool,
     /// CRC-32C of the whole object.
     checksum: u32,
     chunks: Arc<[u32]>,
@@ -75,6 +77,18 @@ impl StoredObject {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The number that whoever wrote it gave it ([`ObjectWriter::came_from`]); 0 is none.
+    #[must_use]
+    pub fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// Whether it was said to be the result of a program ([`ObjectWriter::came_from`]).
+    #[must_use]
+    pub fn computed(&self) -> bool {
+        self.computed
     }
 
     /// CRC-32C of all its bytes, derived from the checksums of its chunks.

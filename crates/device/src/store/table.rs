@@ -312,6 +312,8 @@ impl Index {
                 flags,
                 size: object.size,
                 generation: object.generation,
+                origin: object.origin,
+                computed: object.computed,
                 checksum: object.checksum,
                 chunks: Arc::clone(&object.chunks),
                 place: object.place.clone(),

@@ -17,6 +17,8 @@ pub struct ObjectWriter {
     key: ObjectKey,
     size: u64,
     place: Place,
+    origin: u64,
+    computed: bool,
     /// Bytes taken so far.
     written: u64,
     /// The chunk being filled.
@@ -64,7 +66,24 @@ impl ObjectWriter {
             true => Place::Inline(Arc::default()),
             false => Place::Extents(Arc::new(inner.allocator.reserve(size)?)),
         };
-        Ok(Self { inner, key, size, place, written: 0, chunk: Vec::new(), chunks: Vec::new() })
+        Ok(Self {
+            inner,
+            key,
+            size,
+            place,
+            origin: 0,
+            computed: false,
+            written: 0,
+            chunk: Vec::new(),
+            chunks: Vec::new(),
+        })
+    }
+
+    /// Notes with the object where it comes from, durable when it is: a number, 0 for none, and whether it is the result of
+    /// a program. The store makes nothing of either. Whoever keeps records of their own can tell after a crash by the
+    /// number whether it was their write that made the object.
+    pub fn came_from(&mut self, origin: u64, computed: bool) {
+        (self.origin, self.computed) = (origin, computed);
     }
 
     /// Takes bytes, in order.
@@ -120,8 +139,9 @@ impl ObjectWriter {
         }
         let generation = self.inner.next_generation.fetch_add(1, Ordering::Relaxed);
         let extents = self.place.extents();
-        let record = Record { flags, size: self.size, generation, extents, chunks: self.chunks };
-        Ok(FinishedObject { inner: self.inner, object: StoredObject::new(self.key, record, self.place) })
+        let Self { inner, key, size, place, origin, computed, chunks, .. } = self;
+        let record = Record { flags, size, generation, origin, computed, extents, chunks };
+        Ok(FinishedObject { inner, object: StoredObject::new(key, record, place) })
     }
 
     /// [`finish`](Self::finish) and [`FinishedObject::commit`] in one.

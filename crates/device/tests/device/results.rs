@@ -2,7 +2,8 @@
 
 use crate::support::*;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ReadMode, RunError, SpaceId, SpaceLimits, SpaceMetrics, WriteMode, WriteOptions,
+    Device, DeviceConfig, DeviceError, ObjectFlags, ObjectStat, ReadMode, ReadOptions, RunError, SpaceId, SpaceLimits,
+    SpaceMetrics, WriteMode, WriteOptions,
     store::{BLOCK_BYTES, CHUNK_BYTES},
 };
 use ciphermill_program::{Instruction, Program};
@@ -38,7 +39,32 @@ fn a_result_above_the_writers_limit_is_refused_before_anything_is_stored() {
 }
 
 #[test]
-fn the_checksum_of_the_whole_is_told_without_reading_it() {
+fn a_result_above_the_readers_limit_is_refused_and_the_object_stays_armed() {
+    let (device, space) = open(DeviceConfig::in_memory());
+    let (x, longer) = (vr(3, 0, 1), vr(3, 0, 2));
+    put(&space, longer, &value(3, 5));
+    let flags = ObjectFlags::ARMED.with(ObjectFlags::ONE_SHOT);
+    space.write_bytes(x, &bytes(&[1]), WriteOptions { flags, ..WriteOptions::default() }).expect("stored");
+    let code = vec![Instruction::Move { dst: x, src: longer }, Instruction::Return { n: x }];
+    put(&space, vr(0, 0, 0), &program(code));
+    let read = |mode, limit| space.read_with(x, ReadOptions { mode, result_limit: Some(limit) });
+    for mode in [ReadMode::Armed, ReadMode::Compute] {
+        match read(mode, 39) {
+            Err(DeviceError::ProgramFailed { cause, .. }) => {
+                assert!(matches!(*cause, RunError::ResultTooLarge { bytes: 40, limit: 39 }), "{cause}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(space.stat(x).expect("stored").flags, flags, "{mode:?}");
+    }
+    assert_eq!((device.metrics().programs_run, device.metrics().programs_failed), (0, 2));
+    assert_eq!(read(ReadMode::Stored, 0).expect("no result, no limit").into_bytes().expect("read"), bytes(&[1]));
+    assert_eq!(read(ReadMode::Armed, 40).expect("at the limit").into_bytes().expect("read"), value(3, 5));
+    assert_eq!(space.stat(x).expect("stored").flags, ObjectFlags::ONE_SHOT);
+}
+
+#[test]
+fn what_is_known_of_an_object_is_told_without_reading_it() {
     let directory = tempfile::tempdir().expect("directory");
     let (device, space) = open(DeviceConfig::in_directory(directory.path()));
     let (block, chunk) = (BLOCK_BYTES, CHUNK_BYTES);
@@ -46,15 +72,20 @@ fn the_checksum_of_the_whole_is_told_without_reading_it() {
     let mut expected = Vec::new();
     for (data, size) in sizes.into_iter().enumerate() {
         let (id, content) = (vr(1, 0, data as u32), value(data as u64, size / 8));
-        let written = space.write_bytes(id, &content, WriteOptions::default()).expect("write");
+        let options = WriteOptions { origin: data as u64 % 4 * 0x0123_4567_89ab_cdef, ..WriteOptions::default() };
+        let written = space.write_bytes(id, &content, options).expect("write");
+        assert_eq!(written.stat.origin, options.origin);
         assert_eq!(written.stat.checksum, crc32c::crc32c(&content), "{size} bytes");
         assert_eq!(space.stat(id).expect("stat"), written.stat);
-        expected.push(written.stat.checksum);
+        // Flags are another row of the table, with the same origin and generation.
+        let flags = if data % 2 == 1 { ObjectFlags::ONE_SHOT } else { ObjectFlags::NONE };
+        space.set_flags(id, flags).expect("flags");
+        expected.push(ObjectStat { flags, ..written.stat });
     }
+    assert_eq!(space.list(), expected);
     drop((device, space));
     let (_device, space) = open(DeviceConfig::in_directory(directory.path()));
-    let found: Vec<u32> = space.list().iter().map(|stat| stat.checksum).collect();
-    assert_eq!(found, expected, "the same after the store was opened again");
+    assert_eq!(space.list(), expected, "the same after the store was opened again");
 }
 
 #[test]
