@@ -159,7 +159,9 @@ pub enum OpenMode {
 
 /// Begins to read one version of an object; a computed read runs its program now. When the object does not fit behind
 /// [`Opened`] into the data, a session holds the version until [`CloseObject`], or until it was not used for
-/// [`SESSION_IDLE_SECONDS`]; the namespace bounds their number and answers Command Interrupted when there is no room.
+/// [`SESSION_IDLE_SECONDS`]; the namespace bounds their number and answers Command Interrupted when there is no room. A
+/// result may be longer than the blocks at the object's place, but not than what the namespace keeps in memory of all
+/// results (`session_bytes` of its configuration); a larger one is refused, and an armed object stays armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenObject {
     /// The register.

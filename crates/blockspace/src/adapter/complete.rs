@@ -4,36 +4,63 @@ use super::{
     BlockSpace, Outcome, Taking, blocks_of, count,
     coverage::Extra,
     crowded,
-    labels::Label,
+    labels::{Declaration, Kind, Label},
     locked,
-    locks::Ranges,
+    locks::{RangeGuard, Ranges},
     places::{Bound, Declared},
     point, status,
 };
 use crate::volume::{BLOCK_BYTES, Operation, VolumeError};
 use ciphermill_device::{DeviceError, ObjectFlags, WriteMode, WriteOptions, Written};
 use ciphermill_nvme::CommandError;
-use ciphermill_program::{Metadata, VrId};
-use std::sync::{Arc, atomic::Ordering};
+use ciphermill_program::Metadata;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::sync::oneshot::{Receiver, error::RecvError};
 
 /// Bytes that go to the device at a time.
 const PIECE_BYTES: u64 = 1 << 20;
+/// Pauses before a change that the volume refused is tried again: each twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a look at a declared object came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Completion {
-    /// It is bound.
-    Done,
+    /// It is durable in the device; the volume is to follow.
+    Done(Binding),
     /// Blocks are missing.
     Missing,
     /// The blocks are not those that the metadata block gives the checksum of; others will come.
     Mismatch,
 }
 
+/// An object that the device has, on its way into the volume. Nobody else may touch it meanwhile.
+#[derive(Debug)]
+pub(super) struct Binding {
+    first: u64,
+    bound: Bound,
+    /// Where its register was bound before.
+    earlier: Option<u64>,
+    /// Whether the change of the volume concerns nothing but blocks that the command has locked, so that it may be made at
+    /// any time later.
+    locked: bool,
+    /// Whether that change is of labels only, so that what is read does not depend on it.
+    pub(super) may_follow: bool,
+    operations: Vec<Operation>,
+    durable: Receiver<Result<(), VolumeError>>,
+    _locks: [RangeGuard; 2],
+    /// The room that it may have taken, until it is shown there.
+    room: Option<Taking>,
+}
+
 enum Attempt {
     /// And the room that it may have taken.
     Written(Written, Taking),
-    Not(Completion),
+    Missing,
+    Mismatch,
 }
 
 impl From<VolumeError> for Failure {
@@ -67,9 +94,9 @@ pub(super) fn flags_of(metadata: &Metadata) -> ObjectFlags {
     flag(metadata.armed, ObjectFlags::ARMED).with(flag(metadata.one_shot, ObjectFlags::ONE_SHOT))
 }
 
-pub(super) fn options_of(metadata: &Metadata, result_limit: Option<u64>) -> WriteOptions {
+pub(super) fn options_of(metadata: &Metadata, result_limit: Option<u64>, origin: u64) -> WriteOptions {
     let mode = if metadata.stored { WriteMode::Stored } else { WriteMode::Compute };
-    WriteOptions { flags: flags_of(metadata), mode, result_limit }
+    WriteOptions { flags: flags_of(metadata), mode, result_limit, origin }
 }
 
 impl BlockSpace {
@@ -85,7 +112,11 @@ impl BlockSpace {
             let whole = Self::whole(self.half, first, declared.blocks);
             let Some(held) = self.changes.try_exclusive(whole.clone()) else { continue };
             if self.index().is_declared(first, &declared) && declared.wanted.swap(false, Ordering::SeqCst) {
-                outcome = outcome.and(self.complete(first, &declared, None).await.map(drop));
+                outcome = outcome.and(match self.complete(first, &declared, None).await {
+                    Ok(Completion::Done(binding)) => self.bound(binding).await,
+                    Ok(Completion::Missing | Completion::Mismatch) => Ok(()),
+                    Err(error) => Err(error),
+                });
             }
             drop(held);
         }
@@ -95,8 +126,8 @@ impl BlockSpace {
     /// Completes an object if the volume and `extra` together have all its blocks. The caller holds the locks of
     /// [`whole`](Self::whole).
     ///
-    /// After an error the object is declared as before, `extra` is not stored, and the device holds what it held; unless
-    /// the volume failed after the device had stored it.
+    /// After an error the object is declared as before, `extra` is not stored, and the device holds what it held. The same
+    /// goes for an error of [`bound`](Self::bound), which the caller has to see to, but for the device.
     pub(super) async fn complete(
         self: &Arc<Self>,
         first: u64,
@@ -107,40 +138,46 @@ impl BlockSpace {
         let undone = self.index().undone_at(first);
         let mut registers = Ranges::from(point(id));
         registers.extend(undone.map(point));
-        let _register = crowded(self.registers.exclusive(registers).await)?;
+        let register = crowded(self.registers.exclusive_always(registers).await)?;
         // The label at the first block is needed for this object.
         self.delete(undone.map(|id| (first, id)).into_iter().collect()).await?;
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());
             move || space.attempt(first, &declared, extra.as_ref())
         };
-        let outcome = match self.blocking(&self.jobs, work).await? {
-            Ok(Attempt::Not(completion)) => return Ok(completion),
-            Ok(Attempt::Written(written, _room)) => {
-                let bound = self.bind(first, id, declared.blocks, written.stat.size).await;
-                if bound.is_err() {
-                    // The device has the new version all the same: where an earlier one is shown, it is this one now.
-                    // Opening does the same to the label.
-                    self.pages.forget(id);
-                    self.index_mut().resize(id, blocks_of(written.stat.size));
-                }
-                bound
-            }
-            Err(failure) => Err(failure.told()),
-        };
-        match &outcome {
-            Ok(()) => {
+        let error = match self.blocking(&self.jobs, work).await? {
+            Ok(Attempt::Missing) => return Ok(Completion::Missing),
+            Ok(Attempt::Mismatch) => return Ok(Completion::Mismatch),
+            Ok(Attempt::Written(written, room)) => {
                 count(&self.counters.completed);
                 if extra.is_some() {
                     count(&self.counters.direct);
                 }
+                let bound = Bound { id, blocks: blocks_of(written.stat.size) };
+                return self.bind(first, bound, declared.blocks, register, room).await.map(Completion::Done);
             }
-            Err(error) => {
-                count(&self.counters.failed);
-                tracing::debug!(space = self.id, register = %id, lba = first, %error, "an object was not completed");
-            }
+            Err(failure) => failure.told(),
+        };
+        if error.status.is_final() {
+            self.fail(first, declared).await;
         }
-        outcome.map(|()| Completion::Done).map_err(|error| if error.lba.is_some() { error } else { error.at(first) })
+        count(&self.counters.failed);
+        tracing::debug!(space = self.id, register = %id, lba = first, %error, "an object was not completed");
+        Err(if error.lba.is_some() { error } else { error.at(first) })
+    }
+
+    /// Notes that what the blocks of a declared object were was refused. A host that begins anew begins with the metadata
+    /// block: what is there now must not be taken for what it is about to write.
+    async fn fail(&self, first: u64, declared: &Declared) {
+        if declared.failed.swap(true, Ordering::SeqCst) || declared.reserved.is_some() {
+            return;
+        }
+        let Declared { metadata, number, .. } = *declared;
+        let label = Label::Declared(Declaration { metadata, kind: Kind::Failed, number }).encode();
+        if let Err(error) = self.commit(vec![Operation::SetLabel { lba: self.half + first, label }]).await {
+            // Known until the namespace is closed; after that, the blocks count for what is declared, as ever.
+            tracing::warn!(space = self.id, lba = first, %error, "that an object was refused is not durable");
+        }
     }
 
     /// How many bytes the device may make of an object, and the mark that keeps other objects out of that room meanwhile.
@@ -160,7 +197,7 @@ impl BlockSpace {
     fn attempt(self: &Arc<Self>, first: u64, declared: &Declared, extra: Option<&Extra>) -> Result<Attempt, Failure> {
         let mut coverage = locked(&declared.coverage);
         if !coverage.is_complete(&self.volume, self.id, extra) {
-            return Ok(Attempt::Not(Completion::Missing));
+            return Ok(Attempt::Missing);
         }
         let Metadata { id, size, object_crc32c, .. } = declared.metadata;
         if let Some(expected) = object_crc32c {
@@ -171,14 +208,14 @@ impl BlockSpace {
                 None => self.volume.read(self.id, last_block, &mut last)?,
             }
             if coverage.checksum(&self.volume, self.id, extra, size, &last) != Some(expected.get()) {
-                return Ok(Attempt::Not(Completion::Mismatch));
+                return Ok(Attempt::Mismatch);
             }
         }
         // The locks of the caller keep the blocks as they are; the coverage is not needed while a program runs.
         drop(coverage);
         // Not before it is known to be whole: others wait for what is being taken.
         let (limit, room) = self.room(first, declared);
-        let mut sink = self.device.write(id, size, options_of(&declared.metadata, Some(limit)))?;
+        let mut sink = self.device.write(id, size, options_of(&declared.metadata, Some(limit), declared.number))?;
         let mut piece = vec![0; PIECE_BYTES.min(declared.blocks * BLOCK_BYTES as u64) as usize];
         let mut done = 0;
         while done < size {
@@ -211,10 +248,17 @@ impl BlockSpace {
         Ok(())
     }
 
-    /// Makes the object in the device the one that is read here. The blocks that it was made of go, and so do plain
-    /// blocks under a result that is longer.
-    async fn bind(self: &Arc<Self>, first: u64, id: VrId, declared: u64, size: u64) -> Outcome {
-        let bound = Bound { id, blocks: blocks_of(size) };
+    /// Begins to make the object in the device the one that is read here. The blocks that it was made of go, and so do plain
+    /// blocks under a result that is longer. Readers of these blocks wait until the volume has followed.
+    async fn bind(
+        self: &Arc<Self>,
+        first: u64,
+        bound: Bound,
+        declared: u64,
+        register: RangeGuard,
+        room: Taking,
+    ) -> Outcome<Binding> {
+        let id = bound.id;
         let (earlier, mut shown) = {
             let index = self.index();
             let here = index.get(first).map_or(0, |place| place.blocks());
@@ -235,13 +279,84 @@ impl BlockSpace {
         if let Some(earlier) = earlier {
             operations.push(Operation::ClearLabel { lba: earlier });
         }
-        shown.push(first..first + 1);
-        let _view = crowded(self.views.exclusive(shown).await)?;
-        self.commit(operations).await?;
+        let view = crowded(self.views.exclusive_always(shown).await)?;
+        let locked = earlier.is_none() && bound.blocks <= declared;
+        let may_follow = locked && self.volume.mapped(self.id, first, declared) == 0;
+        let durable = self.submit(operations.clone(), ());
+        Ok(Binding {
+            first,
+            bound,
+            earlier,
+            locked,
+            may_follow,
+            operations,
+            durable,
+            _locks: [register, view],
+            room: Some(room),
+        })
+    }
+
+    /// Reads show the object from now on.
+    fn show(&self, binding: &Binding) {
+        let Binding { first, bound, earlier, .. } = *binding;
         [Some(first), earlier].into_iter().flatten().for_each(|place| self.sessions.forget(place));
-        self.pages.forget(id);
+        self.pages.forget(bound.id);
         self.high_water.fetch_max(first + bound.blocks, Ordering::Relaxed);
         self.index_mut().bind(first, bound);
-        Ok(())
     }
+
+    /// Waits until the volume has what the device has. After an error the object is declared as before, though the device
+    /// has the new version; opening makes up for that.
+    pub(super) async fn bound(&self, mut binding: Binding) -> Outcome {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let Some(error) = refused((&mut binding.durable).await) else {
+                self.show(&binding);
+                return Ok(());
+            };
+            if !binding.locked || pause > LONGEST_PAUSE || self.is_over(&error) {
+                // Where an earlier version is shown, it is this one now.
+                self.pages.forget(binding.bound.id);
+                self.index_mut().resize(binding.bound);
+                return Err(status::of_volume(&error));
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+            binding.durable = self.submit(binding.operations.clone(), ());
+        }
+    }
+
+    /// Sees to the same while nobody waits, where it [may follow](Binding::may_follow): the command may be answered, as the
+    /// device has the object and says which declaration it completed. `held` are the command's own locks. Nothing here
+    /// keeps the namespace open: a volume that is closed makes durable what it was given, and for what a volume that has
+    /// failed was not given, opening makes up.
+    pub(super) fn bind_behind(self: &Arc<Self>, mut binding: Binding, held: RangeGuard) {
+        self.show(&binding);
+        binding.room = None;
+        let space = Arc::downgrade(self);
+        self.runtime.spawn(async move {
+            let mut pause = FIRST_PAUSE;
+            while let Some(error) = refused((&mut binding.durable).await) {
+                let over = space.upgrade().is_none_or(|space| space.is_over(&error));
+                if over {
+                    tracing::error!(lba = binding.first, %error, "the place of an object is not durable before opening");
+                    break;
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                let Some(space) = space.upgrade() else { break };
+                binding.durable = space.submit(binding.operations.clone(), ());
+            }
+            drop((binding, held));
+        });
+    }
+
+    /// Whether the volume takes nothing more before it is opened again.
+    fn is_over(&self, error: &VolumeError) -> bool {
+        self.volume.is_failed() || matches!(error, VolumeError::Closed)
+    }
+}
+
+fn refused(outcome: Result<Result<(), VolumeError>, RecvError>) -> Option<VolumeError> {
+    outcome.unwrap_or(Err(VolumeError::Closed)).err()
 }

@@ -23,7 +23,7 @@
 //!     24      8  first block, or all ones when the object has no place
 //!     32      8  number of blocks at its place
 //!     40      4  CRC-32C of the stored bytes
-//!     44      4  bit 0: a new version is declared at its place
+//!     44      4  bit 0: a new version is declared at its place; bit 1: what was completed there is the result of a program
 //!     48     16  zeros
 //! ```
 //! Entries ascend by (type, Key ID, Data ID). All numbers are little-endian.
@@ -58,6 +58,8 @@ pub struct DirectoryEntry {
     pub checksum: u32,
     /// Whether a new version is declared at its place and not complete.
     pub declared: bool,
+    /// Whether what is stored is the result of a program that its write ran.
+    pub computed: bool,
 }
 
 /// A part of the directory.
@@ -123,7 +125,7 @@ impl DirectoryEntry {
         out.extend_from_slice(&self.lba.unwrap_or(NO_PLACE).to_le_bytes());
         out.extend_from_slice(&self.blocks.to_le_bytes());
         out.extend_from_slice(&self.checksum.to_le_bytes());
-        out.extend_from_slice(&u32::from(self.declared).to_le_bytes());
+        out.extend_from_slice(&(u32::from(self.declared) | u32::from(self.computed) << 1).to_le_bytes());
         out.extend_from_slice(&[0; 16]);
     }
 
@@ -132,6 +134,7 @@ impl DirectoryEntry {
         let lba = u64::from_le_bytes(array(record, 24));
         let flags = ObjectFlags::from_bits(u32::from_le_bytes(array(record, 12)));
         let size = u64::from_le_bytes(array(record, 16));
+        let bits = u32::from_le_bytes(array(record, 44));
         if size == 0 {
             return Err(refuse("the size is 0"));
         }
@@ -146,7 +149,8 @@ impl DirectoryEntry {
             lba: (lba != NO_PLACE).then_some(lba),
             blocks: u64::from_le_bytes(array(record, 32)),
             checksum: u32::from_le_bytes(array(record, 40)),
-            declared: u32::from_le_bytes(array(record, 44)) & 1 == 1,
+            declared: bits & 1 == 1,
+            computed: bits & 2 == 2,
         })
     }
 }
@@ -215,14 +219,16 @@ impl BlockSpace {
         let entries = objects[from..].iter().take(most).map(|stat| {
             let lba = index.place_of(stat.id);
             let place = lba.and_then(|lba| index.get(lba));
+            let bound = place.and_then(|place| place.bound);
             DirectoryEntry {
                 id: stat.id,
                 flags: stat.flags,
                 size: stat.size,
                 lba,
-                blocks: place.and_then(|place| place.bound).map_or(0, |bound| bound.blocks),
+                blocks: bound.map_or(0, |bound| bound.blocks),
                 checksum: stat.checksum,
                 declared: place.is_some_and(|place| place.declared.is_some()),
+                computed: stat.computed,
             }
         });
         Directory {
@@ -249,8 +255,9 @@ mod tests {
             blocks: 2,
             checksum: 0xaabb_ccdd,
             declared: true,
+            computed: false,
         };
-        let without = DirectoryEntry { lba: None, blocks: 0, declared: false, ..entry };
+        let without = DirectoryEntry { lba: None, blocks: 0, declared: false, computed: true, ..entry };
         let entries = vec![entry, without];
         let directory = Directory { total: 9, free_from: 0x101, half: 0x1000, max_object_bytes: 0x77, entries };
         let bytes = directory.encode();
@@ -262,6 +269,7 @@ mod tests {
         assert_eq!(bytes[80..96], [0x34, 0x12, 0, 0, 0, 0, 0, 0, 0x99, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[96..112], [2, 0, 0, 0, 0, 0, 0, 0, 0xdd, 0xcc, 0xbb, 0xaa, 1, 0, 0, 0]);
         assert_eq!(bytes[152..160], [0xff; 8]);
+        assert_eq!(bytes[172..176], [2, 0, 0, 0]);
         assert_eq!(Directory::decode(&bytes), Ok(directory));
         for end in 0..bytes.len() {
             assert!(matches!(Directory::decode(&bytes[..end]), Err(DirectoryError::Short { .. })));

@@ -2,26 +2,29 @@
 //!
 //! ```text
 //! offset  bytes  field
-//!      0      1  version, 1
-//!      1      1  kind: 1 bound, 2 being deleted, 3 declared, 4 reserved: declared where the namespace chose
+//!      0      1  version, 2
+//!      1      1  kind: 1 bound, 2 being deleted, 3 declared, 4 reserved: declared where the namespace chose, 5 failed:
+//!                declared, and what its blocks were could not be completed
 //! bound, at the first block of the object; being deleted, at what was its first block
 //!      2      2  type
 //!      4      4  Key ID
 //!      8      4  Data ID
 //!     12      8  bound: number of blocks; being deleted: generation of the version that goes
-//! declared and reserved, at the metadata block
+//! declared, reserved and failed, at the metadata block
 //!      2     40  the record of the metadata block
+//!     42      8  number of the declaration: the object that completes it has it as origin in the device
 //! ```
 //! All numbers are little-endian.
 
 use super::places::Bound;
 use ciphermill_program::{DataId, KeyId, META_BLOCK_BYTES, Metadata, TypeCode, VrId};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const BOUND: u8 = 1;
 const DELETED: u8 = 2;
 const DECLARED: u8 = 3;
 const RESERVED: u8 = 4;
+const FAILED: u8 = 5;
 /// Bytes of a metadata block before its zeros.
 const RECORD_BYTES: usize = 40;
 
@@ -33,9 +36,27 @@ pub(super) enum Label {
     /// The version that was bound here and whose place is gone; the device may still hold it.
     Deleted { id: VrId, generation: u64 },
     /// What the metadata block here declares.
-    Declared(Metadata),
-    /// The same of a reservation, which is given up when nobody uses it.
-    Reserved(Metadata),
+    Declared(Declaration),
+}
+
+/// An object that is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Declaration {
+    pub(super) metadata: Metadata,
+    pub(super) kind: Kind,
+    /// No other declaration of the namespace has it; not 0.
+    pub(super) number: u64,
+}
+
+/// How it is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// As a metadata block says that a host wrote.
+    Declared,
+    /// Where the namespace chose; given up when nobody uses it.
+    Reserved,
+    /// Declared; it was complete and was refused: the next metadata block gives its blocks up.
+    Failed,
 }
 
 impl Label {
@@ -51,10 +72,15 @@ impl Label {
         match self {
             Self::Bound(Bound { id, blocks }) => named(BOUND, *id, *blocks),
             Self::Deleted { id, generation } => named(DELETED, *id, *generation),
-            Self::Declared(metadata) | Self::Reserved(metadata) => {
-                let kind = if matches!(self, Self::Reserved(_)) { RESERVED } else { DECLARED };
+            Self::Declared(Declaration { metadata, kind, number }) => {
+                let kind = match kind {
+                    Kind::Declared => DECLARED,
+                    Kind::Reserved => RESERVED,
+                    Kind::Failed => FAILED,
+                };
                 let mut bytes = vec![VERSION, kind];
                 bytes.extend_from_slice(&metadata.encode()[..RECORD_BYTES]);
+                bytes.extend_from_slice(&number.to_le_bytes());
                 bytes
             }
         }
@@ -66,12 +92,19 @@ impl Label {
         if version != VERSION {
             return None;
         }
-        if matches!(kind, DECLARED | RESERVED) {
-            let record: &[u8; RECORD_BYTES] = rest.try_into().ok()?;
+        let declared = match kind {
+            DECLARED => Some(Kind::Declared),
+            RESERVED => Some(Kind::Reserved),
+            FAILED => Some(Kind::Failed),
+            _ => None,
+        };
+        if let Some(kind) = declared {
+            let (record, number) = rest.split_first_chunk::<RECORD_BYTES>()?;
+            let number = u64::from_le_bytes(number.try_into().ok()?);
             let mut block = [0; META_BLOCK_BYTES];
             block[..RECORD_BYTES].copy_from_slice(record);
-            let label = if kind == RESERVED { Self::Reserved } else { Self::Declared };
-            return Metadata::decode(&block).ok().map(label);
+            let metadata = Metadata::decode(&block).ok()?;
+            return Some(Self::Declared(Declaration { metadata, kind, number }));
         }
         let (type_code, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
@@ -99,17 +132,21 @@ mod tests {
     fn labels_have_these_bytes() {
         let id = VrId::new(TypeCode(4), KeyId(0x0102_0304), DataId(9));
         let bound = Label::Bound(Bound { id, blocks: 0x55 });
-        assert_eq!(bound.encode(), [1, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bound.encode(), [2, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]);
         let deleted = Label::Deleted { id, generation: 7 };
-        assert_eq!(deleted.encode()[..2], [1, 2]);
+        assert_eq!(deleted.encode()[..2], [2, 2]);
         let object_crc32c = NonZeroU32::new(77);
-        let declared =
-            Label::Declared(Metadata { id, armed: true, one_shot: true, stored: false, size: 5000, object_crc32c });
-        assert_eq!(declared.encode()[..10], *b"\x01\x03CMOBJMD\x1a");
+        let metadata = Metadata { id, armed: true, one_shot: true, stored: false, size: 5000, object_crc32c };
+        let awaited = |metadata, kind, number| Label::Declared(Declaration { metadata, kind, number });
+        let declared = awaited(metadata, Kind::Declared, 0x0102);
+        assert_eq!(declared.encode()[..10], *b"\x02\x03CMOBJMD\x1a");
+        assert_eq!(declared.encode()[42..], [2, 1, 0, 0, 0, 0, 0, 0]);
         let metadata = Metadata { id, armed: false, one_shot: true, stored: true, size: 1 << 33, object_crc32c: None };
-        let reserved = Label::Reserved(metadata);
-        assert_eq!(reserved.encode()[..2], [1, 4]);
-        for label in [bound, deleted, declared, reserved] {
+        let reserved = awaited(metadata, Kind::Reserved, u64::MAX);
+        assert_eq!(reserved.encode()[..2], [2, 4]);
+        let failed = awaited(metadata, Kind::Failed, 1);
+        assert_eq!(failed.encode()[..2], [2, 5]);
+        for label in [bound, deleted, declared, reserved, failed] {
             let bytes = label.encode();
             assert_eq!(Label::decode(&bytes), Some(label));
             for end in 0..bytes.len() {
@@ -117,7 +154,7 @@ mod tests {
             }
             assert_eq!(Label::decode(&[&bytes[..], &[0]].concat()), None);
         }
-        assert_eq!(Label::decode(&[2, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(Label::decode(&[1, 5, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(Label::decode(&[1, 1, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(Label::decode(&[2, 6, 4, 0, 4, 3, 2, 1, 9, 0, 0, 0, 0x55, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

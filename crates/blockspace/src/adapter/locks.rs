@@ -3,6 +3,7 @@
 //! First come, first served: a request waits behind what is held and behind every earlier request that it conflicts with.
 //! All ranges of a request are had at one time, so that requests cannot wait for each other in a circle.
 
+use super::waits::{Crowded, Waits};
 use std::{
     collections::{HashMap, VecDeque},
     ops::Range,
@@ -36,7 +37,8 @@ impl Ranges {
 
     /// Whether every range of `other` lies in one of these.
     pub(super) fn cover(&self, other: &Self) -> bool {
-        other.iter().all(|inner| self.iter().any(|outer| outer.start <= inner.start && inner.end <= outer.end))
+        let inside = |inner: &Range<u64>| self.iter().any(|outer| outer.start <= inner.start && inner.end <= outer.end);
+        other.iter().all(|inner| inner.is_empty() || inside(inner))
     }
 }
 
@@ -45,7 +47,8 @@ impl Ranges {
 const MANY: usize = 4;
 
 impl Ranges {
-    fn coarse(self) -> Self {
+    /// What a request for them holds.
+    pub(super) fn coarse(self) -> Self {
         if self.more.len() < MANY {
             return self;
         }
@@ -102,12 +105,8 @@ impl Table {
 #[derive(Clone, Debug)]
 pub(super) struct RangeLocks {
     table: Arc<Mutex<Table>>,
-    max_waiting: usize,
+    waits: Waits,
 }
-
-/// Too many requests wait.
-#[derive(Debug)]
-pub(super) struct Crowded;
 
 /// What is held; let go when dropped.
 #[derive(Debug)]
@@ -121,9 +120,9 @@ fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
 }
 
 impl RangeLocks {
-    /// At most `max_waiting` requests wait at one time.
-    pub(super) fn new(max_waiting: usize) -> Self {
-        Self { table: Arc::default(), max_waiting }
+    /// Requests wait as `waits` lets them.
+    pub(super) fn new(waits: Waits) -> Self {
+        Self { table: Arc::default(), waits }
     }
 
     fn try_hold(&self, table: &mut Table, request: Request) -> Result<RangeGuard, Request> {
@@ -145,12 +144,17 @@ impl RangeLocks {
 
     /// A shared hold.
     pub(super) async fn shared(&self, range: Range<u64>) -> Result<RangeGuard, Crowded> {
-        self.acquire(Request { ranges: range.into(), exclusive: false }).await
+        self.acquire(Request { ranges: range.into(), exclusive: false }, true).await
     }
 
     /// An exclusive hold.
     pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
-        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }).await
+        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, true).await
+    }
+
+    /// An exclusive hold for a command that has others already and has begun to take effect: it waits however many do.
+    pub(super) async fn exclusive_always(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
+        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, false).await
     }
 
     /// Whether somebody waits, so that letting go may take time.
@@ -158,19 +162,23 @@ impl RangeLocks {
         !lock(&self.table).waiting.is_empty()
     }
 
-    async fn acquire(&self, request: Request) -> Result<RangeGuard, Crowded> {
-        let receiver = {
+    async fn acquire(&self, request: Request, bounded: bool) -> Result<RangeGuard, Crowded> {
+        let (receiver, _waiting) = {
             let mut table = lock(&self.table);
             let request = match self.try_hold(&mut table, request) {
                 Ok(guard) => return Ok(guard),
                 Err(request) => request,
             };
-            if table.waiting.len() >= self.max_waiting {
-                return Err(Crowded);
-            }
+            let waiting = match bounded {
+                true => {
+                    let same = table.waiting.iter().filter(|(waiting, _)| waiting.ranges.overlaps(&request.ranges));
+                    Some(self.waits.enter(same.count())?)
+                }
+                false => None,
+            };
             let (sender, receiver) = oneshot::channel();
             table.waiting.push_back((request, sender));
-            receiver
+            (receiver, waiting)
         };
         // The sender is dropped only after it has sent.
         receiver.await.map_err(|_| Crowded)
@@ -224,7 +232,7 @@ mod tests {
 
     #[test]
     fn shared_holds_go_together_and_exclusive_ones_alone() {
-        let locks = RangeLocks::new(8);
+        let locks = RangeLocks::new(Waits::new(8, 8));
         let first = locks.try_shared(0..10).expect("free");
         let second = locks.try_shared(5..15).expect("both shared");
         assert!(locks.try_exclusive((14..16).into()).is_none());
@@ -236,7 +244,7 @@ mod tests {
 
     #[test]
     fn who_comes_later_does_not_overtake_who_waits() {
-        let locks = RangeLocks::new(2);
+        let locks = RangeLocks::new(Waits::new(2, 2));
         let held = locks.try_shared(0..10).expect("free");
         let mut exclusive = pin!(locks.exclusive(5..20));
         assert!(poll(exclusive.as_mut()).is_none());
@@ -254,7 +262,7 @@ mod tests {
 
     #[test]
     fn many_ranges_are_held_as_one() {
-        let locks = RangeLocks::new(8);
+        let locks = RangeLocks::new(Waits::new(8, 8));
         let mut ranges = Ranges::from(0..0);
         ranges.extend((10..20).map(|index| 10 * index..10 * index + 1));
         let held = locks.try_exclusive(ranges).expect("free");
@@ -266,7 +274,7 @@ mod tests {
 
     #[test]
     fn letting_go_grants_those_who_waited_for_it_in_turn() {
-        let locks = RangeLocks::new(8);
+        let locks = RangeLocks::new(Waits::new(8, 8));
         let low = locks.try_exclusive((0..10).into()).expect("free");
         let high = locks.try_exclusive((20..30).into()).expect("free");
         let mut both = pin!(locks.exclusive(5..25));
@@ -283,8 +291,22 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_one_range_leaves_room_for_those_of_others() {
+        let waits = Waits::new(3, 2);
+        let (locks, views) = (RangeLocks::new(waits.clone()), RangeLocks::new(waits));
+        let _held = (locks.try_exclusive((0..30).into()), views.try_exclusive((0..30).into()));
+        let (mut first, mut second) = (pin!(locks.shared(0..10)), pin!(locks.shared(9..12)));
+        assert!(poll(first.as_mut()).is_none() && poll(second.as_mut()).is_none());
+        assert!(matches!(poll(pin!(locks.shared(9..10))), Some(Err(Crowded))), "two wait for block 9");
+        let mut third = pin!(views.shared(9..10));
+        assert!(poll(third.as_mut()).is_none(), "nobody does here");
+        assert!(matches!(poll(pin!(locks.shared(20..21))), Some(Err(Crowded))), "three wait in all");
+        assert!(poll(pin!(locks.exclusive_always(20..21))).is_none(), "who must not fail waits all the same");
+    }
+
+    #[test]
     fn a_grant_that_nobody_waits_for_is_let_go() {
-        let locks = RangeLocks::new(8);
+        let locks = RangeLocks::new(Waits::new(8, 8));
         let held = locks.try_exclusive((0..10).into()).expect("free");
         {
             let mut gone = pin!(locks.exclusive(0..10));

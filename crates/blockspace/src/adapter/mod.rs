@@ -14,15 +14,18 @@
 //!
 //! | transition | durable steps, in this order | after a crash between two |
 //! | --- | --- | --- |
-//! | blocks written, zeroed, given up | 1. one change: the blocks | |
-//! | declared | 1. one change: label at the metadata block | |
-//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: programs see the new version, which is whole; the declaration and the blocks are still there, so that no acknowledged block is lost; the command was not acknowledged, and sent again it completes the object once more. Opening gives the place of an earlier version the new number of blocks, and a first version a place if it is what was declared |
+//! | blocks written, zeroed, given up | 1. one change: the blocks; very many that are given up, in a change before that of the labels | the blocks are given up, the names are there |
+//! | declared | 1. one change: label at the metadata block; where a complete object was refused before, its blocks go | |
+//! | complete and refused | 1. one change: label *failed* at the metadata block, instead of *declared* | the next metadata block does not begin anew |
+//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device, with the number of its declaration; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: opening finds the number of the declaration in the device and does step 3 |
 //! | place given another name, or none | 1. one change: what was written, label *being deleted* (register, generation) instead of *bound*; 2. the device deletes that object; 3. the label goes | after 1: opening deletes the object if it still is that version; after 2: opening removes the label |
 //! | flags changed | 1. the declaration, as above; 2. the flags in the device | after 1: the old flags, the command not acknowledged |
 //! | stored object given a place | 1. one change: label *bound* | |
 //!
-//! An acknowledged command has done all its steps. An answered deletion has left no label. Opening drops a label *bound*
-//! without an object (one deleted in the device by other means).
+//! An acknowledged command has done all its steps, but for the third of a completion that one command brought about:
+//! that command is answered after the second, when the third is handed in, and keeps its locks until that is durable.
+//! An answered deletion has left no label. Opening drops a label *bound* without an object (one deleted in the device
+//! by other means).
 //!
 //! # Locks
 //!
@@ -41,7 +44,9 @@
 //! lets go of its lock, and then tries the exclusive lock. It fails only while somebody else holds a lock on the same
 //! blocks, and everybody who held one looks at marked objects after letting go.
 
+mod carry_out;
 mod complete;
+mod config;
 mod coverage;
 mod directory;
 mod labels;
@@ -49,19 +54,21 @@ mod locks;
 mod objects;
 mod open;
 mod places;
+mod plan;
 mod read;
 mod recover;
 mod restructure;
 mod sessions;
 pub mod status;
+mod waits;
 mod write;
 
-use crate::vendor;
 use crate::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeError};
-use ciphermill_device::{DeviceError, Space, SpaceId};
+use ciphermill_device::{Space, SpaceId};
 use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
 use ciphermill_program::TypeCode;
-use locks::{Crowded, RangeGuard, RangeLocks};
+use config::Counters;
+use locks::{RangeGuard, RangeLocks};
 use places::Places;
 use sessions::{Opens, PageCache, Sessions};
 use std::{
@@ -72,131 +79,15 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 use tokio::{
     runtime::Handle,
     sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot},
 };
+use waits::{Crowded, Waiting, Waits};
 
+pub use config::{BlockSpaceConfig, BlockSpaceError, BlockSpaceMetrics};
 pub use directory::{DIRECTORY_MAGIC, Directory, DirectoryEntry, DirectoryError, NO_PLACE, directory_dwords};
-
-/// Bounds of a namespace. Start from [`new`](Self::new) and change fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockSpaceConfig {
-    /// The namespace has 2 to this many blocks, 2 to 52.
-    pub blocks_log2: u32,
-    /// Most blocks mapped in the volume (those of bound objects count against the quota of the device's space).
-    pub capacity: u64,
-    /// Most objects with a place, declared or bound.
-    pub max_places: usize,
-    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects, of which one
-    /// host may have three quarters.
-    pub max_sessions: usize,
-    /// Most bytes of results in memory for either.
-    pub session_bytes: u64,
-    /// A session that nobody used for so long is dropped.
-    pub session_idle: Duration,
-    /// A reservation without writes for so long is given up; after a restart the time begins anew.
-    pub reservation_idle: Duration,
-    /// Most commands that wait for others.
-    pub max_waiting: usize,
-    /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below what the
-    /// volume takes, or some writes are answered busy.
-    pub staging_bytes: usize,
-    /// Completions and computed reads that run or wait in the device at one time, each on a thread of the runtime.
-    pub device_jobs: usize,
-    /// Reads that wait for a disk at one time, each on a thread of the runtime.
-    pub disk_reads: usize,
-}
-
-impl BlockSpaceConfig {
-    /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute;
-    /// reservations five minutes; 4,096 commands waiting; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
-    #[must_use]
-    pub fn new(blocks_log2: u32) -> Self {
-        Self {
-            blocks_log2,
-            capacity: 1u64.checked_shl(blocks_log2).unwrap_or(u64::MAX),
-            max_places: 1 << 16,
-            max_sessions: 64,
-            session_bytes: 256 << 20,
-            session_idle: Duration::from_secs(vendor::SESSION_IDLE_SECONDS),
-            reservation_idle: Duration::from_secs(vendor::RESERVATION_IDLE_SECONDS),
-            max_waiting: 4096,
-            staging_bytes: 32 << 20,
-            device_jobs: 64,
-            disk_reads: 32,
-        }
-    }
-}
-
-/// Why a namespace cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BlockSpaceError {
-    /// The configuration cannot work.
-    #[error("namespace configuration: {what}")]
-    Configuration {
-        /// Which setting, and what it must be.
-        what: String,
-    },
-    /// A label in the volume is not one of this build's.
-    #[error("the label at block {lba} of space {space} cannot be read; the volume was written by another version")]
-    Label {
-        /// The space.
-        space: u32,
-        /// Where the label is.
-        lba: u64,
-    },
-    /// Places of objects contradict each other: the volume does not belong to this device, or another size was given.
-    #[error("the place of an object at block {lba} of space {space} {what}")]
-    Place {
-        /// The space.
-        space: u32,
-        /// Its first block.
-        lba: u64,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The device failed.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The volume failed.
-    #[error(transparent)]
-    Volume(#[from] VolumeError),
-}
-
-/// What a namespace holds and has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockSpaceMetrics {
-    /// Objects that can be read at a place.
-    pub bound: u64,
-    /// Objects declared whose blocks are awaited.
-    pub declared: u64,
-    /// Blocks of bound objects.
-    pub bound_blocks: u64,
-    /// Blocks mapped in the volume.
-    pub mapped_blocks: u64,
-    /// Objects completed since it was opened.
-    pub completed: u64,
-    /// Of them, those that one command completed without being stored as blocks first.
-    pub completed_directly: u64,
-    /// Completions that failed.
-    pub failed: u64,
-    /// Reads that ran a program.
-    pub computed_reads: u64,
-    /// Results and open objects held now.
-    pub sessions: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    completed: AtomicU64,
-    direct: AtomicU64,
-    failed: AtomicU64,
-    computed_reads: AtomicU64,
-}
 
 fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
@@ -215,6 +106,7 @@ pub struct BlockSpace {
     /// Types whose writes may give another size than was written.
     computing: HashSet<TypeCode>,
     runtime: Handle,
+    waits: Waits,
     changes: RangeLocks,
     registers: RangeLocks,
     views: RangeLocks,
@@ -230,6 +122,8 @@ pub struct BlockSpace {
     /// No block of the data half at or above it was ever mapped.
     high_water: AtomicU64,
     counters: Counters,
+    /// Number of the next declaration. It begins anywhere at each opening, so that none comes again.
+    declarations: AtomicU64,
 }
 
 impl fmt::Debug for BlockSpace {
@@ -364,6 +258,14 @@ impl BlockSpace {
         task.await.map_err(|error| status::internal(format!("a job of the namespace failed: {error}")))
     }
 
+    /// The place of a computed read that has to wait for its turn: programs may be before it, for long.
+    fn queued(&self) -> Outcome<Option<Waiting>> {
+        match self.jobs.available_permits() {
+            0 => crowded(self.waits.enter(0)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Runs a command to its end, whether or not somebody waits for it.
     fn detached<T: Send + 'static>(&self, command: impl Future<Output = Outcome<T>> + Send + 'static) -> Answer<T> {
         let task = self.runtime.spawn(command);
@@ -374,7 +276,7 @@ impl BlockSpace {
 }
 
 fn crowded<T>(outcome: Result<T, Crowded>) -> Outcome<T> {
-    outcome.map_err(|Crowded| status::busy("too many commands wait for others on the same blocks"))
+    outcome.map_err(|Crowded| status::interrupted("too many commands wait for others"))
 }
 
 impl Namespace for BlockSpace {
@@ -420,6 +322,7 @@ impl Drop for Taking {
 }
 
 /// A range that is being taken; not any more when dropped.
+#[derive(Debug)]
 struct Taking {
     space: Arc<BlockSpace>,
     ticket: u64,

@@ -4,8 +4,8 @@ use super::{
     BlockSpace, Directory, Outcome, Taking, blocks_of, crowded,
     directory::start_of,
     places::Place,
+    plan::{Standing, Terms},
     point,
-    restructure::{Standing, Terms},
     sessions::Content,
     status,
     write::{Edit, Erase},
@@ -14,7 +14,7 @@ use crate::vendor::{
     CloseObject, DeleteObject, OPCODE_CLOSE, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RELEASE,
     OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved, VendorError,
 };
-use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
+use ciphermill_device::{DeviceError, ObjectFlags, ReadMode, ReadOptions};
 use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
 use ciphermill_program::{Metadata, VrId};
 use std::{
@@ -93,7 +93,7 @@ impl BlockSpace {
         let Release { lba, id } = release;
         let only = Standing::Declared(lba, id);
         let Some(blocks) = self.index().get(lba).map(Place::blocks) else { return Ok(()) };
-        self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await
+        self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await.map(drop)
     }
 
     /// Gives reservations up that nobody used for long, now and then, as long as the namespace is open.
@@ -110,8 +110,16 @@ impl BlockSpace {
             for (first, register, blocks) in abandoned {
                 let only = Some(Standing::Abandoned(first, idle));
                 let outcome = space.restructure_on(space.erasure(first, blocks), Terms { own: None, only }).await;
-                let error = outcome.err().map(|error| error.to_string());
-                tracing::info!(space = space.id, lba = first, %register, error, "a reservation that nobody used is given up");
+                match outcome {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        tracing::info!(space = space.id, lba = first, %register, "a reservation that nobody used is given up");
+                    }
+                    // It is tried again.
+                    Err(error) => {
+                        tracing::warn!(space = space.id, lba = first, %register, %error, "a reservation that nobody used stays");
+                    }
+                }
             }
         }
     }
@@ -148,7 +156,7 @@ impl BlockSpace {
                 _ => return Ok(()),
             }
         }
-        Err(status::busy("the object moves from place to place"))
+        Err(status::interrupted("the object moves from place to place"))
     }
 
     async fn list(self: &Arc<Self>, command: VendorCommand) -> Outcome<Vec<u8>> {
@@ -171,23 +179,30 @@ impl BlockSpace {
                 "an object has at least one byte, this one has none",
             ));
         }
-        let (range, taking) = loop {
+        loop {
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
             let space = Arc::clone(self);
             match self.blocking(&self.disk, move || space.find_room(blocks)).await? {
-                Room::Found(range, taking) => break (range, taking),
-                Room::Taken => settled.await,
+                Room::Found(range, taking) => {
+                    let lba = range.start;
+                    let edit = Edit::Write { lba: self.half + lba, data: Arc::new(metadata.encode().to_vec()) };
+                    // Under the lock it is looked once more: plain blocks are written to where room was found, too.
+                    if self.restructure_on(edit, Terms { own: Some(taking.ticket), only: None }).await? {
+                        return Ok(Reserved { lba, blocks }.encode().to_vec());
+                    }
+                }
+                Room::Taken => {
+                    let _waiting = crowded(self.waits.enter(0))?;
+                    settled.await;
+                }
                 Room::None => {
                     let text =
                         format!("no {blocks} neighbouring blocks of the {} of the data half are free", self.half);
                     return Err(CommandError::new(Status::CAPACITY_EXCEEDED.do_not_retry(), text));
                 }
             }
-        };
-        let edit = Edit::Write { lba: self.half + range.start, data: Arc::new(metadata.encode().to_vec()) };
-        self.restructure_on(edit, Terms { own: Some(taking.ticket), only: None }).await?;
-        Ok(Reserved { lba: range.start, blocks }.encode().to_vec())
+        }
     }
 
     /// Blocks: looks for the lowest range of so many blocks in which nothing is mapped, declared or bound.
@@ -205,6 +220,13 @@ impl BlockSpace {
             // Others were not kept from it while it was looked for.
             if index.overlapping(range.clone()).next().is_some() || self.volume.mapped(self.id, lba, blocks) > 0 {
                 start = lba;
+                continue;
+            }
+            // A plain block where the metadata block would be is not to be lost.
+            if !self.is_empty(range.clone()) {
+                drop(index);
+                let free = self.volume.next_absent(self.id, self.half + lba, 1, 2 * self.half);
+                start = free.map_or(self.half, |free| (free - self.half).max(lba));
                 continue;
             }
             let taking = index.taking.iter().map(|(_, taking)| taking);
@@ -233,7 +255,9 @@ impl BlockSpace {
             let head = content.read(0, room)?;
             Ok((content, head))
         };
+        let waiting = if computes { self.queued()? } else { None };
         let (content, head) = self.blocking(bound, work).await?.map_err(|error| status::of_device(&error))?;
+        drop(waiting);
         let (size, computed) = (content.size(), matches!(content, Content::Computed(_)));
         let session = match head.len() as u64 {
             all if all == size => 0,
@@ -255,7 +279,7 @@ impl BlockSpace {
             OpenMode::Compute => ReadMode::Compute,
             OpenMode::Armed => ReadMode::Armed,
         };
-        let source = self.device.read(id, mode)?;
+        let source = self.device.read_with(id, ReadOptions { mode, result_limit: Some(self.config.session_bytes) })?;
         match source.computed() {
             true => Ok(Content::Computed(source.into_bytes()?)),
             false => Ok(Content::Stored(self.device.open_object(id)?)),

@@ -5,6 +5,7 @@ use super::{
     locks::RangeLocks,
     recover::recover,
     sessions::{Opens, PageCache, Sessions},
+    waits::Waits,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, Quota, Volume};
 use ciphermill_device::{
@@ -44,6 +45,7 @@ impl BlockSpace {
             mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
         let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
         let (idle, timers) = (config.reservation_idle, runtime.clone());
+        let waits = Waits::new(config.max_waiting, config.max_waiting_of_object);
         let opened = Arc::new(Self {
             device: space,
             id: id.0,
@@ -51,10 +53,10 @@ impl BlockSpace {
             max_object_bytes: device.config().max_object_bytes,
             computing: computing.collect(),
             runtime,
-            changes: RangeLocks::new(config.max_waiting),
-            // Those who wait for these hold locks of `changes`, so there are not too many of them.
-            registers: RangeLocks::new(usize::MAX),
-            views: RangeLocks::new(usize::MAX),
+            changes: RangeLocks::new(waits.clone()),
+            registers: RangeLocks::new(waits.clone()),
+            views: RangeLocks::new(waits.clone()),
+            waits,
             high_water: AtomicU64::new(mapped.max(places.end())),
             places: RwLock::new(places),
             settled: Notify::new(),
@@ -65,6 +67,7 @@ impl BlockSpace {
             opens: Opens::new(&config, device.config().max_object_bytes),
             pages: PageCache::default(),
             counters: Counters::default(),
+            declarations: AtomicU64::new(super::sessions::anywhere()),
             volume,
             config,
         });

@@ -1,6 +1,11 @@
 //! Which objects stand where.
 
-use super::{coverage::Coverage, locked, locks::Ranges};
+use super::{
+    coverage::Coverage,
+    labels::{Declaration, Kind},
+    locked,
+    locks::Ranges,
+};
 use ciphermill_program::{Metadata, VrId};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,19 +25,25 @@ pub(super) struct Bound {
 #[derive(Debug)]
 pub(super) struct Declared {
     pub(super) metadata: Metadata,
+    /// Of the [`Declaration`].
+    pub(super) number: u64,
     pub(super) blocks: u64,
     pub(super) coverage: Mutex<Coverage>,
     /// Whether something changed that may have completed it, since that was last looked at.
     pub(super) wanted: AtomicBool,
+    /// Whether it was complete and refused for good, so that the next metadata block here begins anew.
+    pub(super) failed: AtomicBool,
     /// Of a reservation: when it was made or written to last.
     pub(super) reserved: Option<Mutex<Instant>>,
 }
 
 impl Declared {
-    /// Of what `metadata` says, whose size is at least 1; nothing is known of its blocks.
-    pub(super) fn new(metadata: Metadata, blocks: u64, coverage: Coverage, reserved: bool) -> Self {
-        let reserved = reserved.then(|| Mutex::new(Instant::now()));
-        Self { metadata, blocks, coverage: Mutex::new(coverage), wanted: AtomicBool::new(false), reserved }
+    /// Of an object whose size is at least 1; nothing is known of its blocks.
+    pub(super) fn new(declaration: Declaration, blocks: u64, coverage: Coverage) -> Self {
+        let Declaration { metadata, kind, number } = declaration;
+        let reserved = (kind == Kind::Reserved).then(|| Mutex::new(Instant::now()));
+        let (wanted, failed) = (AtomicBool::new(false), AtomicBool::new(kind == Kind::Failed));
+        Self { metadata, number, blocks, coverage: Mutex::new(coverage), wanted, failed, reserved }
     }
 
     /// Blocks in the range may have changed.
@@ -163,7 +174,13 @@ impl Places {
     pub(super) fn declared_in(&self, ranges: &Ranges) -> Vec<(u64, Arc<Declared>)> {
         let mut found = BTreeMap::new();
         for range in ranges.iter() {
-            for (first, place) in self.overlapping(self.data_part(range)).chain(self.named_in(range)) {
+            let data = self.data_part(range);
+            // A place may have more blocks than what is declared there: those are nothing to the declaration.
+            let reached = |first: u64, declared: &Declared| data.start < first + declared.blocks;
+            let touched = self.overlapping(data.clone());
+            let touched =
+                touched.filter(|(first, place)| place.declared.as_ref().is_some_and(|it| reached(*first, it)));
+            for (first, place) in touched.chain(self.named_in(range)) {
                 if let Some(declared) = &place.declared {
                     found.entry(first).or_insert_with(|| Arc::clone(declared));
                 }
@@ -256,11 +273,11 @@ impl Places {
     }
 
     /// Gives the place of a register another number of blocks; none when there is no room for them.
-    pub(super) fn resize(&mut self, id: VrId, blocks: u64) {
-        let Some(first) = self.place_of(id) else { return };
+    pub(super) fn resize(&mut self, bound: Bound) {
+        let Some(first) = self.place_of(bound.id) else { return };
         let next = self.places.range(first + 1..).next().map_or(self.half, |(next, _)| *next);
-        let fits = blocks <= next - first;
-        self.edit(first, |place| place.bound = fits.then_some(Bound { id, blocks }));
+        let fits = bound.blocks <= next - first;
+        self.edit(first, |place| place.bound = fits.then_some(bound));
     }
 
     pub(super) fn unbind(&mut self, first: u64) {
@@ -313,9 +330,9 @@ mod tests {
         assert_eq!((places.gap(0, 30), places.gap(0, 31)), (Some(0..30), Some(32..1000)));
         assert_eq!((places.gap(31, 968), places.gap(31, 969), places.gap(1000, 1)), (Some(32..1000), None, None));
         places.bind(40, bound(2, 1));
-        places.resize(bound(1, 0).id, 10);
+        places.resize(bound(1, 10));
         assert_eq!((places.bound_blocks(), places.place_of(bound(1, 0).id)), (11, Some(30)));
-        places.resize(bound(1, 0).id, 11);
+        places.resize(bound(1, 11));
         assert_eq!((places.bound_blocks(), places.place_of(bound(1, 0).id)), (1, None));
         places.unbind(40);
         places.bind(30, bound(1, 2));

@@ -7,7 +7,7 @@ use super::{
     status,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, VolumeError};
-use ciphermill_device::{DeviceError, ObjectFlags, ObjectStat, ReadMode, StoreError};
+use ciphermill_device::{DeviceError, ObjectFlags, ObjectStat, ReadMode, ReadOptions, StoreError};
 use ciphermill_nvme::{Answer, CommandError, buffers};
 use ciphermill_program::Metadata;
 use std::{num::NonZeroU32, ops::Range, sync::Arc};
@@ -236,24 +236,36 @@ impl BlockSpace {
         pieces: &[Range<u64>],
     ) -> Outcome<Option<Vec<Vec<u8>>>> {
         let cell = self.sessions.cell(first);
-        let mut session = cell.lock().await;
+        let mut session = match cell.try_lock() {
+            Ok(session) => session,
+            Err(_) => {
+                // All but this command, the table of sessions, and who is before it.
+                let _waiting = crowded(self.waits.enter(Arc::strong_count(&cell).saturating_sub(3)))?;
+                cell.lock().await
+            }
+        };
         let Ok(stat) = self.device.stat(bound.id) else { return Ok(None) };
         if session.as_ref().is_none_or(|session| !session.has(bound.id, stat.generation, pieces)) {
             if !stat.flags.contains(ObjectFlags::ARMED) {
                 return Ok(None);
             }
             let device = self.device.clone();
+            let room = self.index().limit(first).saturating_sub(first);
+            let limit = room.saturating_mul(BLOCK_BYTES as u64).min(self.config.session_bytes);
+            let options = ReadOptions { mode: ReadMode::Armed, result_limit: Some(limit) };
             let run = move || {
-                let source = device.read(bound.id, ReadMode::Armed)?;
+                let source = device.read_with(bound.id, options)?;
                 let (computed, generation) = (source.computed(), source.stat().generation);
                 Ok::<_, DeviceError>(if computed { Some((generation, source.into_bytes()?)) } else { None })
             };
+            let waiting = self.queued()?;
             let outcome = self.blocking(&self.jobs, run).await?;
+            drop(waiting);
             let Some((generation, result)) = outcome.map_err(|error| status::of_device(&error))? else {
                 return Ok(None);
             };
             count(&self.counters.computed_reads);
-            let (bytes, room) = (result.len() as u64, self.index().limit(first) - first);
+            let (bytes, room) = (result.len() as u64, self.index().limit(first).saturating_sub(first));
             if blocks_of(bytes) > room {
                 let text =
                     format!("the result has {bytes} bytes, there are {room} blocks for it before the next object");

@@ -1,24 +1,23 @@
 //! What stands where, from the labels and the device, when a namespace is opened.
 //!
 //! A crash or a failed volume may leave the two apart; this brings them together:
+//! - a declared object that the device has, with the number of its declaration as origin, was completed: it is bound;
 //! - what is marked as being deleted is deleted, unless it is another version by now or has a place again;
 //! - a place whose object is gone is dropped;
 //! - a place whose object has another number of blocks gets that number where there is room, else it is dropped, and the
 //!   object is one without a place;
 //! - an object without a place that is declared with its register, size and checksum gets that place. The declaration and
-//!   its blocks stay as they are, so no acknowledged block is lost, and giving the metadata block up deletes the object. A
-//!   result differs from what was declared, so one whose first completion was cut off there has no place until it is
-//!   completed again.
+//!   its blocks stay as they are, so no acknowledged block is lost, and giving the metadata block up deletes the object.
 
 use super::{
     BlockSpaceError, blocks_of,
     coverage::Coverage,
-    labels::Label,
+    labels::{Declaration, Label},
     places::{Bound, Declared, Places},
 };
 use crate::volume::{Change, Operation, Volume};
 use ciphermill_device::{DeviceError, Space, StoreError};
-use ciphermill_program::{Metadata, VrId};
+use ciphermill_program::VrId;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// Operations of one change.
@@ -29,17 +28,46 @@ struct Labels {
     bound: Vec<(u64, Bound)>,
     /// Block, register, generation.
     deleted: Vec<(u64, VrId, u64)>,
-    /// First block, and whether it is a reservation.
-    declared: Vec<(u64, Metadata, bool)>,
+    /// And first block.
+    declared: Vec<(u64, Declaration)>,
+}
+
+impl Labels {
+    /// Binds what was completed without the volume's knowing; `repairs` are what the volume missed.
+    fn complete(&mut self, space: &Space, half: u64, repairs: &mut Vec<Operation>) {
+        let bound = &mut self.bound;
+        self.declared.retain(|(first, declaration)| {
+            let (first, id) = (*first, declaration.metadata.id);
+            let Some(stat) = space.stat(id).ok().filter(|stat| stat.origin == declaration.number) else { return true };
+            tracing::info!(space = space.id().0, lba = first, register = %id, "a completed object is bound");
+            bound.retain(|(lba, bound)| {
+                let earlier = bound.id == id && *lba != first;
+                if earlier {
+                    repairs.push(Operation::ClearLabel { lba: *lba });
+                }
+                !earlier && *lba != first
+            });
+            let now = Bound { id, blocks: blocks_of(stat.size) };
+            let blocks = now.blocks.max(blocks_of(declaration.metadata.size));
+            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(now).encode() });
+            repairs.push(Operation::Unmap { lba: first, blocks });
+            // Last, as a crash in between must find it declared still.
+            repairs.push(Operation::ClearLabel { lba: half + first });
+            bound.push((first, now));
+            false
+        });
+        bound.sort_unstable_by_key(|(lba, _)| *lba);
+    }
 }
 
 /// Blocks the caller, for the disk.
 pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
     let id = space.id().0;
     let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Place { space: id, lba, what: what.to_owned() });
-    let labels = read(id, volume, half)?;
+    let mut labels = read(id, volume, half)?;
     let mut places = Places::new(half);
     let mut repairs = Vec::new();
+    labels.complete(space, half, &mut repairs);
     let firsts: BTreeSet<u64> =
         labels.bound.iter().map(|(lba, _)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
     for (lba, bound) in labels.bound {
@@ -78,7 +106,8 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
         }
         repairs.push(Operation::ClearLabel { lba });
     }
-    for (first, metadata, reserved) in labels.declared {
+    for (first, declaration) in labels.declared {
+        let metadata = declaration.metadata;
         let blocks = blocks_of(metadata.size);
         if blocks == 0 || blocks > half - first {
             return refuse(first, "passes the half");
@@ -94,7 +123,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
             places.bind(first, bound);
         }
         let coverage = Coverage::new(volume, id, first, blocks);
-        places.declare(first, Some(Arc::new(Declared::new(metadata, blocks, coverage, reserved))));
+        places.declare(first, Some(Arc::new(Declared::new(declaration, blocks, coverage))));
     }
     for operations in repairs.chunks(OPERATIONS) {
         volume.commit(Change { space: id, operations: operations.to_vec() })?;
@@ -106,7 +135,7 @@ fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> 
     let mut labels = Labels::default();
     for (lba, label) in volume.labels(id) {
         let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
-        if matches!(label, Label::Declared(_) | Label::Reserved(_)) != (lba >= half) || lba >= 2 * half {
+        if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
             let what = format!(
                 "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
             );
@@ -115,8 +144,7 @@ fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> 
         match label {
             Label::Bound(bound) => labels.bound.push((lba, bound)),
             Label::Deleted { id: register, generation } => labels.deleted.push((lba, register, generation)),
-            Label::Declared(metadata) => labels.declared.push((lba - half, metadata, false)),
-            Label::Reserved(metadata) => labels.declared.push((lba - half, metadata, true)),
+            Label::Declared(declaration) => labels.declared.push((lba - half, declaration)),
         }
     }
     Ok(labels)

@@ -225,12 +225,17 @@ pub(super) struct Opens {
     idle: Duration,
 }
 
+/// Where numbers begin that must not come again after a restart: a hash of nothing is random.
+pub(super) fn anywhere() -> u64 {
+    RandomState::new().hash_one(())
+}
+
 impl Opens {
     pub(super) fn new(config: &BlockSpaceConfig, max_object_bytes: u64) -> Self {
         let BlockSpaceConfig { max_sessions, session_bytes, session_idle, .. } = *config;
         Self {
-            // From anywhere, so that a number from before a restart is not another object's. A hash of nothing is random.
-            table: Mutex::new((RandomState::new().hash_one(()) >> 1, HashMap::new())),
+            // A number from before a restart is then not another object's.
+            table: Mutex::new((anywhere() >> 1, HashMap::new())),
             most: max_sessions,
             // One host leaves some to the others.
             most_of_host: max_sessions - max_sessions / 4,

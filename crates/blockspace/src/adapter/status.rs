@@ -27,8 +27,9 @@ pub const NO_SUCH_READ: Status = Status::vendor(0x0a).do_not_retry();
 /// Too much is under way; the host may try again.
 pub const BUSY: Status = Status::vendor(0x10);
 
-pub(super) fn busy(what: &str) -> CommandError {
-    CommandError::new(BUSY, format!("{what}; try again later"))
+/// What a host is to send again: nothing was done.
+pub(super) fn interrupted(what: &str) -> CommandError {
+    CommandError::new(Status::COMMAND_INTERRUPTED, format!("{what}; try again later"))
 }
 
 pub(super) fn internal(what: impl Into<String>) -> CommandError {

@@ -95,9 +95,9 @@ impl BlockSpace {
     }
 
     /// A command that ended early may have held a lock that kept another from completing an object.
-    async fn settle_after(self: &Arc<Self>, ranges: &Ranges, outcome: Outcome) -> Outcome {
+    pub(super) async fn settle_after<T>(self: &Arc<Self>, ranges: &Ranges, outcome: Outcome<T>) -> Outcome<T> {
         match outcome {
-            Ok(()) => Ok(()),
+            Ok(value) => Ok(value),
             Err(error) => {
                 // What others wrote is not this command's to fail for.
                 let _ = self.settle(ranges).await;
@@ -130,7 +130,15 @@ impl BlockSpace {
                 && self.index().is_declared(*first, declared)
             {
                 let outcome = match self.complete(*first, declared, Some(&extra)).await {
-                    Ok(Completion::Done) => return Ok(()),
+                    Ok(Completion::Done(binding)) if binding.may_follow => {
+                        self.bind_behind(binding, held);
+                        return Ok(());
+                    }
+                    Ok(Completion::Done(binding)) => {
+                        let bound = self.bound(binding).await;
+                        drop(held);
+                        bound
+                    }
                     Ok(Completion::Missing | Completion::Mismatch) => {
                         self.stage(&extra, std::slice::from_ref(declared), held).await
                     }

@@ -28,6 +28,8 @@ use std::{
 pub(super) const RELIEF_BLOCKS: u32 = 16;
 /// Time after a failed checkpoint in which none is tried.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
+/// Blocks that are filled at a time; the writer waits for no more than that.
+const FILL_BLOCKS: u32 = 128;
 
 /// The map as it was at one moment, as far as the stored one differs.
 #[derive(Debug)]
@@ -62,6 +64,8 @@ pub(super) struct Checkpointer {
     state: State,
     config: VolumeConfig,
     shared: Arc<Shared>,
+    /// What the file grew by and nothing was written to yet.
+    fresh: Vec<Extent>,
 }
 
 impl Checkpointer {
@@ -73,12 +77,50 @@ impl Checkpointer {
         config: VolumeConfig,
         shared: Arc<Shared>,
     ) -> Self {
-        Self { blocks, table, free, state, config, shared }
+        Self { blocks, table, free, state, config, shared, fresh: Vec::new() }
     }
 
-    /// Makes a checkpoint and returns the segments it registered.
+    /// Makes the checkpoint of opening and returns the segments it registered, with nothing written to them yet: whoever
+    /// opens a volume waits for this.
     pub(super) fn run(&mut self, job: Job) -> Result<Vec<Segment>, VolumeError> {
-        self.attempt(&mut Task::New(job))
+        let segments = self.attempt(&mut Task::New(job))?;
+        self.fresh.clear();
+        Ok(segments)
+    }
+
+    /// Writes zeros to what the file grew by. A file system turns a block that was only reserved into one that was written
+    /// in its journal, and the sync of the block's first content waits for that: here twice to three times as long as
+    /// where content is replaced. This thread has the time, and the disk the room: the blocks are reserved.
+    ///
+    /// `enough` says that somebody waits for the segment: then the rest is left as it is.
+    fn fill(&mut self, enough: impl Fn() -> bool) {
+        let fresh = std::mem::take(&mut self.fresh);
+        if let Err(error) = self.write_zeros(&fresh, enough) {
+            tracing::warn!(%error, "new blocks could not be written in advance");
+        }
+    }
+
+    fn write_zeros(&self, extents: &[Extent], enough: impl Fn() -> bool) -> Result<(), VolumeError> {
+        let zeros = vec![0; FILL_BLOCKS as usize * BLOCK_BYTES];
+        for extent in extents {
+            let end = extent.start + extent.blocks;
+            for start in (extent.start..end).step_by(FILL_BLOCKS as usize) {
+                // The lock is not fair: whoever wants to write goes first.
+                while self.shared.writing.load(Ordering::Acquire) && !self.shared.failed.load(Ordering::SeqCst) {
+                    thread::sleep(Duration::from_micros(50));
+                }
+                if enough() || self.shared.failed.load(Ordering::SeqCst) {
+                    return Ok(());
+                }
+                let zeros = &zeros[..FILL_BLOCKS.min(end - start) as usize * BLOCK_BYTES];
+                // Alone, so that a failure of the sync is about these blocks: the writer would not hear of its own.
+                let alone = self.shared.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+                self.blocks.write_at(u64::from(start) * BLOCK_BYTES as u64, zeros)?;
+                self.blocks.sync().inspect_err(|_| self.shared.failed.store(true, Ordering::SeqCst))?;
+                drop(alone);
+            }
+        }
+        Ok(())
     }
 
     fn attempt(&mut self, task: &mut Task) -> Result<Vec<Segment>, VolumeError> {
@@ -174,7 +216,10 @@ impl Checkpointer {
     fn grow(&mut self, blocks: u32) -> Result<Option<Extent>, VolumeError> {
         let Some(extent) = self.free.grow(blocks) else { return Ok(None) };
         match self.blocks.reserve_len(u64::from(self.free.end()) * BLOCK_BYTES as u64) {
-            Ok(()) => Ok(Some(extent)),
+            Ok(()) => {
+                self.fresh.push(extent);
+                Ok(Some(extent))
+            }
             Err(error) => {
                 self.free.insert(extent);
                 if matches!(error, StorageError::NoSpace { .. }) { Ok(None) } else { Err(error.into()) }
@@ -211,6 +256,8 @@ struct Progress {
     running: bool,
     error: Option<(VolumeError, Instant)>,
     ready: VecDeque<Segment>,
+    /// Whether the writer waits for what is under way.
+    awaited: bool,
     closed: bool,
 }
 
@@ -244,10 +291,16 @@ impl Checkpoints {
             drop(progress);
             // Once more at once: a fault that is over must not cost a change.
             let attempts = AssertUnwindSafe(|| {
-                checkpointer.attempt(&mut task).or_else(|error| {
+                let segments = checkpointer.attempt(&mut task).or_else(|error| {
                     tracing::warn!(%error, "checkpoint failed, trying again");
                     checkpointer.attempt(&mut task)
-                })
+                })?;
+                // Nobody writes to them before they are handed over.
+                checkpointer.fill(|| {
+                    let progress = self.lock();
+                    progress.closed || progress.awaited
+                });
+                Ok(segments)
             });
             let outcome = catch_unwind(attempts).unwrap_or_else(|_| {
                 // The writer must not wait for ever for a thread that is gone.
@@ -295,8 +348,10 @@ impl Checkpoints {
             self.changed.notify_all();
         }
         while (progress.running || progress.task.is_some()) && progress.error.is_none() {
+            progress.awaited = true;
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
+        progress.awaited = false;
         progress.error.as_ref().map_or(Ok(()), |(error, _)| Err(error.clone()))
     }
 

@@ -75,6 +75,11 @@ struct Shared {
     limits: ChangeLimits,
     config: VolumeConfig,
     metrics: Metrics,
+    /// Held from the first write to the block file to its sync. A failed sync is told once, to whoever asked for it: so
+    /// nobody may sync what another has written.
+    syncing: Mutex<()>,
+    /// Whether the writer has a group to write.
+    writing: AtomicBool,
     /// Set when nobody knows any more what is durable; from then on the volume only reads.
     failed: Arc<AtomicBool>,
     /// Held for its lock on the volume's directory.

@@ -105,6 +105,8 @@ impl Volume {
             limits: ChangeLimits { data_blocks, entry_bytes },
             config: config.clone(),
             metrics: Metrics::default(),
+            syncing: Mutex::new(()),
+            writing: AtomicBool::new(false),
             failed,
             _lock: lock,
         });

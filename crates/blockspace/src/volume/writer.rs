@@ -202,7 +202,10 @@ impl Writer {
 
     /// Makes a group durable and tells who waits for it.
     fn commit(&mut self, group: Vec<Pending>) {
-        match self.write(&group) {
+        self.shared.writing.store(true, Ordering::Release);
+        let written = self.write(&group);
+        self.shared.writing.store(false, Ordering::Release);
+        match written {
             Ok((blocks, data_blocks)) => {
                 self.apply(&group, blocks, data_blocks);
                 group.into_iter().for_each(|pending| self.shared.queue.answer(pending, Ok(())));
@@ -232,6 +235,7 @@ impl Writer {
             .for_each(|bytes| self.buffer.extend_from_slice(bytes));
         let blocks = (self.buffer.len() / BLOCK_BYTES) as u32;
         let storage = &self.shared.blocks;
+        let _syncing = self.shared.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = self.buffer.as_slice();
         for piece in active.segment.pieces(active.cursor, blocks) {
             let (now, later) = rest.split_at(piece.blocks as usize * BLOCK_BYTES);

@@ -1,12 +1,14 @@
 //! Many commands at one time.
 
 use crate::support::*;
-use ciphermill_blockspace::adapter::status;
-use ciphermill_nvme::{CommandError, Namespace};
+use ciphermill_blockspace::{BlockSpaceConfig, adapter::status, volume::VolumeFiles};
+use ciphermill_device::StoreFiles;
+use ciphermill_nvme::{CommandError, Namespace, Status};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
+use tokio::runtime::Runtime;
 
 /// Begins all writes before it waits for any; gives the outcomes in order.
 fn at_once(bench: &Bench, writes: Vec<(u64, Vec<u8>)>) -> Vec<Result<(), CommandError>> {
@@ -43,6 +45,8 @@ fn however_the_pieces_of_an_object_meet_it_is_completed_once() {
             bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word).wrapping_mul(3)).collect::<Vec<_>>();
         assert_eq!(bench.stored("4:0:3"), Some(words(&tripled)), "round {round}, {blocks} blocks");
         assert_eq!(bench.runs(), before + 1, "round {round}");
+        // A read waits until the volume has followed the device.
+        bench.read(100, blocks as u32);
         assert_eq!((bench.space.metrics().declared, bench.volume.mapped(1, 100, 60)), (0, 0), "round {round}");
         bench.deallocate(HALF + 100..HALF + 101).expect("given up");
     }
@@ -153,10 +157,7 @@ fn commands_on_one_register_at_many_places_never_hang_and_never_tear() {
 
 #[test]
 fn no_more_commands_wait_than_may() {
-    let config = ciphermill_blockspace::BlockSpaceConfig {
-        max_waiting: 2,
-        ..ciphermill_blockspace::BlockSpaceConfig::new(LOG2)
-    };
+    let config = BlockSpaceConfig { max_waiting: 2, ..BlockSpaceConfig::new(LOG2) };
     let bench = Bench::with(config);
     let code = program("homsub 4:0:3, 4:0:3\nreturn 4:0:3");
     bench.put(1, metadata("0:0:0", code.len()), &code);
@@ -176,7 +177,97 @@ fn no_more_commands_wait_than_may() {
     let outcomes: Vec<_> = waiting.into_iter().map(|task| bench.runtime.block_on(task).expect("no panic")).collect();
     let busy: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
     assert_eq!(busy.len(), 3);
-    assert!(busy.iter().all(|error| error.status.is(status::BUSY) && !error.status.is_final()), "{busy:?}");
+    assert!(busy.iter().all(to_be_sent_again), "{busy:?}");
+}
+
+fn to_be_sent_again(error: &CommandError) -> bool {
+    error.status.is(Status::COMMAND_INTERRUPTED) && !error.status.is_final()
+}
+
+/// A namespace that computes y at block 20 when it is written and x at block 30 when it is read, both only when the toy is
+/// let go, with an object at block 40 that is just read.
+fn slow(config: BlockSpaceConfig, runtime: Arc<Runtime>) -> Bench {
+    let bench = Bench::open(StoreFiles::in_memory(), VolumeFiles::in_memory(), config, runtime).expect("a namespace");
+    for (first, key, code) in [(1, 0, "homsub 4:0:3, 4:0:3\nreturn 4:0:3"), (2, 1, "homsub 3:1:2, 3:1:2\nreturn 3:1:2")]
+    {
+        let code = program(code);
+        bench.put(first, metadata(&format!("0:{key}:0"), code.len()), &code);
+    }
+    bench.put(30, armed("3:1:2", 8 * BLOCK), &pattern(8 * BLOCK, 1));
+    bench.put(40, metadata("1:0:1", 9), b"something");
+    bench.declare(20, metadata("4:0:3", BLOCK));
+    bench.toy.held.store(true, Ordering::SeqCst);
+    bench
+}
+
+fn await_runs(bench: &Bench, runs: u64) {
+    let begun = Instant::now();
+    while bench.runs() < runs {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the program never ran");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn commands_that_wait_for_one_object_or_result_leave_room_for_those_of_others() {
+    let config = BlockSpaceConfig { max_waiting: 12, max_waiting_of_object: 4, ..BlockSpaceConfig::new(LOG2) };
+    let bench = slow(config, runtime());
+    let write = || bench.runtime.spawn(bench.begin_write(20, pattern(BLOCK, 2)).wait());
+    let read = || bench.runtime.spawn(Arc::clone(&bench.space).read(&bench.host, 30, 1).wait());
+    let computing = write();
+    await_runs(&bench, 1);
+    let reading = read();
+    await_runs(&bench, 2);
+    let (writes, reads): (Vec<_>, Vec<_>) = (0..10).map(|_| (write(), read())).unzip();
+    let begun = Instant::now();
+    while writes.iter().filter(|task| task.is_finished()).count() < 6
+        || reads.iter().filter(|task| task.is_finished()).count() < 6
+    {
+        assert!(begun.elapsed() < Duration::from_secs(10), "too many wait");
+        std::thread::yield_now();
+    }
+    // Everything else goes on, and others may still wait.
+    bench.put(50, metadata("1:0:2", 3), b"abc");
+    assert_eq!((bench.read(50, 1), bench.read(40, 1)), (padded(b"abc"), padded(b"something")));
+    assert!(!computing.is_finished() && !reading.is_finished());
+    bench.toy.held.store(false, Ordering::SeqCst);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    assert_eq!(bench.runtime.block_on(reading).expect("no panic").expect("computed"), vec![0; BLOCK]);
+    let writes: Vec<_> = writes.into_iter().map(|task| bench.runtime.block_on(task).expect("no panic")).collect();
+    let reads: Vec<_> = reads.into_iter().map(|task| bench.runtime.block_on(task).expect("no panic")).collect();
+    let refused: Vec<_> = writes.into_iter().filter_map(Result::err).collect();
+    assert!(refused.len() == 6 && refused.iter().all(to_be_sent_again), "{refused:?}");
+    let refused: Vec<_> = reads.into_iter().filter_map(Result::err).collect();
+    assert!(refused.len() == 6 && refused.iter().all(to_be_sent_again), "{refused:?}");
+}
+
+/// The runtime has four threads for what blocks: were a waiting read to hold one, the read of something else would not
+/// come through.
+#[test]
+fn a_read_that_waits_for_a_program_holds_no_thread() {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).max_blocking_threads(4).enable_all().build().expect("a runtime");
+    let bench = slow(BlockSpaceConfig::new(LOG2), Arc::new(runtime));
+    let read = |lba| bench.runtime.spawn(Arc::clone(&bench.space).read(&bench.host, lba, 1).wait());
+    let mut waiting = vec![read(30)];
+    await_runs(&bench, 1);
+    waiting.extend((0..100).map(|_| read(30)));
+    let writing = bench.runtime.spawn(bench.begin_write(20, pattern(BLOCK, 2)).wait());
+    await_runs(&bench, 2);
+    let writes: Vec<_> =
+        (0..100).map(|_| bench.runtime.spawn(bench.begin_write(20, pattern(BLOCK, 2)).wait())).collect();
+    for _ in 0..20 {
+        let other = bench.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(10), read(40)).await });
+        assert_eq!(other.expect("a thread is free").expect("no panic").expect("read"), padded(b"something"));
+    }
+    assert!(!waiting.iter().any(|task| task.is_finished()) && !writing.is_finished());
+    bench.toy.held.store(false, Ordering::SeqCst);
+    for task in waiting {
+        bench.runtime.block_on(task).expect("no panic").expect("computed");
+    }
+    for task in writes.into_iter().chain([writing]) {
+        bench.runtime.block_on(task).expect("no panic").expect("written");
+    }
 }
 
 #[test]

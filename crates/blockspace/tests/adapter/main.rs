@@ -1,5 +1,6 @@
 //! Namespaces of objects, as a target would use them.
 
+mod attempts;
 mod big;
 mod concurrency;
 mod crash;

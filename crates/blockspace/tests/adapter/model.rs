@@ -66,6 +66,8 @@ fn block(seed: u64, lba: u64) -> Vec<u8> {
 struct Place {
     bound: Option<(VrId, u64)>,
     declared: Option<Metadata>,
+    /// What was declared was complete and refused.
+    failed: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -108,14 +110,19 @@ impl Model {
         if range.end > HALF || self.overlapping(range.clone()).into_iter().any(|other| other != first) {
             return false;
         }
+        let refused = self.places.get(&first).filter(|place| place.failed).and_then(|place| place.declared);
         if self.places.get(&first).and_then(|place| place.bound).is_some_and(|(id, _)| id != metadata.id) {
             self.unname(first);
         }
         let place = self.places.entry(first).or_default();
-        place.declared = Some(metadata);
+        (place.declared, place.failed) = (Some(metadata), false);
         self.blocks.remove(&(HALF + first));
+        let above = self.blocks.range(range).next().is_some();
+        if let Some(refused) = refused {
+            (first..first + blocks_of(refused.size)).for_each(|lba| drop(self.blocks.remove(&lba)));
+        }
         if place.bound.is_some()
-            && self.blocks.range(range).next().is_none()
+            && !above
             && let Some((bytes, armed)) = self.store.get_mut(&metadata.id)
             && bytes.len() as u64 == metadata.size
             && metadata.object_crc32c.is_none_or(|crc| Some(crc) == Metadata::checksum_of(bytes))
@@ -138,6 +145,16 @@ impl Model {
 
     /// `None`: not complete, or another one is awaited.
     fn complete(&mut self, first: u64, extra: Option<(u64, &[Vec<u8>])>) -> Option<Success> {
+        let outcome = self.try_complete(first, extra);
+        if outcome == Some(false)
+            && let Some(place) = self.places.get_mut(&first)
+        {
+            place.failed = true;
+        }
+        outcome
+    }
+
+    fn try_complete(&mut self, first: u64, extra: Option<(u64, &[Vec<u8>])>) -> Option<Success> {
         let metadata = self.places.get(&first)?.declared?;
         let blocks = blocks_of(metadata.size);
         let mut bytes = Vec::new();
@@ -168,16 +185,24 @@ impl Model {
         }
         self.places.retain(|_, place| place.bound.is_some() || place.declared.is_some());
         let bound = Some((metadata.id, blocks_of(bytes.len() as u64)));
-        self.places.insert(first, Place { bound, declared: None });
+        self.places.insert(first, Place { bound, ..Place::default() });
         (first..first + longer).for_each(|lba| drop(self.blocks.remove(&lba)));
         self.store.insert(metadata.id, (bytes, metadata.armed));
         Some(true)
     }
 
+    /// Places where something is declared that has blocks in the range.
+    fn declared_in(&self, range: &Range<u64>) -> Vec<u64> {
+        let has = |first: &u64| {
+            let declared = self.places[first].declared;
+            declared.is_some_and(|metadata| range.start < first + blocks_of(metadata.size))
+        };
+        self.overlapping(range.clone()).into_iter().filter(has).collect()
+    }
+
     fn write(&mut self, lba: u64, data: &[Vec<u8>]) -> Success {
         let range = lba..lba + data.len() as u64;
-        let touched = self.overlapping(range.clone());
-        let declared: Vec<_> = touched.into_iter().filter(|first| self.places[first].declared.is_some()).collect();
+        let declared = self.declared_in(&range);
         if let [first] = declared[..] {
             let metadata = self.places[&first].declared.expect("declared");
             let inside = first <= lba && range.end <= first + blocks_of(metadata.size);
@@ -192,6 +217,7 @@ impl Model {
     fn erase(&mut self, range: Range<u64>, zero: bool) -> Success {
         let named: Vec<_> = self.places.keys().copied().filter(|first| range.contains(&(HALF + first))).collect();
         let covered = self.overlapping(range.clone());
+        let declared = self.declared_in(&range);
         for lba in range.clone() {
             self.blocks.remove(&lba);
             if zero && covered.iter().any(|first| (*first..first + self.places[first].blocks()).contains(&lba)) {
@@ -199,7 +225,7 @@ impl Model {
             }
         }
         named.into_iter().for_each(|first| self.unname(first));
-        self.settle_all(covered)
+        self.settle_all(declared)
     }
 
     fn data(&self, lba: u64) -> Vec<u8> {

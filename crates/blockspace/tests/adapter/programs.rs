@@ -1,7 +1,7 @@
 //! Compute-on-write.
 
 use crate::support::*;
-use ciphermill_blockspace::adapter::status;
+use ciphermill_blockspace::{BlockSpaceConfig, adapter::status};
 use ciphermill_program::Metadata;
 
 /// x at block 10, and a program that adds it to y.
@@ -25,6 +25,22 @@ fn the_last_block_of_a_compute_on_write_object_runs_the_program() {
     assert_eq!(bench.runs(), 1);
     bench.declare(20, metadata("4:0:3", 16));
     assert_eq!((bench.read(20, 1), bench.runs()), (padded(&words(&[105, 205])), 2));
+}
+
+#[test]
+fn the_directory_tells_what_is_a_result() {
+    let bench = adder();
+    let computed = |bench: &Bench, id: &str| bench.space.directory(register(id), 1).entries[0].computed;
+    bench.put(20, metadata("4:0:3", 16), &words(&[1, 2]));
+    assert!(computed(&bench, "4:0:3") && !computed(&bench, "3:0:2") && !computed(&bench, "0:0:0"));
+    let bench = bench.reopened(BlockSpaceConfig::new(LOG2));
+    assert!(computed(&bench, "4:0:3") && !computed(&bench, "3:0:2"));
+    // Bit by bit what was written, and a result all the same.
+    bench.put(10, metadata("3:0:2", 16), &words(&[0, 0]));
+    bench.put(20, metadata("4:0:3", 16), &words(&[1, 2]));
+    assert_eq!((bench.stored("4:0:3"), computed(&bench, "4:0:3")), (Some(words(&[1, 2])), true));
+    bench.put(20, Metadata { stored: true, ..metadata("4:0:3", 16) }, &words(&[1, 2]));
+    assert!(!computed(&bench, "4:0:3"));
 }
 
 #[test]

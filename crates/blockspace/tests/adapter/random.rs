@@ -5,7 +5,8 @@ use crate::{
     support::*,
 };
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc, thread};
+use tokio::runtime::Builder;
 
 fn command() -> impl Strategy<Value = Command> {
     let range = || (0..BLOCKS, 1..6u64).prop_map(|(lba, blocks)| (lba, blocks.min(BLOCKS - lba)));
@@ -23,10 +24,19 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// Sequences at a time. Each command waits for other threads several times, so that one sequence leaves the CPUs idle.
+const AT_A_TIME: u32 = 8;
+
 #[test]
 fn commands_do_what_the_model_does() {
-    let cases = if evidence() { 20_000 } else { 150 };
-    let runtime = runtime();
+    let cases = if evidence() { 20_000 } else { 152 };
+    thread::scope(|scope| (0..AT_A_TIME).for_each(|_| drop(scope.spawn(|| sequences(cases / AT_A_TIME)))));
+    println!("evidence: adapter model sequences {cases}");
+}
+
+fn sequences(cases: u32) {
+    // What a command spawns runs on the thread that waits for it.
+    let runtime = Arc::new(Builder::new_current_thread().enable_all().build().expect("a runtime"));
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&vec(command(), 1..40), |commands| {
@@ -34,7 +44,6 @@ fn commands_do_what_the_model_does() {
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    println!("evidence: adapter model sequences {cases}");
 }
 
 /// The corpus of `fuzz/fuzz_targets/blockspace_commands.rs`, and a fixed set of mutations of it.

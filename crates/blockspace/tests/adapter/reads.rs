@@ -112,10 +112,18 @@ fn a_result_longer_than_its_object_is_read_beyond_it() {
     assert_eq!(bench.read(21, 5), tripled[BLOCK..]);
     assert_eq!(bench.record(20).map(|record| record.size), Some(x.len() as u64));
     assert_eq!((bench.read(22, 4), bench.runs()), (vec![0; 4 * BLOCK], 1));
-    // With another object in its way it cannot be read.
+    // With another object in its way it cannot be read, and is not taken for read.
     bench.put(24, metadata("1:0:1", 1), &[1]);
-    let error = bench.try_read(20, 1).expect_err("no room");
-    assert!(error.status.is(status::RESULT_TOO_LARGE), "{error}");
+    bench.declare(20, Metadata { one_shot: true, ..armed("3:0:2", x.len()) });
+    for _ in 0..2 {
+        let error = bench.try_read(20, 1).expect_err("no room");
+        assert!(error.status.is(status::RESULT_TOO_LARGE) && error.status.is_final(), "{error}");
+        assert!(error.detail.contains("24576") && error.detail.contains("16384"), "{error}");
+        assert_eq!(bench.record(20).map(|record| record.armed), Some(true));
+    }
+    bench.deallocate(HALF + 24..HALF + 25).expect("given up");
+    assert!([bench.read(20, 1), bench.read(21, 5)].concat() == tripled);
+    assert_eq!(bench.record(20).map(|record| record.armed), Some(false));
 }
 
 #[test]

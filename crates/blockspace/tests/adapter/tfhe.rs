@@ -46,6 +46,8 @@ fn products_of_the_real_scheme_by_blocks_alone() {
     }));
     for (x, y) in pairs {
         let (x_bytes, y_bytes) = (keys.operand(x, &mut rng), keys.operand(y, &mut rng));
+        // As docs/blockspace.md says of sealed objects.
+        assert_eq!(crc32c::crc32c(&x_bytes), crc32c::crc32c(&y_bytes));
         write(x_at, padded(&x_bytes)).expect("x, before its metadata");
         write(HALF + x_at, checked(&x_of(KEY).to_string(), &x_bytes).encode().to_vec()).expect("metadata");
         write(HALF + y_at, metadata(&y_of(KEY).to_string(), y_bytes.len()).encode().to_vec()).expect("metadata");

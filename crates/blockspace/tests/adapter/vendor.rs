@@ -8,11 +8,13 @@ use ciphermill_blockspace::{
         CloseObject, OPCODE_CLOSE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RESERVE, OpenMode, OpenObject,
         Opened, ReadObject, Reserve, Reserved,
     },
+    volume::VolumeFiles,
 };
-use ciphermill_nvme::{CommandError, Status};
+use ciphermill_device::StoreFiles;
+use ciphermill_nvme::{CommandError, Namespace, Status};
 use ciphermill_program::Metadata;
 use std::{
-    sync::atomic::Ordering,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -61,6 +63,7 @@ fn the_directory_lists_objects_by_register() {
     assert_eq!(all.entries.iter().map(|entry| entry.declared).collect::<Vec<_>>(), [false, true, false, false, false]);
     assert_eq!(all.entries[4].flags.bits(), 1);
     assert_eq!((all.entries[0].size, all.entries[0].checksum), (5, crc32c::crc32c(&pattern(5, 30))));
+    assert!(all.entries.iter().all(|entry| !entry.computed));
     // In parts.
     let part = directory(&bench, "1:0:6", Directory::bytes_for(2));
     assert_eq!((part.total, &part.entries[..]), (5, &all.entries[1..3]));
@@ -120,6 +123,47 @@ fn two_hosts_never_get_the_same_room() {
     assert_eq!(found, (0..40).map(|index| 3 * index).collect::<Vec<_>>());
 }
 
+/// The block is written when room has been found and is not reserved yet: reads of others, for whom one thread is there,
+/// are between the two.
+#[test]
+fn a_block_that_is_written_while_room_is_reserved_is_in_no_reservation() {
+    // How many reads outlast the write is the machine's business.
+    assert!((1..=12).any(|times| written_between(200 * times)), "the reads were too fast for this test");
+}
+
+/// Whether the write came between.
+fn written_between(reads: usize) -> bool {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).enable_all().build().expect("a runtime");
+    let config = BlockSpaceConfig { disk_reads: 1, ..BlockSpaceConfig::new(LOG2) };
+    let files = (StoreFiles::in_memory(), VolumeFiles::in_memory());
+    let bench = Bench::open(files.0, files.1, config, Arc::new(runtime)).expect("a namespace");
+    bench.put(0, metadata("1:0:1", 256 * BLOCK), &pattern(256 * BLOCK, 1));
+    let read = || bench.runtime.spawn(Arc::clone(&bench.space).read(&bench.host, 0, 256).wait());
+    let before: Vec<_> = (0..20).map(|_| read()).collect();
+    let dwords = Reserve(metadata("1:0:2", 2 * BLOCK)).dwords();
+    let reserving = bench.runtime.spawn(bench.begin_vendor(OPCODE_RESERVE, dwords, 4096).wait());
+    let between: Vec<_> = (0..reads).map(|_| read()).collect();
+    while !between[0].is_finished() {
+        std::thread::yield_now();
+    }
+    bench.write(257, pattern(BLOCK, 2));
+    if reserving.is_finished() || between[reads - 1].is_finished() {
+        return false;
+    }
+    let bytes = bench.runtime.block_on(reserving).expect("no panic").expect("room");
+    assert_eq!(Reserved::decode(&bytes), Ok(Reserved { lba: 258, blocks: 2 }));
+    assert_eq!((bench.read(257, 1), bench.record(256)), (pattern(BLOCK, 2), None));
+    for task in before.into_iter().chain(between) {
+        bench.runtime.block_on(task).expect("no panic").expect("read");
+    }
+    // Nor is a plain block lost where the metadata block of the reservation would be.
+    bench.write(HALF + 260, pattern(2 * BLOCK, 3));
+    assert_eq!(reserve(&bench, metadata("1:0:3", 2 * BLOCK)).expect("room"), Reserved { lba: 262, blocks: 2 });
+    assert_eq!(bench.read(HALF + 260, 2), pattern(2 * BLOCK, 3));
+    true
+}
+
 #[test]
 fn an_open_object_is_one_version() {
     let bench = Bench::new();
@@ -164,6 +208,31 @@ fn an_object_can_be_computed_when_it_is_opened() {
     assert_eq!(values(OpenMode::Armed), (false, 0, words(&[4, 5])));
     let error = open(&bench, "0:0:0", OpenMode::Compute, 4096).expect_err("a program");
     assert!(error.status.is(status::OBJECT_REFUSED), "{error}");
+}
+
+#[test]
+fn a_result_that_is_opened_is_bounded_by_memory_and_not_by_blocks() {
+    let config = BlockSpaceConfig { session_bytes: 6 * BLOCK as u64, ..BlockSpaceConfig::new(LOG2) };
+    let bench = Bench::with(config);
+    let tell = |times: u32| {
+        let code = program(&format!("homintmult 3:0:2, -{times}\nreturn 3:0:2"));
+        bench.put(1, metadata("0:0:0", code.len()), &code);
+    };
+    let x = pattern(2 * BLOCK, 1);
+    bench.put(20, Metadata { one_shot: true, ..armed("3:0:2", x.len()) }, &x);
+    bench.put(22, metadata("1:0:1", 1), b"1");
+    tell(3);
+    let (opened, head) = open(&bench, "3:0:2", OpenMode::Compute, 4096).expect("whatever is beside its blocks");
+    assert_eq!((opened.size, opened.computed), (6 * BLOCK as u64, true));
+    let rest = pull(&bench, opened.session, head.len() as u64, 1 << 20).expect("bytes");
+    assert_eq!([head, rest].concat(), x.repeat(3));
+    tell(4);
+    for (mode, length) in [(OpenMode::Compute, 4096), (OpenMode::Armed, 4096), (OpenMode::Armed, 1 << 20)] {
+        let error = open(&bench, "3:0:2", mode, length).expect_err("too large");
+        assert!(error.status.is(status::RESULT_TOO_LARGE) && error.status.is_final(), "{error}");
+        assert!(error.detail.contains("32768") && error.detail.contains("24576"), "{error}");
+    }
+    assert_eq!(bench.record(20).map(|record| record.armed), Some(true));
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Bounds of a namespace, why it cannot be opened, and what it counts.
+
+use crate::{vendor, volume::VolumeError};
+use ciphermill_device::DeviceError;
+use std::{sync::atomic::AtomicU64, time::Duration};
+
+/// Bounds of a namespace. Start from [`new`](Self::new) and change fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockSpaceConfig {
+    /// The namespace has 2 to this many blocks, 2 to 52.
+    pub blocks_log2: u32,
+    /// Most blocks mapped in the volume (those of bound objects count against the quota of the device's space).
+    pub capacity: u64,
+    /// Most objects with a place, declared or bound.
+    pub max_places: usize,
+    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects, of which one
+    /// host may have three quarters.
+    pub max_sessions: usize,
+    /// Most bytes of results in memory for either.
+    pub session_bytes: u64,
+    /// A session that nobody used for so long is dropped.
+    pub session_idle: Duration,
+    /// A reservation without writes for so long is given up; after a restart the time begins anew.
+    pub reservation_idle: Duration,
+    /// Most commands that wait for others: for a lock on blocks, for a result that is being computed, for room that a
+    /// program may need, or for the turn of a computed read. One more is answered Command Interrupted, to be sent again.
+    pub max_waiting: usize,
+    /// Most of them that wait for the same: for locks on blocks that overlap, or for one result.
+    pub max_waiting_of_object: usize,
+    /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below what the
+    /// volume takes, or some writes are answered busy.
+    pub staging_bytes: usize,
+    /// Completions and computed reads that run or wait in the device at one time, each on a thread of the runtime.
+    pub device_jobs: usize,
+    /// Reads that wait for a disk at one time, each on a thread of the runtime.
+    pub disk_reads: usize,
+}
+
+impl BlockSpaceConfig {
+    /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute;
+    /// reservations five minutes; 4,096 commands waiting, 1,024 for one object; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
+    #[must_use]
+    pub fn new(blocks_log2: u32) -> Self {
+        Self {
+            blocks_log2,
+            capacity: 1u64.checked_shl(blocks_log2).unwrap_or(u64::MAX),
+            max_places: 1 << 16,
+            max_sessions: 64,
+            session_bytes: 256 << 20,
+            session_idle: Duration::from_secs(vendor::SESSION_IDLE_SECONDS),
+            reservation_idle: Duration::from_secs(vendor::RESERVATION_IDLE_SECONDS),
+            max_waiting: 4096,
+            max_waiting_of_object: 1024,
+            staging_bytes: 32 << 20,
+            device_jobs: 64,
+            disk_reads: 32,
+        }
+    }
+}
+
+/// Why a namespace cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockSpaceError {
+    /// The configuration cannot work.
+    #[error("namespace configuration: {what}")]
+    Configuration {
+        /// Which setting, and what it must be.
+        what: String,
+    },
+    /// A label in the volume is not one of this build's.
+    #[error("the label at block {lba} of space {space} cannot be read; the volume was written by another version")]
+    Label {
+        /// The space.
+        space: u32,
+        /// Where the label is.
+        lba: u64,
+    },
+    /// Places of objects contradict each other: the volume does not belong to this device, or another size was given.
+    #[error("the place of an object at block {lba} of space {space} {what}")]
+    Place {
+        /// The space.
+        space: u32,
+        /// Its first block.
+        lba: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The volume failed.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+}
+
+/// What a namespace holds and has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockSpaceMetrics {
+    /// Objects that can be read at a place.
+    pub bound: u64,
+    /// Objects declared whose blocks are awaited.
+    pub declared: u64,
+    /// Blocks of bound objects.
+    pub bound_blocks: u64,
+    /// Blocks mapped in the volume.
+    pub mapped_blocks: u64,
+    /// Objects completed since it was opened.
+    pub completed: u64,
+    /// Of them, those that one command completed without being stored as blocks first.
+    pub completed_directly: u64,
+    /// Completions that failed.
+    pub failed: u64,
+    /// Reads that ran a program.
+    pub computed_reads: u64,
+    /// Results and open objects held now.
+    pub sessions: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) completed: AtomicU64,
+    pub(super) direct: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) computed_reads: AtomicU64,
+}
