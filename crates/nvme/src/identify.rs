@@ -97,8 +97,8 @@ impl ControllerIdentity {
     pub const DATASET_MANAGEMENT: u16 = 1 << 2;
     /// Optional command: Write Zeroes.
     pub const WRITE_ZEROES: u16 = 1 << 3;
-    /// [`ControllerIdentity::sgls`]: SGLs are supported, and offsets within the capsule.
-    pub const SGLS: u32 = 1 | 1 << 20;
+    /// [`ControllerIdentity::sgls`]: SGLs are supported, offsets within the capsule, and the Transport SGL Data Block.
+    pub const SGLS: u32 = 1 | 1 << 20 | 1 << 21;
 
     /// Its bytes.
     #[must_use]

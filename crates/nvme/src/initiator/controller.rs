@@ -247,19 +247,29 @@ impl Controller {
     /// An I/O command until it is done or its deadline passes: sent again when the target asks for that.
     pub(super) async fn io(&self, call: Call) -> Result<Reply, InitiatorError> {
         let time = call.time.unwrap_or(self.shared().config.command_timeout);
-        let deadline = Instant::now() + time;
+        let time = (Instant::now() + time, time);
+        let reply = self.shared().io.submit_until(call.clone(), Some(time)).await?.wait().await?;
+        self.settle(call, reply, time).await
+    }
+
+    /// What becomes of a command that was answered: sent again while the target asks for that and the deadline, which is
+    /// that of the first time, allows it; or its error, explained.
+    pub(super) async fn settle(
+        &self,
+        call: Call,
+        mut reply: Reply,
+        time: (Instant, Duration),
+    ) -> Result<Reply, InitiatorError> {
         let mut pause = RETRY.0;
-        loop {
-            let reply = self.shared().io.submit_until(call.clone(), Some((deadline, time))).await?.wait().await?;
-            if reply.status.is_success() {
-                return Ok(reply);
-            }
-            if !(call.repeatable && may_pass(reply.status)) || Instant::now() + pause >= deadline {
+        while !reply.status.is_success() {
+            if !(call.repeatable && may_pass(reply.status)) || Instant::now() + pause >= time.0 {
                 return Err(self.explain(&reply).await);
             }
             sleep(pause).await;
             pause = (pause * 2).min(RETRY.1);
+            reply = self.shared().io.submit_until(call.clone(), Some(time)).await?.wait().await?;
         }
+        Ok(reply)
     }
 
     /// A vendor's admin command that reads at most `length` bytes. It is not sent twice.
@@ -300,6 +310,7 @@ fn may_pass(status: Status) -> bool {
             Status::NAMESPACE_NOT_READY,
             Status::ABORTED_SQ_DELETION,
             Status::DATA_TRANSFER_ERROR,
+            Status::TRANSIENT_TRANSPORT_ERROR,
         ]
         .iter()
         .any(|passing| status.is(*passing))

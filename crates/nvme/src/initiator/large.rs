@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{BLOCK_BYTES, command::io};
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
+use tokio::time::Instant;
 
 /// Blocks of one command, if the controller takes so many: more would only make the last piece late.
 const PIECE_BLOCKS: u64 = 64;
@@ -65,23 +66,23 @@ impl RemoteNamespace {
         mut calls: impl Iterator<Item = Call>,
         mut each: impl FnMut(Vec<u8>),
     ) -> Result<(), InitiatorError> {
-        let mut window: VecDeque<(Call, Pending)> = VecDeque::with_capacity(WINDOW);
+        let mut window: VecDeque<(Call, (Instant, Duration), Pending)> = VecDeque::with_capacity(WINDOW);
         let mut failed = None;
         loop {
             while failed.is_none()
                 && window.len() < WINDOW
                 && let Some(call) = calls.next()
             {
-                match self.controller().shared().io.submit(call.clone()).await {
-                    Ok(pending) => window.push_back((call, pending)),
+                let time = (Instant::now() + self.time(), self.time());
+                match self.controller().shared().io.submit_until(call.clone(), Some(time)).await {
+                    Ok(pending) => window.push_back((call, time, pending)),
                     Err(error) => failed = Some(error),
                 }
             }
-            let Some((call, pending)) = window.pop_front() else { break };
+            let Some((call, time, pending)) = window.pop_front() else { break };
             match pending.wait().await {
                 Ok(reply) if reply.status.is_success() => each(reply.data),
-                // Told on its own, which heeds the statuses that ask for another try.
-                Ok(_) if failed.is_none() => match self.controller().io(call).await {
+                Ok(reply) if failed.is_none() => match self.controller().settle(call, reply, time).await {
                     Ok(reply) => each(reply.data),
                     Err(error) => failed = Some(error),
                 },

@@ -74,6 +74,11 @@ impl RemoteNamespace {
         &self.controller
     }
 
+    /// The time that each command has.
+    pub(super) const fn time(&self) -> Duration {
+        self.time
+    }
+
     pub(super) fn call(&self, opcode: u8, dwords: [u32; 6], payload: Payload) -> Call {
         let command = Command { opcode, nsid: self.record.nsid, dwords, ..Command::default() };
         Call { command, payload, time: Some(self.time), repeatable: true }

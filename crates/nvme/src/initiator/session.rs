@@ -20,7 +20,12 @@ use crate::{
     status::Status,
 };
 use bytes::Bytes;
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::{Future, ready},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     net::TcpStream,
     time::{Instant, sleep},
@@ -87,10 +92,17 @@ pub(super) async fn drive<T>(
     task: impl Future<Output = Result<T, InitiatorError>>,
 ) -> Result<T, InitiatorError> {
     let sources = [(&port.queue, 0)];
+    let mut task = pin!(task);
+    let error = tokio::select! {
+        biased;
+        outcome = &mut task => return outcome,
+        error = connection.run(&sources) => error,
+    };
+    // An answer that came right before the end says more than the end: why a Connect is refused, say.
     tokio::select! {
         biased;
         outcome = task => outcome,
-        error = connection.run(&sources) => Err(error),
+        () = ready(()) => Err(error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A controller: what its admin queue and its I/O queues share.
 
-use super::{connection::Message, errors::ErrorLog, subsystem::Subsystem};
+use super::{connection::Message, errors::ErrorLog, hosts::HostRecord, subsystem::Offered};
 use crate::{
     CommandError, Host,
     fabrics::{Configuration, ControllerStatus},
@@ -21,6 +21,10 @@ pub(crate) struct Controller {
     pub(crate) id: u16,
     pub(crate) kind: ControllerKind,
     pub(crate) host: Arc<Host>,
+    /// The namespaces that its host may see. Who may see what never changes.
+    pub(crate) namespaces: BTreeMap<u32, Arc<Offered>>,
+    /// What its host moved.
+    pub(crate) record: Arc<HostRecord>,
     admin: UnboundedSender<Message>,
     state: Mutex<State>,
     errors: Mutex<ErrorLog>,
@@ -58,6 +62,8 @@ impl Controller {
         id: u16,
         kind: ControllerKind,
         host: Arc<Host>,
+        namespaces: BTreeMap<u32, Arc<Offered>>,
+        record: Arc<HostRecord>,
         admin: UnboundedSender<Message>,
         granted: u16,
     ) -> Self {
@@ -72,6 +78,8 @@ impl Controller {
             id,
             kind,
             host,
+            namespaces,
+            record,
             admin,
             state: Mutex::new(state),
             errors: Mutex::new(ErrorLog::default()),
@@ -182,10 +190,10 @@ impl Controller {
     }
 
     /// The admin connection has ended: so do the others.
-    pub(crate) fn end(&self, subsystem: &Subsystem) {
+    pub(crate) fn end(&self) {
         let mut state = self.state();
         if state.configuration.enabled() && !state.shutdown && self.kind == ControllerKind::Io {
-            subsystem.counters.unsafe_shutdowns.fetch_add(1, Relaxed);
+            self.record.unsafe_shutdowns.fetch_add(1, Relaxed);
         }
         self.ready.store(false, Relaxed);
         state.configuration = Configuration::default();

@@ -3,6 +3,7 @@
 use super::{
     connection::Message,
     controller::{Controller, QueueError},
+    hosts::Place,
     subsystem::Subsystem,
 };
 use crate::{
@@ -19,16 +20,18 @@ use std::{
 };
 use tokio::sync::mpsc::UnboundedSender;
 
-/// A connection's place in the tables; dropped, it is taken out of them, and with an admin queue its controller ends.
+/// A connection in the tables, until it is dropped: when its stream is closed.
 #[derive(Debug)]
 pub(crate) struct Registration {
     subsystem: Arc<Subsystem>,
     number: u64,
     outbox: UnboundedSender<Message>,
     queue: Option<Arc<Queue>>,
+    /// Whether it ever was a queue.
+    connected: bool,
 }
 
-/// A queue that a connection is.
+/// A queue that a connection is. The commands that began on it keep it, and with it the connection's place.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) controller: Arc<Controller>,
@@ -46,6 +49,8 @@ pub(crate) struct Queue {
     pub(crate) changes: AtomicU64,
     /// Whether its connection has ended.
     pub(crate) gone: AtomicBool,
+    /// The connection's place among those of its host.
+    pub(crate) place: Place,
 }
 
 /// A Connect found right.
@@ -91,7 +96,7 @@ impl Registration {
         if let Some(pushed) = pushed {
             let _ = pushed.send(Message::Close("newer connections came before its Connect"));
         }
-        Self { subsystem, number, outbox, queue: None }
+        Self { subsystem, number, outbox, queue: None, connected: false }
     }
 
     /// Judges a Connect as far as it can be before the tables are looked at.
@@ -132,7 +137,10 @@ impl Registration {
         };
         // A discovery log page of nothing tells nothing, so whoever may not connect may not discover either.
         if !self.subsystem.hosts.allows(&data.host) {
-            tracing::warn!(host = data.host, "a host that may not connect was refused");
+            // Anybody can cause this, as often as it likes.
+            if let Some(held_back) = self.subsystem.refusals.pass() {
+                tracing::warn!(host = data.host, held_back, "a host that may not connect was refused");
+            }
             let detail = format!("host {} may not connect", data.host);
             return Err(refused(Status::CONNECT_INVALID_HOST.do_not_retry(), detail));
         }
@@ -147,6 +155,7 @@ impl Registration {
         }
         let queue = self.enter(request)?;
         self.queue = Some(queue.clone());
+        self.connected = true;
         Ok(queue)
     }
 
@@ -158,14 +167,8 @@ impl Registration {
         if !registry.handshakes.contains(&self.number) {
             return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "newer connections came before its Connect"));
         }
-        if registry.connected() >= limits.max_connections {
-            let detail = format!("the target has {} connections already, its limit", limits.max_connections);
-            return Err(refused(Status::CONNECT_CONTROLLER_BUSY, detail));
-        }
-        if registry.of_host(&data.host) >= limits.max_connections_per_host {
-            let detail = format!("the host has {} connections already, its limit", limits.max_connections_per_host);
-            return Err(refused(Status::CONNECT_CONTROLLER_BUSY, detail));
-        }
+        let place = self.subsystem.places.enter(&data.host);
+        let place = place.map_err(|full| refused(Status::CONNECT_CONTROLLER_BUSY, full))?;
         let (controller, generation) = if connect.queue == 0 {
             if data.controller != DYNAMIC_CONTROLLER {
                 let detail = "controllers are dynamic: the identifier asked for must be ffffh";
@@ -179,7 +182,9 @@ impl Registration {
                 return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "no controller identifier is free"));
             };
             let host = Arc::new(Host { nqn: data.host.clone(), id: data.host_id });
-            let controller = Controller::new(id, kind, host, self.outbox.clone(), limits.max_queues);
+            let visible = self.subsystem.visible(&host.nqn);
+            let record = place.record.clone();
+            let controller = Controller::new(id, kind, host, visible, record, self.outbox.clone(), limits.max_queues);
             let controller = Arc::new(controller);
             registry.controllers.insert(id, controller.clone());
             (controller, 0)
@@ -205,7 +210,6 @@ impl Registration {
             (controller, added?)
         };
         registry.handshakes.remove(&self.number);
-        *registry.hosts.entry(data.host).or_default() += 1;
         let queue = Arc::new(Queue {
             controller,
             id: connect.queue,
@@ -215,6 +219,7 @@ impl Registration {
             generation,
             changes: AtomicU64::new(0),
             gone: AtomicBool::new(false),
+            place,
         });
         if queue.id > 0 {
             registry.queues.insert(self.number, queue.clone());
@@ -223,30 +228,33 @@ impl Registration {
     }
 }
 
-impl Drop for Registration {
-    fn drop(&mut self) {
+impl Registration {
+    /// The connection is over, even if its last words are still to be said: nothing begins on its queue any more, and with
+    /// an admin queue its controller ends.
+    pub(crate) fn leave(&mut self) {
+        let Some(queue) = self.queue.take() else { return };
+        queue.place.leave();
         let mut registry = self.subsystem.registry();
-        registry.connections.remove(&self.number);
-        registry.handshakes.remove(&self.number);
-        let Some(queue) = &self.queue else {
-            self.subsystem.counters.refused.fetch_add(1, Relaxed);
-            return;
-        };
-        let host = &queue.controller.host.nqn;
-        if let Some(connections) = registry.hosts.get_mut(host) {
-            *connections -= 1;
-            if *connections == 0 {
-                registry.hosts.remove(host);
-            }
-        }
         if queue.id == 0 {
             registry.controllers.remove(&queue.controller.id);
-            queue.controller.end(&self.subsystem);
+            queue.controller.end();
         } else {
             queue.controller.remove_queue(queue.id, &self.outbox);
             registry.queues.remove(&self.number);
-            registry.lose(queue);
+            registry.lose(&queue);
             self.subsystem.settled.notify_waiters();
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.leave();
+        let mut registry = self.subsystem.registry();
+        registry.connections.remove(&self.number);
+        registry.handshakes.remove(&self.number);
+        if !self.connected {
+            self.subsystem.counters.refused.fetch_add(1, Relaxed);
         }
     }
 }

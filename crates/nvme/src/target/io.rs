@@ -1,9 +1,9 @@
 //! I/O commands: what they ask for, judged before anything is moved, and how they are started.
 
 use super::{
-    handshake::Queue,
+    controller::Controller,
     limits::COMPARE_BYTES,
-    subsystem::{NamespaceConfig, Subsystem},
+    subsystem::{Offered, Subsystem},
 };
 use crate::{
     Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand, buffers,
@@ -11,7 +11,9 @@ use crate::{
     identify::ALL_NAMESPACES,
 };
 use std::{
+    future::Future,
     ops::Range,
+    pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
@@ -38,7 +40,7 @@ pub(crate) struct Sizes {
 /// A command found right.
 #[derive(Debug)]
 pub(crate) struct Work {
-    namespace: Arc<dyn Namespace>,
+    offered: Arc<Offered>,
     kind: Kind,
 }
 
@@ -49,7 +51,7 @@ enum Kind {
     Compare { lba: u64 },
     WriteZeroes { lba: u64, blocks: u32, deallocate: bool },
     Dataset { ranges: usize, deallocate: bool },
-    Flush { others: Vec<Arc<dyn Namespace>> },
+    Flush { others: Vec<Arc<Offered>> },
     Vendor(VendorCommand),
 }
 
@@ -58,41 +60,44 @@ fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandErro
 }
 
 /// Judges a command: what it is, and what data it moves.
-pub(crate) fn plan(subsystem: &Subsystem, queue: &Queue, command: &Command) -> Result<(Work, Sizes), CommandError> {
-    if !queue.controller.is_ready() {
+pub(crate) fn plan(
+    subsystem: &Subsystem,
+    controller: &Controller,
+    command: &Command,
+) -> Result<(Work, Sizes), CommandError> {
+    if !controller.is_ready() {
         return Err(CommandError::new(Status::COMMAND_SEQUENCE_ERROR, "the controller is shut down"));
     }
     if command.flags & 3 != 0 {
         return refuse(Status::INVALID_FIELD, "there are no fused commands");
     }
-    let host = &queue.controller.host.nqn;
     if command.opcode == io::FLUSH && command.nsid == ALL_NAMESPACES {
-        let mut all = subsystem.visible(host).map(|namespace| namespace.namespace.clone());
-        let Some(namespace) = all.next() else {
+        let mut all = controller.namespaces.values().cloned();
+        let Some(offered) = all.next() else {
             return refuse(Status::INVALID_NAMESPACE, "the host sees no namespace");
         };
-        return Ok((Work { namespace, kind: Kind::Flush { others: all.collect() } }, Sizes::default()));
+        return Ok((Work { offered, kind: Kind::Flush { others: all.collect() } }, Sizes::default()));
     }
-    let Some(config) = subsystem.namespace(host, command.nsid) else {
+    let Some(offered) = controller.namespaces.get(&command.nsid) else {
         return refuse(Status::INVALID_NAMESPACE, format!("the host sees no namespace {}", command.nsid));
     };
     let (kind, sizes) = match command.opcode {
         io::FLUSH => (Kind::Flush { others: Vec::new() }, Sizes::default()),
         io::READ => {
-            let (lba, blocks, bytes) = moved(subsystem, config, command)?;
+            let (lba, blocks, bytes) = moved(subsystem, offered, command)?;
             (Kind::Read { lba, blocks }, Sizes { to_host: bytes, ..Sizes::default() })
         }
         io::WRITE => {
-            let (lba, _, bytes) = moved(subsystem, config, command)?;
+            let (lba, _, bytes) = moved(subsystem, offered, command)?;
             (Kind::Write { lba }, Sizes { from_host: bytes, ..Sizes::default() })
         }
         io::COMPARE => {
-            let (lba, _, bytes) = moved(subsystem, config, command)?;
+            let (lba, _, bytes) = moved(subsystem, offered, command)?;
             let beside = bytes.min(COMPARE_BYTES);
             (Kind::Compare { lba }, Sizes { from_host: bytes, beside, ..Sizes::default() })
         }
         io::WRITE_ZEROES => {
-            let lba = range(config, command)?;
+            let lba = range(offered, command)?;
             let deallocate = command.dwords[2] & DEALLOCATE_ZEROES != 0;
             (Kind::WriteZeroes { lba, blocks: command.blocks(), deallocate }, Sizes::default())
         }
@@ -113,12 +118,12 @@ pub(crate) fn plan(subsystem: &Subsystem, queue: &Queue, command: &Command) -> R
         }
         opcode => return refuse(Status::INVALID_OPCODE, format!("no I/O command has the opcode {opcode:02x}h")),
     };
-    Ok((Work { namespace: config.namespace.clone(), kind }, sizes))
+    Ok((Work { offered: offered.clone(), kind }, sizes))
 }
 
 /// The first block of a command whose blocks all exist.
-fn range(config: &NamespaceConfig, command: &Command) -> Result<u64, CommandError> {
-    let (lba, blocks, size) = (command.lba(), u64::from(command.blocks()), config.namespace.geometry().size);
+fn range(offered: &Offered, command: &Command) -> Result<u64, CommandError> {
+    let (lba, blocks, size) = (command.lba(), u64::from(command.blocks()), offered.size);
     if lba.checked_add(blocks).is_some_and(|end| end <= size) {
         return Ok(lba);
     }
@@ -127,17 +132,75 @@ fn range(config: &NamespaceConfig, command: &Command) -> Result<u64, CommandErro
 }
 
 /// The same for a command that moves its blocks: first block, blocks, bytes.
-fn moved(
-    subsystem: &Subsystem,
-    config: &NamespaceConfig,
-    command: &Command,
-) -> Result<(u64, u32, usize), CommandError> {
+fn moved(subsystem: &Subsystem, offered: &Offered, command: &Command) -> Result<(u64, u32, usize), CommandError> {
     let (blocks, most) = (command.blocks(), subsystem.limits().max_transfer_bytes);
     let bytes = blocks as usize * BLOCK_BYTES;
     if bytes > most {
         return refuse(Status::INVALID_FIELD, format!("one command moves at most {most} bytes, not {bytes}"));
     }
-    Ok((range(config, command)?, blocks, bytes))
+    Ok((range(offered, command)?, blocks, bytes))
+}
+
+type Outcome<T> = Result<T, CommandError>;
+type Later<T> = Pin<Box<dyn Future<Output = Outcome<T>> + Send>>;
+
+/// A command that was started. What a namespace answers later is kept as it gave it, without another box around it.
+pub(crate) enum Started {
+    Ready(Outcome<Vec<u8>>),
+    Running(Running),
+}
+
+/// A command that a namespace works on.
+pub(crate) enum Running {
+    Data(Later<Vec<u8>>, Length),
+    NoData(Later<()>),
+}
+
+impl Running {
+    /// Waits for its outcome.
+    pub(crate) async fn wait(self) -> Outcome<Vec<u8>> {
+        match self {
+            Self::Data(future, length) => length.check(future.await),
+            Self::NoData(future) => future.await.map(|()| Vec::new()),
+        }
+    }
+}
+
+/// How many bytes a namespace must give.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length {
+    /// So many.
+    Exact(usize),
+    /// At most so many; the host gets the length that it asked for, so the rest is zeros.
+    Filled(usize),
+}
+
+impl Length {
+    fn check(self, outcome: Outcome<Vec<u8>>) -> Outcome<Vec<u8>> {
+        let mut data = outcome?;
+        let wrong = |detail: &str| Err(CommandError::new(Status::INTERNAL_ERROR, detail));
+        match self {
+            Self::Exact(bytes) if data.len() != bytes => return wrong("the namespace gave another length"),
+            Self::Filled(most) if data.len() > most => return wrong("the namespace gave more than was asked"),
+            Self::Exact(_) => {}
+            Self::Filled(most) => data.resize(most, 0),
+        }
+        Ok(data)
+    }
+}
+
+fn data(answer: Answer<Vec<u8>>, length: Length) -> Started {
+    match answer {
+        Answer::Ready(outcome) => Started::Ready(length.check(outcome)),
+        Answer::Later(future) => Started::Running(Running::Data(future, length)),
+    }
+}
+
+fn no_data(answer: Answer<()>) -> Started {
+    match answer {
+        Answer::Ready(outcome) => Started::Ready(outcome.map(|()| Vec::new())),
+        Answer::Later(future) => Started::Running(Running::NoData(future)),
+    }
 }
 
 impl Work {
@@ -149,75 +212,52 @@ impl Work {
         }
     }
 
-    /// Starts it; `data` are the bytes from the host, of the length that was asked for.
-    pub(crate) fn start(self, subsystem: &Arc<Subsystem>, host: &Arc<Host>, mut data: Vec<u8>) -> Answer<Vec<u8>> {
-        let Self { namespace, kind } = self;
-        let counters = &subsystem.counters;
+    /// Starts it; `bytes` are those from the host, as many as were asked for.
+    pub(crate) fn start(self, subsystem: &Subsystem, controller: &Controller, mut bytes: Vec<u8>) -> Started {
+        let Self { offered, kind } = self;
+        let namespace = offered.config.namespace.clone();
+        let (host, record, counters) = (&controller.host, &controller.record, &subsystem.counters);
         match kind {
             Kind::Read { lba, blocks } => {
-                let bytes = blocks as usize * BLOCK_BYTES;
-                let check = move |data: Vec<u8>| match data.len() == bytes {
-                    true => Ok(data),
-                    false => Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave another length")),
-                };
-                counters.bytes_read.fetch_add(bytes as u64, Relaxed);
-                match namespace.read(host, lba, blocks) {
-                    Answer::Ready(outcome) => Answer::Ready(outcome.and_then(check)),
-                    Answer::Later(future) => Answer::later(async move { future.await.and_then(check) }),
-                }
+                let length = blocks as usize * BLOCK_BYTES;
+                counters.bytes_read.fetch_add(length as u64, Relaxed);
+                record.count_read(length);
+                data(namespace.read(host, lba, blocks), Length::Exact(length))
             }
             Kind::Write { lba } => {
-                counters.bytes_written.fetch_add(data.len() as u64, Relaxed);
-                no_data(namespace.write(host, lba, data))
+                counters.bytes_written.fetch_add(bytes.len() as u64, Relaxed);
+                record.count_write(bytes.len());
+                no_data(namespace.write(host, lba, bytes))
             }
             Kind::Compare { lba } => {
-                counters.bytes_read.fetch_add(data.len() as u64, Relaxed);
-                let host = host.clone();
-                Answer::later(compare(namespace, host, lba, data))
+                counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
+                record.count_read(bytes.len());
+                no_data(Answer::later(compare(namespace, host.clone(), lba, bytes)))
             }
             Kind::WriteZeroes { lba, blocks, deallocate } => {
                 no_data(namespace.write_zeroes(host, lba, blocks, deallocate))
             }
             Kind::Dataset { ranges, deallocate } => {
-                data.truncate(ranges * RANGE_BYTES);
-                match dataset(&data, namespace.geometry().size) {
+                bytes.truncate(ranges * RANGE_BYTES);
+                match dataset(&bytes, offered.size) {
                     Ok(ranges) if deallocate && !ranges.is_empty() => no_data(namespace.deallocate(host, ranges)),
-                    Ok(_) => Answer::Ready(Ok(Vec::new())),
-                    Err(error) => Answer::Ready(Err(error)),
+                    Ok(_) => Started::Ready(Ok(Vec::new())),
+                    Err(error) => Started::Ready(Err(error)),
                 }
             }
             Kind::Flush { others } if others.is_empty() => no_data(namespace.flush(host)),
             Kind::Flush { others } => {
                 let host = host.clone();
-                Answer::later(async move {
-                    for namespace in std::iter::once(namespace).chain(others) {
-                        namespace.flush(&host).wait().await?;
+                no_data(Answer::later(async move {
+                    namespace.flush(&host).wait().await?;
+                    for other in others {
+                        other.config.namespace.clone().flush(&host).wait().await?;
                     }
-                    Ok(Vec::new())
-                })
+                    Ok(())
+                }))
             }
-            Kind::Vendor(command) => {
-                // What the host gets has the length that it asked for: the rest is zeros.
-                let fill = move |mut data: Vec<u8>| match data.len() <= command.length {
-                    true => {
-                        data.resize(command.length, 0);
-                        Ok(data)
-                    }
-                    false => Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave more than was asked")),
-                };
-                match namespace.vendor(host, command) {
-                    Answer::Ready(outcome) => Answer::Ready(outcome.and_then(fill)),
-                    Answer::Later(future) => Answer::later(async move { future.await.and_then(fill) }),
-                }
-            }
+            Kind::Vendor(command) => data(namespace.vendor(host, command), Length::Filled(command.length)),
         }
-    }
-}
-
-fn no_data(answer: Answer<()>) -> Answer<Vec<u8>> {
-    match answer {
-        Answer::Ready(outcome) => Answer::Ready(outcome.map(|()| Vec::new())),
-        Answer::Later(future) => Answer::later(async move { future.await.map(|()| Vec::new()) }),
     }
 }
 
@@ -238,12 +278,7 @@ fn dataset(data: &[u8], size: u64) -> Result<Vec<Range<u64>>, CommandError> {
 }
 
 /// Reads piece by piece and compares.
-async fn compare(
-    namespace: Arc<dyn Namespace>,
-    host: Arc<Host>,
-    mut lba: u64,
-    data: Vec<u8>,
-) -> Result<Vec<u8>, CommandError> {
+async fn compare(namespace: Arc<dyn Namespace>, host: Arc<Host>, mut lba: u64, data: Vec<u8>) -> Outcome<()> {
     for piece in data.chunks(COMPARE_BYTES) {
         let blocks = (piece.len() / BLOCK_BYTES) as u32;
         let stored = namespace.clone().read(&host, lba, blocks).wait().await?;
@@ -257,5 +292,5 @@ async fn compare(
         lba += u64::from(blocks);
     }
     buffers::give_back(data);
-    Ok(Vec::new())
+    Ok(())
 }

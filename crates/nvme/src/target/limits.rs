@@ -14,10 +14,14 @@ pub(crate) const LEAST_CAPSULE_BYTES: usize = 8192;
 /// What a target grants at most. Every bound is checked; see `docs/nvme.md` for what happens at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections past Connect, of all hosts. Each has a share of the memory for itself.
+    /// Connections past Connect, of all hosts. Each has a share of the memory for itself. One that is gone counts until the
+    /// last command that began on it has ended.
     pub max_connections: usize,
-    /// Connections past Connect of one host.
+    /// Connections past Connect of all hosts of one name; counted alike.
     pub max_connections_per_host: usize,
+    /// Commands of all hosts of one name that namespaces work on at a time, at least 1; more wait, and are dropped with
+    /// their connection. The default is what one controller with the default queues can have under way.
+    pub max_commands_per_host: usize,
     /// Connections before Connect; one more ends the oldest of them.
     pub max_handshakes: usize,
     /// I/O queues of a controller, 1 to 65,534.
@@ -34,7 +38,8 @@ pub struct Limits {
     pub handshake_timeout: Duration,
     /// From the first byte of a unit to its last.
     pub pdu_timeout: Duration,
-    /// How long the host may take to send the data that it was asked for.
+    /// How long none of the data that the host was asked for may come. Time in which the target itself takes nothing does
+    /// not count.
     pub transfer_timeout: Duration,
     /// How long the host may take no byte of what is sent to it.
     pub response_timeout: Duration,
@@ -51,6 +56,7 @@ impl Default for Limits {
         Self {
             max_connections: 256,
             max_connections_per_host: 64,
+            max_commands_per_host: 2048,
             max_handshakes: 64,
             max_queues: 16,
             queue_depth: 128,
@@ -112,6 +118,7 @@ impl Limits {
         let depth = usize::from(self.queue_depth);
         bound(self.max_connections > 0, "max_connections", "at least 1", self.max_connections)?;
         bound(self.max_connections_per_host > 0, "max_connections_per_host", "at least 1", 0)?;
+        bound(self.max_commands_per_host > 0, "max_commands_per_host", "at least 1", 0)?;
         bound(self.max_handshakes > 0, "max_handshakes", "at least 1", 0)?;
         bound((1..=65_534).contains(&queues), "max_queues", "1 to 65,534", queues)?;
         bound((32..=4096).contains(&depth), "queue_depth", "32 to 4,096", depth)?;

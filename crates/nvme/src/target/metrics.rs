@@ -1,6 +1,6 @@
 //! Counters.
 
-use crate::status::{Status, StatusType};
+use crate::status::Status;
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -16,7 +16,7 @@ pub struct TargetMetrics {
     pub connections_total: u64,
     /// Connections that never came past Connect: refused, too slow, or pushed out by newer ones.
     pub connections_refused: u64,
-    /// Hosts with a connection.
+    /// Hosts with a connection, or with commands under way of one that is gone.
     pub hosts: u64,
     /// Controllers.
     pub controllers: u64,
@@ -55,12 +55,10 @@ pub(crate) struct Counters {
     errors: [AtomicU64; 8],
     pub(crate) bytes_read: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
-    pub(crate) media_errors: AtomicU64,
     pub(crate) protocol_errors: AtomicU64,
     pub(crate) timeouts: AtomicU64,
     pub(crate) data_digest_errors: AtomicU64,
     pub(crate) keep_alive_expiries: AtomicU64,
-    pub(crate) unsafe_shutdowns: AtomicU64,
     pub(crate) under_way: AtomicU64,
 }
 
@@ -74,21 +72,16 @@ impl Counters {
             errors: [const { AtomicU64::new(0) }; 8],
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
-            media_errors: AtomicU64::new(0),
             protocol_errors: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),
             data_digest_errors: AtomicU64::new(0),
             keep_alive_expiries: AtomicU64::new(0),
-            unsafe_shutdowns: AtomicU64::new(0),
             under_way: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn error(&self, status: Status) {
         self.errors[usize::from(status.bits() >> 8 & 7)].fetch_add(1, Relaxed);
-        if status.kind() == StatusType::Media && !status.is(Status::COMPARE_FAILURE) {
-            self.media_errors.fetch_add(1, Relaxed);
-        }
     }
 
     /// What the counters say; the rest is left 0.

@@ -10,6 +10,7 @@ mod controller;
 mod errors;
 mod events;
 mod handshake;
+mod hosts;
 mod io;
 mod limits;
 mod memory;
@@ -17,6 +18,7 @@ mod metrics;
 mod registry;
 mod settle;
 mod subsystem;
+mod throttle;
 
 pub use limits::Limits;
 pub use metrics::TargetMetrics;

@@ -2,7 +2,7 @@
 
 use super::{connection::Message, controller::Controller, handshake::Queue};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 use tokio::sync::mpsc::UnboundedSender;
@@ -13,10 +13,8 @@ pub(crate) struct Registry {
     next: u64,
     /// All connections.
     pub(crate) connections: BTreeMap<u64, UnboundedSender<Message>>,
-    /// Those before Connect, the oldest first.
+    /// Those before Connect, the oldest first; also those that ended without one and are not closed yet.
     pub(crate) handshakes: BTreeSet<u64>,
-    /// Connections past Connect by host.
-    pub(crate) hosts: HashMap<String, usize>,
     /// Controllers by identifier.
     pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
     /// I/O queues by their connections.
@@ -48,16 +46,6 @@ impl Registry {
         self.connections.insert(number, outbox);
         self.handshakes.insert(number);
         (number, pushed)
-    }
-
-    /// Connections past Connect.
-    pub(crate) fn connected(&self) -> usize {
-        self.hosts.values().sum()
-    }
-
-    /// Connections of a host.
-    pub(crate) fn of_host(&self, nqn: &str) -> usize {
-        self.hosts.get(nqn).copied().unwrap_or(0)
     }
 
     /// An identifier that no controller has. There are more of them than there can be connections, as each controller

@@ -5,10 +5,12 @@ use super::{
     connection::{Connection, Message},
     controller::Controller,
     handshake::Registration,
+    hosts::Hosts,
     limits::Limits,
     memory::Pool,
     metrics::{Counters, TargetMetrics},
     registry::Registry,
+    throttle::Throttle,
 };
 use crate::{
     fabrics::{DISCOVERY_NQN, is_nqn},
@@ -86,17 +88,28 @@ pub struct NamespaceConfig {
     pub namespace: Arc<dyn Namespace>,
 }
 
+/// A namespace with what never changes about it.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    pub(crate) config: NamespaceConfig,
+    /// Blocks that have an address.
+    pub(crate) size: u64,
+}
+
 /// Namespaces, the hosts that may have them, and the state of all connections.
 #[derive(Debug)]
 pub struct Subsystem {
     pub(crate) config: SubsystemConfig,
     pub(crate) hosts: HostAccess,
-    pub(crate) namespaces: BTreeMap<u32, NamespaceConfig>,
+    namespaces: BTreeMap<u32, Arc<Offered>>,
+    pub(crate) places: Arc<Hosts>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) counters: Counters,
     pub(crate) begun: Instant,
     registry: Mutex<Registry>,
     idle: Notify,
+    /// Lines about hosts that may not connect.
+    pub(crate) refusals: Throttle,
     /// A lost queue has ended for good.
     pub(crate) settled: Notify,
 }
@@ -130,12 +143,14 @@ impl Subsystem {
             if geometry.size == 0 || geometry.size > 1 << 51 {
                 return wrong("the size is 1 to 2^51 blocks");
             }
-            if by_id.insert(nsid, namespace).is_some() {
+            let offered = Offered { size: geometry.size, config: namespace };
+            if by_id.insert(nsid, Arc::new(offered)).is_some() {
                 return wrong("another namespace has the same identifier");
             }
         }
         Ok(Arc::new(Self {
             pool: Arc::new(Pool::new(&config.limits)),
+            places: Arc::new(Hosts::new(&config.limits)),
             config,
             hosts,
             namespaces: by_id,
@@ -144,6 +159,7 @@ impl Subsystem {
             registry: Mutex::new(Registry::default()),
             idle: Notify::new(),
             settled: Notify::new(),
+            refusals: Throttle::default(),
         }))
     }
 
@@ -163,14 +179,10 @@ impl Subsystem {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The namespace, if the host may see it.
-    pub(crate) fn namespace(&self, host: &str, nsid: u32) -> Option<&NamespaceConfig> {
-        self.namespaces.get(&nsid).filter(|namespace| namespace.hosts.allows(host))
-    }
-
-    /// The namespaces that the host may see, ascending.
-    pub(crate) fn visible<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a NamespaceConfig> {
-        self.namespaces.values().filter(move |namespace| namespace.hosts.allows(host))
+    /// The namespaces that the host may see.
+    pub(crate) fn visible(&self, host: &str) -> BTreeMap<u32, Arc<Offered>> {
+        let visible = self.namespaces.iter().filter(|(_, offered)| offered.config.hosts.allows(host));
+        visible.map(|(nsid, offered)| (*nsid, offered.clone())).collect()
     }
 
     /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
@@ -188,7 +200,7 @@ impl Subsystem {
     pub fn namespaces_changed(&self, nsid: u32) {
         let controllers: Vec<Arc<Controller>> = self.registry().controllers.values().cloned().collect();
         for controller in controllers {
-            if self.namespace(&controller.host.nqn, nsid).is_some() {
+            if controller.namespaces.contains_key(&nsid) {
                 controller.tell_admin(Message::NamespaceChanged(nsid));
             }
         }
@@ -197,13 +209,13 @@ impl Subsystem {
     /// What was counted, and what is held now.
     #[must_use]
     pub fn metrics(&self) -> TargetMetrics {
-        let (connections_open, hosts, controllers) = {
+        let (connections_open, controllers) = {
             let registry = self.registry();
-            (registry.connections.len() as u64, registry.hosts.len() as u64, registry.controllers.len() as u64)
+            (registry.connections.len() as u64, registry.controllers.len() as u64)
         };
         TargetMetrics {
             connections_open,
-            hosts,
+            hosts: self.places.count() as u64,
             controllers,
             buffer_bytes: self.pool.used() as u64,
             buffer_bytes_peak: self.pool.peak() as u64,

@@ -113,7 +113,7 @@ async fn a_dropped_call_keeps_its_place_until_it_is_answered() {
     });
     let fake = Fake::start(Options::default(), script).await;
     let mut config = config(&fake);
-    config.queue_depth = 3;
+    (config.command_timeout, config.queue_depth) = (Duration::from_secs(1), 3);
     let (controller, namespace) = connect(config).await;
     let dropped = namespace.clone();
     let task = tokio::spawn(async move { dropped.write(13, pattern(1, 0)).await });
@@ -173,7 +173,7 @@ async fn a_target_that_takes_no_bytes_is_not_waited_for() {
             Err(error) => panic!("{error}"),
         }
     }
-    // Those that came last may have had time for a second connection; the first had not.
-    assert!(late > 0 && fake.io_connections() == 2, "{late}");
     namespace.write(1, pattern(1, 1)).await.unwrap();
+    // Those that came last may have had time for a second connection, or too little even there; the first had not.
+    assert!(late > 0 && (2..=3).contains(&fake.io_connections()), "{late} {}", fake.io_connections());
 }

@@ -37,6 +37,8 @@ pub(crate) struct Options {
     pub(crate) queues: u16,
     /// MQES.
     pub(crate) max_queue: u16,
+    /// The status of every Connect, after which the connection is closed, unless 0.
+    pub(crate) refusal: u16,
     /// ICResp, if another than a right one.
     pub(crate) opening: Option<Vec<u8>>,
 }
@@ -54,6 +56,7 @@ impl Default for Options {
             blocks: 1 << 20,
             queues: 4,
             max_queue: 127,
+            refusal: 0,
             opening: None,
         }
     }
@@ -276,7 +279,8 @@ impl Fake {
                     let Ok(connect) = peer.read().await else { return };
                     assert_eq!((connect.kind, connect.opcode(), connect.header[4]), (4, 0x7f, 1), "Connect is first");
                     let queue = u16::from_le_bytes([connect.header[42], connect.header[43]]);
-                    if peer.act(response(connect.id(), 0, 5)).await.is_err() {
+                    let answered = peer.act(response(connect.id(), options.refusal, 5)).await;
+                    if answered.is_err() || options.refusal != 0 {
                         return;
                     }
                     if queue == 0 {

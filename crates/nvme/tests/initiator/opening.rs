@@ -186,3 +186,14 @@ async fn a_configuration_out_of_bounds_is_refused() {
     }
     assert!(matches!(Controller::connect(good).await, Err(InitiatorError::Io { .. })), "nobody listens on port 1");
 }
+
+/// The answer to Connect and the end of the connection come together: the answer says why.
+#[tokio::test]
+async fn a_refusal_is_told_also_when_the_target_closes_at_once() {
+    for status in [0x181, 0x4184] {
+        let fake = Fake::start(Options { refusal: status, ..Options::default() }, nothing()).await;
+        let error = Controller::connect(config(&fake)).await.unwrap_err();
+        let refused = matches!(&error, InitiatorError::Refused { status: told, .. } if told.bits() == status);
+        assert!(refused, "{error}");
+    }
+}

@@ -12,7 +12,7 @@ use ciphermill_nvme::{
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 fn all_digests() -> impl Iterator<Item = Digests> {
@@ -307,11 +307,12 @@ async fn a_status_comes_back_and_what_may_pass_is_tried_again() {
         let mut tries = count.lock().unwrap();
         *tries += 1;
         match unit.lba() {
-            // Interrupted, the first three times.
-            1 if *tries < 4 => vec![response(unit.id(), 0x21, 0)],
+            // Interrupted, Transient Transport Error, Namespace Not Ready.
+            1 if *tries < 4 => vec![response(unit.id(), [0x21, 0x22, 0x82][*tries - 1], 0)],
             // Interrupted, do not retry.
             2 => vec![response(unit.id(), 0x4021, 0)],
             3 => vec![response(unit.id(), 0x781, 0)],
+            4 => vec![response(unit.id(), 0x4022, 0)],
             _ => vec![response(unit.id(), 0, 0)],
         }
     });
@@ -322,11 +323,35 @@ async fn a_status_comes_back_and_what_may_pass_is_tried_again() {
     let status = |outcome: Result<(), InitiatorError>| outcome.unwrap_err().status().unwrap();
     assert_eq!(status(namespace.write(2, pattern(1, 0)).await).bits(), 0x4021);
     assert_eq!(status(namespace.write(3, pattern(1, 0)).await).bits(), 0x781);
-    assert_eq!(*tries.lock().unwrap(), 6);
+    assert_eq!(status(namespace.write(4, pattern(1, 0)).await).bits(), 0x4022);
+    assert_eq!(*tries.lock().unwrap(), 7);
     // Within a large call, the piece is tried again on its own.
     *tries.lock().unwrap() = 0;
     namespace.write_large(1, pattern(1, 0)).await.unwrap();
     assert_eq!(*tries.lock().unwrap(), 4);
+    // What is final is sent once.
+    assert_eq!(status(namespace.write_large(2, pattern(1, 0)).await).bits(), 0x4021);
+    assert_eq!(*tries.lock().unwrap(), 5);
+}
+
+#[tokio::test]
+async fn a_piece_that_is_tried_again_has_the_deadline_of_its_first_time() {
+    // Interrupted always, the first time late.
+    let first = Arc::new(Mutex::new(true));
+    let script: Script = Arc::new(move |_, unit| {
+        let interrupted = response(unit.id(), 0x21, 0);
+        match std::mem::take(&mut *first.lock().unwrap()) {
+            true => vec![Action::Pause(Duration::from_millis(400)), interrupted],
+            false => vec![interrupted],
+        }
+    });
+    let fake = Fake::start(Options::default(), script).await;
+    let (_controller, namespace) = connect(config(&fake)).await;
+    let begun = Instant::now();
+    let namespace = namespace.with_timeout(Duration::from_millis(500));
+    let error = namespace.write_large(1, pattern(1, 0)).await.unwrap_err();
+    assert!(error.status().is_some_and(|status| status.bits() == 0x21), "{error}");
+    assert!((400..800).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -272,14 +272,14 @@ async fn forward(
 ) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
-        let count = {
+        let (count, cut) = {
             let mut left = left.lock().unwrap();
             let now = (*left).min(count as u64);
             *left -= now;
-            now as usize
+            (now as usize, *left == 0)
         };
-        // A cut in the middle of a unit, wherever it falls.
-        if count == 0 || to.write_all(&buffer[..count]).await.is_err() {
+        // A cut in the middle of a unit, wherever it falls; at once, as nobody may send more before an answer.
+        if to.write_all(&buffer[..count]).await.is_err() || cut {
             return;
         }
     }

@@ -207,3 +207,30 @@ async fn other_admin_commands_are_answered() {
     let cqe = admin.command_with(&sqe(6, 3, 0, (4096, IN_CAPSULE), [1, 0, 0, 0, 0, 0]), &[0; 4096]).await;
     assert_eq!(cqe.code(), 0x11);
 }
+
+/// A listener of both families knows hosts of IPv4 by mapped addresses; discovery tells them the one that they can use.
+#[tokio::test(start_paused = true)]
+async fn discovery_tells_the_address_of_the_host_s_family() {
+    let (subsystem, ..) = subsystem(Limits::default());
+    for (local, family, told) in
+        [("[::ffff:127.0.0.1]:4420", 1, "127.0.0.1"), ("127.0.0.1:4420", 1, "127.0.0.1"), ("[::1]:4420", 2, "::1")]
+    {
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        tokio::spawn(subsystem.clone().serve_connection(theirs, local.parse().unwrap()));
+        let mut discovery = Client::open(ours, false, false).await;
+        discovery.connect(0, DISCOVERY, HOST, 31, 0, 0).await.ok();
+        discovery.enable().await;
+        let (_, page) = discovery.log_page(0x70, 2048, 0).await;
+        let address = std::str::from_utf8(&page[1024 + 512..1024 + 768]).unwrap();
+        assert_eq!((page[1025], address.trim_end_matches([' ', '\0'])), (family, told), "{local}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn descriptors_of_data_that_are_taken_are_advertised() {
+    let (subsystem, ..) = subsystem(Limits::default());
+    let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let (_, controller) = admin.identify(1, 0).await;
+    // SGLs of any alignment, offsets in the capsule, the Transport SGL Data Block (which the command above used).
+    assert_eq!(controller[536..540], (1u32 | 1 << 20 | 1 << 21).to_le_bytes());
+}

@@ -338,3 +338,163 @@ async fn a_flood_of_refused_commands_stalls_its_sender() {
     assert_eq!(subsystem.metrics().timeouts, 1);
     admin.identify(1, 0).await.0.ok();
 }
+
+/// Connect, begin something long, vanish, and again: what vanished counts until its commands have ended.
+#[tokio::test(start_paused = true)]
+async fn connections_that_are_gone_count_as_long_as_their_commands_run() {
+    let limits = Limits { max_connections: 16, max_connections_per_host: 6, ..Limits::default() };
+    let limits = Limits { memory_bytes: 16 * limits.share_bytes(), ..limits };
+    let most = limits.memory_bytes as u64;
+    let (subsystem, blocks, _) = subsystem(limits);
+    blocks.behave(Behaviour { delay: Some(Duration::from_secs(1000)), ..Behaviour::default() });
+    let mut lost = 0;
+    let refused = loop {
+        let mut admin = Client::open(in_memory(&subsystem), false, false).await;
+        let cqe = admin.connect(0, SUBSYSTEM, OTHER_HOST, 31, 0, 0).await;
+        if cqe.code() != 0 {
+            break cqe;
+        }
+        admin.enable().await;
+        let mut io = Client::open(in_memory(&subsystem), false, false).await;
+        io.controller = admin.controller;
+        let cqe = io.connect(1, SUBSYSTEM, OTHER_HOST, 127, 4, 0).await;
+        if cqe.code() != 0 {
+            break cqe;
+        }
+        io.send_command(&sqe(2, 1, 1, (1 << 20, TRANSPORT), [0, 0, 255, 0, 0, 0]), &[]).await;
+        sleep(MOMENT).await;
+        lost += 1;
+        drop((admin, io));
+        sleep(MOMENT).await;
+        assert!(lost < 100, "nobody is refused");
+    };
+    // Controller Busy, which may be tried again.
+    assert_eq!((refused.status & 0x7fff, lost), (0x181, 5));
+    let metrics = subsystem.metrics();
+    assert_eq!((metrics.commands_under_way, metrics.hosts), (5, 1));
+    assert!(metrics.buffer_bytes >= 5 << 20 && metrics.buffer_bytes < most, "{}", metrics.buffer_bytes);
+    // Another host works.
+    blocks.behave(Behaviour::default());
+    let admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+    io.write(1, 1, 0, &pattern(256, 1), 128 << 10).await.ok();
+    // When the commands have ended, so does the host that came and went.
+    sleep(Duration::from_secs(1000)).await;
+    let metrics = subsystem.metrics();
+    assert_eq!((metrics.commands_under_way, metrics.buffer_bytes, metrics.hosts), (0, 0, 1));
+    Client::admin(in_memory(&subsystem), OTHER_HOST).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_has_a_bounded_number_of_commands_under_way_on_all_its_connections() {
+    let limits = Limits { max_commands_per_host: 4, ..Limits::default() };
+    let (subsystem, blocks, _) = subsystem(limits);
+    let admin = Client::admin(in_memory(&subsystem), OTHER_HOST).await;
+    let mut one = Client::io(in_memory(&subsystem), OTHER_HOST, admin.controller, 1).await;
+    let mut two = Client::io(in_memory(&subsystem), OTHER_HOST, admin.controller, 2).await;
+    let second = Duration::from_secs(1);
+    blocks.behave(Behaviour { delay: Some(second), ..Behaviour::default() });
+    let called = || blocks.calls.lock().unwrap().len();
+    for cid in 0..5 {
+        for io in [&mut one, &mut two] {
+            io.send_command(&sqe(1, cid, 1, (4096, IN_CAPSULE), [cid.into(), 0, 0, 0, 0, 0]), &[1; 4096]).await;
+            sleep(MOMENT).await;
+        }
+    }
+    assert_eq!((called(), subsystem.metrics().commands_under_way), (4, 4));
+    // Another host does not wait for them, and neither does the admin queue.
+    let good = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut other = Client::io(in_memory(&subsystem), HOST, good.controller, 1).await;
+    let begun = Instant::now();
+    other.command(&sqe(0, 1, 1, (0, TRANSPORT), [0; 6])).await.0.ok();
+    assert_eq!(begun.elapsed(), second);
+    assert_eq!(called(), 4 + 1 + 4, "the first four, that one, and the next four");
+    // What has not begun when its connection ends never does, and holds nothing.
+    drop((one, two, admin));
+    sleep(10 * second).await;
+    assert_eq!(called(), 9);
+    let metrics = subsystem.metrics();
+    assert_eq!((metrics.commands_under_way, metrics.buffer_bytes, metrics.hosts), (0, 0, 1));
+    let admin = Client::admin(in_memory(&subsystem), OTHER_HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), OTHER_HOST, admin.controller, 1).await;
+    for cid in 0..10 {
+        io.send_command(&sqe(0, cid, 1, (0, TRANSPORT), [0; 6]), &[]).await;
+    }
+    let begun = Instant::now();
+    for _ in 0..10 {
+        io.completion().await.0.ok();
+    }
+    assert_eq!(begun.elapsed().as_secs(), 3, "four, four and two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_connects_are_bounded_in_number() {
+    let (subsystem, ..) = subsystem(Limits::default());
+    let mut stranger = Client::open(in_memory(&subsystem), false, false).await;
+    let begun = Instant::now();
+    for _ in 0..16 {
+        assert_eq!(stranger.connect(0, SUBSYSTEM, "nqn.2026-01.test:unknown", 31, 0, 0).await.code(), 0x184);
+    }
+    assert!(stranger.ended().await.is_empty());
+    assert!(begun.elapsed() < Duration::from_secs(1), "not at the end of the time before Connect");
+}
+
+/// Connections that ended before Connect and whose hosts do not close them are among those that push each other out.
+#[tokio::test(start_paused = true)]
+async fn last_words_count_as_connections() {
+    let (subsystem, ..) = subsystem(Limits { max_handshakes: 4, ..Limits::default() });
+    let mut ended = Vec::new();
+    for _ in 0..20 {
+        let mut client = Client::open(in_memory(&subsystem), false, false).await;
+        client.stream.write_all(&[0xff; 8]).await.unwrap();
+        sleep(MOMENT).await;
+        ended.push(client);
+        assert!(subsystem.metrics().connections_open <= 4);
+    }
+    let mut open = 0;
+    for client in &mut ended {
+        open += usize::from(client.stream.write_all(&[0]).await.is_ok());
+    }
+    assert_eq!(open, 4);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(subsystem.metrics().connections_open, 0);
+}
+
+/// A host may take as long as it likes for its data while some of them come, or while the target itself takes nothing.
+#[tokio::test(start_paused = true)]
+async fn data_that_come_slowly_are_waited_for() {
+    let limits = Limits { transfer_timeout: Duration::from_secs(8), ..Limits::default() };
+    let (subsystem, blocks, _) = subsystem(limits);
+    let admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+    let data = pattern(8, 3);
+    for cid in [1, 2] {
+        io.send_command(&sqe(1, cid, 1, (32768, TRANSPORT), [u32::from(cid) * 8, 0, 7, 0, 0, 0]), &[]).await;
+    }
+    let tags = [io.r2t(1).await.0, io.r2t(2).await.0];
+    // The second command waits for all of the first.
+    for (cid, tag) in [1, 2].into_iter().zip(tags) {
+        for (index, piece) in data.chunks(4096).enumerate() {
+            sleep(Duration::from_secs(5)).await;
+            io.send_data(cid, tag, index as u32 * 4096, piece, index == 7).await;
+        }
+        assert_eq!(io.completion().await.0.ok().cid, cid);
+    }
+    assert!(blocks.get(8) == data[..4096] && blocks.get(23) == data[7 * 4096..]);
+    // The target takes nothing while this host does not take its responses, little by little.
+    io.send_command(&sqe(1, 1, 1, (4096, TRANSPORT), [0; 6]), &[]).await;
+    let (tag, ..) = io.r2t(1).await;
+    for cid in 2..5 {
+        io.send_command(&sqe(2, cid, 1, (1 << 20, TRANSPORT), [0, 0, 255, 0, 0, 0]), &[]).await;
+    }
+    let mut read = vec![0; 128 << 10];
+    for _ in 0..10 {
+        sleep(Duration::from_secs(5)).await;
+        io.stream.read_exact(&mut read).await.unwrap();
+    }
+    // 3 MiB with three headers, less what was read.
+    let mut rest = vec![0; (3 << 20) + 3 * 24 - 10 * read.len()];
+    io.stream.read_exact(&mut rest).await.unwrap();
+    io.send_data(1, tag, 0, &data[..4096], true).await;
+    assert_eq!(io.completion().await.0.ok().cid, 1);
+}

@@ -85,6 +85,9 @@ async fn a_namespace_is_there_for_its_hosts_only() {
         assert_eq!(admin.identify(cns, 5).await.0.code(), 0x0b);
         admin.identify(cns, 1).await.0.ok();
     }
+    // Not even their greatest number is told.
+    let (_, controller) = admin.identify(1, 0).await;
+    assert_eq!(controller[516..520], [1, 0, 0, 0]);
     // Flush of all namespaces is one of those that the host sees.
     assert_eq!(status(&mut io, sqe(0, 9, u32::MAX, (0, TRANSPORT), [0; 6])).await, 0);
     assert!(two.calls.lock().unwrap().is_empty());
@@ -211,4 +214,28 @@ async fn commands_end_in_any_order_and_identifiers_are_used_once_at_a_time() {
     io.send_command(&read(1, 3), &[]).await;
     assert_eq!(io.completion().await.0.ok().cid, 1, "free again");
     assert_eq!(subsystem.metrics().io_commands, [(2, 4)].into());
+}
+
+/// Health is about what the host itself did, also over several controllers; of others it learns nothing.
+#[tokio::test(start_paused = true)]
+async fn smart_says_nothing_of_other_hosts() {
+    let Bench { mut io, mut admin, one, subsystem, .. } = bench(OTHER_HOST).await;
+    io.read(1, 0, 250).await.0.ok();
+    {
+        let admin = Client::admin(in_memory(&subsystem), HOST).await;
+        let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
+        io.write(1, 5, 0, &pattern(250, 0), 1 << 20).await.ok();
+        io.read(5, 0, 250).await.0.ok();
+        one.behave(Behaviour { failure: Some(Status::UNRECOVERED_READ_ERROR.into()), ..Behaviour::default() });
+        assert_eq!(io.read(1, 0, 1).await.0.code(), 0x281);
+    }
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let counters = async |admin: &mut Client<DuplexStream>| {
+        let (_, smart) = admin.log_page(2, 512, 0).await;
+        // Units read and written, reads, writes, unsafe shutdowns, media errors.
+        [32, 48, 64, 80, 144, 160].map(|at| smart[at])
+    };
+    assert_eq!(counters(&mut admin).await, [2, 0, 1, 0, 0, 0]);
+    let mut again = Client::admin(in_memory(&subsystem), HOST).await;
+    assert_eq!(counters(&mut again).await, [3, 2, 2, 1, 1, 1]);
 }

@@ -117,7 +117,7 @@ async fn linux_uses_a_namespace_from_discovery_to_shutdown() {
     assert_eq!(identity[77], 8, "MDTS: 1 MiB");
     assert_eq!(u32::from_le_bytes(identity[1792..1796].try_into().unwrap()), 4 + 512, "IOCCSZ: 8 KiB in a capsule");
     assert_eq!((identity[1796], identity[1800], identity[525]), (1, 0, 0));
-    assert_eq!(u32::from_le_bytes(identity[536..540].try_into().unwrap()), 1 | 1 << 20);
+    assert_eq!(u32::from_le_bytes(identity[536..540].try_into().unwrap()), 1 | 1 << 20 | 1 << 21);
     admin.identify(6, 0).await.0.ok();
     assert_eq!(admin.set_feature(7, 0x0001_0001).await.ok().result, 0x0001_0001);
     let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
@@ -167,7 +167,7 @@ async fn linux_uses_a_namespace_from_discovery_to_shutdown() {
     admin.property_set(0x14, 0).await.ok();
     assert_eq!(admin.property_get(0x1c, false).await.ok().result, 0);
     assert!(io2.ended().await.is_empty(), "a reset ends the I/O queues");
-    drop(admin);
+    drop((admin, io, io2));
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let metrics = subsystem.metrics();
     assert_eq!((metrics.connections_open, metrics.hosts, metrics.buffer_bytes), (0, 0, 0));

@@ -10,7 +10,7 @@ use crate::{
         ControllerIdentity, ControllerKind, Descriptors, IDENTIFY_BYTES, NamespaceIdentity, NvmLimits, cns,
         encode_descriptors, encode_namespaces,
     },
-    target::{errors, events, subsystem::NamespaceConfig},
+    target::{errors, events, subsystem::Offered},
 };
 
 /// The only command set: NVM.
@@ -36,11 +36,10 @@ impl Admin {
                 if command.nsid > LAST_NAMESPACE {
                     return refuse(Status::INVALID_NAMESPACE, "no list begins there");
                 }
-                let visible = self.subsystem.visible(&self.controller().host.nqn);
-                encode_namespaces(visible.map(|namespace| namespace.nsid).filter(|nsid| *nsid > command.nsid))
+                encode_namespaces(self.controller().namespaces.range(command.nsid + 1..).map(|(nsid, _)| *nsid))
             }
             cns::DESCRIPTORS => {
-                let uuid = Some(self.visible(command.nsid)?.uuid);
+                let uuid = Some(self.visible(command.nsid)?.config.uuid);
                 encode_descriptors(&Descriptors { nguid: uuid, uuid, command_set: Some(NVM) })
             }
             // The command set adds nothing about a namespace without metadata.
@@ -64,8 +63,8 @@ impl Admin {
         })
     }
 
-    fn visible(&self, nsid: u32) -> Result<&NamespaceConfig, CommandError> {
-        match self.subsystem.namespace(&self.controller().host.nqn, nsid) {
+    fn visible(&self, nsid: u32) -> Result<&Offered, CommandError> {
+        match self.controller().namespaces.get(&nsid) {
             Some(namespace) => Ok(namespace),
             None => refuse(Status::INVALID_NAMESPACE, format!("the host sees no namespace {nsid}")),
         }
@@ -91,7 +90,7 @@ impl Admin {
             error_entries: errors::ENTRIES as u8 - 1,
             keep_alive: 10,
             max_commands: limits.queue_depth,
-            namespaces: if io { self.subsystem.namespaces.keys().last().copied().unwrap_or(0) } else { 0 },
+            namespaces: if io { self.controller().namespaces.keys().last().copied().unwrap_or(0) } else { 0 },
             optional_commands: match kind {
                 ControllerKind::Io => {
                     ControllerIdentity::COMPARE
@@ -111,12 +110,13 @@ impl Admin {
     }
 }
 
-fn identify_namespace(config: &NamespaceConfig) -> Vec<u8> {
+fn identify_namespace(Offered { config, size }: &Offered) -> Vec<u8> {
+    let size = *size;
     let geometry = config.namespace.geometry();
-    let features = if geometry.capacity < geometry.size { NamespaceIdentity::THIN } else { 0 };
+    let features = if geometry.capacity < size { NamespaceIdentity::THIN } else { 0 };
     NamespaceIdentity {
-        size: geometry.size,
-        capacity: geometry.capacity.min(geometry.size),
+        size,
+        capacity: geometry.capacity.min(size),
         used: geometry.used.min(geometry.capacity),
         features,
         shared: true,

@@ -60,35 +60,37 @@ impl Admin {
         Ok(data)
     }
 
+    /// What this host did, of the namespaces that it sees: it learns nothing of others.
     fn smart(&self) -> Smart {
-        let counters = &self.subsystem.counters;
+        let host = &self.controller().record;
         let count = |counter: &AtomicU64| u128::from(counter.load(Relaxed));
         let units = |counter: &AtomicU64| count(counter).div_ceil(512_000);
-        let commands = |opcode: u8| count(&counters.io[usize::from(opcode)]);
         Smart {
             warnings: 0,
             temperature: TEMPERATURE,
             spare: 100,
             spare_threshold: 10,
             used: 0,
-            units_read: units(&counters.bytes_read),
-            units_written: units(&counters.bytes_written),
-            reads: commands(io::READ) + commands(io::COMPARE),
-            writes: commands(io::WRITE),
+            units_read: units(&host.bytes_read),
+            units_written: units(&host.bytes_written),
+            reads: count(&host.reads),
+            writes: count(&host.writes),
             busy_minutes: 0,
             power_cycles: 1,
             power_on_hours: u128::from(self.subsystem.begun.elapsed().as_secs() / 3600),
-            unsafe_shutdowns: count(&counters.unsafe_shutdowns),
-            media_errors: count(&counters.media_errors),
+            unsafe_shutdowns: count(&host.unsafe_shutdowns),
+            media_errors: count(&host.media_errors),
             error_entries: u128::from(self.controller().errors().count()),
         }
     }
 
     /// The subsystem, at the address where the host found this one.
     fn discovery(&self) -> Vec<u8> {
+        // A listener of both families tells IPv4 addresses in the form of IPv6, which no host of IPv4 can use.
+        let address = self.local.ip().to_canonical();
         let entry = DiscoveryEntry {
             transport: TCP,
-            family: if self.local.is_ipv4() { 1 } else { 2 },
+            family: if address.is_ipv4() { 1 } else { 2 },
             kind: SubsystemKind::Nvm,
             // No secure channel; flow control can be disabled.
             requirements: 2 | 1 << 2,
@@ -97,7 +99,7 @@ impl Admin {
             admin_queue: self.subsystem.limits().queue_depth,
             service: self.local.port().to_string(),
             subsystem: self.subsystem.config.nqn.clone(),
-            address: self.local.ip().to_string(),
+            address: address.to_string(),
             security: 0,
         };
         let mut page = DiscoveryHeader { generation: 1, records: 1, format: 0 }.encode().to_vec();

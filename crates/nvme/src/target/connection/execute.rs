@@ -1,23 +1,20 @@
 //! From a command to its completion.
 
-use super::{Connection, Message, transfer::HostData};
+use super::{Connection, sgl::judge_sgl, transfer::HostData};
 use crate::{
-    Answer, CommandError, Status, buffers,
-    command::{Command, Completion, Sgl, admin, fabrics},
+    CommandError, Status, buffers,
+    command::{Command, Completion, admin, fabrics},
     fabrics::{CONNECT_DATA_BYTES, Connect},
     features::Event,
-    identify::ControllerKind,
     pdu::{Header, Transfer},
+    status::StatusType,
     target::{
-        admin::{Admin, Reply},
-        handshake::{ConnectError, Queue, Request},
+        admin::Reply,
         io::{self, Sizes, Work},
         memory::Charge,
-        subsystem::Subsystem,
     },
 };
-use std::sync::{Arc, atomic::Ordering::Relaxed};
-use tokio::sync::mpsc::UnboundedSender;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What a command is, apart from its data.
 #[derive(Debug)]
@@ -39,56 +36,7 @@ pub(crate) struct Waiting {
     from_host: usize,
 }
 
-/// A command that a namespace answered.
-#[derive(Debug)]
-pub(crate) struct Done {
-    command: Command,
-    outcome: Result<Vec<u8>, CommandError>,
-    charge: Option<Charge>,
-}
-
-/// A Connect that waits.
-#[derive(Debug)]
-pub(crate) struct Held {
-    command: Command,
-    request: Request,
-}
-
-/// A command that a namespace works on. It reports when it is dropped, so also when the namespace panics.
-#[derive(Debug)]
-struct UnderWay {
-    subsystem: Arc<Subsystem>,
-    queue: Arc<Queue>,
-    /// Whether it may change blocks.
-    changes: bool,
-    outbox: UnboundedSender<Message>,
-    command: Command,
-    charge: Option<Charge>,
-    outcome: Option<Result<Vec<u8>, CommandError>>,
-}
-
-impl UnderWay {
-    fn answered(&mut self, outcome: Result<Vec<u8>, CommandError>) {
-        self.outcome = Some(outcome);
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let failed = || Err(CommandError::new(Status::INTERNAL_ERROR, "the namespace gave no answer"));
-        let outcome = self.outcome.take().unwrap_or_else(failed);
-        self.queue.controller.under_way.fetch_sub(1, Relaxed);
-        if self.changes {
-            self.subsystem.change_ended(&self.queue);
-        }
-        let done = Done { command: self.command, outcome, charge: self.charge.take() };
-        // A connection that has ended wants to know nothing; what the command held is given back either way.
-        let _ = self.outbox.send(Message::Done(done));
-        self.subsystem.command_ended();
-    }
-}
-
-fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandError> {
+pub(super) fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandError> {
     Err(CommandError::new(status.do_not_retry(), detail))
 }
 
@@ -135,7 +83,7 @@ impl<S> Connection<S> {
             }
             let data = buffers::with_capacity(from_host);
             let charge = Some(charge);
-            let transfer = HostData { command, job, charge, data, total: from_host, damaged: false, age: 0 };
+            let transfer = HostData { command, job, charge, data, total: from_host, damaged: false };
             let tag = self.transfers.add(transfer);
             let length = from_host as u32;
             self.out.header(&Header::ReadyToTransfer(Transfer { command: command.id, tag, offset: 0, length }));
@@ -186,7 +134,7 @@ impl<S> Connection<S> {
                 refuse(Status::INVALID_OPCODE, "an I/O queue takes Connect and Disconnect only of fabrics commands")
             }
             (Some(queue), None) => {
-                let (work, sizes) = io::plan(&self.subsystem, queue, command)?;
+                let (work, sizes) = io::plan(&self.subsystem, &queue.controller, command)?;
                 Ok((Job::Io(work), sizes))
             }
         }
@@ -210,95 +158,7 @@ impl<S> Connection<S> {
                     Err(error) => self.finish(&command, Err(error), charge),
                 }
             }
-            Job::Io(work) => {
-                let Some(queue) = self.queue.clone() else { return };
-                let changes = work.may_change();
-                match work.start(&self.subsystem, &queue.controller.host, data) {
-                    Answer::Ready(outcome) => self.finish(&command, outcome, charge),
-                    Answer::Later(future) => {
-                        self.subsystem.command_begun();
-                        queue.controller.under_way.fetch_add(1, Relaxed);
-                        if changes {
-                            queue.change_begun();
-                        }
-                        self.running += 1;
-                        let (subsystem, outbox) = (self.subsystem.clone(), self.outbox.clone());
-                        let mut under_way =
-                            UnderWay { subsystem, queue, changes, outbox, command, charge, outcome: None };
-                        tokio::spawn(async move {
-                            let outcome = future.await;
-                            under_way.answered(outcome);
-                        });
-                    }
-                }
-            }
-        }
-    }
-
-    /// A namespace answered.
-    pub(super) fn on_done(&mut self, done: Done) {
-        self.running -= 1;
-        self.finish(&done.command, done.outcome, done.charge);
-    }
-
-    fn connect(&mut self, command: &Command, connect: &Connect, data: &[u8]) {
-        let request = match self.registration.judge(connect, data) {
-            Ok(request) => request,
-            Err(refused) => return self.refuse_connect(command, &refused),
-        };
-        let host = request.host();
-        let held = Held { command: *command, request };
-        if held.request.kind != ControllerKind::Io || self.subsystem.is_settled(&host) {
-            return self.enter(held);
-        }
-        tracing::info!(host = host.nqn, "Connect waits for commands of queues that the host lost");
-        self.held += 1;
-        let (subsystem, outbox) = (self.subsystem.clone(), self.outbox.clone());
-        tokio::spawn(async move {
-            tokio::select! {
-                // Nobody waits for the answer any more.
-                () = outbox.closed() => {}
-                settled = subsystem.settled(&host) => {
-                    let _ = outbox.send(Message::Settled(Box::new(held), settled));
-                }
-            }
-        });
-    }
-
-    /// A Connect need not wait any more.
-    pub(super) fn on_settled(&mut self, held: Held, settled: bool) {
-        self.held -= 1;
-        if settled {
-            return self.enter(held);
-        }
-        let detail = "commands of queues that the host lost are still under way";
-        let error = CommandError::new(Status::CONNECT_CONTROLLER_BUSY, detail);
-        self.refuse_connect(&held.command, &ConnectError { error, result: 0 });
-    }
-
-    fn refuse_connect(&mut self, command: &Command, refused: &ConnectError) {
-        let completion = self.failure(command, &refused.error, refused.result);
-        self.ids.remove(command.id);
-        self.out.respond(completion);
-    }
-
-    fn enter(&mut self, held: Held) {
-        let Held { command, request } = held;
-        match self.registration.connect(request) {
-            Ok(queue) => {
-                self.entries = queue.entries;
-                self.head = if self.entries > 1 { 1 } else { 0 };
-                let (id, host) = (queue.controller.id, &queue.controller.host.nqn);
-                tracing::info!(host, controller = id, queue = queue.id, "queue connected");
-                if queue.id == 0 {
-                    let admin = Admin::new(self.subsystem.clone(), queue.clone(), self.local);
-                    self.keep_alive.as_mut().reset(admin.keep_alive_deadline());
-                    self.admin = Some(admin);
-                }
-                self.queue = Some(queue);
-                self.complete(&command, u64::from(id));
-            }
-            Err(refused) => self.refuse_connect(&command, &refused),
+            Job::Io(work) => self.start_io(command, work, data, charge),
         }
     }
 
@@ -333,7 +193,7 @@ impl<S> Connection<S> {
     }
 
     /// Completes a command.
-    fn finish(&mut self, command: &Command, outcome: Result<Vec<u8>, CommandError>, charge: Option<Charge>) {
+    pub(super) fn finish(&mut self, command: &Command, outcome: Result<Vec<u8>, CommandError>, charge: Option<Charge>) {
         match outcome {
             Ok(data) if data.is_empty() => self.complete(command, 0),
             Ok(data) => {
@@ -354,7 +214,7 @@ impl<S> Connection<S> {
         }
     }
 
-    fn complete(&mut self, command: &Command, result: u64) {
+    pub(super) fn complete(&mut self, command: &Command, result: u64) {
         let completion = self.completion(command.id, result, Status::SUCCESS);
         self.ids.remove(command.id);
         self.out.respond(completion);
@@ -367,7 +227,7 @@ impl<S> Connection<S> {
     }
 
     /// Counts and logs a failed command; gives its completion.
-    fn failure(&self, command: &Command, error: &CommandError, result: u64) -> Completion {
+    pub(super) fn failure(&self, command: &Command, error: &CommandError, result: u64) -> Completion {
         self.subsystem.counters.error(error.status);
         let mut status = error.status;
         if let Some(queue) = &self.queue {
@@ -376,6 +236,9 @@ impl<S> Connection<S> {
             }
             let logged = CommandError { status, ..error.clone() };
             queue.controller.log(queue.id, command.id, command.nsid, &logged);
+            if status.kind() == StatusType::Media && !status.is(Status::COMPARE_FAILURE) {
+                queue.controller.record.media_errors.fetch_add(1, Relaxed);
+            }
         }
         tracing::debug!(opcode = command.opcode, command = command.id, %error, "command failed");
         self.completion(command.id, result, status)
@@ -384,44 +247,4 @@ impl<S> Connection<S> {
 
 fn damaged() -> CommandError {
     CommandError::new(Status::TRANSIENT_TRANSPORT_ERROR, "the digest of its data was wrong")
-}
-
-/// Whether the descriptor of the data is one that fits the command; `came` are the bytes in the capsule.
-fn judge_sgl(sgl: &Sgl, sizes: &Sizes, came: Option<usize>) -> Result<(), CommandError> {
-    let length = sgl.length as usize;
-    let wanted = sizes.from_host.max(sizes.to_host);
-    match (sgl.identifier, came) {
-        _ if wanted == 0 => {
-            return match came {
-                Some(_) => refuse(Status::INVALID_FIELD, "the command takes no data"),
-                None => Ok(()),
-            };
-        }
-        (Sgl::IN_CAPSULE, _) if sizes.from_host == 0 => {
-            return refuse(Status::SGL_TYPE_INVALID, "data to the host do not fit into a capsule");
-        }
-        (Sgl::IN_CAPSULE, came) => {
-            if sgl.address != 0 {
-                return refuse(Status::SGL_OFFSET_INVALID, "data in a capsule begin at its offset 0");
-            }
-            if came != Some(length) {
-                let came = came.unwrap_or(0);
-                let detail = format!("the capsule has {came} bytes of data, its descriptor says {length}");
-                return refuse(Status::DATA_SGL_LENGTH_INVALID, detail);
-            }
-        }
-        (Sgl::TRANSPORT, None) => {}
-        (Sgl::TRANSPORT, Some(_)) => {
-            return refuse(Status::INVALID_SGL_DESCRIPTOR, "the capsule has data that its descriptor does not name");
-        }
-        (identifier, _) => {
-            return refuse(Status::SGL_TYPE_INVALID, format!("descriptors are 01h or 5ah, not {identifier:02x}h"));
-        }
-    }
-    // Dataset Management may come with the room for all 256 ranges, whatever it names.
-    let most = if sizes.more_allowed { wanted.max(4096) } else { wanted };
-    if (wanted..=most).contains(&length) {
-        return Ok(());
-    }
-    refuse(Status::DATA_SGL_LENGTH_INVALID, format!("the command moves {wanted} bytes, its descriptor says {length}"))
 }

@@ -1,13 +1,19 @@
 //! A connection: one task that reads units, starts commands and writes what is ready.
 
+mod ages;
+mod connect;
+mod end;
 mod execute;
 mod ids;
 mod receive;
+mod run;
 mod send;
+mod sgl;
 mod transfer;
 mod units;
 
-pub(crate) use execute::{Done, Held};
+pub(crate) use connect::Held;
+pub(crate) use run::{Begin, Done};
 
 use super::{
     admin::Admin,
@@ -15,7 +21,9 @@ use super::{
     memory::Share,
     subsystem::Subsystem,
 };
-use crate::pdu::{FatalError, Layout};
+use crate::pdu::Layout;
+use ages::Ages;
+use end::End;
 use execute::Waiting;
 use ids::Ids;
 use receive::Receiver;
@@ -23,16 +31,18 @@ use send::Out;
 use std::{
     collections::VecDeque,
     future::{Future, poll_fn},
-    io,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    sync::mpsc::{UnboundedReceiver, UnboundedSender},
+    io::{AsyncRead, AsyncWrite},
+    sync::{
+        OwnedSemaphorePermit,
+        mpsc::{UnboundedReceiver, UnboundedSender},
+    },
     time::{Instant, Sleep, sleep},
 };
 use transfer::Transfers;
@@ -42,14 +52,17 @@ use units::Step;
 const SMALL_BOUND: usize = 64 << 10;
 /// Bytes of everything that may wait while more commands are started.
 const QUEUED_BOUND: usize = 1 << 20;
+/// Bytes that are written before more units are looked at: a host that has sent many commands works on the first answers
+/// while the others are made.
+const EAGER: usize = 32 << 10;
 /// Commands before Connect: itself, maybe another try.
 const UNCONNECTED_ENTRIES: u16 = 2;
-/// How long the last words may take to get to the host.
-const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What others tell a connection.
 #[derive(Debug)]
 pub(crate) enum Message {
+    /// A command that waited for others of its host may begin.
+    Begin(Box<Begin>, OwnedSemaphorePermit),
     /// A namespace answered.
     Done(Done),
     /// Nothing of the host's lost queues is under way any more (or, `false`, for too long): a Connect goes on.
@@ -60,37 +73,6 @@ pub(crate) enum Message {
     Drain,
     /// End now; why.
     Close(&'static str),
-}
-
-/// The host broke the protocol.
-#[derive(Debug)]
-struct Fatal {
-    error: FatalError,
-    information: u32,
-    what: String,
-    quote: Vec<u8>,
-}
-
-/// Why a connection ends.
-#[derive(Debug)]
-enum End {
-    /// The host closed it, or it broke.
-    Gone,
-    /// All was said.
-    Finished,
-    Told(&'static str),
-    Timeout(&'static str),
-    KeepAlive,
-    /// The host ended it on an error of ours.
-    Terminated,
-    Protocol(Fatal),
-}
-
-impl From<io::Error> for End {
-    fn from(error: io::Error) -> Self {
-        tracing::debug!(%error, "connection broke");
-        Self::Gone
-    }
 }
 
 /// What a connection waited for.
@@ -123,28 +105,24 @@ pub(crate) struct Connection<S> {
     head: u16,
     waiting: VecDeque<Waiting>,
     transfers: Transfers,
-    /// Commands that a namespace works on.
+    /// Commands that a namespace works on, or that wait for others of their host.
     running: usize,
     /// Commands of Connect that wait for what is left of lost queues.
     held: usize,
+    /// Commands of Connect that were refused.
+    refused: u32,
     /// A capsule waits for memory.
     starved: bool,
+    /// Whether units wait until something was written.
+    eager: bool,
+    /// Bytes that wait from which on something is written first.
+    write_from: usize,
     /// Ends when all is said.
     closing: bool,
     tick: Pin<Box<Sleep>>,
     ticking: bool,
     keep_alive: Pin<Box<Sleep>>,
     ages: Ages,
-}
-
-/// Ticks without progress.
-#[derive(Debug, Default)]
-struct Ages {
-    handshake: u32,
-    unit: u32,
-    units: u64,
-    response: u32,
-    written: u64,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -178,7 +156,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             transfers: Transfers::default(),
             running: 0,
             held: 0,
+            refused: 0,
             starved: false,
+            eager: false,
+            write_from: EAGER,
             closing: false,
             tick: Box::pin(sleep(Duration::ZERO)),
             ticking: false,
@@ -194,50 +175,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(end) => end,
         };
         self.report(&end);
-        let polite = matches!(end, End::Finished | End::Protocol(_));
+        // Neither the controller nor what commands hold outlives the decision, however slowly the last words go.
+        self.registration.leave();
         if let End::Protocol(fatal) = &end {
             self.out.terminate(fatal.error, fatal.information, &fatal.quote);
         }
-        let Self { mut stream, mut out, registration, inbox, receiver, waiting, transfers, .. } = self;
-        // Neither the controller nor what commands hold outlives the decision, however slowly the last words go.
-        drop((registration, inbox, receiver, waiting, transfers));
-        if polite {
-            let last_words = async {
-                while !out.is_empty() {
-                    poll_fn(|cx| out.poll_write(cx, &mut stream)).await?;
-                }
-                stream.shutdown().await?;
-                // Closing with unread bytes resets the connection, and what was said last could be lost.
-                let mut rest = [0; 4096];
-                while stream.read(&mut rest).await? > 0 {}
-                io::Result::Ok(())
-            };
-            let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
-        }
-    }
-
-    fn report(&self, end: &End) {
-        let counters = &self.subsystem.counters;
-        let host = self.queue.as_ref().map_or("", |queue| &queue.controller.host.nqn);
-        match end {
-            End::Gone | End::Finished | End::Terminated => tracing::debug!(host, ?end, "connection ended"),
-            End::Told(why) => tracing::info!(host, why, "connection ended"),
-            End::Timeout(what) => {
-                counters.timeouts.fetch_add(1, Relaxed);
-                tracing::info!(host, what, "connection ended: the host was too slow");
-            }
-            End::KeepAlive => {
-                counters.keep_alive_expiries.fetch_add(1, Relaxed);
-                tracing::warn!(host, "controller ended: no sign of life within the keep-alive timeout");
-            }
-            End::Protocol(fatal) => {
-                counters.protocol_errors.fetch_add(1, Relaxed);
-                // Whoever has no queue may be anybody, and could fill the log.
-                match self.queue {
-                    Some(_) => tracing::info!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
-                    None => tracing::debug!(error = ?fatal.error, what = fatal.what, "protocol error before Connect"),
-                }
-            }
+        if matches!(end, End::Finished | End::Protocol(_)) {
+            self.last_words().await;
         }
     }
 
@@ -247,7 +191,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.on_message(message)?;
             }
             self.starved = false;
+            self.eager = false;
             while self.may_start() {
+                if self.out.queued() >= self.write_from {
+                    self.eager = true;
+                    break;
+                }
                 match self.step()? {
                     Step::Went => {}
                     Step::Bytes => break,
@@ -272,12 +221,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Whether another unit may be looked at. What waits to be written is bounded, so a host that takes no responses
-    /// stalls itself and nobody else.
-    fn may_start(&self) -> bool {
-        !self.closing && self.out.small() < SMALL_BOUND && self.out.queued() < QUEUED_BOUND
-    }
-
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Woken, End>> {
         if let Poll::Ready(Some(message)) = self.inbox.poll_recv(cx) {
             return Poll::Ready(Ok(Woken::Message(message)));
@@ -290,6 +233,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
                 Poll::Pending => break,
             }
+        }
+        self.write_from = self.out.queued() + EAGER;
+        if self.eager {
+            return Poll::Ready(Ok(Woken::Moved));
         }
         // What was written may let commands go on, or the connection end.
         if self.may_start() != could_start
@@ -321,12 +268,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Poll::Pending
     }
 
-    fn has_deadlines(&self) -> bool {
-        self.queue.is_none() || self.receiver.mid_unit() || !self.out.is_empty() || !self.transfers.is_empty()
-    }
-
     fn on_message(&mut self, message: Message) -> Result<(), End> {
         match message {
+            Message::Begin(begin, permit) => self.on_begin(*begin, permit),
             Message::Done(done) => self.on_done(done),
             Message::Settled(held, settled) => self.on_settled(*held, settled),
             Message::NamespaceChanged(nsid) => {
@@ -342,43 +286,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         Ok(())
     }
+}
 
-    fn on_tick(&mut self) -> Result<(), End> {
-        let limits = self.subsystem.limits();
-        let late = |age: u32, most: Duration| limits.tick() * age >= most;
-        let ages = &mut self.ages;
-        // A Connect that waits for this side is not late.
-        if self.queue.is_none() && self.held == 0 {
-            ages.handshake += 1;
-            if late(ages.handshake, limits.handshake_timeout) {
-                return Err(End::Timeout("Connect"));
-            }
-        }
-        // A unit that waits for this side is not late.
-        let waits = self.receiver.mid_unit() && !self.starved && !self.closing && self.out.is_empty();
-        ages.unit = if waits && ages.units == self.receiver.units { ages.unit + 1 } else { 0 };
-        ages.units = self.receiver.units;
-        if late(ages.unit, limits.pdu_timeout) {
-            return Err(End::Timeout("a unit"));
-        }
-        ages.response = if !self.out.is_empty() && ages.written == self.out.written { ages.response + 1 } else { 0 };
-        ages.written = self.out.written;
-        if late(ages.response, limits.response_timeout) {
-            return Err(End::Timeout("taking responses"));
-        }
-        if late(self.transfers.age(), limits.transfer_timeout) {
-            return Err(End::Timeout("the data of a command"));
-        }
-        Ok(())
-    }
-
-    fn on_keep_alive(&mut self) -> Result<(), End> {
-        let Some(admin) = &mut self.admin else { return Ok(()) };
-        if admin.keep_alive_expired(Instant::now()) {
-            return Err(End::KeepAlive);
-        }
-        let deadline = admin.keep_alive_deadline();
-        self.keep_alive.as_mut().reset(deadline);
-        Ok(())
+impl<S> Connection<S> {
+    /// Whether another unit may be looked at. What waits to be written is bounded, so a host that takes no responses
+    /// stalls itself and nobody else.
+    fn may_start(&self) -> bool {
+        !self.closing && self.out.small() < SMALL_BOUND && self.out.queued() < QUEUED_BOUND
     }
 }

@@ -19,8 +19,6 @@ pub(crate) struct HostData {
     pub(crate) total: usize,
     /// Whether a digest was wrong.
     pub(crate) damaged: bool,
-    /// Ticks since it was asked for.
-    pub(crate) age: u32,
 }
 
 /// The transfers of a connection; their places are their tags.
@@ -28,6 +26,8 @@ pub(crate) struct HostData {
 pub(crate) struct Transfers {
     slots: Vec<Option<HostData>>,
     free: Vec<usize>,
+    /// Units that brought data.
+    pub(crate) units: u64,
 }
 
 impl Transfers {
@@ -55,16 +55,6 @@ impl Transfers {
             self.free.push(slot);
         }
         transfer
-    }
-
-    /// Lets them age; the age of the oldest.
-    pub(crate) fn age(&mut self) -> u32 {
-        let mut oldest = 0;
-        for transfer in self.slots.iter_mut().flatten() {
-            transfer.age += 1;
-            oldest = oldest.max(transfer.age);
-        }
-        oldest
     }
 
     /// Judges the header of an H2CData with `bytes` bytes of data: the next bytes of a transfer, no other. On an error, the

@@ -1,7 +1,8 @@
 //! From bytes to units, and what each of them does.
 
 use super::{
-    Connection, End, Fatal,
+    Connection,
+    end::{End, Fatal},
     receive::{Destination, Incoming},
 };
 use crate::{
@@ -71,6 +72,17 @@ impl<S> Connection<S> {
         End::Protocol(Fatal { error, information, what: what.into(), quote })
     }
 
+    /// The host says that a unit of ours was wrong.
+    fn terminated(&self, error: u16, information: u32) -> End {
+        // Whoever has no queue may be anybody, and could fill the log.
+        if self.queue.is_some() {
+            tracing::info!(error, information, "the host ended the connection on an error");
+        } else {
+            tracing::debug!(error, information, "a host ended its connection on an error before Connect");
+        }
+        End::Terminated
+    }
+
     fn on_header(&mut self, frame: &Frame, header: &Header) -> Result<Begun, End> {
         let fatal = |this: &Self, what: (FatalError, u32), text| Err(this.fatal(what, frame.header, text));
         match *header {
@@ -84,8 +96,7 @@ impl<S> Connection<S> {
             Header::Termination { from_host: true, error, information } => {
                 let destination = Destination::Quote { error, information };
                 if frame.data == 0 {
-                    tracing::info!(error, information, "the host ended the connection on an error");
-                    return Err(End::Terminated);
+                    return Err(self.terminated(error, information));
                 }
                 Ok(Begun::data(destination, Vec::with_capacity(frame.data), frame))
             }
@@ -134,6 +145,7 @@ impl<S> Connection<S> {
         match incoming.destination {
             Destination::Capsule { command, charge } => self.on_command(command, Some((incoming.data, right, charge))),
             Destination::Transfer { slot } => {
+                self.transfers.units += 1;
                 let Some(transfer) = self.transfers.get_mut(slot) else { return Ok(()) };
                 transfer.data = incoming.data;
                 transfer.damaged |= !right;
@@ -144,8 +156,7 @@ impl<S> Connection<S> {
                 }
             }
             Destination::Quote { error, information } => {
-                tracing::info!(error, information, "the host ended the connection on an error");
-                return Err(End::Terminated);
+                return Err(self.terminated(error, information));
             }
         }
         Ok(())

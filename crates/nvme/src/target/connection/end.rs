@@ -1,0 +1,107 @@
+//! Why connections end, and what is said last.
+
+use super::{Connection, Message};
+use crate::pdu::FatalError;
+use std::{future::poll_fn, io, sync::atomic::Ordering::Relaxed, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::timeout,
+};
+
+/// How long the last words may take to get to the host.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The host broke the protocol.
+#[derive(Debug)]
+pub(super) struct Fatal {
+    pub(super) error: FatalError,
+    pub(super) information: u32,
+    pub(super) what: String,
+    pub(super) quote: Vec<u8>,
+}
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The host closed it, or it broke.
+    Gone,
+    /// All was said.
+    Finished,
+    Told(&'static str),
+    Timeout(&'static str),
+    KeepAlive,
+    /// The host ended it on an error of ours.
+    Terminated,
+    Protocol(Fatal),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        tracing::debug!(%error, "connection broke");
+        Self::Gone
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub(super) fn report(&self, end: &End) {
+        let counters = &self.subsystem.counters;
+        let host = self.queue.as_ref().map_or("", |queue| &queue.controller.host.nqn);
+        match end {
+            End::Gone | End::Finished | End::Terminated => tracing::debug!(host, ?end, "connection ended"),
+            // Whoever has no queue may be anybody, and could fill the log.
+            End::Told(why) if self.queue.is_none() => tracing::debug!(why, "connection ended before Connect"),
+            End::Told(why) => tracing::info!(host, why, "connection ended"),
+            End::Timeout(what) => {
+                counters.timeouts.fetch_add(1, Relaxed);
+                match self.queue {
+                    Some(_) => tracing::info!(host, what, "connection ended: the host was too slow"),
+                    None => tracing::debug!(what, "connection ended before Connect: the host was too slow"),
+                }
+            }
+            End::KeepAlive => {
+                counters.keep_alive_expiries.fetch_add(1, Relaxed);
+                tracing::warn!(host, "controller ended: no sign of life within the keep-alive timeout");
+            }
+            End::Protocol(fatal) => {
+                counters.protocol_errors.fetch_add(1, Relaxed);
+                match self.queue {
+                    Some(_) => tracing::info!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
+                    None => tracing::debug!(error = ?fatal.error, what = fatal.what, "protocol error before Connect"),
+                }
+            }
+        }
+    }
+
+    /// Sends what is left to send and closes. The connection keeps its place in the tables meanwhile.
+    pub(super) async fn last_words(self) {
+        // What is not bound here is dropped at the end, `registration` among it.
+        let Self { mut stream, mut out, mut inbox, queue, receiver, waiting, transfers, registration, .. } = self;
+        drop((receiver, waiting, transfers));
+        let said = async {
+            while !out.is_empty() {
+                poll_fn(|cx| out.poll_write(cx, &mut stream)).await?;
+            }
+            stream.shutdown().await?;
+            // Closing with unread bytes resets the connection, and what was said last could be lost.
+            let mut rest = [0; 4096];
+            while stream.read(&mut rest).await? > 0 {}
+            io::Result::Ok(())
+        };
+        // Newer connections push out one that never was a queue; what other messages hold is given back.
+        let pushed_out = async {
+            while let Some(message) = inbox.recv().await {
+                if queue.is_none() && matches!(message, Message::Close(_)) {
+                    break;
+                }
+            }
+        };
+        let either = async {
+            tokio::select! {
+                _ = said => {}
+                () = pushed_out => {}
+            }
+        };
+        let _ = timeout(LAST_WORDS, either).await;
+        drop((stream, out, queue, registration));
+    }
+}
