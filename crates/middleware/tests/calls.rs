@@ -126,12 +126,12 @@ fn programs_run_on_writes_and_reads() {
 fn flags_are_those_of_the_creation_and_outlive_writes() {
     let middleware = middleware();
     let id = put(&middleware, metadata("3:0:2").with_flags(ObjectFlags::ARMED), number(4));
-    put(&middleware, metadata("0:0:0"), program("homintmult 3:0:2, -1\nreturn 3:0:2"));
+    put(&middleware, metadata("0:0:0"), program("homintmult 3:0:2, 3\nreturn 3:0:2"));
     assert!(middleware.read(id, ReadMode::default()).wait().unwrap().computed);
     let written = middleware.write(id, WriteMode::Compute, number(5)).wait().unwrap();
     assert_eq!(written.stat.flags, ObjectFlags::ARMED);
     let content = middleware.read(id, ReadMode::default()).wait().unwrap();
-    assert_eq!(content, Content { bytes: number(5_u64.wrapping_neg()), computed: true });
+    assert_eq!(content, Content { bytes: number(15), computed: true });
 }
 
 #[test]

@@ -34,14 +34,6 @@ pub(super) fn read(
     Ok(Transferred { size: opened.size, computed: opened.computed })
 }
 
-/// The first bytes of what is stored.
-pub(super) fn head(transport: &NvmeTransport, id: BlobId) -> Result<Vec<u8>, TransportError> {
-    let (opened, first) = open(transport, id, ReadMode::Stored)?;
-    // Closes it.
-    drop(Session { transport, id, opened, under_way: VecDeque::new() });
-    Ok(first)
-}
-
 /// Makes sure that the pieces are of one version although they came on more than one connection, perhaps from a server
 /// that was started anew. A blob that was replaced meanwhile is refused, too: what its version had is not known.
 fn check(transport: &NvmeTransport, id: BlobId, size: u64, checksum: u32) -> Result<(), TransportError> {

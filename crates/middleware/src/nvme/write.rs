@@ -3,7 +3,7 @@
 use super::{
     NvmeTransport,
     error::{malformed, mapped},
-    flag, read,
+    flag,
 };
 use crate::{
     blob::{BlobId, BlobStat, Metadata, WriteMode, Written},
@@ -26,8 +26,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes of the content that are compared with what is stored, to tell whether a program ran.
-const HEAD_BYTES: usize = 4 << 10;
 /// The wait before the last piece is sent again; it doubles up to the second figure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 
@@ -45,14 +43,8 @@ pub(super) fn write(
     if size > limit {
         return Err(TransportError::TooLarge { size, limit });
     }
-    let mut source = Source { content, size, taken: 0, checksum: 0 };
+    let mut source = Source { content, size, taken: 0 };
     let first = source.piece(transport.piece)?;
-    let head = match mode {
-        WriteMode::Compute => {
-            first[..first.len().min(HEAD_BYTES).min(usize::try_from(size).unwrap_or(usize::MAX))].to_vec()
-        }
-        WriteMode::Stored => Vec::new(),
-    };
     let record = program::Metadata {
         id: metadata.register,
         armed: flag(metadata.flags, ObjectFlags::ARMED),
@@ -66,7 +58,7 @@ pub(super) fn write(
     let under_way = VecDeque::with_capacity(transport.in_flight);
     let mut attempt = Attempt { transport, id: metadata.id(), record, place, next: place.lba, under_way };
     match attempt.send(first, &mut source) {
-        Ok(()) => Ok(outcome(transport, metadata, size, source.checksum, place, &head)),
+        Ok(()) => Ok(outcome(transport, metadata, size, place)),
         Err(error) => {
             attempt.take_back(&error);
             Err(error.told)
@@ -79,8 +71,6 @@ struct Source<'a> {
     content: &'a mut dyn Read,
     size: u64,
     taken: u64,
-    /// CRC-32C of what was taken.
-    checksum: u32,
 }
 
 impl Source<'_> {
@@ -102,7 +92,6 @@ impl Source<'_> {
             filled += count;
         }
         self.taken += want as u64;
-        self.checksum = crc32c::crc32c_append(self.checksum, &piece[..want]);
         if self.is_at_end() && pull(self.content, &mut [0]).map_err(TransportError::Content)? != 0 {
             return Err(TransportError::Length { declared: self.size, given: None });
         }
@@ -273,14 +262,7 @@ fn may_pass(status: Status) -> bool {
 
 /// What is stored now that all blocks were acknowledged. That it is stored, is sure; when the device cannot be asked any
 /// more what, it is told as it was given.
-fn outcome(
-    transport: &NvmeTransport,
-    metadata: &Metadata,
-    size: u64,
-    checksum: u32,
-    place: Reserved,
-    head: &[u8],
-) -> Written {
+fn outcome(transport: &NvmeTransport, metadata: &Metadata, size: u64, place: Reserved) -> Written {
     let id = metadata.id();
     let given = Written { stat: BlobStat { id, size, flags: metadata.flags }, computed: false };
     let entry = match transport.entry(id) {
@@ -292,15 +274,5 @@ fn outcome(
     };
     // Another version since then is not ours to tell of.
     let Some(entry) = entry.filter(|entry| entry.lba == Some(place.lba)) else { return given };
-    let stat = BlobStat { id, size: entry.size, flags: entry.flags };
-    let mut computed = (entry.size, entry.checksum) != (size, checksum);
-    if !computed && !head.is_empty() {
-        // Objects that end with their own CRC-32C have all the same one, operands and results alike.
-        match read::head(transport, id) {
-            Ok(stored) => computed = stored.iter().zip(head).any(|(stored, given)| stored != given),
-            Err(error) => tracing::warn!(blob = %id, %error, "written, but whether a program ran cannot be asked"),
-        }
-    }
-    // A program that gives its operand back bit by bit cannot be told from none.
-    Written { stat, computed }
+    Written { stat: BlobStat { id, size: entry.size, flags: entry.flags }, computed: entry.computed }
 }

@@ -1,97 +1,22 @@
-//! A toy scheme, an embedded device that has it, and helpers; shared by the tests of this crate.
+//! Devices with a toy scheme, and helpers; shared by the tests of this crate.
 #![allow(dead_code)] // each test binary uses a part
 
 pub(crate) mod gated;
 pub(crate) mod memory;
 pub(crate) mod nvme;
+pub(crate) mod proxy;
+#[path = "../../../blockspace/tests/adapter/toy.rs"]
+pub(crate) mod toy;
 
-use ciphermill_device::{
-    Device, DeviceConfig, HandlerError, ObjectHandler, Space, SpaceId, SpaceLimits,
-    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
-};
+use ciphermill_device::{Device, DeviceConfig, Space, SpaceId, SpaceLimits};
 use ciphermill_middleware::{BlobId, EmbeddedTransport, Metadata, Transport, WriteMode};
-use ciphermill_program::{Bindings, Instruction, KeyId, TypeCode, VrId, assemble};
-use std::{io::Read, sync::Arc, time::Duration};
+use ciphermill_program::{Bindings, VrId, assemble};
+use std::sync::Arc;
 use tempfile::TempDir;
+use toy::Toy;
 
 /// The largest blob the test devices take.
 pub(crate) const MAX_OBJECT_BYTES: u64 = 300 << 20;
-
-/// Numbers of 8 bytes in place of ciphertexts (types 3 and 4), and tables of any size (type 1), which must not begin with
-/// `BAD`. It adds, subtracts and multiplies in the clear.
-#[derive(Debug)]
-struct Toy;
-
-const fn toy_type(code: TypeCode, name: &'static str, residency: Residency, role: Role) -> TypeDescriptor {
-    TypeDescriptor { code, name, residency, role }
-}
-
-const TOY_TYPES: [TypeDescriptor; 3] = [
-    toy_type(TypeCode::TV, "toy table", Residency::Persistent, Role::TestVector),
-    toy_type(TypeCode::TLWE_COR, "toy number, on read", Residency::Paged, Role::Value(Trigger::OnRead)),
-    toy_type(TypeCode::TLWE_COW, "toy number, on write", Residency::Paged, Role::Value(Trigger::OnWrite)),
-];
-
-impl ObjectHandler for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn types(&self) -> &[TypeDescriptor] {
-        &TOY_TYPES
-    }
-
-    fn describe_key(&self, id: VrId, _: u64, _: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
-        Err(HandlerError::Invalid { id, what: "the toy scheme has no keys".to_owned() })
-    }
-
-    fn check_size(&self, id: VrId, size: u64, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
-        match id.type_code {
-            TypeCode::TV => Ok(()),
-            _ if size == 8 => Ok(()),
-            _ => Err(HandlerError::WrongSize { id, given: size, expected: "8".to_owned() }),
-        }
-    }
-
-    fn validate(&self, id: VrId, _: u64, content: &mut dyn Read, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
-        let mut head = Vec::new();
-        content.take(3).read_to_end(&mut head).map_err(|error| HandlerError::read(id, error))?;
-        match head.as_slice() {
-            b"BAD" => Err(HandlerError::Invalid { id, what: "it begins with BAD".to_owned() }),
-            _ => Ok(()),
-        }
-    }
-
-    fn open_key(&self, key: KeyId, _: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
-        Err(HandlerError::KeyIncomplete { key, missing: "everything".to_owned() })
-    }
-
-    fn needs_key(&self, _: &Instruction) -> bool {
-        false
-    }
-
-    fn estimate(&self, _: &Instruction, _: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
-        Duration::ZERO
-    }
-
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        _: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
-        let number = |index: usize| operands[index].try_into().map(u64::from_le_bytes).unwrap_or(0);
-        let value = match *instruction {
-            Instruction::HomAdd { .. } => number(0).wrapping_add(number(1)),
-            Instruction::HomSub { .. } => number(0).wrapping_sub(number(1)),
-            Instruction::HomIntMult { value, .. } => number(0).wrapping_mul(i64::from(value) as u64),
-            _ => return Err(HandlerError::Unsupported { handler: "toy", opcode: instruction.opcode() }),
-        };
-        result.extend_from_slice(&value.to_le_bytes());
-        Ok(())
-    }
-}
 
 /// Something a transport can be had from, that can lose its process and be started again.
 pub(crate) trait Host: Sized {
@@ -109,12 +34,12 @@ pub(crate) struct EmbeddedHost {
     device: Device,
 }
 
-const SPACE: SpaceId = SpaceId(7);
+pub(crate) const SPACE: SpaceId = SpaceId(7);
 
 fn open(directory: &TempDir) -> Device {
     let mut config = DeviceConfig::in_directory(directory.path());
     config.max_object_bytes = MAX_OBJECT_BYTES;
-    Device::open(config, vec![Arc::new(Toy)]).unwrap()
+    Device::open(config, vec![Arc::new(Toy::default())]).unwrap()
 }
 
 impl EmbeddedHost {
@@ -145,7 +70,7 @@ impl Host for EmbeddedHost {
 
 /// A toy device in memory, for tests of what lies above it.
 pub(crate) fn in_memory() -> Space {
-    let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Toy)]).unwrap();
+    let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Toy::default())]).unwrap();
     device.space(SpaceId::EMBEDDED).unwrap()
 }
 

@@ -182,6 +182,10 @@ pub(crate) fn a_write_runs_the_program(host: &impl Host) {
     assert_eq!(stored(&*transport, blob("3:0:2")), number(40));
     assert!(!write(7, WriteMode::Stored).unwrap().computed);
     assert_eq!(stored(&*transport, blob("4:0:3")), number(7));
+    // Computed, although what is stored is what was written.
+    put(&*transport, metadata("0:0:0"), &program("homintmult 4:0:3, 1\nreturn 4:0:3"));
+    assert!(write(7, WriteMode::Compute).unwrap().computed);
+    assert_eq!(stored(&*transport, blob("4:0:3")), number(7));
 
     put(&*transport, metadata("0:0:0"), &program("homadd 4:0:3, 3:0:99\nreturn 4:0:3"));
     let failed = write(1, WriteMode::Compute).unwrap_err();
