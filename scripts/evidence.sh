@@ -27,6 +27,8 @@ text() { # text VALUE: as a JSON string
 scripts/setup.sh build
 # This area compares with GMP, in a Python process.
 [ "$area" != paillier ] || scripts/setup.sh python
+# This one boots Linux.
+[ "$area" != nvme ] || scripts/setup.sh guest
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)

@@ -62,7 +62,7 @@ fn escaped(text: &str) -> String {
 pub(super) fn target(out: &mut Exposition, metrics: &TargetMetrics) {
     for (name, help, value) in [
         ("connections", "TCP connections open, those before Connect included.", metrics.connections_open),
-        ("hosts", "Hosts with a connection.", metrics.hosts),
+        ("hosts", "Hosts with a connection, or with commands of one that is gone.", metrics.hosts),
         ("controllers", "Controllers.", metrics.controllers),
         ("commands_under_way", "Commands that a namespace works on.", metrics.commands_under_way),
         ("buffer_bytes", "Bytes of data buffers in use.", metrics.buffer_bytes),

@@ -1,9 +1,11 @@
 //! What serving adds to a program: the paper's Table 5 run by a write over NVMe, beside the bare program.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ciphermill_device::handlers::tfhe::TfheHandler;
-use ciphermill_device::{Device, DeviceConfig, SpaceId, WriteOptions};
+use ciphermill_device::{Device, DeviceConfig, Space, SpaceId, WriteMode, WriteOptions};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_nvme::BLOCK_BYTES;
 use ciphermill_nvme::initiator::RemoteNamespace;
@@ -13,8 +15,8 @@ use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
 };
-use std::sync::Arc;
 
+use super::raw::RawFile;
 use crate::error::CliError;
 
 const PROGRAM: &str = include_str!("../../../../../../examples/programs/xy.cms");
@@ -25,15 +27,19 @@ const Y: VrId = VrId::new(TypeCode::TLWE_COW, KEY, DataId(3));
 const BASE: u64 = 1 << 20;
 const STRIDE: u64 = 1 << 14;
 
-/// Times of one program, bare and served.
+/// Times of one program, bare and served, and of a sync between them.
+#[derive(Default)]
 pub(super) struct Computed {
     /// The program alone, on a device in this process and in memory; nothing is stored.
     pub(super) bare: Vec<Duration>,
+    /// 4 KiB overwritten in the raw file, then fdatasync.
+    pub(super) sync: Vec<Duration>,
     /// A write of the second operand's block over NVMe, which runs the program and stores its result durably. Its metadata
     /// block is written before and not timed.
     pub(super) served: Vec<Duration>,
     /// Products that were not x * y.
-    pub(super) wrong: usize,
+    pub(super) wrong_bare: usize,
+    pub(super) wrong_served: usize,
 }
 
 struct Client {
@@ -53,63 +59,99 @@ impl Client {
     }
 }
 
-/// Makes keys of a toy set, stores everything over NVMe and in a device of this process, and times both.
-pub(super) async fn run(namespace: &RemoteNamespace, samples: u32) -> Result<Computed, CliError> {
-    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
-    let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
-    let key = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
-    let product = QuarterSquare::new(parameters.spec(), EncryptionKeyChoice::Small, DEFAULT_LOG2_P_FAIL)?;
-    let bootstrap = key.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
-    let keyswitch = key.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
-    let table = product.test_vector(&parameters)?.to_bytes();
-    let program = program()?;
-    let mut client = Client { key, product, rng: Csprng::from_secret(&SecretSeed::from_os()?, 0) };
-    let objects = [
-        (VrId::bootstrapping_key(KEY), bootstrap),
-        (VrId::key_switching_key(KEY), keyswitch),
-        (VrId::new(TypeCode::TV, KEY, DataId(0)), table),
-        (VrId::new(TypeCode::PRG, KEY, DataId(0)), program.encode()),
-        (X, client.operand(2)?),
-    ];
+/// The program with its operands, stored over NVMe and in a device of this process.
+pub(super) struct Computing {
+    client: Client,
+    space: Space,
+    program: Program,
+    /// First block of the second operand.
+    lba: u64,
+    /// Bytes of an operand and of a product.
+    size: usize,
+}
 
-    let handler = Arc::new(TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), policy));
-    let device = Device::open(DeviceConfig::in_memory(), vec![handler])?;
-    let space = device.space(SpaceId::EMBEDDED)?;
-    for (index, (register, bytes)) in objects.iter().enumerate() {
-        space.write_bytes(*register, bytes, WriteOptions::default())?;
-        put(namespace, BASE + index as u64 * STRIDE, *register, bytes).await?;
-    }
-    let y = client.operand(1)?;
-    let stored = WriteOptions { mode: ciphermill_device::WriteMode::Stored, ..WriteOptions::default() };
-    space.write_bytes(Y, &y, stored)?;
-    let mut computed = Computed { bare: Vec::new(), served: Vec::new(), wrong: 0 };
-    for sample in 0..=samples {
-        let begun = Instant::now();
-        let result = space.run(&program)?;
-        let time = begun.elapsed();
-        computed.wrong += usize::from(!client.is_product(&result, 2)?);
-        if sample > 0 {
-            computed.bare.push(time);
+impl Computing {
+    /// Makes keys of a toy set and stores everything on both sides.
+    pub(super) async fn prepare(namespace: &RemoteNamespace) -> Result<Self, CliError> {
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
+        let key = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+        let product = QuarterSquare::new(parameters.spec(), EncryptionKeyChoice::Small, DEFAULT_LOG2_P_FAIL)?;
+        let bootstrap = key.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
+        let keyswitch = key.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+        let table = product.test_vector(&parameters)?.to_bytes();
+        let program = program()?;
+        let mut client = Client { key, product, rng: Csprng::from_secret(&SecretSeed::from_os()?, 0) };
+        let objects = [
+            (VrId::bootstrapping_key(KEY), bootstrap),
+            (VrId::key_switching_key(KEY), keyswitch),
+            (VrId::new(TypeCode::TV, KEY, DataId(0)), table),
+            (VrId::new(TypeCode::PRG, KEY, DataId(0)), program.encode()),
+            (X, client.operand(2)?),
+        ];
+
+        let handler = Arc::new(TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), policy));
+        let space = Device::open(DeviceConfig::in_memory(), vec![handler])?.space(SpaceId::EMBEDDED)?;
+        for (index, (register, bytes)) in objects.iter().enumerate() {
+            space.write_bytes(*register, bytes, WriteOptions::default())?;
+            put(namespace, BASE + index as u64 * STRIDE, *register, bytes).await?;
         }
+        let y = client.operand(1)?;
+        space.write_bytes(Y, &y, WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() })?;
+        Ok(Self { client, space, program, lba: BASE + objects.len() as u64 * STRIDE, size: y.len() })
     }
-    let lba = BASE + objects.len() as u64 * STRIDE;
-    for sample in 0..=samples {
-        let value = i64::from(sample % 3);
-        let mut block = client.operand(value)?;
+
+    /// In each of `samples` rounds one of each kind, each round beginning with another: a disturbance of the machine meets
+    /// them all. The server idles while the other two run here.
+    pub(super) async fn run(
+        &mut self,
+        namespace: &RemoteNamespace,
+        raw: &RawFile,
+        samples: u32,
+    ) -> Result<Computed, CliError> {
+        let mut computed = Computed::default();
+        for round in 0..=samples {
+            let (mut bare, mut sync, mut served) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            for turn in 0..3 {
+                match (round + turn) % 3 {
+                    0 => {
+                        let begun = Instant::now();
+                        let result = self.space.run(&self.program)?;
+                        bare = begun.elapsed();
+                        computed.wrong_bare += usize::from(!self.client.is_product(&result, 2)?);
+                    }
+                    1 => sync = raw.sync(round as u8).map_err(CliError::file("sync", Path::new("the raw file")))?,
+                    _ => {
+                        let value = i64::from(round % 3);
+                        let (time, result) = self.serve(namespace, value).await?;
+                        served = time;
+                        computed.wrong_served += usize::from(!self.client.is_product(&result, 2 * value)?);
+                    }
+                }
+            }
+            // The first round warms up.
+            if round > 0 {
+                computed.bare.push(bare);
+                computed.sync.push(sync);
+                computed.served.push(served);
+            }
+        }
+        Ok(computed)
+    }
+
+    /// Writes an operand; the time until its product is stored, and the product.
+    async fn serve(&mut self, namespace: &RemoteNamespace, value: i64) -> Result<(Duration, Vec<u8>), CliError> {
+        let mut block = self.client.operand(value)?;
         let record = metadata(Y, &block);
-        namespace.write(lba + namespace.blocks() / 2, record.encode().to_vec()).await?;
+        namespace.write(self.lba + namespace.blocks() / 2, record.encode().to_vec()).await?;
         block.resize(BLOCK_BYTES, 0);
         let begun = Instant::now();
-        namespace.write(lba, block).await?;
+        namespace.write(self.lba, block).await?;
         let time = begun.elapsed();
-        let result = namespace.read(lba, 1).await?;
-        let result = result.get(..y.len()).unwrap_or_default();
-        computed.wrong += usize::from(!client.is_product(result, 2 * value)?);
-        if sample > 0 {
-            computed.served.push(time);
-        }
+        let mut result = namespace.read(self.lba, 1).await?;
+        result.truncate(self.size);
+        Ok((time, result))
     }
-    Ok(computed)
 }
 
 /// The program of Table 5 with its registers.

@@ -14,48 +14,57 @@ pub(super) const PIECE: usize = 128 << 10;
 /// The file is written round and round, so that it never takes more of the disk than this.
 const FILE: u64 = 512 << 20;
 
-/// Floors of one machine and one disk.
-pub(super) struct Raw {
-    /// 4 KiB overwritten in a file, then fdatasync.
-    pub(super) fdatasync: Vec<Duration>,
-    /// Bytes per second of groups of 4 MiB, each with an fdatasync, one per window.
-    pub(super) writes: Vec<f64>,
-    /// Bytes per second of reads of 128 KiB from the file just written (mostly from memory), one per window.
-    pub(super) reads: Vec<f64>,
-    /// A request of 72 bytes and an answer of 4 KiB over loopback TCP between two threads.
-    pub(super) round_trips: Vec<Duration>,
-    /// Bytes per second that one thread writes and another reads over loopback TCP, one per window.
-    pub(super) stream: Vec<f64>,
-}
+/// A file that is written and read without a server.
+pub(super) struct RawFile(File);
 
-impl Raw {
-    /// Measures in `directory`; `windows` windows of `window` for each rate.
-    pub(super) fn measure(directory: &Path, windows: u32, window: Duration) -> io::Result<Self> {
+impl RawFile {
+    /// A new file in `directory` that has all its blocks.
+    pub(super) fn create(directory: &Path) -> io::Result<Self> {
         let path = directory.join("raw");
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
-        let raw = Self {
-            writes: writes(&file, windows, window)?,
-            reads: reads(&file, windows, window)?,
-            fdatasync: syncs(&file, 200)?,
-            round_trips: round_trips(2_000)?,
-            stream: stream(windows, window)?,
-        };
-        drop(file);
-        std::fs::remove_file(&path)?;
-        Ok(raw)
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let group = vec![0x5a; GROUP];
+        for offset in (0..FILE).step_by(GROUP) {
+            file.write_all_at(&group, offset)?;
+        }
+        file.sync_data()?;
+        Ok(Self(file))
     }
-}
 
-fn syncs(file: &File, samples: u32) -> io::Result<Vec<Duration>> {
-    (0..samples)
-        .map(|sample| {
-            let block = [sample as u8; 4096];
-            let begun = Instant::now();
-            file.write_all_at(&block, 0)?;
-            file.sync_data()?;
-            Ok(begun.elapsed())
+    /// 4 KiB overwritten, then fdatasync: the time of both.
+    pub(super) fn sync(&self, content: u8) -> io::Result<Duration> {
+        let block = [content; 4096];
+        let begun = Instant::now();
+        self.0.write_all_at(&block, 0)?;
+        self.0.sync_data()?;
+        Ok(begun.elapsed())
+    }
+
+    pub(super) fn syncs(&self, samples: u32) -> io::Result<Vec<Duration>> {
+        (0..samples).map(|sample| self.sync(sample as u8)).collect()
+    }
+
+    /// Bytes per second of groups of 4 MiB, each with an fdatasync, one per window.
+    pub(super) fn writes(&self, windows: u32, window: Duration) -> io::Result<Vec<f64>> {
+        let (group, mut at) = (vec![0x5a; GROUP], 0);
+        rates(windows, window, || {
+            for piece in group.chunks_exact(PIECE) {
+                self.0.write_all_at(piece, at)?;
+                at = (at + PIECE as u64) % FILE;
+            }
+            self.0.sync_data()?;
+            Ok(GROUP as u64)
         })
-        .collect()
+    }
+
+    /// Bytes per second of reads of 128 KiB from what was written (mostly from memory), one per window.
+    pub(super) fn reads(&self, windows: u32, window: Duration) -> io::Result<Vec<f64>> {
+        let (mut piece, mut at) = (vec![0; PIECE], 0);
+        rates(windows, window, || {
+            self.0.read_exact_at(&mut piece, at)?;
+            at = (at + PIECE as u64) % FILE;
+            Ok(PIECE as u64)
+        })
+    }
 }
 
 /// Calls `step`, which says how many bytes it moved, over and over; bytes per second of each window.
@@ -71,32 +80,6 @@ fn rates(windows: u32, window: Duration, mut step: impl FnMut() -> io::Result<u6
         .collect()
 }
 
-fn writes(file: &File, windows: u32, window: Duration) -> io::Result<Vec<f64>> {
-    let (group, mut at) = (vec![0x5a; GROUP], 0);
-    // Once round, so that the windows see a file that has its blocks.
-    for offset in (0..FILE).step_by(GROUP) {
-        file.write_all_at(&group, offset)?;
-    }
-    file.sync_data()?;
-    rates(windows, window, || {
-        for piece in group.chunks_exact(PIECE) {
-            file.write_all_at(piece, at)?;
-            at = (at + PIECE as u64) % FILE;
-        }
-        file.sync_data()?;
-        Ok(GROUP as u64)
-    })
-}
-
-fn reads(file: &File, windows: u32, window: Duration) -> io::Result<Vec<f64>> {
-    let (mut piece, mut at) = (vec![0; PIECE], 0);
-    rates(windows, window, || {
-        file.read_exact_at(&mut piece, at)?;
-        at = (at + PIECE as u64) % FILE;
-        Ok(PIECE as u64)
-    })
-}
-
 /// A pair of connected sockets of this process.
 fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -107,7 +90,8 @@ fn pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((here, there))
 }
 
-fn round_trips(samples: u32) -> io::Result<Vec<Duration>> {
+/// A request of 72 bytes and an answer of 4 KiB over loopback TCP between two threads.
+pub(super) fn round_trips(samples: u32) -> io::Result<Vec<Duration>> {
     let (mut here, mut there) = pair()?;
     std::thread::scope(|scope| {
         let server = scope.spawn(move || -> io::Result<()> {
@@ -132,7 +116,8 @@ fn round_trips(samples: u32) -> io::Result<Vec<Duration>> {
     })
 }
 
-fn stream(windows: u32, window: Duration) -> io::Result<Vec<f64>> {
+/// Bytes per second that one thread writes and another reads over loopback TCP, one per window.
+pub(super) fn stream(windows: u32, window: Duration) -> io::Result<Vec<f64>> {
     let (mut here, mut there) = pair()?;
     std::thread::scope(|scope| {
         // It ends when the other side is gone.
