@@ -259,7 +259,7 @@ impl BlockSpace {
         room: Taking,
     ) -> Outcome<Binding> {
         let id = bound.id;
-        let (earlier, mut shown) = {
+        let (earlier, shown) = {
             let index = self.index();
             let here = index.get(first).map_or(0, |place| place.blocks());
             let mut shown = Self::whole(self.half, first, here.max(bound.blocks));
