@@ -28,6 +28,9 @@ use std::{future::Future, io as std_io, net::SocketAddr, sync::Arc, time::Durati
 use thiserror::Error;
 use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 
+/// How long connections may take to close when all is answered, or the time for that is over.
+const CLOSING: Duration = Duration::from_secs(1);
+
 /// Why a target cannot be.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -94,8 +97,10 @@ impl Target {
         self.address
     }
 
-    /// Serves until `shutdown` is done. Then no connection is accepted and no command taken any more; commands under way
-    /// may end within [`Limits::stop_timeout`] and are answered, and all connections are closed.
+    /// Serves until `shutdown` is done. Then no connection is accepted and no I/O command taken any more; commands under way
+    /// may end within [`Limits::stop_timeout`] and are answered. Only when all are, connections are closed: a host gives up
+    /// all its connections when it loses one. Admin queues work until then, so that a host with long commands is not
+    /// taken for dead.
     ///
     /// # Errors
     /// None today; a listener that fails is tried again.
@@ -125,15 +130,19 @@ impl Target {
         }
         drop(self.listener);
         let deadline = Instant::now() + self.subsystem.limits().stop_timeout;
-        self.subsystem.drain(true);
-        let drained = async {
+        let mut answered = self.subsystem.drain();
+        if tokio::time::timeout_at(deadline, answered.recv()).await.is_err() {
+            tracing::warn!("commands did not end in time, or hosts did not take their answers");
+        }
+        self.subsystem.finish();
+        let ended = async {
             while tasks.join_next().await.is_some() {}
             self.subsystem.idle().await;
         };
-        if tokio::time::timeout_at(deadline, drained).await.is_err() {
-            tracing::warn!("commands or connections did not end in time");
+        if tokio::time::timeout_at(deadline.max(Instant::now() + CLOSING), ended).await.is_err() {
+            tracing::warn!("connections did not end in time");
         }
-        self.subsystem.drain(false);
+        self.subsystem.drained();
         // Dropping the set ends what is left of the connections; commands that change something run on.
         Ok(())
     }

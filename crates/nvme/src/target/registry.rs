@@ -41,7 +41,7 @@ impl Registry {
         let oldest = if self.handshakes.len() >= most { self.handshakes.pop_first() } else { None };
         let pushed = oldest.and_then(|oldest| self.connections.get(&oldest).cloned());
         if self.draining {
-            let _ = outbox.send(Message::Drain);
+            let _ = outbox.send(Message::Finish);
         }
         self.connections.insert(number, outbox);
         self.handshakes.insert(number);

@@ -223,16 +223,29 @@ impl Subsystem {
         }
     }
 
-    /// Tells all connections that the target stops, also those that come while it does; or that it does no more.
-    pub(crate) fn drain(&self, stops: bool) {
+    /// The target stops: no connection takes I/O commands any more. What is returned is closed when every command that was
+    /// taken is answered, or its connection gone.
+    pub(crate) fn drain(&self) -> mpsc::Receiver<()> {
+        let (unanswered, answered) = mpsc::channel(1);
         let mut registry = self.registry();
-        registry.draining = stops;
-        if stops {
-            for outbox in registry.connections.values() {
-                // Whoever does not listen any more has ended.
-                let _ = outbox.send(Message::Drain);
-            }
+        registry.draining = true;
+        for outbox in registry.connections.values() {
+            // Whoever does not listen any more has ended.
+            let _ = outbox.send(Message::Drain(unanswered.clone()));
         }
+        answered
+    }
+
+    /// All connections end when they have said what is left to say.
+    pub(crate) fn finish(&self) {
+        for outbox in self.registry().connections.values() {
+            let _ = outbox.send(Message::Finish);
+        }
+    }
+
+    /// Connections may come again.
+    pub(crate) fn drained(&self) {
+        self.registry().draining = false;
     }
 
     /// A command was handed to a namespace that answers later.

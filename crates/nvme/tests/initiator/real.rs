@@ -23,6 +23,8 @@ use tokio::{
 
 const NQN: &str = "nqn.2026-01.test:real";
 const BLOCKS: u64 = 4096;
+/// Writes that begin at this block take their time.
+const SLOW: u64 = 4000;
 
 #[derive(Debug, Default)]
 struct Memory {
@@ -60,6 +62,13 @@ impl Namespace for Memory {
                 blocks.insert(lba + index as u64, block.to_vec());
             }
         };
+        if lba == SLOW {
+            return Answer::later(async move {
+                tokio::time::sleep(Duration::from_millis(1500)).await;
+                act();
+                Ok(())
+            });
+        }
         // Some at once, some later, so that answers come out of order.
         if !lba.is_multiple_of(3) {
             act();
@@ -236,6 +245,25 @@ async fn a_target_that_is_started_again_is_the_same_and_another_is_not() {
     let error = namespace.write(5, pattern(1, 6)).await.unwrap_err();
     assert!(matches!(error, InitiatorError::Identity { .. }), "{error}");
     assert_eq!(memory.blocks.lock().unwrap()[&5], pattern(1, 5));
+}
+
+#[tokio::test]
+async fn a_target_that_stops_answers_first() {
+    let server = started().await;
+    let mut config = config(server.address);
+    // Signs of life are due several times before the answer.
+    config.keep_alive = Duration::from_millis(600);
+    let controller = Controller::connect(config).await.unwrap();
+    let namespace = controller.namespace(1).await.unwrap();
+    let slow = tokio::spawn(async move { namespace.write(SLOW, pattern(1, 9)).await });
+    while server.subsystem.metrics().commands_under_way == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let _ = server.stop.send(());
+    slow.await.unwrap().unwrap();
+    assert_eq!(controller.reconnects(), 0);
+    server.task.await.unwrap();
+    assert_eq!(server.memory.blocks.lock().unwrap()[&SLOW], pattern(1, 9));
 }
 
 /// Forwards bytes, and cuts each connection after a number of them that it draws by lot.

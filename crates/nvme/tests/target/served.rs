@@ -32,19 +32,27 @@ async fn stopping_answers_what_is_under_way_and_closes() {
     let (address, stop, served) = serve(&subsystem).await;
     let mut admin = Client::admin(over_tcp(address).await, HOST).await;
     let mut io = Client::io(over_tcp(address).await, HOST, admin.controller, 1).await;
+    let mut idle = Client::io(over_tcp(address).await, HOST, admin.controller, 2).await;
+    let mut other = Client::admin(over_tcp(address).await, OTHER_HOST).await;
     let data = pattern(64, 7);
     io.write(1, 1, 0, &data, 30_000).await.ok();
     assert!(io.read(1, 0, 64).await.1 == data);
-    blocks.behave(Behaviour { delay: Some(Duration::from_millis(300)), ..Behaviour::default() });
+    let delay = Duration::from_secs(2);
+    blocks.behave(Behaviour { delay: Some(delay), ..Behaviour::default() });
     io.send_command(&sqe(1, 77, 1, (4096, 1), [100, 0, 0, 0, 0, 0]), &[0x55; 4096]).await;
     admin.property_get(8, false).await.ok();
     while subsystem.metrics().commands_under_way == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     stop.send(()).unwrap();
+    // A host that lost one of its connections would give up the others: all stay, and signs of life are answered.
+    tokio::time::sleep(delay / 20).await;
+    admin.property_get(8, false).await.ok();
+    other.property_get(8, false).await.ok();
+    assert!(tokio::time::timeout(delay / 20, idle.ended()).await.is_err(), "closed before the answer of another queue");
     assert_eq!(io.completion().await.0.ok().cid, 77);
-    assert!(io.ended().await.is_empty() && admin.ended().await.is_empty());
-    drop((io, admin));
+    assert!(io.ended().await.is_empty() && admin.ended().await.is_empty() && other.ended().await.is_empty());
+    drop((io, admin, idle, other));
     served.await.unwrap();
     assert_eq!(blocks.get(100), [0x55; 4096]);
     assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");

@@ -26,6 +26,7 @@ impl<S> Connection<S> {
         let limits = self.subsystem.limits();
         let late = |age: u32, most: Duration| limits.tick() * age >= most;
         let takes = self.may_start() && !self.starved;
+        let stops = !self.takes_commands();
         let ages = &mut self.ages;
         // A Connect that waits for this side is not late.
         if self.queue.is_none() && self.held == 0 {
@@ -35,7 +36,7 @@ impl<S> Connection<S> {
             }
         }
         // A unit that waits for this side is not late.
-        let waits = self.receiver.mid_unit() && !self.starved && !self.closing && self.out.is_empty();
+        let waits = self.receiver.mid_unit() && !self.starved && !stops && self.out.is_empty();
         ages.unit = if waits && ages.units == self.receiver.units { ages.unit + 1 } else { 0 };
         ages.units = self.receiver.units;
         if late(ages.unit, limits.pdu_timeout) {

@@ -41,7 +41,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{
         OwnedSemaphorePermit,
-        mpsc::{UnboundedReceiver, UnboundedSender},
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
     },
     time::{Instant, Sleep, sleep},
 };
@@ -69,8 +69,11 @@ pub(crate) enum Message {
     Settled(Box<Held>, bool),
     /// A namespace changed.
     NamespaceChanged(u32),
-    /// Take no more commands, answer those under way, and end.
-    Drain,
+    /// Take no more I/O commands; let go of this when those under way are answered. Stay: a host that loses one of its
+    /// connections gives up the others, with the answers that are still to come.
+    Drain(mpsc::Sender<()>),
+    /// End when all is said.
+    Finish,
     /// End now; why.
     Close(&'static str),
 }
@@ -117,6 +120,10 @@ pub(crate) struct Connection<S> {
     eager: bool,
     /// Bytes that wait from which on something is written first.
     write_from: usize,
+    /// Its target stops: an I/O queue takes no more commands, an admin queue goes on until all are answered.
+    draining: bool,
+    /// Held while something is to be answered before the target may close its connections.
+    unanswered: Option<mpsc::Sender<()>>,
     /// Ends when all is said.
     closing: bool,
     tick: Pin<Box<Sleep>>,
@@ -160,6 +167,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             starved: false,
             eager: false,
             write_from: EAGER,
+            draining: false,
+            unanswered: None,
             closing: false,
             tick: Box::pin(sleep(Duration::ZERO)),
             ticking: false,
@@ -206,11 +215,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     }
                 }
             }
-            if !self.closing {
+            if self.takes_commands() {
                 self.admit();
             }
-            if self.closing && self.running == 0 && self.out.is_empty() {
-                return Ok(());
+            if self.all_said() {
+                self.unanswered = None;
+                if self.closing {
+                    return Ok(());
+                }
             }
             match poll_fn(|cx| self.poll(cx)).await? {
                 Woken::Moved => {}
@@ -240,7 +252,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         // What was written may let commands go on, or the connection end.
         if self.may_start() != could_start
-            || self.closing && self.running == 0 && self.out.is_empty()
+            || (self.closing || self.unanswered.is_some()) && self.all_said()
             || wrote && (self.starved || !self.waiting.is_empty())
         {
             return Poll::Ready(Ok(Woken::Moved));
@@ -279,7 +291,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 self.tell_events();
             }
-            Message::Drain => self.closing = true,
+            Message::Drain(unanswered) => {
+                self.draining = true;
+                self.unanswered = Some(unanswered);
+            }
+            Message::Finish => self.closing = true,
             // Who ends anyway says first what is to say.
             Message::Close(_) if self.closing => {}
             Message::Close(why) => return Err(End::Told(why)),
@@ -292,6 +308,15 @@ impl<S> Connection<S> {
     /// Whether another unit may be looked at. What waits to be written is bounded, so a host that takes no responses
     /// stalls itself and nobody else.
     fn may_start(&self) -> bool {
-        !self.closing && self.out.small() < SMALL_BOUND && self.out.queued() < QUEUED_BOUND
+        self.takes_commands() && self.out.small() < SMALL_BOUND && self.out.queued() < QUEUED_BOUND
+    }
+
+    fn takes_commands(&self) -> bool {
+        !self.closing && !(self.draining && self.queue.as_ref().is_some_and(|queue| queue.id > 0))
+    }
+
+    /// Nothing is under way and nothing is left to write.
+    fn all_said(&self) -> bool {
+        self.running == 0 && self.out.is_empty()
     }
 }
