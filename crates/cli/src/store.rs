@@ -98,3 +98,27 @@ pub(crate) fn open(directory: &Path, settings: &DeviceSettings) -> Result<Device
     let integers = PaillierHandler::new(settings.security.paillier_keys());
     Ok(Device::open(config, vec![Arc::new(handler), Arc::new(products), Arc::new(integers)])?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ciphermill_device::handler::{Role, Trigger};
+
+    /// What commands refuse before they ask the device is what the device refuses.
+    #[test]
+    fn the_types_that_compute_on_reads_are_the_handlers() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let settings = DeviceSettings {
+            memory: None,
+            backend: None,
+            max_program_duration: None,
+            max_object_bytes: None,
+            security: SecurityArgs::default(),
+        };
+        let device = open(directory.path(), &settings).expect("a new store");
+        for known in device.types() {
+            let computes = known.role == Role::Value(Trigger::OnRead);
+            assert_eq!(known.code.computes_on_reads(), computes, "{}", known.name);
+        }
+    }
+}

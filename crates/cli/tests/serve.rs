@@ -165,6 +165,38 @@ fn parse(text: &str) -> BTreeMap<String, String> {
     families
 }
 
+/// A program that is run takes the place of the one there for good, so what cannot be read computed is refused before.
+#[test]
+fn a_run_that_cannot_be_leaves_the_stored_program() {
+    let bench = Bench::with_keys();
+    bench.encrypt("5", "x.ct").done();
+    let served = Served::start(&bench, &["--allow-host", HOST]);
+    let connect = served.connect();
+    let at = |verb: [&str; 2], rest: &[&str]| bench.run(verb.iter().chain(&["--connect", &connect]).chain(rest));
+    for (register, file) in [("2:0:1", "server.key"), ("2:0:2", "server.key.ksk"), ("3:0:1", "x.ct")] {
+        at(["blob", "put"], &["--id", register, file]).done();
+    }
+    at(["blob", "put"], &["--stored", "--id", "4:0:1", "x.ct"]).done();
+    bench.write("old.cms", "return 3:0:1\n");
+    bench.run(["program", "asm", "old.cms", "--out", "old.prg"]).done();
+    at(["blob", "put"], &["--id", "0:0:0", "old.prg"]).done();
+    bench.write("new.cms", "homadd 3:0:1, 3:0:1\nreturn 3:0:1\n");
+    bench.write("bad.cms", "homadd 3:0:1, 3:0:9\nreturn 3:0:1\n");
+    let run = |register: &str, program: &str| at(["program", "run"], &["--read", register, program, "--out", "r.ct"]);
+    run("4:0:1", "new.cms").usage(&["4:0:1", "TLWE", "computes nothing", "type 3, 7 or 18", "not stored"]);
+    run("2:0:1", "new.cms").usage(&["2:0:1", "key", "not stored"]);
+    run("3:0:7", "new.cms").failed(&["3:0:7", "not stored", "put it first"]);
+    run("3:0:1", "bad.cms").failed(&["bad.cms", "line 1", "3:0:9"]);
+    assert!(!bench.path("r.ct").exists());
+    let program = |out: &str| at(["blob", "get"], &["--id", "0:0:0", "--out", out]).done();
+    program("kept.prg");
+    assert_eq!(bench.read("kept.prg"), bench.read("old.prg"));
+    run("3:0:1", "new.cms").done();
+    program("now.prg");
+    assert_ne!(bench.read("now.prg"), bench.read("old.prg"));
+    served.stop();
+}
+
 /// What was acknowledged before the signal is there after it.
 #[test]
 fn a_stop_in_the_middle_of_writes_loses_nothing() {

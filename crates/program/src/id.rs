@@ -42,6 +42,12 @@ impl TypeCode {
     /// A vector of Paillier ciphertexts; writing it runs the program.
     pub const PAILLIER_COW: Self = Self(19);
 
+    /// Whether reading an object of the type can run the program of its key (compute-on-read).
+    #[must_use]
+    pub const fn computes_on_reads(self) -> bool {
+        matches!(self, Self::TLWE_COR | Self::BFV_COR | Self::PAILLIER_COR)
+    }
+
     /// The kind of object the code stands for.
     #[must_use]
     pub const fn class(self) -> TypeClass {

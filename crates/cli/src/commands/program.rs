@@ -89,7 +89,7 @@ struct Check {
 ///
 /// A served device runs stored programs only. So with --connect, --read names a compute-on-read register: the
 /// program is stored in the program register of its key, in place of the one there, and stays; then the register is
-/// read computed.
+/// read computed. Before it is stored, it is checked as `program check --connect` checks.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -171,9 +171,7 @@ fn check(args: &Check) -> Result<(), CliError> {
     let loaded = args.program.load()?;
     if let Some(target) = args.place.remote_target()? {
         let transport = args.place.remote().connect(target)?;
-        let listed = Listed(transport.list()?.into_iter().map(|stat| (stat.id.register(), stat.size)).collect());
-        verify(&loaded.program, &listed, &Limits::default())
-            .map_err(|error| at_line(&args.program, &loaded, error.index(), &error))?;
+        Listed::of(&transport)?.verify(&args.program, &loaded)?;
         let instructions = loaded.program.instructions().len();
         let report = Report { instructions, estimated_seconds: None };
         let file = args.program.file().display();
@@ -213,7 +211,11 @@ fn run_program(args: &Run) -> Result<(), CliError> {
         args.out.as_ref().map(|path| files::PendingFile::create(path, files::PUBLIC, args.force)).transpose()?;
     let begun = std::time::Instant::now();
     let (result, memory) = match remote.zip(args.read) {
-        Some((target, register)) => (run_stored(&args.place.remote().connect(target)?, &loaded, register)?, None),
+        Some((target, register)) => {
+            readable(register)?;
+            let transport = args.place.remote().connect(target)?;
+            (run_stored(&transport, &args.program, &loaded, register)?, None)
+        }
         None => {
             let (device, space) = args.place.device_and_space(false)?;
             let result = space.run(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
@@ -238,8 +240,33 @@ fn run_program(args: &Run) -> Result<(), CliError> {
     output::result(args.json, &report, &text)
 }
 
-/// Stores a program for a key and reads a register of it computed.
-fn run_stored(transport: &NvmeTransport, loaded: &LoadedProgram, register: VrId) -> Result<Vec<u8>, CliError> {
+/// Refuses a register whose type computes nothing on reads.
+fn readable(register: VrId) -> Result<(), CliError> {
+    if register.type_code.computes_on_reads() {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "register {register} of --read is {}, and reading it computes nothing: name a compute-on-read register, of type 3, \
+         7 or 18; the program was not stored",
+        register.class()
+    )))
+}
+
+/// Stores a program for a key and reads a register of it computed. The program takes the place of an earlier one for good,
+/// so that what can be known of its failing is asked before.
+fn run_stored(
+    transport: &NvmeTransport,
+    args: &ProgramArgs,
+    loaded: &LoadedProgram,
+    register: VrId,
+) -> Result<Vec<u8>, CliError> {
+    let listed = Listed::of(transport)?;
+    if listed.object(register).is_none() {
+        return Err(CliError::Connect(format!(
+            "blob {register} is not stored, so it cannot be read computed: put it first; the program was not stored"
+        )));
+    }
+    listed.verify(args, loaded)?;
     let bytes = loaded.program.encode();
     let metadata = Metadata::new(program_register(register.key_id));
     transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
@@ -250,6 +277,19 @@ fn run_stored(transport: &NvmeTransport, loaded: &LoadedProgram, register: VrId)
 
 /// What a device lists, as the verifier asks for it.
 struct Listed(HashMap<VrId, u64>);
+
+impl Listed {
+    fn of(transport: &NvmeTransport) -> Result<Self, CliError> {
+        Ok(Self(transport.list()?.into_iter().map(|stat| (stat.id.register(), stat.size)).collect()))
+    }
+
+    /// Verifies a program as far as the list tells.
+    fn verify(&self, args: &ProgramArgs, loaded: &LoadedProgram) -> Result<(), CliError> {
+        verify(&loaded.program, self, &Limits::default())
+            .map_err(|error| at_line(args, loaded, error.index(), &error))?;
+        Ok(())
+    }
+}
 
 impl Environment for Listed {
     fn object(&self, id: VrId) -> Option<ObjectInfo> {

@@ -23,7 +23,7 @@ use crate::files;
 const MAX_OBJECT_BYTES: u64 = 16 << 20;
 
 /// The opt-in to sets below 128 bits.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SecurityArgs {
     /// Accept parameter sets below 128 bits of security: for published figures and tests, never for data that matters
     #[arg(long)]
