@@ -74,13 +74,25 @@ fn what_cannot_be_served_is_refused() {
     let bench = Bench::new();
     let serve = |rest: &[&str]| bench.run(["serve"].iter().chain(rest));
     serve(&["--store", "s", "--listen", "0.0.0.0:4420"]).usage(&["0.0.0.0:4420", "not a loopback", "authenticated"]);
-    serve(&["--store", "s", "--metrics", "[::]:9420"]).usage(&["`metrics`", "[::]:9420"]);
+    serve(&["--store", "s", "--metrics", "[::]:9420"]).usage(&["--metrics", "[::]:9420"]);
     serve(&[]).usage(&["no store", "--store"]);
     serve(&["--store", "s", "--allow-host", "me"]).usage(&["`me`", "qualified name"]);
     bench.write("bad.toml", "store = 's'\nlisten = 'here'\n");
     serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 2", "`listen`"]);
     bench.write("bad.toml", "store = 's'\n[limits]\nquue-depth = 3\n");
     serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 3", "`quue-depth`"]);
+    // What is well-formed and cannot be is told alike, before anything is made.
+    for (text, words) in [
+        ("[limits]\nconnections = 0\n", ["line 3", "`limits.connections`"]),
+        ("[limits]\ntransfer-bytes = \"3M\"\n", ["line 3", "`limits.transfer-bytes`"]),
+        ("listen = \"0.0.0.0:4420\"\n", ["line 2", "`listen`"]),
+        ("[[namespace]]\nid = 1\n[[namespace]]\nid = 1\n", ["line 5", "`namespace.id`"]),
+        ("log.filter = \"a=b=c\"\n", ["line 2", "`log.filter`"]),
+        ("memory = 1\n", ["line 2", "`memory`"]),
+    ] {
+        bench.write("bad.toml", format!("store = 's'\n{text}"));
+        serve(&["--config", "bad.toml"]).usage(&["bad.toml", words[0], words[1]]);
+    }
     assert!(!bench.path("s").exists(), "nothing was made");
     let served = Served::start(&bench, &[]);
     serve(&["--store", "s", "--listen", "127.0.0.1:0"]).failed(&["open"]);

@@ -48,6 +48,9 @@ pub struct DeviceConfig {
 }
 
 impl DeviceConfig {
+    /// The least [`main_memory_bytes`](Self::main_memory_bytes): one page.
+    pub const LEAST_MAIN_MEMORY_BYTES: u64 = PAGE_BYTES;
+
     /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
     /// stack entries and 20 s, objects of at most 16 GiB, as many running programs as the machine has threads, 1,024
     /// waiting, 256 of them of one space.
@@ -87,7 +90,7 @@ impl DeviceConfig {
 
     pub(super) fn check(&self) -> Result<(), DeviceError> {
         let refuse = |what: String| Err(DeviceError::Configuration { what });
-        if self.main_memory_bytes < PAGE_BYTES {
+        if self.main_memory_bytes < Self::LEAST_MAIN_MEMORY_BYTES {
             return refuse(format!(
                 "main_memory_bytes is {}, it must be at least one page of {PAGE_BYTES}",
                 self.main_memory_bytes

@@ -108,7 +108,11 @@ impl Limits {
         (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1))
     }
 
-    pub(crate) fn check(&self) -> Result<(), TargetError> {
+    /// Whether every limit is in its range; a subsystem that is made with them asks it, too.
+    ///
+    /// # Errors
+    /// [`TargetError::Limit`], of the first one that is not.
+    pub fn check(&self) -> Result<(), TargetError> {
         let bound = |holds: bool, limit: &'static str, rule: &'static str, given: usize| {
             if holds { Ok(()) } else { Err(TargetError::Limit { limit, rule, given }) }
         };

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use ciphermill_device::DeviceConfig;
 use ciphermill_nvme::BLOCK_BYTES;
-use ciphermill_nvme::fabrics::is_nqn;
-use ciphermill_nvme::target::{HostAccess, Limits, SubsystemConfig};
+use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
+use ciphermill_nvme::target::{HostAccess, Limits, SubsystemConfig, TargetError};
 use serde::{Deserialize, Deserializer, de};
 use uuid::Uuid;
 
 use super::Args;
-use super::logging::LogFormat;
+use super::logging::{self, LogFormat};
+use super::source::{Fault, Source, Whose};
 use crate::error::CliError;
-use crate::files;
 use crate::inputs::BackendArg;
 use crate::inputs::size::Bytes;
 use crate::store::DeviceSettings;
@@ -24,13 +25,11 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:4420";
 /// Size of a namespace unless told otherwise: 2^28 blocks, 1 TiB; only what is written takes room.
 const DEFAULT_SIZE: Bytes = Bytes(1 << 40);
 const DEFAULT_GRACE: Duration = Duration::from_secs(20);
-/// No configuration is longer.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The file, key by key. Everything may be left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct File {
+struct File {
     store: Option<PathBuf>,
     listen: Option<SocketAddr>,
     metrics: Option<SocketAddr>,
@@ -218,45 +217,34 @@ pub(super) struct Settings {
     pub(super) namespaces: Vec<NamespaceSettings>,
 }
 
-impl File {
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
-        let bytes = files::read(path, MAX_FILE_BYTES)?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
-            CliError::Usage(format!("{}: byte {} is not UTF-8", path.display(), error.valid_up_to()))
-        })?;
-        Self::parse(text).map_err(|what| CliError::Usage(format!("{}: {what}", path.display())))
-    }
-
-    /// Reads the text; the error names line and key.
-    fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-            let content = text.lines().nth(line).unwrap_or_default();
-            let key = content.split_once('=').map_or(content, |(key, _)| key).trim();
-            let key = if key.is_empty() { String::new() } else { format!(", `{key}`") };
-            format!("line {}{key}: {}", line + 1, error.message())
-        })
-    }
-}
-
 impl Settings {
     /// The file's word, with the command line's over it; refuses what cannot be served safely.
     pub(super) fn new(args: &Args) -> Result<Self, CliError> {
-        let file = args.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
-        Self::merge(args, file).map_err(CliError::Usage)
+        let source = args.config.as_deref().map(Source::read).transpose()?;
+        Self::of(args, source.as_ref()).map_err(CliError::Usage)
     }
 
-    fn merge(args: &Args, file: File) -> Result<Self, String> {
+    fn of(args: &Args, source: Option<&Source>) -> Result<Self, String> {
+        let file = source.map(Source::parse::<File>).transpose()?.unwrap_or_default();
+        Self::merge(args, file).map_err(|fault| fault.tell(source))
+    }
+
+    fn merge(args: &Args, file: File) -> Result<Self, Fault> {
         let store = args.store.clone().or(file.store);
-        let store = store.ok_or("no store: give --store DIR, or `store` in the file of --config")?;
+        let store = store
+            .ok_or_else(|| Whose::Nobody.fault("no store: give --store DIR, or `store` in the file of --config"))?;
         let default = SocketAddr::from(([127, 0, 0, 1], 4420));
         debug_assert_eq!(DEFAULT_LISTEN, default.to_string());
         let listen = args.listen.or(file.listen).unwrap_or(default);
-        loopback("listen", listen)?;
+        loopback(Whose::of(args.listen.as_ref(), "--listen", "listen"), listen)?;
         let metrics = args.metrics.or(file.metrics);
-        metrics.map_or(Ok(()), |address| loopback("metrics", address))?;
-        let given = if args.allow_hosts.is_empty() { None } else { Some(Hosts::from_words(&args.allow_hosts)?) };
+        if let Some(address) = metrics {
+            loopback(Whose::of(args.metrics.as_ref(), "--metrics", "metrics"), address)?;
+        }
+        let given = match &args.allow_hosts[..] {
+            [] => None,
+            words => Some(Hosts::from_words(words).map_err(|what| Whose::Line("--allow-host").fault(what))?),
+        };
         let Hosts(hosts) = given.or(file.allow_hosts).unwrap_or(Hosts(HostAccess::List(BTreeSet::new())));
         let grace = args.grace.or(file.grace_seconds.map(Seconds::duration)).unwrap_or(DEFAULT_GRACE);
         let hours = args.scrub_hours.or(file.scrub_hours.map(|Seconds(hours)| hours));
@@ -268,6 +256,14 @@ impl Settings {
             max_object_bytes: file.limits.object_bytes,
             security: args.options.security.or(file.insecure_params.unwrap_or(false)),
         };
+        if let Some(Bytes(bytes)) = device.memory.filter(|Bytes(bytes)| *bytes < DeviceConfig::LEAST_MAIN_MEMORY_BYTES)
+        {
+            let least = DeviceConfig::LEAST_MAIN_MEMORY_BYTES;
+            return Err(Whose::of(args.options.memory.as_ref(), "--memory", "memory")
+                .fault(format!("{bytes} bytes, it must be at least one page of {least}")));
+        }
+        let log_filter = args.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned());
+        logging::filter(&log_filter).map_err(|what| Whose::of(args.log.as_ref(), "--log", "log.filter").fault(what))?;
         Ok(Self {
             store,
             listen,
@@ -277,32 +273,37 @@ impl Settings {
             device,
             subsystem,
             scrub_every: hours.map(|hours| Duration::from_secs_f64(hours * 3600.0)),
-            log_filter: args.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned()),
+            log_filter,
             log_format: args.log_format.or(file.log.format).unwrap_or_default(),
         })
     }
 }
 
 /// Hosts are not authenticated yet, so that nobody off this machine may reach the server.
-fn loopback(key: &str, address: SocketAddr) -> Result<(), String> {
+fn loopback(whose: Whose, address: SocketAddr) -> Result<(), Fault> {
     if address.ip().to_canonical().is_loopback() {
         return Ok(());
     }
-    Err(format!(
-        "`{key}` is {address}, which is not a loopback address; hosts are not authenticated yet, so only this machine \
-         may reach the server: use 127.0.0.1 or [::1] (and a tunnel with its own authentication from elsewhere)"
-    ))
+    Err(whose.fault(format!(
+        "{address} is not a loopback address; hosts are not authenticated yet, so only this machine may reach the \
+         server: use 127.0.0.1 or [::1] (and a tunnel with its own authentication from elsewhere)"
+    )))
 }
 
-fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration) -> Result<SubsystemConfig, String> {
+fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration) -> Result<SubsystemConfig, Fault> {
     let mut config = SubsystemConfig::default();
     if let Some(nqn) = &args.nqn {
-        config.nqn = Nqn::new(nqn)?.0;
+        config.nqn = Nqn::new(nqn).map_err(|what| Whose::Line("--nqn").fault(what))?.0;
     } else if let Some(Nqn(nqn)) = &file.nqn {
         config.nqn.clone_from(nqn);
     }
-    let bytes = |given: Option<Bytes>, default: usize| -> Result<usize, String> {
-        given.map_or(Ok(default), |Bytes(bytes)| usize::try_from(bytes).map_err(|error| error.to_string()))
+    if config.nqn == DISCOVERY_NQN {
+        let what = format!("`{DISCOVERY_NQN}` is the name of discovery, the subsystem needs one of its own");
+        return Err(Whose::of(args.nqn.as_ref(), "--nqn", "subsystem.nqn").fault(what));
+    }
+    let bytes = |given: Option<Bytes>, default: usize| {
+        // Beyond what memory is addressed by, it is beyond the bound, too.
+        given.map_or(default, |Bytes(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX))
     };
     let default = Limits::default();
     config.limits = Limits {
@@ -310,25 +311,52 @@ fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration
         max_connections_per_host: limits.connections_per_host.unwrap_or(default.max_connections_per_host),
         max_queues: limits.queues.unwrap_or(default.max_queues),
         queue_depth: limits.queue_depth.unwrap_or(default.queue_depth),
-        max_transfer_bytes: bytes(limits.transfer_bytes, default.max_transfer_bytes)?,
-        memory_bytes: bytes(limits.buffer_bytes, default.memory_bytes)?,
+        max_transfer_bytes: bytes(limits.transfer_bytes, default.max_transfer_bytes),
+        memory_bytes: bytes(limits.buffer_bytes, default.memory_bytes),
         handshake_timeout: limits.handshake_seconds.map_or(default.handshake_timeout, Seconds::duration),
         max_keep_alive: limits.keep_alive_seconds.map_or(default.max_keep_alive, Seconds::duration),
         stop_timeout: grace,
         ..default
     };
+    config.limits.check().map_err(|error| limit(&config.limits, &error))?;
     Ok(config)
 }
 
+/// A limit of the target in the words of the file.
+fn limit(limits: &Limits, error: &TargetError) -> Fault {
+    let TargetError::Limit { limit, rule, given } = error else { return Whose::Nobody.fault(error.to_string()) };
+    let key = match *limit {
+        "max_connections" => "connections",
+        "max_connections_per_host" => "connections-per-host",
+        "max_queues" => "queues",
+        "queue_depth" => "queue-depth",
+        "max_transfer_bytes" => "transfer-bytes",
+        "memory_bytes" => "buffer-bytes",
+        "max_keep_alive" => "keep-alive-seconds",
+        // No key sets it.
+        _ => return Whose::Nobody.fault(error.to_string()),
+    };
+    let rule = match key {
+        "buffer-bytes" => format!(
+            "at least `connections` times what each has for itself with these `transfer-bytes`: {} times {} bytes",
+            limits.max_connections,
+            limits.share_bytes()
+        ),
+        _ => (*rule).to_owned(),
+    };
+    Whose::File(format!("limits.{key}")).fault(format!("it is {given}, it must be {rule}"))
+}
+
 /// The namespaces of the file, or the one that is served without any.
-fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, String> {
+fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, Fault> {
     let mut all: Vec<NamespaceSettings> = Vec::new();
     for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, hosts: own } in file {
+        let at = |key: &str| Whose::File(format!("namespace.{}.{key}", all.len()));
         if all.iter().any(|other| other.nsid == nsid) {
-            return Err(format!("there are two namespaces with `id = {nsid}`"));
+            return Err(at("id").fault(format!("there are two namespaces with `id = {nsid}`")));
         }
         if let Some(uuid) = uuid.filter(|uuid| uuid.is_nil() || all.iter().any(|other| other.uuid == Some(*uuid))) {
-            return Err(format!("namespace {nsid}: `uuid` {uuid} is nil or another namespace's"));
+            return Err(at("uuid").fault(format!("{uuid} is nil or another namespace's, {nsid} needs one of its own")));
         }
         let Bytes(bytes) = size.map_or(DEFAULT_SIZE, |BlocksSize(bytes)| bytes);
         all.push(NamespaceSettings {
@@ -352,6 +380,7 @@ fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceS
 mod tests {
     use super::*;
     use clap::Parser;
+    use std::path::Path;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -361,7 +390,8 @@ mod tests {
 
     fn merged(line: &[&str], text: &str) -> Result<Settings, String> {
         let line = Line::try_parse_from(std::iter::once(&"serve").chain(line)).expect("a command line");
-        Settings::merge(&line.args, File::parse(text)?)
+        let source = Source { path: "c.toml".into(), text: text.to_owned() };
+        Settings::of(&line.args, Some(&source))
     }
 
     const HOST: &str = "nqn.2026-01.org.example:host";
@@ -422,8 +452,26 @@ mod tests {
         let two = "[[namespace]]\nid=1\n[[namespace]]\nid=1";
         for (text, words) in [
             ("store='d'\nlisten='here'", &["line 2, `listen`", "socket address"][..]),
-            ("store='d'\nlisten='0.0.0.0:4420'", &["`listen` is 0.0.0.0:4420", "not authenticated", "127.0.0.1"]),
-            ("store='d'\nmetrics='192.0.2.1:9420'", &["`metrics` is 192.0.2.1:9420"]),
+            ("store='d'\nlisten='0.0.0.0:4420'", &["line 2, `listen`: 0.0.0.0:4420", "not authenticated", "127.0.0.1"]),
+            ("store='d'\nmetrics='192.0.2.1:9420'", &["line 2, `metrics`: 192.0.2.1:9420"]),
+            ("store='d'\nmemory=1", &["line 2, `memory`: 1 bytes", "4096"]),
+            ("store='d'\n[log]\nfilter='a=b=c'", &["line 3, `log.filter`", "`a=b=c`"]),
+            ("store='d'\nlog.filter='a=b=c'", &["line 2, `log.filter`"]),
+            ("store='d'\n[limits]\nconnections=0", &["line 3, `limits.connections`: it is 0", "at least 1"]),
+            ("store='d'\n[limits]\ntransfer-bytes='3M'", &["line 3, `limits.transfer-bytes`: it is 3145728", "power"]),
+            ("store='d'\nlimits = { queue-depth = 8 }", &["line 2, `limits.queue-depth`: it is 8", "32 to"]),
+            (
+                "store='d'\n[limits]\nconnections=100000",
+                &["`limits.buffer-bytes`, which is not set: it is 536870912", "100000 times"],
+            ),
+            (
+                "store='d'\nsubsystem.nqn='nqn.2014-08.org.nvmexpress.discovery'",
+                &["line 2, `subsystem.nqn`", "discovery, the"],
+            ),
+            (
+                "store='d'\n[[namespace]]\nid=1\nuuid='00000000-0000-0000-0000-000000000000'",
+                &["line 4, `namespace.uuid`", "nil"],
+            ),
             ("stor='d'", &["line 1, `stor`", "unknown field", "store"]),
             ("store='d'\nmemory='256MB'", &["line 2, `memory`", "256MB", "powers of 1024"]),
             ("store='d'\nallow-hosts='nqn'", &["line 2, `allow-hosts`", "list"]),
@@ -436,13 +484,30 @@ mod tests {
             ("store='d'\n[[namespace]]\nsize='1G'", &["line 2", "missing field `id`"]),
             ("store='d'\n[limits]\nqueue-depth=70000", &["line 3, `queue-depth`", "70000"]),
             ("store='d'\n= 1", &["line 2"]),
-            (&format!("store='d'\n{two}"), &["two namespaces with `id = 1`"]),
+            (&format!("store='d'\n{two}"), &["line 5, `namespace.id`: there are two namespaces with `id = 1`"]),
             ("", &["no store", "--store"]),
         ] {
             let error = merged(&[], text).expect_err(text);
             for word in words {
                 assert!(error.contains(word), "`{word}` is not in: {error}");
             }
+            assert!(text.is_empty() || error.starts_with("c.toml: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_command_line_says_is_not_said_of_the_file() {
+        let text = "store='d'\nlisten='127.0.0.1:1'\nmemory='1M'\nlog.filter='info'";
+        for (option, words) in [
+            ("--listen=0.0.0.0:1", "--listen: 0.0.0.0:1 is not"),
+            ("--metrics=0.0.0.0:1", "--metrics: "),
+            ("--memory=1", "--memory: 1 bytes"),
+            ("--log=a=b=c", "--log: "),
+            ("--nqn=a", "--nqn: `a`"),
+            ("--allow-host=a", "--allow-host: `a`"),
+        ] {
+            let error = merged(&[option], text).expect_err(option);
+            assert!(error.starts_with(words), "{error}");
         }
     }
 }

@@ -18,11 +18,14 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Begins to log. The filter is that of `tracing-subscriber`: a level, or directives as `info,ciphermill_nvme=debug`.
+/// The filter of `tracing-subscriber`: a level, or directives as `info,ciphermill_nvme=debug`.
+pub(super) fn filter(text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(text).map_err(|error| format!("`{text}`: {error}; as in info,ciphermill_nvme=debug"))
+}
+
+/// Begins to log.
 pub(super) fn start(filter: &str, format: LogFormat) -> Result<(), CliError> {
-    let parsed = EnvFilter::try_new(filter).map_err(|error| {
-        CliError::Usage(format!("log filter `{filter}`: {error}; as in info,ciphermill_nvme=debug"))
-    })?;
+    let parsed = self::filter(filter).map_err(|what| CliError::Usage(format!("log filter {what}")))?;
     let lines = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(io::stderr);
     let started = match format {
         LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),

@@ -7,6 +7,7 @@ mod identity;
 mod logging;
 mod notify;
 mod scrubber;
+mod source;
 
 use std::future::pending;
 use std::net::SocketAddr;
