@@ -65,11 +65,12 @@ impl PlaceArgs {
 
     /// Where the served device is, if it is one.
     pub(crate) fn remote_target(&self) -> Result<Option<&str>, CliError> {
-        if self.choice.connect.is_some() && self.options.is_given() {
-            let what = "options of the device (--memory, --backend, --max-program-seconds, --insecure-params) are the \
-                        server's to say, with --connect they mean nothing";
+        if self.choice.connect.is_some() && self.space.is_some() {
+            let what = "--space is of a store, with --connect it means nothing: say --namespace N, which is space N of \
+                        the device";
             return Err(CliError::Usage(what.to_owned()));
         }
+        self.remote.check(self.choice.connect.is_some(), &self.options)?;
         Ok(self.choice.connect.as_deref())
     }
 
@@ -99,6 +100,22 @@ impl PlaceArgs {
 }
 
 impl RemoteArgs {
+    /// Refuses options that mean nothing at the place that was chosen. Clap does not: an option that is in conflict with
+    /// one that is given need not be there.
+    pub(crate) fn check(&self, connects: bool, options: &DeviceArgs) -> Result<(), CliError> {
+        if connects && options.is_given() {
+            let what = "options of the device (--memory, --backend, --max-program-seconds, --insecure-params) are the \
+                        server's to say, with --connect they mean nothing";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        if !connects && (self.nqn.is_some() || self.host_nqn.is_some() || self.namespace.is_some()) {
+            let what = "--nqn, --host-nqn and --namespace are of --connect, with --store they mean nothing; --space N \
+                        names the space of a store";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Connects.
     pub(crate) fn connect(&self, target: &str) -> Result<NvmeTransport, CliError> {
         let config = self.config(target, env::var(HOST_NQN_VARIABLE).ok()).map_err(CliError::Usage)?;

@@ -131,6 +131,28 @@ fn a_store_that_is_open_already() {
     bench.store(["blob", "ls"], &[]).failed(&["not a Ciphermill store", "nothing was changed"]);
 }
 
+/// What would mean nothing is not passed over in silence.
+#[test]
+fn options_that_are_of_another_place() {
+    let bench = Bench::with_keys();
+    bench.encrypt("5", "x.ct").done();
+    let at = |verb: &[&str], rest: &[&str]| bench.run(verb.iter().chain(&["--connect", "127.0.0.1:1"]).chain(rest));
+    at(&["blob", "put"], &["--id", "3:0:1", "--space", "7", "x.ct"]).usage(&["--space", "--namespace N"]);
+    at(&["blob", "ls"], &["--memory", "1M"]).usage(&["--memory", "the server's"]);
+    at(&["info"], &["--prometheus"]).usage(&["--prometheus", "--store DIR", "/metrics"]);
+    at(&["info"], &["--memory", "1M"]).usage(&["--memory", "the server's"]);
+    for option in [["--namespace", "1"], ["--host-nqn", "X"], ["--nqn", "X"]] {
+        bench.store(["blob", "ls"], &option).usage(&["--host-nqn", "of --connect", "--space N"]);
+        bench.run(["info", "--store", "s"].iter().chain(&option)).usage(&["of --connect"]);
+    }
+    for register in ["0:0:0", "1:0:0", "2:0:1", "4:0:1", "6:0:1"] {
+        let put = ["--id", register, "--armed", "x.ct"];
+        bench.store(["blob", "put"], &put).usage(&["--armed", register, "type 3, 7 or 18"]);
+    }
+    assert!(!bench.path("s").exists());
+    bench.store(["blob", "put"], &["--id", "3:0:1", "--armed", "x.ct"]).done();
+}
+
 #[test]
 fn registers() {
     let bench = Bench::with_keys();

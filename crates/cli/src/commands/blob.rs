@@ -32,7 +32,7 @@ enum Verb {
 
 /// Put a file into a register
 ///
-/// A compute-on-write ciphertext (type 4) runs the program of its key, if one is stored, and the result is what is stored.
+/// A compute-on-write ciphertext (type 4, 8 or 19) runs the program of its key, if one is stored, and the result is what is stored.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ struct Put {
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Let a read through a block device run the program (for type 3)
+    /// Let a plain read run the program (types 3, 7 and 18 only)
     #[arg(long)]
     armed: bool,
     /// Store the file as it is, whatever its type
@@ -59,7 +59,7 @@ struct Put {
 
 /// Get the blob of a register
 ///
-/// An armed compute-on-read ciphertext (type 3) is computed, anything else is given as stored.
+/// An armed compute-on-read ciphertext (type 3, 7 or 18) is computed, anything else is given as stored.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -69,7 +69,7 @@ struct Get {
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Run the program of the blob's key and give its result, armed or not (type 3 only)
+    /// Run the program of the blob's key and give its result, armed or not (types 3, 7 and 18 only)
     #[arg(long, conflicts_with = "stored")]
     compute: bool,
     /// Give what is stored, armed or not
@@ -167,6 +167,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 fn put(args: &Put) -> Result<(), CliError> {
     let register = args.register.register()?;
+    if args.armed && !register.type_code.computes_on_reads() {
+        return Err(CliError::Usage(format!(
+            "--armed lets a read run the program of a compute-on-read register, of type 3, 7 or 18; {register} is {}, and \
+             reading it computes nothing: leave --armed out",
+            register.class()
+        )));
+    }
     let (mut file, len) = files::open(&args.file)?;
     let transport = args.place.transport(true)?;
     let flags = if args.armed { ObjectFlags::ARMED } else { ObjectFlags::NONE };

@@ -107,6 +107,17 @@ struct StoreReport {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    args.remote.check(args.connect.is_some(), &args.options)?;
+    if args.prometheus && args.store.is_none() {
+        let what = "--prometheus gives the counters of a store: with --store DIR only. Those of a served device are at \
+                    /metrics, where its --metrics says";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    if args.store.is_none() && args.options.is_given() {
+        let what =
+            "options of the device (--memory, --backend, --max-program-seconds, --insecure-params) go with --store";
+        return Err(CliError::Usage(what.to_owned()));
+    }
     let device =
         args.store.as_deref().map(|directory| store::open_existing(directory, &args.options.settings())).transpose()?;
     if let (true, Some(device)) = (args.prometheus, &device) {
