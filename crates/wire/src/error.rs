@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::envelope::kind;
+
 /// An object that was refused, or that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -36,7 +38,10 @@ pub enum WireError {
         given: u16,
     },
     /// The object is of another kind than the one expected.
-    #[error("object is of kind {given:#06x}, expected {expected:#06x}; pass an object of the expected kind")]
+    #[error(
+        "object is of kind {given:#06x} ({}), expected {expected:#06x} ({}); pass an object of the expected kind",
+        kind::words(*given), kind::words(*expected)
+    )]
     WrongKind {
         /// The kind found.
         given: u16,

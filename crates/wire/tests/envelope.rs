@@ -97,7 +97,10 @@ fn every_bit_flip_is_refused() {
 fn refusals_name_the_bound() {
     let (_, object) = fixed_object();
     let text = |r: Result<(u16, Decoder<'_>), WireError>| r.unwrap_err().to_string();
-    assert!(text(open(&object, Kind(0x0301), 1..=5, 9)).contains("kind 0x0203, expected 0x0301"));
+    assert!(
+        text(open(&object, Kind(0x0301), 1..=5, 9))
+            .contains("kind 0x0203 (a GLWE ciphertext or test vector), expected 0x0301 (a BFV parameter set)")
+    );
     assert!(text(open(&object, KIND, 6..=7, 9)).contains("version 5 is unsupported, versions 6 to 7"));
     assert!(text(open(&object, KIND, 1..=5, 8)).contains("9 bytes, the limit is 8"));
     let mut long = object.clone();
