@@ -1,5 +1,6 @@
 //! Numbers and texts at fixed places of records.
 
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// A record that cannot be read.
@@ -84,6 +85,18 @@ pub(crate) fn put_text(record: &mut [u8], at: usize, width: usize, text: &str) {
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     let end = text.char_indices().map(|(index, c)| index + c.len_utf8()).take_while(|end| *end <= most).last();
     &text[..end.unwrap_or(0)]
+}
+
+/// The text in at most `most` bytes; where it is longer, it ends with an ellipsis, between words if there are any.
+pub(crate) fn abridged(text: &str, most: usize) -> Cow<'_, str> {
+    const ELLIPSIS: char = '…';
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let head = cut(text, most.saturating_sub(ELLIPSIS.len_utf8()));
+    // A last word of more than half the text is no word.
+    let head = head.rfind(' ').filter(|at| *at >= head.len() / 2).map_or(head, |at| &head[..at]);
+    Cow::Owned(format!("{}{ELLIPSIS}", head.trim_end()))
 }
 
 /// The UTF-8 text that a NUL within `width` bytes ends.

@@ -2,7 +2,9 @@
 
 use crate::{
     command::Command,
-    fields::{RecordError, ascii, bytes, cut, put, put_ascii, put_text, record, text, u16_at, u32_at, u64_at, u128_at},
+    fields::{
+        RecordError, abridged, ascii, bytes, put, put_ascii, put_text, record, text, u16_at, u32_at, u64_at, u128_at,
+    },
     status::Status,
 };
 
@@ -139,7 +141,7 @@ pub struct ErrorText {
     pub queue: u16,
     /// Its identifier.
     pub command: u16,
-    /// The cause; longer ones are cut at 240 bytes.
+    /// The cause; longer ones are cut to 240 bytes, between words, and end with an ellipsis.
     pub text: String,
 }
 
@@ -152,7 +154,7 @@ impl ErrorText {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut data = [0; Self::BYTES];
-        let text = cut(&self.text, Self::TEXT_BYTES);
+        let text = abridged(&self.text, Self::TEXT_BYTES);
         put(&mut data, 0, &self.count.to_le_bytes());
         put(&mut data, 8, &self.status.bits().to_le_bytes());
         put(&mut data, 10, &self.queue.to_le_bytes());

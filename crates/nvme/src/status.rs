@@ -158,6 +158,54 @@ impl Status {
         self.0 as u8
     }
 
+    /// What the code says, for those that the specification defines and this crate knows. Those of single commands are read
+    /// as Connect's and as those of fabrics, from 80h on.
+    #[must_use]
+    pub const fn words(self) -> Option<&'static str> {
+        Some(match self.0 & 0x7ff {
+            0x000 => "done",
+            0x001 => "the queue knows no such command",
+            0x002 => "a field of the command is not valid",
+            0x003 => "the identifier of the command is in use",
+            0x004 => "the data could not be moved",
+            0x006 => "internal error",
+            0x007 => "aborted, as was asked",
+            0x008 => "aborted, as the queue is gone",
+            0x00b => "no such namespace, or not for this host",
+            0x00c => "the command came out of order",
+            0x00d => "the data descriptor is not valid",
+            0x00f => "the data have another length than the command",
+            0x011 => "the type of the data descriptor is not supported",
+            0x016 => "the offset of the data is not valid",
+            0x018 => "the host identifier has another format than before",
+            0x019 => "the keep-alive timeout ran out",
+            0x01a => "the keep-alive timeout cannot be had",
+            0x020 => "the namespace is write protected",
+            0x021 => "interrupted, to be tried again",
+            0x022 => "damaged on the way, to be tried again",
+            0x080 => "beyond the end of the namespace",
+            0x081 => "the capacity of the namespace is used up",
+            0x082 => "the namespace is not ready, to be tried again",
+            0x101 => "no such queue",
+            0x102 => "the size of the queue is not valid",
+            0x103 => "too many aborts at once",
+            0x105 => "too many event requests at once",
+            0x109 => "no such log page",
+            0x10d => "the feature cannot be saved",
+            0x10e => "the feature cannot be changed",
+            0x180 => "the format of Connect is not supported",
+            0x181 => "too many connections, or the controller is another host's",
+            0x182 => "a parameter of Connect is not valid",
+            0x183 => "the host must discover anew",
+            0x184 => "the host may not connect",
+            0x185 => "the command is not for queues of this type",
+            0x280 => "the blocks could not be written",
+            0x281 => "the blocks could not be read, or are damaged",
+            0x285 => "the blocks differ",
+            _ => return None,
+        })
+    }
+
     /// The status code type.
     #[must_use]
     pub const fn kind(self) -> StatusType {
@@ -191,9 +239,12 @@ impl Status {
 }
 
 impl fmt::Display for Status {
-    /// As type and code in hexadecimal, with the Do Not Retry bit.
+    /// As type and code in hexadecimal, in words where it has some, with the Do Not Retry bit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "status type {:x}h, code {:02x}h", self.0 >> 8 & 7, self.code())?;
+        if let Some(words) = self.words() {
+            write!(f, " ({words})")?;
+        }
         if self.is_final() { f.write_str(", do not retry") } else { Ok(()) }
     }
 }
@@ -201,5 +252,23 @@ impl fmt::Display for Status {
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Status({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_says_what_it_means() {
+        assert_eq!(
+            Status::CONNECT_INVALID_HOST.do_not_retry().to_string(),
+            "status type 1h, code 84h (the host may not connect), do not retry"
+        );
+        assert_eq!(
+            Status::INVALID_NAMESPACE.to_string(),
+            "status type 0h, code 0bh (no such namespace, or not for this host)"
+        );
+        assert_eq!(Status::vendor(1).to_string(), "status type 7h, code 01h", "its text says it");
     }
 }

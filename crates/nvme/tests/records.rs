@@ -101,11 +101,16 @@ fn log_entries() {
     expected[24] = 7;
     expected[28..30].copy_from_slice(&[0xc1, 3]);
     assert_eq!(entry.encode(), expected);
-    // 80 characters of three bytes fit, no more, and none is cut in two.
+    // 80 characters of three bytes fit, the last of them an ellipsis, and none is cut in two.
     let text = ErrorText { count: 5, status, queue: 1, command: 2, text: "\u{20ac}".repeat(90) };
     let bytes = text.encode();
     assert_eq!(bytes[..16], [5, 0, 0, 0, 0, 0, 0, 0, 0x21, 0x27, 1, 0, 2, 0, 240, 0]);
-    assert_eq!(ErrorText::decode(&bytes).expect("an entry").text, "\u{20ac}".repeat(80));
+    assert_eq!(ErrorText::decode(&bytes).expect("an entry").text, "\u{20ac}".repeat(79) + "…");
+    let words = ErrorText { text: "known types are 7 (BFV vector) ".repeat(9), ..text };
+    let told = ErrorText::decode(&words.encode()).expect("an entry").text;
+    assert!(told.len() <= 240 && told.ends_with("known types are 7…"), "{told}");
+    let fits = ErrorText { text: "a".repeat(240), ..words };
+    assert_eq!(ErrorText::decode(&fits.encode()), Ok(fits));
     let smart = Smart { temperature: 298, units_written: 1 << 64, error_entries: 9, ..Smart::default() };
     let bytes = smart.encode();
     assert_eq!((bytes[1], bytes[2], bytes[48 + 8], bytes[176]), (0x2a, 1, 1, 9));
