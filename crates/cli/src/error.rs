@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use ciphermill_bfv::BfvError;
 use ciphermill_blockspace::volume::VolumeError;
-use ciphermill_device::DeviceError;
+use ciphermill_device::{DeviceError, StoreError};
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::bigint::{BigIntError, EngineError};
 use ciphermill_math::isa::IsaError;
@@ -72,6 +72,28 @@ pub(crate) enum CliError {
     NoStore {
         /// The directory.
         path: PathBuf,
+    },
+    /// A store has no such space, and the command would not make one.
+    #[error(
+        "{} has no space {space}; putting a blob with --space {space} makes it, or serving a namespace of that number",
+        path.display()
+    )]
+    NoSpaceOfNumber {
+        /// The store.
+        path: PathBuf,
+        /// The space.
+        space: u32,
+    },
+    /// Another process has the store, maybe a server.
+    #[error("{0}, or reach its device with --connect HOST:PORT if that is `ciphermill serve`")]
+    InUse(DeviceError),
+    /// There is no directory for a file.
+    #[error("cannot create {}: there is no directory {}; make it first", path.display(), directory.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        directory: PathBuf,
     },
     /// The scheme refused.
     #[error(transparent)]
@@ -165,6 +187,24 @@ impl From<RandomError> for CliError {
 }
 
 impl CliError {
+    /// Says of a store that is in use how else to reach its device; for [`Result::map_err`].
+    pub(crate) fn or_connect(self) -> Self {
+        match self {
+            Self::Device(error @ DeviceError::Store(StoreError::AlreadyOpen { .. })) => Self::InUse(error),
+            other => other,
+        }
+    }
+
+    /// What a served device refused: the opt-in to insecure parameters is its server's.
+    pub(crate) fn served(error: TransportError) -> Self {
+        let text = error.to_string();
+        if text.contains(OPT_IN) {
+            Self::Connect(text.replace(OPT_IN, &format!("{OPT_IN} where it is served (`serve --insecure-params`)")))
+        } else {
+            error.into()
+        }
+    }
+
     /// Names the file that an operating system error is about; for [`Result::map_err`].
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -221,6 +261,49 @@ mod tests {
     #[test]
     fn a_message_is_one_harmless_line() {
         assert_eq!(one_line("a\nb\x1b[31mc"), "a b\\u{1b}[31mc");
+    }
+
+    /// The registry of kinds has words for those that crates name.
+    #[test]
+    fn kinds_have_words() {
+        use ciphermill_bfv::serial as bfv;
+        use ciphermill_paillier::serial as paillier;
+        use ciphermill_tfhe::serial as tfhe;
+        for (kind, words) in [
+            (tfhe::PARAMETER_SET, "parameter set"),
+            (tfhe::CIPHERTEXT, "ciphertext"),
+            (tfhe::GLWE, "test vector"),
+            (tfhe::GGSW, "GGSW"),
+            (tfhe::BOOTSTRAP_KEY, "bootstrapping"),
+            (tfhe::KEYSWITCH_KEY, "key-switching"),
+            (tfhe::SECRET_KEY, "secret"),
+            (bfv::PARAMETER_SET, "parameter set"),
+            (bfv::CIPHERTEXT, "ciphertext"),
+            (bfv::SECRET_KEY, "secret"),
+            (bfv::PUBLIC_KEY, "public"),
+            (bfv::RELINEARIZATION_KEY, "relinearisation"),
+            (bfv::GALOIS_KEYS, "Galois"),
+            (bfv::PLAN, "plan"),
+            (bfv::VECTOR, "vector"),
+            (bfv::MATRIX, "matrix"),
+            (bfv::PRODUCT, "product"),
+            (bfv::RESPONSE, "response"),
+            (paillier::PUBLIC_KEY, "public"),
+            (paillier::SECRET_KEY, "secret"),
+            (paillier::CIPHERTEXT_VECTOR, "ciphertexts"),
+            (paillier::PLAINTEXT_VECTOR, "plaintexts"),
+            (ciphermill_paillier::weights::WEIGHTS, "weights"),
+        ] {
+            let told = ciphermill_wire::kind::words(kind.0);
+            assert!(told.contains(words), "{kind}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_served_device_has_the_flag_for_insecure_sets_itself() {
+        let told = TransportError::Refused(format!("too weak; {OPT_IN}").into());
+        let line = one_line(&CliError::served(told).to_string());
+        assert!(line.ends_with("where it is served (`serve --insecure-params`)"), "{line}");
     }
 
     #[test]

@@ -77,7 +77,9 @@ impl Draft {
 
     fn named(directory: &Path, mode: u32) -> io::Result<Self> {
         let permissions = Permissions::from_mode(mode);
-        Ok(Self::Named(tempfile::Builder::new().prefix(TEMPORARY).permissions(permissions).tempfile_in(directory)?))
+        let made = tempfile::Builder::new().prefix(TEMPORARY).permissions(permissions).tempfile_in(directory);
+        // Its error would name a file that nobody asked for.
+        Ok(Self::Named(made.map_err(|error| io::Error::from(error.kind()))?))
     }
 
     fn file(&self) -> &File {
@@ -139,6 +141,7 @@ impl PendingFile {
         if path.is_dir() || path.file_name().is_none() {
             return Err(CliError::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
+        require_directory(path)?;
         let draft = draft(directory(path)).map_err(CliError::file("create", path))?;
         Ok(Self { path: path.to_owned(), overwrite, draft })
     }
@@ -214,6 +217,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Re
 pub(crate) fn require_space(files: &[(&Path, u64)]) -> Result<(), CliError> {
     let mut needs: Vec<(u64, &Path, u64)> = Vec::new();
     for &(path, bytes) in files {
+        require_directory(path)?;
         let device = fs::metadata(directory(path)).map_err(CliError::file("create", path))?.dev();
         match needs.iter_mut().find(|(known, ..)| *known == device) {
             Some((_, _, sum)) => *sum = sum.saturating_add(bytes),
@@ -226,6 +230,15 @@ pub(crate) fn require_space(files: &[(&Path, u64)]) -> Result<(), CliError> {
         if needed > free {
             return Err(CliError::NoSpace { path: path.to_owned(), needed, free });
         }
+    }
+    Ok(())
+}
+
+/// Checks that there is a directory for a file.
+fn require_directory(path: &Path) -> Result<(), CliError> {
+    let directory = directory(path);
+    if fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Err(CliError::NoDirectory { path: path.to_owned(), directory: directory.to_owned() });
     }
     Ok(())
 }

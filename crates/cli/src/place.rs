@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ciphermill_device::store::{SpaceId, SpaceLimits};
 use ciphermill_device::{Device, DeviceError, Space, StoreError};
-use ciphermill_middleware::{DEFAULT_HOST_NQN, EmbeddedTransport, NvmeConfig, NvmeTransport, Transport};
+use ciphermill_middleware::{
+    DEFAULT_HOST_NQN, EmbeddedTransport, NvmeConfig, NvmeError, NvmeTransport, Transport, TransportError,
+};
+use ciphermill_nvme::Status;
 use ciphermill_nvme::fabrics::is_nqn;
 use clap::Args;
 
@@ -74,6 +77,11 @@ impl PlaceArgs {
         Ok(self.choice.connect.as_deref())
     }
 
+    /// What a transport failed with. Whether insecure sets are accepted is the server's to say where there is one.
+    pub(crate) fn told(&self, error: TransportError) -> CliError {
+        if self.choice.connect.is_some() { CliError::served(error) } else { error.into() }
+    }
+
     pub(crate) fn remote(&self) -> &RemoteArgs {
         &self.remote
     }
@@ -82,11 +90,15 @@ impl PlaceArgs {
     pub(crate) fn device_and_space(&self, make: bool) -> Result<(Device, Space), CliError> {
         let directory = self.directory()?;
         let settings = self.options.settings();
-        let device = if make { store::open(directory, &settings) } else { store::open_existing(directory, &settings) }?;
+        let device = if make { store::open(directory, &settings) } else { store::open_existing(directory, &settings) };
+        let device = device.map_err(CliError::or_connect)?;
         let id = self.space.map_or(SpaceId::EMBEDDED, SpaceId);
         let space = match device.space(id) {
             Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) if make => {
                 device.create_space(id, SpaceLimits::UNLIMITED)
+            }
+            Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => {
+                return Err(CliError::NoSpaceOfNumber { path: directory.to_owned(), space: id.0 });
             }
             found => found,
         }?;
@@ -119,7 +131,16 @@ impl RemoteArgs {
     /// Connects.
     pub(crate) fn connect(&self, target: &str) -> Result<NvmeTransport, CliError> {
         let config = self.config(target, env::var(HOST_NQN_VARIABLE).ok()).map_err(CliError::Usage)?;
-        NvmeTransport::connect(config).map_err(|error| CliError::Connect(error.to_string()))
+        let host = config.host.clone();
+        NvmeTransport::connect(config).map_err(|error| {
+            let refused = match &error {
+                NvmeError::Initiator(error) => error.status().is_some_and(|told| told.is(Status::CONNECT_INVALID_HOST)),
+                NvmeError::Subsystems { names, .. } => names.is_empty(),
+                _ => false,
+            };
+            let advice = if refused { format!(" (`serve --allow-host {host}`)") } else { String::new() };
+            CliError::Connect(format!("{error}{advice}"))
+        })
     }
 
     /// The options win over the address, the address over the environment.
@@ -162,8 +183,12 @@ impl Url {
         };
         let (address, subsystem) = rest.split_once('/').map_or((rest, ""), |(address, path)| (address, path));
         let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
-        if port.is_none_or(|port| port.parse::<u16>().is_err()) {
-            return Err(wrong("there is no host with a port"));
+        match port.map(|port| (port, port.parse::<u16>())) {
+            Some((_, Ok(1..))) => {}
+            Some((port, _)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return Err(wrong(&format!("the port {port} is not 1 to 65535")));
+            }
+            _ => return Err(wrong("there is no host with a port")),
         }
         let mut url = Self { address: address.to_owned(), ..Self::default() };
         url.subsystem = (!subsystem.is_empty()).then(|| subsystem.to_owned());
@@ -204,6 +229,9 @@ mod tests {
             ("localhost", "no host with a port"),
             (":4420", "no host with a port"),
             ("localhost:x", "no host with a port"),
+            ("localhost:", "no host with a port"),
+            ("localhost:0", "the port 0 is not 1 to 65535"),
+            ("localhost:99999", "the port 99999 is not 1 to 65535"),
             ("http://localhost:1", "`http`"),
             ("nvme-tcp://localhost:1/nqn.x:y?user=a", "`user=a`"),
             ("nvme-tcp://localhost:1?namespace=-1", "`-1` is no namespace"),

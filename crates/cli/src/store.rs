@@ -28,7 +28,7 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_enum)]
     pub(crate) backend: Option<BackendArg>,
     /// Refuse programs that are estimated to run longer, and stop those that do [default: 20]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_program_seconds: Option<Duration>,
     #[command(flatten)]
     pub(crate) security: SecurityArgs,
@@ -70,8 +70,10 @@ const OBJECT_TABLE: &str = "objects.redb";
 pub(crate) const BLOCK_MAP: &str = "blocks.redb";
 
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1e9).contains(&value) => Ok(Duration::from_secs_f64(value)),
+        _ => Err("not a number of seconds from 0 to 10^9".to_owned()),
+    }
 }
 
 /// Opens the device over a store that must exist: a mistyped name shall not make one, least of all among other files.

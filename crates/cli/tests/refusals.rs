@@ -21,7 +21,8 @@ fn files_that_are_missing_or_in_the_way() {
     let before = bench.read("me.key");
     bench.keygen("me.key", "other.key").failed(&["me.key exists", "--force"]);
     bench.keygen("other.key", "server.key").failed(&["server.key exists"]);
-    bench.keygen("other.key", "none/server.key").failed(&["none/server.key"]);
+    bench.keygen("other.key", "none/server.key").failed(&["none/server.key", "no directory none", "make it"]);
+    bench.encrypt("1", "none/x.ct").failed(&["cannot create none/x.ct", "no directory none; make it first"]);
     bench.encrypt("1", "me.key").failed(&["me.key exists"]);
     assert_eq!(bench.read("me.key"), before);
     assert_eq!(bench.names(), ["me.key", "server.key", "server.key.ksk"], "failures leave nothing");
@@ -54,7 +55,7 @@ fn damaged_objects() {
     bench.decrypt("me.key", "body.ct").failed(&["body.ct", "version 7"]);
     bench.put("3:0:1", "body.ct").failed(&["3:0:1", "version 7"]);
     // One kind in place of another.
-    bench.decrypt("server.key", "x.ct").failed(&["server.key", "kind"]);
+    bench.decrypt("server.key", "x.ct").failed(&["server.key", "0x0205 (a TFHE bootstrapping key)", "secret keys"]);
     bench.put("2:0:1", "x.ct").failed(&["2:0:1"]);
     bench.put("2:0:1", "me.key").failed(&["2:0:1"]);
     bench.write("empty", "");
@@ -122,10 +123,12 @@ fn a_store_that_is_open_already() {
     let bench = Bench::with_keys();
     bench.put("2:0:1", "server.key").done();
     let device = Device::open(DeviceConfig::in_directory(bench.path("s")), Vec::new()).expect("the only one");
-    bench.store(["blob", "ls"], &[]).failed(&["already open", "close the other process"]);
+    bench.store(["blob", "ls"], &[]).failed(&["already open", "close the other process", "--connect"]);
+    bench.run(["info", "--store", "s"]).failed(&["already open", "--connect"]);
     bench.put("2:0:1", "server.key").failed(&["already open"]);
     drop(device);
     bench.store(["blob", "ls"], &[]).done();
+    bench.store(["blob", "ls"], &["--space", "9"]).failed(&["s has no space 9", "putting a blob with --space 9"]);
     bench.store(["blob", "ls"], &["--memory", "4095"]).failed(&["4095", "4096"]);
     bench.write("s/data", [7; 4096]);
     bench.store(["blob", "ls"], &[]).failed(&["not a Ciphermill store", "nothing was changed"]);

@@ -60,9 +60,13 @@ fn who_is_not_named_is_refused() {
     let stranger =
         ["--nqn", "nqn.2026-01.io.github.ciphermill:device", "--host-nqn", "nqn.2026-01.org.example:stranger"];
     bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger)).failed(&["refuses", "stranger"]);
-    bench
-        .run(["blob", "ls", "--connect", &connect].iter().chain(&stranger[2..]))
-        .failed(&["refuses", "stranger", "allow"]);
+    bench.run(["blob", "ls", "--connect", &connect].iter().chain(&stranger[2..])).failed(&[
+        "refuses",
+        "stranger",
+        "the host may not connect",
+        "serve --allow-host nqn.2026-01.org.example:stranger",
+    ]);
+    bench.run(["blob", "ls", "--connect", &connect, "--namespace", "9"]).failed(&["no such namespace"]);
     served.stop();
     let nobody = Served::start(&bench, &[]);
     bench.run(["blob", "ls", "--connect", &nobody.connect()]).failed(&["refuses", "ciphermill:host", "allow"]);
@@ -74,6 +78,11 @@ fn what_cannot_be_served_is_refused() {
     let bench = Bench::new();
     let serve = |rest: &[&str]| bench.run(["serve"].iter().chain(rest));
     serve(&["--store", "s", "--listen", "0.0.0.0:4420"]).usage(&["0.0.0.0:4420", "not a loopback", "authenticated"]);
+    for wrong in ["localhost:4420", "127.0.0.1"] {
+        serve(&["--store", "s", "--listen", wrong]).usage(&[wrong, "as 127.0.0.1:4420 or [::1]:4420"]);
+    }
+    serve(&["--store", "s", "--grace", "-1"]).usage(&["'-1'", "--grace", "from 0 to 10^9"]);
+    serve(&["--store", "s", "--scrub-hours", "-1"]).usage(&["'-1'", "above 0"]);
     serve(&["--store", "s", "--metrics", "[::]:9420"]).usage(&["--metrics", "[::]:9420"]);
     serve(&[]).usage(&["no store", "--store"]);
     serve(&["--store", "s", "--allow-host", "me"]).usage(&["`me`", "qualified name"]);

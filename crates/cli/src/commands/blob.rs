@@ -181,7 +181,7 @@ fn put(args: &Put) -> Result<(), CliError> {
     let metadata = Metadata::new(register).with_flags(flags);
     let written = transport.write(&metadata, len, &mut file, mode).map_err(|error| match error {
         TransportError::Content(source) => CliError::file("read", &args.file)(source),
-        error => error.into(),
+        error => args.place.told(error),
     })?;
     let report = Report { computed: Some(written.computed), ..Report::of(&written.stat) };
     let how = if written.computed { "computed, the result is stored" } else { "stored as it is" };
@@ -205,12 +205,13 @@ fn get(args: &Get) -> Result<(), CliError> {
         let mut out = std::io::stdout().lock();
         transport.read(register.into(), mode, &mut out).map_err(|error| match error {
             TransportError::Output(source) => CliError::Output(source),
-            error => error.into(),
+            error => args.place.told(error),
         })?;
         return out.flush().map_err(CliError::Output);
     };
     let mut pending = PendingFile::create(path, files::PUBLIC, args.force)?;
-    let Transferred { size, computed } = pending.fill(|out| transport.read(register.into(), mode, out))?;
+    let Transferred { size, computed } =
+        pending.fill(|out| transport.read(register.into(), mode, out).map_err(|error| args.place.told(error)))?;
     pending.commit()?;
     let computed_report = Some(computed);
     let report = Report {

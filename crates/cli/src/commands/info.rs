@@ -119,7 +119,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         return Err(CliError::Usage(what.to_owned()));
     }
     let device =
-        args.store.as_deref().map(|directory| store::open_existing(directory, &args.options.settings())).transpose()?;
+        args.store.as_deref().map(|directory| store::open_existing(directory, &args.options.settings())).transpose();
+    let device = device.map_err(CliError::or_connect)?;
     if let (true, Some(device)) = (args.prometheus, &device) {
         return output::bytes(device.metrics().to_prometheus().as_bytes());
     }

@@ -269,9 +269,10 @@ fn run_stored(
     listed.verify(args, loaded)?;
     let bytes = loaded.program.encode();
     let metadata = Metadata::new(program_register(register.key_id));
-    transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
+    let written = transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored);
+    written.map_err(CliError::served)?;
     let mut result = Vec::new();
-    transport.read(register.into(), ReadMode::Compute, &mut result)?;
+    transport.read(register.into(), ReadMode::Compute, &mut result).map_err(CliError::served)?;
     Ok(result)
 }
 

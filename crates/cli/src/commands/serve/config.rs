@@ -31,7 +31,9 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(20);
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     store: Option<PathBuf>,
+    #[serde(default, deserialize_with = "address")]
     listen: Option<SocketAddr>,
+    #[serde(default, deserialize_with = "address")]
     metrics: Option<SocketAddr>,
     allow_hosts: Option<Hosts>,
     memory: Option<Bytes>,
@@ -48,6 +50,10 @@ struct File {
     limits: FileLimits,
     #[serde(default, rename = "namespace")]
     namespaces: Vec<Namespace>,
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    super::address(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -451,7 +457,7 @@ mod tests {
     fn an_error_names_line_and_key() {
         let two = "[[namespace]]\nid=1\n[[namespace]]\nid=1";
         for (text, words) in [
-            ("store='d'\nlisten='here'", &["line 2, `listen`", "socket address"][..]),
+            ("store='d'\nlisten='here'", &["line 2, `listen`", "`here` is not a socket address", "127.0.0.1:4420"][..]),
             ("store='d'\nlisten='0.0.0.0:4420'", &["line 2, `listen`: 0.0.0.0:4420", "not authenticated", "127.0.0.1"]),
             ("store='d'\nmetrics='192.0.2.1:9420'", &["line 2, `metrics`: 192.0.2.1:9420"]),
             ("store='d'\nmemory=1", &["line 2, `memory`: 1 bytes", "4096"]),

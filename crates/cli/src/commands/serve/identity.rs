@@ -38,9 +38,9 @@ impl Identity {
             Ok(_) => {}
         }
         let bytes = fs::read(&path).map_err(CliError::file("read", &path))?;
-        let identity: Self = serde_json::from_slice(&bytes).map_err(CliError::content(&path))?;
+        let identity: Self = serde_json::from_slice(&bytes).map_err(|error| unreadable(&path, &error.to_string()))?;
         if identity.serial.is_empty() || identity.serial.len() > 20 || !identity.serial.is_ascii() {
-            return Err(CliError::content(&path)("the serial number must have 1 to 20 ASCII characters"));
+            return Err(unreadable(&path, "the serial number must have 1 to 20 ASCII characters"));
         }
         Ok(identity)
     }
@@ -73,6 +73,14 @@ impl Identity {
     }
 }
 
+/// The file is damaged; says how the server is had again.
+fn unreadable(path: &Path, what: &str) -> CliError {
+    CliError::content(path)(format!(
+        "{what}; restore the file from a copy, or remove it: a new one is made, with a new serial number and new UUIDs \
+         but for those that the configuration names, so that hosts see other namespaces"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,7 +108,7 @@ mod tests {
         {
             fs::write(store.path().join(FILE), text).expect("room");
             let error = Identity::load(store.path()).expect_err("damaged").to_string();
-            assert!(error.contains("server.json"), "{error}");
+            assert!(error.contains("server.json") && error.contains("remove it"), "{error}");
             assert_eq!(fs::read_to_string(store.path().join(FILE)).expect("there"), text);
         }
     }

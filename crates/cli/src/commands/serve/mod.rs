@@ -51,13 +51,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// Where to listen, a loopback address; port 0 takes a free one [default: 127.0.0.1:4420]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Name of a host that may connect; may be repeated; `any` lets every host in that reaches the address
     #[arg(long = "allow-host", value_name = "NQN")]
     allow_hosts: Vec<String>,
     /// Offer /metrics (Prometheus) and /healthz there, a loopback address
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     metrics: Option<SocketAddr>,
     /// Read the configuration from a TOML file; what the command line says wins
     #[arg(long, value_name = "FILE")]
@@ -68,10 +68,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: DeviceArgs,
     /// Time that commands under way have to end after a signal [default: 20]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     grace: Option<Duration>,
     /// Verify everything stored each time so many hours have passed [default: never]
-    #[arg(long, value_name = "HOURS", value_parser = hours)]
+    #[arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true)]
     scrub_hours: Option<f64>,
     /// What to log: a level, or directives as info,ciphermill_nvme=debug [default: info]
     #[arg(long, value_name = "FILTER")]
@@ -87,8 +87,15 @@ pub(crate) struct Args {
 fn hours(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(hours) if hours > 0.0 && hours <= 1e6 => Ok(hours),
-        _ => Err("not a number of hours above 0".to_owned()),
+        _ => Err("not a number of hours above 0, at most 10^6".to_owned()),
     }
+}
+
+/// Where to listen: no name is looked up.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!("`{text}` is not a socket address: write a number and a port, as 127.0.0.1:4420 or [::1]:4420")
+    })
 }
 
 /// What is told on standard output once hosts can connect.
