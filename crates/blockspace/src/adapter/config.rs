@@ -76,7 +76,23 @@ pub enum BlockSpaceError {
         /// Where the label is.
         lba: u64,
     },
-    /// Places of objects contradict each other: the volume does not belong to this device, or another size was given.
+    /// Something stands where it cannot in a namespace of this size: it had another one when that was written. Nothing was
+    /// changed.
+    #[error(
+        "{what} at block {lba} of space {space} cannot be in a namespace of {blocks} blocks: it had another size before; \
+         give it that again, or remove its objects and deallocate its blocks first"
+    )]
+    Size {
+        /// The space.
+        space: u32,
+        /// Where it is.
+        lba: u64,
+        /// Blocks of the namespace as it was to be opened.
+        blocks: u64,
+        /// What is there.
+        what: &'static str,
+    },
+    /// Places of objects contradict each other: the volume does not belong to this device.
     #[error("the place of an object at block {lba} of space {space} {what}")]
     Place {
         /// The space.

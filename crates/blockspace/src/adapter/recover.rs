@@ -15,7 +15,7 @@ use super::{
     labels::{Declaration, Label},
     places::{Bound, Declared, Places},
 };
-use crate::volume::{Change, Operation, Volume};
+use crate::volume::{BlockState, Change, Operation, Volume};
 use ciphermill_device::{DeviceError, Space, StoreError};
 use ciphermill_program::VrId;
 use std::{collections::BTreeSet, sync::Arc};
@@ -64,6 +64,15 @@ impl Labels {
 pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
     let id = space.id().0;
     let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Place { space: id, lba, what: what.to_owned() });
+    let beyond = volume.states(id, 2 * half, u64::MAX - 2 * half);
+    if let Some(run) = beyond.iter().find(|run| run.state != BlockState::Absent) {
+        return Err(BlockSpaceError::Size {
+            space: id,
+            lba: run.lba,
+            blocks: 2 * half,
+            what: "a block that is in use",
+        });
+    }
     let mut labels = read(id, volume, half)?;
     let mut places = Places::new(half);
     let mut repairs = Vec::new();
@@ -83,8 +92,11 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
             repairs.push(drop("the object has another place"));
             continue;
         }
-        if bound.blocks == 0 || bound.blocks > half - lba || lba < places.end() {
-            return refuse(lba, "overlaps another or passes the half");
+        if bound.blocks > half - lba {
+            return Err(BlockSpaceError::Size { space: id, lba, blocks: 2 * half, what: "an object that begins" });
+        }
+        if bound.blocks == 0 || lba < places.end() {
+            return refuse(lba, "overlaps another");
         }
         let blocks = blocks_of(stat.size);
         if blocks == bound.blocks {
@@ -136,10 +148,7 @@ fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> 
     for (lba, label) in volume.labels(id) {
         let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
         if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
-            let what = format!(
-                "stands in the wrong half; was the namespace opened with other than {half} blocks a half before?"
-            );
-            return Err(BlockSpaceError::Place { space: id, lba, what });
+            return Err(BlockSpaceError::Size { space: id, lba, blocks: 2 * half, what: "the place of an object" });
         }
         match label {
             Label::Bound(bound) => labels.bound.push((lba, bound)),

@@ -1,7 +1,7 @@
 //! No room, and media that fail.
 
 use crate::support::*;
-use ciphermill_blockspace::{BlockSpaceConfig, volume::VolumeFiles};
+use ciphermill_blockspace::{BlockSpaceConfig, BlockSpaceError, volume::VolumeFiles};
 use ciphermill_device::{
     SpaceLimits, StoreFiles,
     storage::{Fault, SimulatedDisk, Storage},
@@ -257,6 +257,41 @@ fn a_damaged_block_and_a_damaged_object_are_read_errors() {
     assert_eq!(bench.read(500, 1), pattern(BLOCK, 1));
 }
 
+/// The metadata half moves with the size; nothing that is there may vanish by it.
+#[test]
+fn another_size_neither_loses_nor_hides() {
+    let (store, volume) = (StoreFiles::in_memory(), VolumeFiles::in_memory());
+    let runtime = runtime();
+    let open = |log2| Bench::open(store.clone(), volume.clone(), BlockSpaceConfig::new(log2), Arc::clone(&runtime));
+    let bench = open(LOG2).expect("a namespace");
+    bench.put(3, metadata("1:0:1", 1), &[1]);
+    drop(bench);
+    // The object has its place in either; its metadata block is in the half of the size.
+    for log2 in [LOG2 - 1, LOG2 + 1, LOG2] {
+        let bench = open(log2).expect("another size");
+        assert_eq!(bench.read(3, 1)[0], 1);
+        // All but the checksum, which the device knows.
+        assert_eq!(bench.read((1 << (log2 - 1)) + 3, 1)[..32], metadata("1:0:1", 1).encode()[..32]);
+    }
+    // A block that no object has, in the upper half.
+    let bench = open(LOG2).expect("a namespace");
+    bench.write(HALF + 9, pattern(BLOCK, 1));
+    drop(bench);
+    match open(LOG2 - 1) {
+        Err(OpenError::Space(error @ BlockSpaceError::Size { lba, .. })) => {
+            assert_eq!(lba, HALF + 9);
+            assert!(error.to_string().contains("give it that again"), "{error}");
+        }
+        other => panic!("{:?}", other.map(drop)),
+    }
+    // An object that awaits blocks is declared in the half of its size.
+    let bench = open(LOG2).expect("a namespace");
+    bench.write(HALF + 20, metadata("1:0:2", 2 * BLOCK).encode().to_vec());
+    drop(bench);
+    assert!(matches!(open(LOG2 + 1), Err(OpenError::Space(BlockSpaceError::Size { .. }))));
+    assert_eq!(open(LOG2).expect("as before").read(HALF + 9, 1), pattern(BLOCK, 1));
+}
+
 #[test]
 fn a_volume_of_another_device_is_refused() {
     let (store, volume) = (StoreFiles::in_memory(), VolumeFiles::in_memory());
@@ -267,7 +302,7 @@ fn a_volume_of_another_device_is_refused() {
     drop(bench);
     // Another size would put the halves elsewhere.
     let smaller = Bench::open(store.clone(), volume.clone(), BlockSpaceConfig::new(LOG2 - 1), Arc::clone(&runtime));
-    assert!(matches!(smaller, Err(OpenError::Space(_))));
+    assert!(matches!(smaller, Err(OpenError::Space(BlockSpaceError::Size { lba, .. })) if lba == HALF - 1));
     assert!(Bench::open(store, volume, config(), Arc::clone(&runtime)).is_ok());
     for config in [BlockSpaceConfig::new(1), BlockSpaceConfig::new(53), BlockSpaceConfig { device_jobs: 0, ..config() }]
     {
