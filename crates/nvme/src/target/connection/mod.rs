@@ -312,7 +312,7 @@ impl<S> Connection<S> {
     }
 
     fn takes_commands(&self) -> bool {
-        !self.closing && !(self.draining && self.queue.as_ref().is_some_and(|queue| queue.id > 0))
+        !(self.closing || self.draining && self.queue.as_ref().is_some_and(|queue| queue.id > 0))
     }
 
     /// Nothing is under way and nothing is left to write.
