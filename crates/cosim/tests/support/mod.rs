@@ -1,0 +1,47 @@
+//! Random numbers for the tests: a fixed seed, and a fresh one that is printed.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// Runs a test with the fixed seed and with a fresh one.
+pub fn with_seeds(test: impl Fn(&mut Source)) {
+    let fresh =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
+    for seed in [0x6369_7068_6572_6d69, fresh] {
+        println!("seed {seed:#x}");
+        test(&mut Source(ChaCha20Rng::seed_from_u64(seed)));
+    }
+}
+
+/// Random numbers with the corners of their range more often than chance has them.
+pub struct Source(ChaCha20Rng);
+
+impl Source {
+    /// A number below `bound`: one in eight is a corner.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let kind = self.0.next_u32();
+        match kind % 32 {
+            0 => 0,
+            1 => bound - 1,
+            2 => 1 % bound,
+            3 => bound / 2,
+            _ => (u128::from(self.0.next_u64()) * u128::from(bound) >> 64) as u64,
+        }
+    }
+
+    /// Any 64-bit number: one in eight is a corner.
+    pub fn any(&mut self) -> u64 {
+        match self.0.next_u32() % 32 {
+            0 => 0,
+            1 => u64::MAX,
+            2 => 1,
+            3 => 1 << 63,
+            _ => self.0.next_u64(),
+        }
+    }
+
+    /// True `numerator` times in `denominator`.
+    pub fn chance(&mut self, numerator: u32, denominator: u32) -> bool {
+        self.0.next_u32() % denominator < numerator
+    }
+}

@@ -1,0 +1,15 @@
+// What a unified butterfly can be built around.
+package butterfly_ctgs_pkg;
+
+  // The multiplier, and with it the modulus.
+  typedef enum int unsigned {
+    Goldilocks = 0,  // p = 2^64 - 2^32 + 1
+    LowHam     = 1   // q = 2^HighBit + 2^LowBit + 1; twiddles are stored times 2^(2 Fold)
+  } field_e;
+
+  // Both multipliers are as long.
+  parameter int unsigned MulLatency = 6;
+  parameter int unsigned AddLatency = 1;
+  parameter int unsigned Latency    = MulLatency + AddLatency;
+
+endpackage

@@ -1,0 +1,25 @@
+// A memory of `Depth` words with one read and one write port; a read takes one enabled cycle. Reading a word in the cycle in
+// which it is written gives the old one, or on some memories neither: the users never do it, and their proofs say so.
+module prim_ram_1r1w #(
+  parameter int unsigned Width = 32,
+  parameter int unsigned Depth = 512,
+  localparam int unsigned AddrWidth = $clog2(Depth)
+) (
+  input  logic                 clk_i,
+  input  logic                 read_en_i,
+  input  logic [AddrWidth-1:0] read_addr_i,
+  output logic [Width-1:0]     read_data_o,
+  input  logic                 write_en_i,
+  input  logic [AddrWidth-1:0] write_addr_i,
+  input  logic [Width-1:0]     write_data_i
+);
+  logic [Width-1:0] memory[Depth];
+
+  always_ff @(posedge clk_i) begin
+    if (write_en_i) memory[write_addr_i] <= write_data_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read_en_i) read_data_o <= memory[read_addr_i];
+  end
+endmodule
