@@ -8,6 +8,8 @@
 mod ports;
 #[path = "build/shim.rs"]
 mod shim;
+#[path = "build/tables.rs"]
+mod tables;
 #[path = "build/units.rs"]
 mod units;
 #[path = "build/verilator.rs"]
@@ -52,7 +54,15 @@ fn build() -> Result<(), String> {
             let name = format!("{}_{}", unit.name, configuration.name);
             let folder = out.join(&name);
             let top = unit.top.as_deref().unwrap_or(&unit.name);
-            tool.translate(top, &name, &configuration.parameters, &folder)?;
+            let mut files = Vec::new();
+            if let Some(kind) = &unit.tables {
+                for table in tables::tables(kind, &configuration.parameters)? {
+                    let path = out.join(format!("{name}.{}.hex", table.parameter));
+                    write(&path, &table.text)?;
+                    files.push((table.parameter, path));
+                }
+            }
+            tool.translate(top, &name, &configuration.parameters, &files, &folder)?;
             let ports = ports::read(&folder.join(format!("V{name}.h")))?;
             let shim = folder.join("shim.cpp");
             write(&shim, &shim::cpp(&name, &ports))?;

@@ -15,6 +15,7 @@ struct File {
 pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) top: Option<String>,
+    pub(crate) tables: Option<String>,
     pub(crate) configuration: Vec<Configuration>,
 }
 

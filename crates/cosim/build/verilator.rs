@@ -9,6 +9,8 @@ use std::process::Command;
 pub(crate) struct Verilator {
     root: PathBuf,
     includes: Vec<PathBuf>,
+    /// Waivers and packages, which must come before what they are about.
+    first: Vec<PathBuf>,
     pub(crate) coverage: bool,
     pub(crate) trace: bool,
 }
@@ -25,8 +27,10 @@ impl Verilator {
             return Err(format!("{} has no bin/verilator_bin", root.display()));
         }
         let includes = folders(rtl)?;
+        let mut first = vec![rtl.with_file_name("lint").join("waivers.vlt")];
+        first.extend(packages(&includes)?);
         let on = |name: &str| env::var(name).is_ok_and(|value| value == "1");
-        Ok(Self { root, includes, coverage: on("CIPHERMILL_HW_COVERAGE"), trace: on("CIPHERMILL_HW_TRACE") })
+        Ok(Self { root, includes, first, coverage: on("CIPHERMILL_HW_COVERAGE"), trace: on("CIPHERMILL_HW_TRACE") })
     }
 
     /// Translates a module with these parameters into C++ in `folder`.
@@ -35,6 +39,7 @@ impl Verilator {
         top: &str,
         name: &str,
         parameters: &BTreeMap<String, i64>,
+        files: &[(&str, PathBuf)],
         folder: &Path,
     ) -> Result<(), String> {
         if folder.exists() {
@@ -46,7 +51,9 @@ impl Verilator {
         command.args(["--prefix", &format!("V{name}"), "--top-module", top]);
         command.arg("--Mdir").arg(folder);
         command.args(parameters.iter().map(|(key, value)| format!("-G{key}={value}")));
+        command.args(files.iter().map(|(key, path)| format!("-G{key}=\"{}\"", path.display())));
         command.args(self.includes.iter().map(|path| format!("-I{}", path.display())));
+        command.args(&self.first);
         if self.coverage {
             command.args(["--coverage-line", "--coverage-toggle"]);
         }
@@ -101,6 +108,20 @@ pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
 fn installed(repository: &Path) -> Option<PathBuf> {
     let libraries = std::fs::read_dir(repository.join(".tools/hw/lib")).ok()?;
     libraries.flatten().map(|python| python.path().join("site-packages/verilator")).find(|root| root.exists())
+}
+
+fn packages(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut packages = Vec::new();
+    for folder in folders {
+        for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+            let path = entry.map_err(|error| error.to_string())?.path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("_pkg.sv")) {
+                packages.push(path);
+            }
+        }
+    }
+    packages.sort();
+    Ok(packages)
 }
 
 fn folders(rtl: &Path) -> Result<Vec<PathBuf>, String> {

@@ -1,5 +1,7 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
+mod ntt_cg;
 mod pipeline;
 
+pub use ntt_cg::NttCg;
 pub use pipeline::{Butterfly, Factors, ModAddSub, ModMul, Wing};

@@ -4,7 +4,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Runs a test with the fixed seed and with a fresh one.
-pub fn with_seeds(test: impl Fn(&mut Source)) {
+pub(crate) fn with_seeds(test: impl Fn(&mut Source)) {
     let fresh =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
     for seed in [0x6369_7068_6572_6d69, fresh] {
@@ -14,11 +14,11 @@ pub fn with_seeds(test: impl Fn(&mut Source)) {
 }
 
 /// Random numbers with the corners of their range more often than chance has them.
-pub struct Source(ChaCha20Rng);
+pub(crate) struct Source(ChaCha20Rng);
 
 impl Source {
     /// A number below `bound`: one in eight is a corner.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let kind = self.0.next_u32();
         match kind % 32 {
             0 => 0,
@@ -30,7 +30,7 @@ impl Source {
     }
 
     /// Any 64-bit number: one in eight is a corner.
-    pub fn any(&mut self) -> u64 {
+    pub(crate) fn any(&mut self) -> u64 {
         match self.0.next_u32() % 32 {
             0 => 0,
             1 => u64::MAX,
@@ -41,7 +41,7 @@ impl Source {
     }
 
     /// True `numerator` times in `denominator`.
-    pub fn chance(&mut self, numerator: u32, denominator: u32) -> bool {
+    pub(crate) fn chance(&mut self, numerator: u32, denominator: u32) -> bool {
         self.0.next_u32() % denominator < numerator
     }
 }

@@ -1,0 +1,71 @@
+//! The contents of read-only memories: twiddle factors, from the arithmetic of `ciphermill-math`.
+
+use std::collections::BTreeMap;
+
+use ciphermill_math::Modulus;
+use ciphermill_math::ntt::reference::bit_reverse;
+
+/// A file of words in hexadecimal, one a line, and the parameter of the module that names it.
+pub(crate) struct Table {
+    pub(crate) parameter: &'static str,
+    pub(crate) text: String,
+}
+
+/// The tables that a unit wants, by what `hw/units.toml` calls them.
+pub(crate) fn tables(kind: &str, parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
+    match kind {
+        "ntt_cg" => ntt_cg(parameters),
+        _ => Err(format!("hw/units.toml asks for the tables `{kind}`, which nobody writes")),
+    }
+}
+
+fn stated(parameters: &BTreeMap<String, i64>, name: &str) -> Result<u32, String> {
+    let value = parameters.get(name).ok_or_else(|| format!("the tables need the parameter {name}"))?;
+    u32::try_from(*value).map_err(|_| format!("{name} is {value}"))
+}
+
+/// `ntt_cg`: a word has the twiddle of each butterfly, that of butterfly 0 lowest. Index 2^s + j of stage s has
+/// ψ^brv(2^s + j), or half the inverse of it; all times 2^(2 Fold), as `mod_mul_lowham` takes that away.
+fn ntt_cg(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
+    let get = |name| stated(parameters, name);
+    let (log_n, log_butterflies) = (get("LogN")?, get("LogButterflies")?);
+    let (high, low, inverse) = (get("HighBit")?, get("LowBit")?, get("Inverse")? == 1);
+    let value = (1u64 << high) + (1 << low) + 1;
+    let modulus = Modulus::new(value).map_err(|error| error.to_string())?;
+    let psi = modulus.primitive_root_2n(1 << log_n).ok_or_else(|| format!("{value} has no root for N = 2^{log_n}"))?;
+    let unit = |x: Option<u64>| x.ok_or("2 and roots of unity are units modulo an odd prime");
+    let (base, scale) = if inverse {
+        (
+            unit(modulus.inverse(psi))?,
+            modulus.mul(modulus.pow(2, u64::from((high + 2) / 2 * 2)), unit(modulus.inverse(2))?),
+        )
+    } else {
+        (psi, modulus.pow(2, u64::from((high + 2) / 2 * 2)))
+    };
+    let twiddle =
+        |stage: u32, j: usize| modulus.mul(modulus.pow(base, bit_reverse((1 << stage) + j, log_n) as u64), scale);
+    let butterflies = 1usize << log_butterflies;
+    let width = high as usize + 1;
+    let word = |stage: u32, cycle: usize| {
+        let lanes = (0..butterflies).map(|p| twiddle(stage, (cycle * butterflies + p) % (1 << stage)));
+        hexadecimal(width, &lanes.collect::<Vec<_>>())
+    };
+    let blank = || hexadecimal(width, &vec![0; butterflies]);
+
+    let mut first: Vec<String> = (0..=log_butterflies).map(|stage| word(stage, 0)).collect();
+    first.push(blank());
+    let mut later = vec![blank(), blank()];
+    for stage in log_butterflies + 1..log_n {
+        later.extend((0..1 << (stage - log_butterflies)).map(|cycle| word(stage, cycle)));
+    }
+    let lines = |words: Vec<String>| words.join("\n") + "\n";
+    Ok(vec![Table { parameter: "FirstFile", text: lines(first) }, Table { parameter: "LaterFile", text: lines(later) }])
+}
+
+/// A word of elements of `width` bits, element 0 lowest, in hexadecimal.
+fn hexadecimal(width: usize, elements: &[u64]) -> String {
+    let bits: String = elements.iter().rev().map(|element| format!("{element:0width$b}")).collect();
+    let padded = format!("{bits:0>length$}", length = bits.len().next_multiple_of(4));
+    let digit = |nibble: &[u8]| nibble.iter().fold(0, |value, bit| value * 2 + u32::from(*bit == b'1'));
+    padded.as_bytes().chunks(4).filter_map(|nibble| char::from_digit(digit(nibble), 16)).collect()
+}

@@ -1,0 +1,189 @@
+//! The constant-geometry transform against the golden model, at every size that was built: values, order, cycles, stalls,
+//! reset.
+
+mod support;
+
+use std::collections::VecDeque;
+
+use ciphermill_cosim::record::{self, Cycles};
+use ciphermill_cosim::units::NttCg;
+use ciphermill_cosim::{Configuration, configurations};
+use ciphermill_math::Modulus;
+use ciphermill_math::ntt::reference::prime;
+use support::{Source, with_seeds};
+
+struct Frames {
+    modulus: Modulus,
+    n: usize,
+    inverse: bool,
+}
+
+impl Frames {
+    fn new(configuration: &Configuration) -> Self {
+        let value = |name| configuration.parameter(name);
+        let modulus = Modulus::new((1 << value("HighBit")) + (1 << value("LowBit")) + 1).expect("a modulus of 35 bits");
+        Self { modulus, n: 1 << value("LogN"), inverse: value("Inverse") == 1 }
+    }
+
+    fn random(&self, source: &mut Source) -> Vec<u64> {
+        (0..self.n).map(|_| source.below(self.modulus.value())).collect()
+    }
+
+    /// All zero, all q - 1, one coefficient, alternating ends.
+    fn corners(&self) -> Vec<Vec<u64>> {
+        let top = self.modulus.value() - 1;
+        let one = |place: usize| (0..self.n).map(|i| u64::from(i == place)).collect();
+        let ends = (0..self.n).map(|i| if i % 2 == 0 { top } else { 0 }).collect();
+        vec![vec![0; self.n], vec![top; self.n], one(0), one(1), one(self.n / 2), one(self.n - 1), ends]
+    }
+
+    fn transformed(&self, frame: &[u64]) -> Vec<u64> {
+        let mut values = frame.to_vec();
+        if self.inverse {
+            prime::inverse_unnormalised(self.modulus, &mut values);
+            prime::normalise(self.modulus, &mut values);
+        } else {
+            prime::forward(self.modulus, &mut values);
+        }
+        values
+    }
+
+    /// The beats of a frame as the unit takes them.
+    fn beats(&self, frame: &[u64], lanes: usize) -> VecDeque<Vec<u64>> {
+        if self.inverse {
+            frame.chunks(lanes).map(<[u64]>::to_vec).collect()
+        } else {
+            NttCg::beats_in_turn(frame, lanes).map(<[u64]>::to_vec).collect()
+        }
+    }
+
+    /// The frame of the beats that the unit gave.
+    fn frame(&self, beats: &[Vec<u64>]) -> Vec<u64> {
+        if self.inverse { NttCg::frame_of_turns(beats) } else { beats.concat() }
+    }
+}
+
+/// Streams frames through the unit; `offer` and `ready` say in which cycles there is input and room for output. Returns in
+/// which cycle each frame's first beat went in, first came out, and last came out.
+fn stream(
+    unit: &mut NttCg,
+    frames: &Frames,
+    inputs: &[Vec<u64>],
+    mut offer: impl FnMut() -> bool,
+    mut ready: impl FnMut() -> bool,
+) -> Vec<(u64, u64, u64)> {
+    let rows = frames.n / unit.lanes();
+    let mut beats: VecDeque<Vec<u64>> = inputs.iter().flat_map(|frame| frames.beats(frame, unit.lanes())).collect();
+    let mut taken = Vec::new();
+    let mut results = Vec::new();
+    let mut came: Vec<Vec<u64>> = Vec::new();
+    let mut first = 0;
+    let patience = unit.cycles() + 200_000 + 40_000 * inputs.len() as u64;
+    while results.len() < inputs.len() {
+        let cycle = unit.cycles();
+        assert!(cycle < patience, "{} of {} frames came out", results.len(), inputs.len());
+        let offered = if offer() { beats.front().map(Vec::as_slice) } else { None };
+        let (was_taken, beat) = unit.step(offered, ready());
+        if was_taken {
+            beats.pop_front();
+            taken.push(cycle);
+        }
+        if let Some(beat) = beat {
+            if came.is_empty() {
+                first = cycle;
+            }
+            came.push(beat);
+            if came.len() == rows {
+                let number = results.len();
+                assert!(frames.frame(&came) == frames.transformed(&inputs[number]), "frame {number} is wrong");
+                results.push((taken[number * rows], first, cycle));
+                came.clear();
+            }
+        }
+    }
+    results
+}
+
+fn each(test: impl Fn(&'static Configuration, Frames)) {
+    let mut any = false;
+    for configuration in configurations("ntt_cg") {
+        println!("{configuration}");
+        any = true;
+        test(configuration, Frames::new(configuration));
+    }
+    assert!(any, "no configuration of ntt_cg was built");
+}
+
+#[test]
+fn frames_follow_one_another_without_a_gap() {
+    each(|configuration, frames| {
+        with_seeds(|source| {
+            let mut unit = NttCg::new(configuration, source.any() as u32);
+            let mut inputs = frames.corners();
+            inputs.extend((0..9).map(|_| frames.random(source)));
+            let times = stream(&mut unit, &frames, &inputs, || true, || true);
+            let rows = (frames.n / unit.lanes()) as u64;
+            let stages = u64::from(frames.n.ilog2());
+            // As the module says: a stage takes N / lanes cycles, and waits where half of that is shorter than the pipeline.
+            let gap = 10u64.saturating_sub(rows / 2);
+            let period = stages * (rows + gap);
+            for pair in times.windows(2) {
+                assert_eq!(pair[1].2 - pair[0].2, period, "{configuration}: cycles from frame to frame");
+            }
+            let (begin, first, last) = times[0];
+            let latency = (stages - 1) * (rows + gap) + 10;
+            assert_eq!(
+                (first - begin, last - first),
+                (latency, rows - 1),
+                "{configuration}: latency, length of a frame"
+            );
+            let products = frames.n as u64 / 2 * stages;
+            record::cycles(
+                configuration,
+                Cycles { cycles: period, latency, bound: products / (unit.lanes() as u64 / 2) },
+            );
+        });
+    });
+}
+
+#[test]
+fn stalls_on_both_sides_change_nothing_but_time() {
+    each(|configuration, frames| {
+        with_seeds(|source| {
+            let mut unit = NttCg::new(configuration, source.any() as u32);
+            let inputs: Vec<_> = (0..4).map(|_| frames.random(source)).collect();
+            let mut coins = (0..1 << 20)
+                .map(|_| (source.chance(3, 5), source.chance(2, 3)))
+                .collect::<Vec<_>>()
+                .into_iter()
+                .cycle();
+            let mut room = coins.clone();
+            let mut offer = move || coins.next().is_some_and(|coin| coin.0);
+            stream(&mut unit, &frames, &inputs, &mut offer, move || room.next().is_some_and(|coin| coin.1));
+            // A frame comes out whole though no other follows.
+            stream(&mut unit, &frames, &inputs[..1], || true, || true);
+        });
+    });
+}
+
+#[test]
+fn a_reset_in_mid_frame_leaves_nothing_behind() {
+    each(|configuration, frames| {
+        with_seeds(|source| {
+            let mut unit = NttCg::new(configuration, source.any() as u32);
+            for _ in 0..4 {
+                let frame = frames.random(source);
+                let mut beats = frames.beats(&frame, unit.lanes());
+                let stop = source.below(2 * frames.n as u64);
+                for _ in 0..stop {
+                    if unit.step(beats.front().map(Vec::as_slice), true).0 {
+                        beats.pop_front();
+                    }
+                }
+                unit.reset();
+                let inputs = [frames.random(source)];
+                stream(&mut unit, &frames, &inputs, || true, || true);
+            }
+        });
+    });
+}
