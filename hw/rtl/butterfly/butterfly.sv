@@ -1,5 +1,5 @@
-// The combined modular operator of the rvfhe paper (Fig. 4, top): (x + w*y, x - w*y) modulo m, one pair a cycle, `Latency`
-// enabled cycles later: a Cooley-Tukey butterfly with a Shoup multiplier and an adder beside a subtractor.
+// The combined modular operator of the rvfhe paper (Fig. 4, top): (x + w*y, x - w*y) modulo m, one pair a cycle,
+// `Latency` enabled cycles later: a Cooley-Tukey butterfly with a Shoup multiplier and an adder beside a subtractor.
 //
 //   range: x, w < m <= 2^(Width-1), w_shoup = floor(w * 2^Width / m), any y; both results are below m
 module butterfly #(

@@ -4,9 +4,9 @@
 //   gs_i 0: (x + w*y, x - w*y)         the product first, then the sums
 //   gs_i 1: (x + y, (x - y) * w)       the sums first, then the product; with `HalveSum` (x + y) / 2
 //
-// Both take `butterfly_ctgs_pkg::Latency` enabled cycles, so that only the order of multiplier and adders is switched. As the two
-// share them, `gs_i` must not change while a butterfly is inside. `HalveSum` is for inverse transforms that divide by two
-// in each of their log2 N stages; the other output is halved by its twiddle.
+// Both take `butterfly_ctgs_pkg::Latency` enabled cycles, so that only the order of multiplier and adders is switched.
+// As the two share them, `gs_i` must not change while a butterfly is inside. `HalveSum` is for inverse transforms that
+// divide by two in each of their log2 N stages; the other output is halved by its twiddle.
 //
 //   range: x, y, w below the modulus; the results are below it
 module butterfly_ctgs

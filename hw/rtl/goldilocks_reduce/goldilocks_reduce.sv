@@ -1,5 +1,6 @@
 // Any 128-bit number modulo p = 2^64 - 2^32 + 1, by additions alone (nvme-tfhe paper, section 4.6): 2^64 = 2^32 - 1 and
-// 2^96 = -1 modulo p, so that a*2^96 + b*2^64 + c is c - a + b*(2^32 - 1). One number a cycle, `Latency` enabled cycles later.
+// 2^96 = -1 modulo p, so that a*2^96 + b*2^64 + c is c - a + b*(2^32 - 1). One number a cycle, `Latency` enabled cycles
+// later.
 //
 //   1: c - a and b*2^32 - b      2: c - a plus p where it was negative, now in [0, 2^64)
 //   3: the sum, in [0, 2p), less p where it is not below it: s >= p exactly where s + 2^32 - 1 >= 2^64

@@ -1,8 +1,9 @@
-// x + y or x - y modulo m: the adder/subtractor of the rvfhe paper (Fig. 4, middle). Without registers (Stages 0), with one
-// behind the result (1), or with another between the two additions (2).
+// x + y or x - y modulo m: the adder/subtractor of the rvfhe paper (Fig. 4, middle). Without registers (Stages 0), with
+// one behind the result (1), or with another between the two additions (2).
 //
-// Two adders take turns: to add, the first adds and the second takes the modulus away; to subtract, the first subtracts and
-// the second gives the modulus back. Where the paper compares the sum with "> m" it must be ">= m": x + y = m is zero.
+// Two adders take turns: to add, the first adds and the second takes the modulus away; to subtract, the first subtracts
+// and the second gives the modulus back. Where the paper compares the sum with "> m" it must be ">= m": x + y = m is
+// zero.
 //
 //   range: x, y < m < 2^Width; the result is below m. Outside it the result is some number.
 module mod_addsub #(

@@ -1,4 +1,5 @@
-// x * y modulo p = 2^64 - 2^32 + 1: a 64 x 64 multiplier and `goldilocks_reduce`. One product a cycle, 6 enabled cycles later.
+// x * y modulo p = 2^64 - 2^32 + 1: a 64 x 64 multiplier and `goldilocks_reduce`. One product a cycle, 6 enabled cycles
+// later.
 //
 //   range: any x and y below 2^64; the result is below p
 module mod_mul_goldilocks #(

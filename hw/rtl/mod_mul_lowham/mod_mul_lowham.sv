@@ -1,5 +1,6 @@
-// x * y * 2^(-2 Fold) modulo q = 2^HighBit + 2^LowBit + 1, by shifts and additions after the product: a Montgomery reduction in two
-// folds. As q is 1 modulo 2^LowBit, the quotient digit that clears the low Fold <= LowBit bits of z is those bits themselves:
+// x * y * 2^(-2 Fold) modulo q = 2^HighBit + 2^LowBit + 1, by shifts and additions after the product: a Montgomery
+// reduction in two folds. As q is 1 modulo 2^LowBit, the quotient digit that clears the low Fold <= LowBit bits of z is
+// those bits themselves:
 //
 //   (z - (z mod 2^Fold) * q) / 2^Fold = floor(z / 2^Fold) - (z mod 2^Fold) * (2^(HighBit-Fold) + 2^(LowBit-Fold))
 //

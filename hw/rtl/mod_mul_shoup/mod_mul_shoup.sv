@@ -1,6 +1,6 @@
 // x * y modulo m for a multiplicand x that is known in advance: Shoup's method, as in the rvfhe paper (Fig. 4, bottom).
 //
-//   p = floor(x * 2^Width / m), k = floor(y * p / 2^Width), r = x*y - k*m in [0, 2m), less m once if it is not below it.
+//   p = floor(x * 2^Width / m), k = floor(y * p / 2^Width), r = x*y - k*m in [0, 2m), less m if not below it.
 //
 // Only low halves of x*y and k*m matter, as r is below 2^Width. One product a cycle, `Stages` enabled cycles later.
 //

@@ -4,34 +4,36 @@
 // Every stage s of log2 N reads the same places and writes the same places; only the twiddles differ:
 //
 //   forward:  b[2j] = a[j] + w*a[j+N/2],  b[2j+1] = a[j] - w*a[j+N/2],   w = psi^brv(2^s + (j mod 2^s)), s = 0, 1, ...
-//   inverse:  a[j] = (b[2j] + b[2j+1])/2, a[j+N/2] = (b[2j] - b[2j+1])*w, w = psi^-brv(2^s + (j mod 2^s))/2, s = ..., 1, 0
+//   inverse:  a[j] = (b[2j] + b[2j+1])/2, a[j+N/2] = (b[2j] - b[2j+1])*w, w = psi^-brv(2^s + (j mod 2^s))/2, s = ..., 0
 //
-// A row is 2*Butterflies consecutive values, one in each bank. The forward transform reads rows b and b + R/2 in turn (R =
-// N / (2 Butterflies)); the SWAP pairs the lower and then the upper halves of the two, so that Butterflies butterflies start in
-// every cycle; their results are whole rows in order. The inverse has the SWAP behind the butterflies. Stage 0 takes its
-// rows from the input stream and the last stage gives its rows to the output stream, in the orders in which a stage reads
-// and writes. So frames follow one another without a gap: log2 N * (R + Gap) cycles a transform, where Gap = 0 unless half
-// a stage is shorter than the pipeline (a row must be written before the next stage reads it).
+// A row is 2*Butterflies consecutive values, one in each bank. The forward transform reads rows b and b + R/2 in turn
+// (R = N / (2 Butterflies)); the SWAP pairs the lower and then the upper halves of the two, so that Butterflies
+// butterflies start in every cycle; their results are whole rows in order. The inverse has the SWAP behind the
+// butterflies. Stage 0 takes its rows from the input stream and the last stage gives its rows to the output stream, in
+// the orders in which a stage reads and writes. So frames follow one another without a gap: log2 N * (R + Gap) cycles a
+// transform, where Gap = 0 unless half a stage is shorter than the pipeline (a row must be written before the next
+// stage reads it).
 //
 //   input, forward:  natural order; beat 2b has 2P*b ... 2P*b + 2P-1 (P butterflies), beat 2b+1 the same + N/2
 //   output, forward: bit-reversed order, beat b has places 2P*b ... 2P*b + 2P-1
 //   inverse: the other way round, input in the order of the forward's output and output in that of its input
 //
-// Streams are valid/ready: data are taken in cycles in which both are up. While the output is valid and not taken everything
-// stands still, so that in_ready_o depends on out_ready_i without a register. What lacks input makes bubbles, which do not
-// keep back what is already inside.
+// Streams are valid/ready: data are taken in cycles in which both are up. While the output is valid and not taken
+// everything stands still, so that in_ready_o depends on out_ready_i without a register. What lacks input makes
+// bubbles, which do not keep back what is already inside.
 //
-//   range: values below q; the files of twiddles are those that crates/cosim writes (times 2^(2 Fold), see mod_mul_lowham)
+//   range: values below q. The twiddle files are those that crates/cosim writes: times 2^(2 Fold), see mod_mul_lowham.
 module ntt_cg #(
   parameter int unsigned LogN           = 12,
   parameter int unsigned LogButterflies = 2,
   parameter bit          Inverse        = 1'b0,
   parameter int unsigned HighBit        = 34,
   parameter int unsigned LowBit         = 27,
-  // The twiddles of the stages up to log2 of the butterflies, one word each, and of all later ones. A word is one twiddle for
-  // each butterfly, that of butterfly 0 in the lowest bits: as many ROMs side by side as there are butterflies.
-  parameter              FirstFile      = "ntt_cg.first.hex",
-  parameter              LaterFile      = "ntt_cg.later.hex",
+  // The twiddles of the stages up to log2 of the butterflies, one word each, and of all later ones. A word is one
+  // twiddle for each butterfly, that of butterfly 0 in the lowest bits: as many ROMs side by side as there are
+  // butterflies.
+  parameter string       FirstFile      = "ntt_cg.first.hex",
+  parameter string       LaterFile      = "ntt_cg.later.hex",
   parameter int unsigned TileA          = 26,
   parameter int unsigned TileB          = 17,
   localparam int unsigned Width = HighBit + 1,
@@ -70,9 +72,9 @@ module ntt_cg #(
   logic en;
   assign en = ~out_valid_o | out_ready_i;
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
   // Read side: which row is read in this cycle, of which stage.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
 
   logic [StageWidth-1:0]        stage_q;
   logic [LogRows-1:0]           beat_q, read_row;
@@ -108,9 +110,9 @@ module ntt_cg #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
   // Memories: even stages write memory 0 and odd ones memory 1, each reads the other; stage 0 reads the stream.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
 
   logic               write_en;
   logic [LogRows-1:0] write_row;
@@ -150,9 +152,9 @@ module ntt_cg #(
   end
   assign row = from_stream_q ? stream_q : read_data[from_bank_q];
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
   // Wings: the two values of each butterfly of a cycle. Forward: the SWAP makes them of two rows; inverse: neighbours.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
 
   logic   wings_valid;
   wings_t wings_x, wings_y;
@@ -172,10 +174,11 @@ module ntt_cg #(
     );
   end
 
-  // ---------------------------------------------------------------------------------------------------------------------
-  // Twiddles. Butterfly p of cycle c of stage s has index j = c * Butterflies + p, of which the low s bits count: one twiddle
-  // for each butterfly up to stage log2 Butterflies, 2^k in stage log2 Butterflies + k, at the addresses from 2^k.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
+  // Twiddles. Butterfly p of cycle c of stage s has index j = c * Butterflies + p, of which the low s bits count: one
+  // twiddle for each butterfly up to stage log2 Butterflies, 2^k in stage log2 Butterflies + k, at the addresses from
+  // 2^k.
+  // -------------------------------------------------------------------------------------------------------------------
 
   localparam logic [StageWidth-1:0] FirstStage = Inverse ? StageWidth'(LogN - 1) : '0;
   localparam logic [StageWidth-1:0] LastStage  = Inverse ? '0 : StageWidth'(LogN - 1);
@@ -222,15 +225,16 @@ module ntt_cg #(
   end
   assign twiddle = is_first_q ? first_twiddle : later_twiddle;
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
   // Butterflies.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
 
   wings_t results_first, results_second;
   logic   results_valid;
   for (genvar p = 0; p < Butterflies; p++) begin : gen_butterfly
     butterfly_ctgs #(
-      .Field(butterfly_ctgs_pkg::LowHam), .HighBit(HighBit), .LowBit(LowBit), .HalveSum(Inverse), .TileA(TileA), .TileB(TileB)
+      .Field(butterfly_ctgs_pkg::LowHam), .HighBit(HighBit), .LowBit(LowBit), .HalveSum(Inverse),
+      .TileA(TileA), .TileB(TileB)
     ) u_butterfly (
       .clk_i, .en_i(en), .gs_i(Inverse), .x_i(wings_x_q[p]), .y_i(wings_y_q[p]), .w_i(twiddle[p]),
       .first_o(results_first[p]), .second_o(results_second[p])
@@ -240,9 +244,9 @@ module ntt_cg #(
     .clk_i, .rst_ni, .en_i(en), .data_i(wings_valid), .data_o(results_valid)
   );
 
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
   // Write side: results are rows in the order in which they come.
-  // ---------------------------------------------------------------------------------------------------------------------
+  // -------------------------------------------------------------------------------------------------------------------
 
   logic row_valid;
   if (Inverse) begin : gen_unswap

@@ -1,6 +1,6 @@
-// The SWAP of the forward constant-geometry NTT: of two rows of 2*Half values that come one after the other, the lower halves
-// leave side by side when the second has come, the upper halves in the cycle after. Rows may come in every cycle or with
-// pauses; what leaves does not wait for what comes next.
+// The SWAP of the forward constant-geometry NTT: of two rows of 2*Half values that come one after the other, the lower
+// halves leave side by side when the second has come, the upper halves in the cycle after. Rows may come in every cycle
+// or with pauses; what leaves does not wait for what comes next.
 module ntt_cg_swap #(
   parameter int unsigned Width = 35,
   parameter int unsigned Half  = 4

@@ -1,5 +1,6 @@
-// The SWAP of the inverse constant-geometry NTT, the other way round: of two pairs of half rows that come one after the other,
-// the row of the two low halves leaves when the second pair has come, the row of the two high halves in the cycle after.
+// The SWAP of the inverse constant-geometry NTT, the other way round: of two pairs of half rows that come one after the
+// other, the row of the two low halves leaves when the second pair has come, the row of the two high halves in the
+// cycle after.
 module ntt_cg_unswap #(
   parameter int unsigned Width = 35,
   parameter int unsigned Half  = 4

@@ -1,7 +1,7 @@
 // A delay line: what enters leaves `Depth` enabled cycles later. Depth 0 is a wire.
 //
-// `Reset` clears the line with `rst_ni`: for valid bits. Data need none, and a line without one can become a shift-register
-// LUT.
+// `Reset` clears the line with `rst_ni`: for valid bits. Data need none, and a line without one can become a
+// shift-register LUT.
 module prim_delay #(
   parameter int unsigned Width = 1,
   parameter int unsigned Depth = 1,

@@ -1,9 +1,9 @@
 // A pipelined multiplier of unsigned numbers, cut by hand into tiles that fit a DSP block: the low `OutWidth` bits of
 // a * b, `Stages` enabled cycles later. A new pair is taken every cycle.
 //
-// The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 17 x 17 or less what an
-// ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Where TileB <= TileA every
-// second tile of a row lies beside the other, not over it, so that a row is two summands whatever its length.
+// The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 17 x 17 or less what
+// an ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Where TileB <= TileA
+// every second tile of a row lies beside the other, not over it, so that a row is two summands whatever its length.
 //
 //   Stages 1: everything, then a register      2: the tiles, register, the sum, register
 //   Stages 3: the tiles, register, sums of pairs of summands, register, the sum, register

@@ -2,7 +2,7 @@
 module prim_rom #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 512,
-  parameter              File  = "",
+  parameter string       File  = "",
   localparam int unsigned AddrWidth = $clog2(Depth)
 ) (
   input  logic                 clk_i,

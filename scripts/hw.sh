@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# `make hw-quick`: lints the RTL and tests one full-size configuration of each unit in co-simulation; part of `make test`.
+# HW_UNITS=all takes every configuration of hw/units.toml, HW_UNITS=unit,unit/configuration those.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh hw
+export CIPHERMILL_HW=${HW_UNITS:-quick}
+.tools/hw/bin/python hw/flow/lint.py
+cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
+cargo test --locked -p ciphermill-cosim --no-fail-fast
