@@ -5,7 +5,7 @@ mod support;
 use std::collections::VecDeque;
 
 use ciphermill_cosim::record::{self, Cycles};
-use ciphermill_cosim::units::{Butterfly, Factors, ModAddSub, ModMul, Wing};
+use ciphermill_cosim::units::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::{Modulus, goldilocks};
 use support::{Source, with_seeds};
@@ -183,5 +183,55 @@ fn butterflies_come_out_in_order_whatever_stands_still() {
             }
         });
         record::cycles(configuration, Cycles { cycles: 1, latency, bound: 1 });
+    });
+}
+
+#[test]
+fn one_butterfly_is_cooley_tukeys_and_gentleman_sandes() {
+    each("butterfly_ctgs", |configuration| {
+        const LATENCY: u64 = 7;
+        let is_goldilocks = configuration.parameter("Field") == 0;
+        let halved = configuration.stated("HalveSum") == Some(1);
+        let (value, unscale) = if is_goldilocks {
+            (goldilocks::MODULUS, 1)
+        } else {
+            let (high, low) = (configuration.parameter("HighBit"), configuration.parameter("LowBit"));
+            let modulus = Modulus::new((1 << high) + (1 << low) + 1).expect("a modulus of 35 bits");
+            let unscale = modulus.inverse(modulus.pow(2, (high as u64 + 2) / 2 * 2)).expect("2 is a unit");
+            (modulus.value(), unscale)
+        };
+        let half = value / 2 + 1;
+        with_seeds(|source| {
+            let mut unit = ButterflyCtGs::new(configuration, source.any() as u32);
+            for turn in 0..6 {
+                let gs = turn % 2 == 1;
+                let mut inside: VecDeque<(u64, [u64; 3])> = VecDeque::new();
+                let mut enabled = 0;
+                while enabled < 3_000 {
+                    let enable = !source.chance(1, 6);
+                    let wing = [(); 3].map(|()| source.below(value));
+                    let shown = unit.step(gs, wing, enable);
+                    if !enable {
+                        continue;
+                    }
+                    enabled += 1;
+                    inside.push_back((enabled - 1 + LATENCY, wing));
+                    let Some(&(due, [x, y, w])) = inside.front() else { continue };
+                    if due != enabled {
+                        continue;
+                    }
+                    inside.pop_front();
+                    let by_w = |factor| mul_mod(mul_mod(factor, w, value), unscale, value);
+                    let expected = if gs {
+                        let sum = add_mod(x, y, value);
+                        (if halved { mul_mod(sum, half, value) } else { sum }, by_w(sub_mod(x, y, value)))
+                    } else {
+                        (add_mod(x, by_w(y), value), sub_mod(x, by_w(y), value))
+                    };
+                    assert_eq!(shown, expected, "{configuration}: x {x}, y {y}, w {w}, Gentleman-Sande {gs}");
+                }
+            }
+        });
+        record::cycles(configuration, Cycles { cycles: 1, latency: LATENCY, bound: 1 });
     });
 }

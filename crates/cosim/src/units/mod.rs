@@ -4,4 +4,4 @@ mod ntt_cg;
 mod pipeline;
 
 pub use ntt_cg::NttCg;
-pub use pipeline::{Butterfly, Factors, ModAddSub, ModMul, Wing};
+pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};

@@ -95,6 +95,40 @@ pub struct Butterfly {
     outputs: [Port; 3],
 }
 
+/// `butterfly_ctgs`: one multiplier and two adders in either order.
+#[derive(Debug)]
+pub struct ButterflyCtGs {
+    model: Model,
+    enable: Port,
+    gs: Port,
+    inputs: [Port; 3],
+    outputs: [Port; 2],
+}
+
+impl ButterflyCtGs {
+    /// An instance of a configuration of `butterfly_ctgs`.
+    pub fn new(configuration: &'static Configuration, seed: u32) -> Self {
+        let model = Model::new(configuration, seed);
+        let port = |name| model.port(name);
+        let (enable, gs) = (port("en_i"), port("gs_i"));
+        let (inputs, outputs) = (["x_i", "y_i", "w_i"].map(port), ["first_o", "second_o"].map(port));
+        Self { model, enable, gs, inputs, outputs }
+    }
+
+    /// Gives the unit x, y and w and one clock edge; `enable` false makes it stand still. Returns the pair that the unit shows
+    /// after the edge. `gs` may change only when nothing that counts is inside.
+    pub fn step(&mut self, gs: bool, wing: [u64; 3], enable: bool) -> (u64, u64) {
+        self.model.set(self.enable, u64::from(enable));
+        self.model.set(self.gs, u64::from(gs));
+        for (port, value) in self.inputs.into_iter().zip(wing) {
+            self.model.set(port, value);
+        }
+        self.model.clock();
+        let [first, second] = self.outputs.map(|port| self.model.get(port));
+        (first, second)
+    }
+}
+
 /// What a butterfly takes in one cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wing {

@@ -25,7 +25,7 @@ impl Source {
             1 => bound - 1,
             2 => 1 % bound,
             3 => bound / 2,
-            _ => (u128::from(self.0.next_u64()) * u128::from(bound) >> 64) as u64,
+            _ => ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64,
         }
     }
 
