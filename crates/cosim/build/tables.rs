@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ciphermill_math::Modulus;
-use ciphermill_math::ntt::reference::bit_reverse;
+use ciphermill_math::ntt::reference::{bit_reverse, twiddles};
+use ciphermill_math::{Modulus, goldilocks};
 
 /// A file of words in hexadecimal, one a line, and the parameter of the module that names it.
 pub(crate) struct Table {
@@ -15,6 +15,7 @@ pub(crate) struct Table {
 pub(crate) fn tables(kind: &str, parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
     match kind {
         "ntt_cg" => ntt_cg(parameters),
+        "ntt_goldilocks" => ntt_goldilocks(parameters),
         _ => Err(format!("hw/units.toml asks for the tables `{kind}`, which nobody writes")),
     }
 }
@@ -60,6 +61,30 @@ fn ntt_cg(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
     }
     let lines = |words: Vec<String>| words.join("\n") + "\n";
     Ok(vec![Table { parameter: "FirstFile", text: lines(first) }, Table { parameter: "LaterFile", text: lines(later) }])
+}
+
+/// `ntt_goldilocks`: word 2^s + block of the stages in rows; and for each row the twiddles 2^s + row·2^t + j of all stages
+/// s = log2 rows + t in lanes, at place 2^t − 1 + j of its word.
+fn ntt_goldilocks(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
+    let get = |name| stated(parameters, name);
+    let (log_n, log_lanes) = (get("LogN")?, get("LogButterflies")? + 1);
+    let n = 1usize << log_n;
+    let psi = goldilocks::primitive_root_2n(n).ok_or("N is too great for Goldilocks")?;
+    let table = twiddles(psi, n);
+    let rows = n >> log_lanes;
+    let row_words = (0..rows).map(|index| hexadecimal(64, &table[index..=index]));
+    let lane_words = (0..rows).map(|row| {
+        let stage = |t: u32| {
+            let first = (rows << t) + (row << t);
+            &table[first..first + (1 << t)]
+        };
+        hexadecimal(64, &(0..log_lanes).flat_map(stage).copied().collect::<Vec<_>>())
+    });
+    let lines = |words: Vec<String>| words.join("\n") + "\n";
+    Ok(vec![
+        Table { parameter: "RowFile", text: lines(row_words.collect()) },
+        Table { parameter: "LaneFile", text: lines(lane_words.collect()) },
+    ])
 }
 
 /// A word of elements of `width` bits, element 0 lowest, in hexadecimal.
