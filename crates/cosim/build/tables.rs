@@ -15,6 +15,7 @@ pub(crate) struct Table {
 pub(crate) fn tables(kind: &str, parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
     match kind {
         "ntt_cg" => ntt_cg(parameters),
+        "ntt_cg_r4" => ntt_cg_r4(parameters),
         "ntt_goldilocks" => ntt_goldilocks(parameters),
         _ => Err(format!("hw/units.toml asks for the tables `{kind}`, which nobody writes")),
     }
@@ -61,6 +62,36 @@ fn ntt_cg(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
     }
     let lines = |words: Vec<String>| words.join("\n") + "\n";
     Ok(vec![Table { parameter: "FirstFile", text: lines(first) }, Table { parameter: "LaterFile", text: lines(later) }])
+}
+
+/// `ntt_cg_r4`: a word has the twiddles w2, w1, w1·w2 of four butterflies that follow one another, times 2^(2 Fold); one word for
+/// stage 0, 4^(s−1) words for stage s from that address on.
+fn ntt_cg_r4(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
+    let get = |name| stated(parameters, name);
+    let (log_n, high, low) = (get("LogN")?, get("HighBit")?, get("LowBit")?);
+    let value = (1u64 << high) + (1 << low) + 1;
+    let modulus = Modulus::new(value).map_err(|error| error.to_string())?;
+    let psi = modulus.primitive_root_2n(1 << log_n).ok_or_else(|| format!("{value} has no root for N = 2^{log_n}"))?;
+    let scale = modulus.pow(2, u64::from((high + 2) / 2 * 2));
+    let power = |index: usize| modulus.pow(psi, bit_reverse(index, log_n) as u64);
+    let twiddles = |stage: u32, j: usize| {
+        let j = j % (1 << (2 * stage));
+        let (w1, w2) = (power((1 << (2 * stage)) + j), power((2 << (2 * stage)) + 2 * j));
+        [w2, w1, modulus.mul(w1, w2)].map(|twiddle| modulus.mul(twiddle, scale))
+    };
+    let width = high as usize + 1;
+    let word = |stage, cycle| {
+        hexadecimal(width, &(4 * cycle..4 * cycle + 4).flat_map(|j| twiddles(stage, j)).collect::<Vec<_>>())
+    };
+    let mut words = vec![hexadecimal(width, &[0; 12]); 1 << (log_n - 3)];
+    words[0] = word(0, 0);
+    for stage in 1..log_n / 2 {
+        let base = 1 << (2 * (stage - 1));
+        for cycle in 0..base {
+            words[base + cycle] = word(stage, cycle);
+        }
+    }
+    Ok(vec![Table { parameter: "TwiddleFile", text: words.join("\n") + "\n" }])
 }
 
 /// `ntt_goldilocks`: word 2^s + block of the stages in rows; and for each row the twiddles 2^s + row·2^t + j of all stages

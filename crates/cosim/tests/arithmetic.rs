@@ -137,6 +137,23 @@ fn low_weight_products_are_montgomery_products() {
     });
 }
 
+#[test]
+fn products_with_a_root_of_minus_one_need_no_multiplier() {
+    each("mod_mul_root4", |configuration| {
+        let parameter = |name| configuration.parameter(name) as u64;
+        let modulus = Modulus::new((1 << parameter("HighBit")) + (1 << parameter("LowBit")) + 1).expect("of 35 bits");
+        let value = modulus.value();
+        let digits = sub_mod(parameter("Plus") % value, parameter("Minus") % value, value);
+        let folded = modulus.pow(2, parameter("Folds") * parameter("FoldBits"));
+        let root = modulus.mul(digits, modulus.inverse(folded).expect("2 is a unit"));
+        assert_eq!(modulus.mul(root, root), value - 1);
+        check_multiplier(configuration, 3 + parameter("Folds"), 20_000, move |source| {
+            let x = source.below(value);
+            (Factors { x, ..Factors::default() }, mul_mod(x, root, value))
+        });
+    });
+}
+
 fn a_wing(source: &mut Source, width: u32) -> Wing {
     let modulus = 1 + source.below(1 << (width - 1));
     let w = source.below(modulus);

@@ -1,5 +1,5 @@
-//! The constant-geometry transform against the golden model, at every size that was built: values, order, cycles, stalls,
-//! reset.
+//! The constant-geometry transforms of radix 2 and 4 against the golden model, at every size that was built: values, order,
+//! cycles, stalls, reset.
 
 mod support;
 
@@ -16,13 +16,15 @@ struct Frames {
     modulus: Modulus,
     n: usize,
     inverse: bool,
+    radix: usize,
 }
 
 impl Frames {
     fn new(configuration: &Configuration) -> Self {
         let value = |name| configuration.parameter(name);
         let modulus = Modulus::new((1 << value("HighBit")) + (1 << value("LowBit")) + 1).expect("a modulus of 35 bits");
-        Self { modulus, n: 1 << value("LogN"), inverse: value("Inverse") == 1 }
+        let radix = if configuration.unit == "ntt_cg_r4" { 4 } else { 2 };
+        Self { modulus, n: 1 << value("LogN"), inverse: configuration.stated("Inverse") == Some(1), radix }
     }
 
     fn random(&self, source: &mut Source) -> Vec<u64> {
@@ -48,18 +50,31 @@ impl Frames {
         values
     }
 
+    /// Cycles from frame to frame, from the first beat in to the first out, from there to the last out; and the fewest cycles
+    /// that the multipliers allow.
+    fn cycles(&self, lanes: usize) -> (u64, u64, u64, u64) {
+        let (n, rows, log_n) = (self.n as u64, (self.n / lanes) as u64, u64::from(self.n.ilog2()));
+        if self.radix == 4 {
+            let stage = 3 * rows / 2;
+            return (log_n / 2 * stage, (log_n / 2 - 1) * stage + 21, stage - 2, 3 * n / 4 * (log_n / 2) / 4);
+        }
+        // As the module says: a stage takes N / lanes cycles, and waits where half of that is shorter than the pipeline.
+        let stage = rows + 10u64.saturating_sub(rows / 2);
+        (log_n * stage, (log_n - 1) * stage + 10, rows - 1, n / 2 * log_n / (lanes as u64 / 2))
+    }
+
     /// The beats of a frame as the unit takes them.
     fn beats(&self, frame: &[u64], lanes: usize) -> VecDeque<Vec<u64>> {
         if self.inverse {
             frame.chunks(lanes).map(<[u64]>::to_vec).collect()
         } else {
-            NttCg::beats_in_turn(frame, lanes).map(<[u64]>::to_vec).collect()
+            NttCg::beats_in_turn(frame, lanes, self.radix).map(<[u64]>::to_vec).collect()
         }
     }
 
     /// The frame of the beats that the unit gave.
     fn frame(&self, beats: &[Vec<u64>]) -> Vec<u64> {
-        if self.inverse { NttCg::frame_of_turns(beats) } else { beats.concat() }
+        if self.inverse { NttCg::frame_of_turns(beats, 2) } else { beats.concat() }
     }
 }
 
@@ -106,12 +121,12 @@ fn stream(
 
 fn each(test: impl Fn(&'static Configuration, Frames)) {
     let mut any = false;
-    for configuration in configurations("ntt_cg") {
+    for configuration in configurations("ntt_cg").chain(configurations("ntt_cg_r4")) {
         println!("{configuration}");
         any = true;
         test(configuration, Frames::new(configuration));
     }
-    assert!(any, "no configuration of ntt_cg was built");
+    assert!(any, "no configuration was built");
 }
 
 #[test]
@@ -122,26 +137,13 @@ fn frames_follow_one_another_without_a_gap() {
             let mut inputs = frames.corners();
             inputs.extend((0..9).map(|_| frames.random(source)));
             let times = stream(&mut unit, &frames, &inputs, || true, || true);
-            let rows = (frames.n / unit.lanes()) as u64;
-            let stages = u64::from(frames.n.ilog2());
-            // As the module says: a stage takes N / lanes cycles, and waits where half of that is shorter than the pipeline.
-            let gap = 10u64.saturating_sub(rows / 2);
-            let period = stages * (rows + gap);
+            let (period, latency, length, bound) = frames.cycles(unit.lanes());
             for pair in times.windows(2) {
                 assert_eq!(pair[1].2 - pair[0].2, period, "{configuration}: cycles from frame to frame");
             }
             let (begin, first, last) = times[0];
-            let latency = (stages - 1) * (rows + gap) + 10;
-            assert_eq!(
-                (first - begin, last - first),
-                (latency, rows - 1),
-                "{configuration}: latency, length of a frame"
-            );
-            let products = frames.n as u64 / 2 * stages;
-            record::cycles(
-                configuration,
-                Cycles { cycles: period, latency, bound: products / (unit.lanes() as u64 / 2) },
-            );
+            assert_eq!((first - begin, last - first), (latency, length), "{configuration}: latency, length of a frame");
+            record::cycles(configuration, Cycles { cycles: period, latency, bound });
         });
     });
 }

@@ -20,7 +20,8 @@
 // every value is written in time for its next stage (R >= 32), and frames too, unless the direction changes: then the
 // pipeline empties.
 //
-//   input, forward:  natural order; beat b has values B*b ... B*b + B-1 in lanes 0 ... B-1, the same + N/2 in the others
+//   input, forward:  natural order; beat b has values B*b ... B*b + B-1 in lanes 0 ... B-1, the same + N/2 in the
+//                    others
 //   output, forward: bit-reversed order, beat b has places 2B*b ... 2B*b + 2B-1
 //   inverse: the other way round. `in_inverse_i` counts in the first beat of a frame.
 //

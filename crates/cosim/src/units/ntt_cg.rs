@@ -1,8 +1,8 @@
-//! `ntt_cg`: the constant-geometry transform, a valid/ready stream in and one out.
+//! `ntt_cg` and `ntt_cg_r4`: the constant-geometry transforms, a valid/ready stream in and one out.
 
 use crate::model::{Configuration, Model, Port};
 
-/// The constant-geometry NTT or its inverse.
+/// The constant-geometry NTT with radix 2 or 4, or the inverse with radix 2.
 #[derive(Debug)]
 pub struct NttCg {
     model: Model,
@@ -17,7 +17,7 @@ pub struct NttCg {
 }
 
 impl NttCg {
-    /// An instance of a configuration of `ntt_cg`, reset.
+    /// An instance of a configuration of `ntt_cg` or `ntt_cg_r4`, reset.
     pub fn new(configuration: &'static Configuration, seed: u32) -> Self {
         let mut model = Model::new(configuration, seed);
         let port = |name| model.port(name);
@@ -66,16 +66,15 @@ impl NttCg {
         (taken, came)
     }
 
-    /// The beats of a frame in the order in which a forward transform takes them and an inverse gives them: in turn from its
-    /// lower and its upper half.
-    pub fn beats_in_turn(frame: &[u64], lanes: usize) -> impl Iterator<Item = &[u64]> {
-        let (lower, upper) = frame.split_at(frame.len() / 2);
-        lower.chunks(lanes).zip(upper.chunks(lanes)).flat_map(|(lower, upper)| [lower, upper])
+    /// The beats of a frame in the order in which a forward transform takes them and an inverse gives them: in turn from each
+    /// of its `parts`, the two halves or the four quarters.
+    pub fn beats_in_turn(frame: &[u64], lanes: usize, parts: usize) -> impl Iterator<Item = &[u64]> {
+        let part = frame.len() / parts;
+        (0..part / lanes).flat_map(move |b| (0..parts).map(move |k| &frame[k * part + b * lanes..][..lanes]))
     }
 
     /// The frame whose beats came in turn.
-    pub fn frame_of_turns(beats: &[Vec<u64>]) -> Vec<u64> {
-        let half = |first: usize| beats.iter().skip(first).step_by(2).flatten().copied();
-        half(0).chain(half(1)).collect()
+    pub fn frame_of_turns(beats: &[Vec<u64>], parts: usize) -> Vec<u64> {
+        (0..parts).flat_map(|k| beats.iter().skip(k).step_by(parts).flatten().copied()).collect()
     }
 }

@@ -34,7 +34,8 @@ impl ModAddSub {
     }
 }
 
-/// A modular multiplier: `mod_mul_shoup`, `mod_mul_goldilocks`, `mod_mul_lowham`.
+/// A modular multiplier: `mod_mul_shoup`, `mod_mul_goldilocks`, `mod_mul_lowham`,
+/// `mod_mul_root4`.
 #[derive(Debug)]
 pub struct ModMul {
     model: Model,
@@ -42,7 +43,8 @@ pub struct ModMul {
     x: Port,
     /// Shoup's companion of x and the modulus, where the unit wants them.
     shoup: Option<(Port, Port)>,
-    y: Port,
+    /// The other factor, where it is none that the unit is made for.
+    y: Option<Port>,
     result: Port,
 }
 
@@ -65,7 +67,8 @@ impl ModMul {
         let mut model = Model::new(configuration, seed);
         let port = |name| model.port(name);
         let shoup = (configuration.unit == "mod_mul_shoup").then(|| (port("x_shoup_i"), port("modulus_i")));
-        let (enable, x, y, result) = (port("en_i"), port("x_i"), port("y_i"), port("result_o"));
+        let (enable, x, result) = (port("en_i"), port("x_i"), port("result_o"));
+        let y = (configuration.unit != "mod_mul_root4").then(|| port("y_i"));
         model.set(enable, 1);
         Self { model, enable, x, shoup, y, result }
     }
@@ -75,7 +78,9 @@ impl ModMul {
     pub fn step(&mut self, factors: Factors, enable: bool) -> u64 {
         self.model.set(self.enable, u64::from(enable));
         self.model.set(self.x, factors.x);
-        self.model.set(self.y, factors.y);
+        if let Some(y) = self.y {
+            self.model.set(y, factors.y);
+        }
         if let Some((x_shoup, modulus)) = self.shoup {
             self.model.set(x_shoup, factors.x_shoup);
             self.model.set(modulus, factors.modulus);

@@ -1,0 +1,87 @@
+// x times a square root of -1 modulo q = 2^HighBit + 2^LowBit + 1, by shifts and additions alone. Some power of two
+// times the root has few signed digits: c = root * 2^(Folds * FoldBits), which `Plus` and `Minus` give as sets of bits.
+// The folds of mod_mul_lowham then take the power of two away, and one fold at the top brings the rest near q:
+//
+//   1: c * x      one for each fold: (z - (z mod 2^FoldBits) * q) / 2^FoldBits
+//   then: the part above 2^HighBit times -(2^LowBit + 1), added to the part below; then plus or minus q, or neither
+//
+//   q                      root * 2^(Folds * FoldBits)     folds
+//   2^34 + 2^27 + 1        -(2^26 + 2^17 + 1)              1 of 22 bits
+//   2^34 + 2^19 + 1        2^17 + 1                        1 of 9 bits
+//
+// Found by trying all powers of two; without one, the roots have 4 and 3 signed digits, but products of 64 bits to
+// reduce.
+//
+// One product a cycle, 3 + Folds enabled cycles later.
+//
+//   range: x < q; the result is below q, if |c| < 2^(HighBit + Folds * FoldBits - LowBit - 2)
+module mod_mul_root4 #(
+  parameter int unsigned HighBit  = 34,
+  parameter int unsigned LowBit   = 27,
+  parameter int unsigned Folds    = 1,
+  parameter int unsigned FoldBits = 22,
+  parameter int unsigned Plus     = 0,
+  parameter int unsigned Minus    = 32'h402_0001,
+  localparam int unsigned Width   = HighBit + 1
+) (
+  input  logic             clk_i,
+  input  logic             en_i,
+  input  logic [Width-1:0] x_i,
+  output logic [Width-1:0] result_o
+);
+  // Enough for any c that the range allows, its sign, and what a fold adds.
+  localparam int unsigned WideWidth = 2 * HighBit + Folds * FoldBits - LowBit + 2;
+
+  typedef logic signed [WideWidth-1:0] wide_t;
+
+  if (FoldBits > LowBit || Folds < 1) begin : gen_wrong_folds
+    $error("mod_mul_root4: 1 <= Folds and FoldBits <= LowBit must hold");
+  end
+
+  wide_t product;
+  always_comb begin
+    product = '0;
+    for (int unsigned bit_of = 0; bit_of < 32; bit_of++) begin
+      if (Plus[bit_of]) product = product + (wide_t'({1'b0, x_i}) <<< bit_of);
+      if (Minus[bit_of]) product = product - (wide_t'({1'b0, x_i}) <<< bit_of);
+    end
+  end
+
+  wide_t [Folds:0] folded_q;
+  always_ff @(posedge clk_i) begin
+    if (en_i) begin
+      folded_q[0] <= product;
+      for (int unsigned i = 0; i < Folds; i++) begin
+        folded_q[i+1] <= (wide_t'($signed(folded_q[i])) >>> FoldBits)
+            - (wide_t'({1'b0, folded_q[i][FoldBits-1:0]}) <<< (HighBit - FoldBits))
+            - (wide_t'({1'b0, folded_q[i][FoldBits-1:0]}) <<< (LowBit - FoldBits));
+      end
+    end
+  end
+
+  // The part above 2^HighBit is small by now.
+  wide_t                     last, high;
+  logic signed [Width+1:0]   near_q;
+  assign last = folded_q[Folds];
+  assign high = last >>> HighBit;
+  always_ff @(posedge clk_i) begin
+    if (en_i) begin
+      near_q <= (Width + 2)'({1'b0, last[HighBit-1:0]}) - (Width + 2)'(high <<< LowBit) - (Width + 2)'(high);
+    end
+  end
+
+  localparam logic signed [Width+1:0] Modulus =
+      ((Width + 2)'(1) <<< HighBit) + ((Width + 2)'(1) <<< LowBit) + (Width + 2)'(1);
+  logic signed [Width+1:0] less, corrected;
+  assign less = near_q - Modulus;
+  always_comb begin
+    if (near_q < 0) corrected = near_q + Modulus;
+    else if (less < 0) corrected = near_q;
+    else corrected = less;
+  end
+  logic [1:0] unused_corrected;
+  assign unused_corrected = corrected[Width+1:Width];
+  always_ff @(posedge clk_i) begin
+    if (en_i) result_o <= corrected[Width-1:0];
+  end
+endmodule
