@@ -62,7 +62,7 @@ fn build() -> Result<(), String> {
                     files.push((table.parameter, path));
                 }
             }
-            tool.translate(top, &name, &configuration.parameters, &files, &folder)?;
+            tool.translate(top, &name, &configuration.parameters, &files, unit.wide, &folder)?;
             let ports = ports::read(&folder.join(format!("V{name}.h")))?;
             let shim = folder.join("shim.cpp");
             write(&shim, &shim::cpp(&name, &ports))?;

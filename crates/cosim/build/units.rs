@@ -16,6 +16,9 @@ pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) top: Option<String>,
     pub(crate) tables: Option<String>,
+    /// Whether it computes on numbers of many words, which are better left in loops and calls than unrolled.
+    #[serde(default)]
+    pub(crate) wide: bool,
     pub(crate) configuration: Vec<Configuration>,
 }
 

@@ -40,6 +40,7 @@ impl Verilator {
         name: &str,
         parameters: &BTreeMap<String, i64>,
         files: &[(&str, PathBuf)],
+        wide: bool,
         folder: &Path,
     ) -> Result<(), String> {
         if folder.exists() {
@@ -48,12 +49,18 @@ impl Verilator {
         let mut command = Command::new(self.root.join("bin/verilator_bin"));
         command.env("VERILATOR_ROOT", &self.root);
         command.args(["--cc", "-O3", "-Wall", "--assert", "--x-assign", "unique", "--x-initial", "unique", "--quiet"]);
+        // Accumulators of 4096-bit products are longer than what Verilator takes for a slip.
+        command.args(["--replication-limit", "16384"]);
         command.args(["--prefix", &format!("V{name}"), "--top-module", top]);
         command.arg("--Mdir").arg(folder);
         command.args(parameters.iter().map(|(key, value)| format!("-G{key}={value}")));
         command.args(files.iter().map(|(key, path)| format!("-G{key}=\"{}\"", path.display())));
         command.args(self.includes.iter().map(|path| format!("-I{}", path.display())));
         command.args(&self.first);
+        if wide {
+            // A fifth of the code, and of the time to compile it.
+            command.args(["-fno-dfg", "--expand-limit", "4", "--unroll-count", "1"]);
+        }
         if self.coverage {
             command.args(["--coverage-line", "--coverage-toggle"]);
         }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+use num_bigint::BigUint;
+
 /// A port of a module.
 #[derive(Clone, Copy, Debug)]
 pub struct PortInfo {
@@ -265,6 +267,39 @@ impl Model {
             let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
             elements.push((value >> (bit % 32)) as u64 & mask);
         }
+    }
+
+    /// Sets an input of any width.
+    ///
+    /// # Panics
+    /// If the port is an output or the number does not fit.
+    pub fn set_number(&mut self, port: Port, number: &BigUint) {
+        assert!(number.bits() <= u64::from(port.bits), "{} bits do not fit {:?}", number.bits(), self.name(port));
+        if port.bits <= 64 {
+            return self.set(port, number.iter_u64_digits().next().unwrap_or(0));
+        }
+        let place = self.input(port);
+        let mut words = number.to_u32_digits();
+        words.resize(port.bits.div_ceil(32) as usize, 0);
+        // SAFETY: a port of more than 64 bits is an array of just as many words.
+        unsafe { core::ptr::copy_nonoverlapping(words.as_ptr(), place.cast::<u32>(), words.len()) };
+    }
+
+    /// The value of a port of any width.
+    pub fn get_number(&self, port: Port) -> BigUint {
+        if port.bits <= 64 {
+            return self.get(port).into();
+        }
+        let mut words = vec![0u32; port.bits.div_ceil(32) as usize];
+        // SAFETY: as in `set_number`; nothing changes the port while `self` is borrowed.
+        unsafe {
+            core::ptr::copy_nonoverlapping(self.ports[port.index].cast::<u32>(), words.as_mut_ptr(), words.len());
+        }
+        BigUint::new(words)
+    }
+
+    fn name(&self, port: Port) -> &'static str {
+        self.configuration.ports[port.index].name
     }
 
     /// Settles the logic after inputs have changed, without a clock edge.

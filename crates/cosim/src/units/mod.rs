@@ -1,9 +1,11 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
+mod mont_mul;
 mod ntt_cg;
 mod ntt_goldilocks;
 mod pipeline;
 
+pub use mont_mul::{MontMul, MontgomeryConstants};
 pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
