@@ -66,10 +66,10 @@ fn build() -> Result<(), String> {
             let ports = ports::read(&folder.join(format!("V{name}.h")))?;
             let shim = folder.join("shim.cpp");
             write(&shim, &shim::cpp(&name, &ports))?;
-            compiler.file(&shim);
-            for source in verilator::sources(&folder)? {
-                compiler.file(source);
-            }
+            // All of a model in one unit of translation: most of the time went into the same headers again and again.
+            let whole = folder.join("whole.cpp");
+            write(&whole, &verilator::whole(&folder)?)?;
+            compiler.file(&whole);
             externs.push_str(&shim::externs(&name));
             entries.push_str(&shim::entry(&unit.name, configuration, &name, &ports));
         }

@@ -98,18 +98,18 @@ impl Verilator {
     }
 }
 
-/// The C++ files that a translation left in a folder.
-pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut sources = Vec::new();
+/// A C++ file that has all others of a folder in it: what a translation left, and the shim.
+pub(crate) fn whole(folder: &Path) -> Result<String, String> {
+    let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        if path.extension().is_some_and(|extension| extension == "cpp") && !path.ends_with("shim.cpp") {
-            sources.push(path);
+        let name = entry.map_err(|error| error.to_string())?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".cpp") && name != "whole.cpp" {
+            names.push(name);
         }
     }
     // The archive is the same whatever order the file system has.
-    sources.sort();
-    Ok(sources)
+    names.sort();
+    Ok(names.iter().map(|name| format!("#include \"{name}\"\n")).collect())
 }
 
 fn installed(repository: &Path) -> Option<PathBuf> {

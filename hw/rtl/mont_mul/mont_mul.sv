@@ -260,7 +260,7 @@ module mont_mul #(
     end
   end
 
-  assign valid_o  = age[Latency];
+  assign valid_o  = age_q[Latency];
   assign result_o = result_q[OperandWidth-1:0];
 
   logic unused;

@@ -1,5 +1,6 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
+pub mod mod_exp;
 mod mont_mul;
 mod ntt_cg;
 mod ntt_goldilocks;

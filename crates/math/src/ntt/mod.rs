@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use crate::modulus::ModulusError;
 use crate::{CoefficientSource, Isa};
 
+mod constant_geometry;
 mod goldilocks;
 mod prime;
 pub mod reference;
@@ -16,6 +17,7 @@ mod rns;
 mod transpose;
 pub(crate) mod word32;
 
+pub use constant_geometry::ConstantGeometryNtt;
 pub use goldilocks::GoldilocksNtt;
 pub use prime::PrimeNtt;
 pub use rns::{RnsError, RnsNtt};

@@ -1,0 +1,137 @@
+// base^exponent in Montgomery form by a ladder on two multipliers, as many as the paper has: with x and y = x * base one
+// multiplies the two, the other squares the one that the exponent's bit asks for. Every bit costs the time of one
+// product, whatever it is.
+//
+// The product is one of the next pair and the square the other. Which is which matters to the squarer alone: it takes the
+// square again if the bit is that of the step before, the product if not.
+//
+// Ports as of `mod_exp_window`.
+module mod_exp_ladder #(
+  parameter int unsigned Bits = 1024,
+  parameter int unsigned Rows = 16,
+  localparam int unsigned Digit = Rows * 17
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             start_i,
+  input  logic             clear_i,
+  output logic             done_o,
+  input  logic [Bits-1:0]  modulus_i,
+  input  logic [Bits-1:0]  nhat_i,
+  input  logic [Digit-1:0] u_i,
+  input  logic [Bits-1:0]  rsquared_i,
+  input  logic [Bits-1:0]  base_i,
+  input  logic [Bits-1:0]  exponent_i,
+  input  logic [15:0]      exponent_bits_i,
+  output logic [Bits+1:0]  result_o
+);
+  typedef enum logic [2:0] { StIdle, StEnter, StClimb, StOut, StFlush } state_e;
+  state_e state_q, state_d;
+
+  logic            begin_product, product_done, square_done;
+  logic [1:0]      ready;
+  logic [Bits+1:0] product_a, product_b, square_a, square_b, product, square;
+  mont_mul #(.Bits(Bits), .Rows(Rows), .Reduce(1'b0)) u_product (
+    .clk_i, .rst_ni, .modulus_i, .nhat_i, .u_i, .valid_i(begin_product), .ready_o(ready[0]),
+    .a_i(product_a), .b_i(product_b), .valid_o(product_done), .result_o(product)
+  );
+  mont_mul #(.Bits(Bits), .Rows(Rows), .Reduce(1'b0)) u_square (
+    .clk_i, .rst_ni, .modulus_i, .nhat_i, .u_i, .valid_i(begin_product), .ready_o(ready[1]),
+    .a_i(square_a), .b_i(square_b), .valid_o(square_done), .result_o(square)
+  );
+  assign result_o = square;
+
+  // The bit of the next step and that of the last. Which bit is public: one below those that are left.
+  localparam int unsigned IndexWidth = $clog2(Bits);
+  logic [15:0] left_q, left_d;
+  logic        bit_d, bit_q, last_bit_q, take_square;
+  assign bit_d       = exponent_i[IndexWidth'(left_q-16'd1)];
+  // The end wants x, as a bit of 0 would.
+  assign take_square = (state_d == StOut ? 1'b0 : bit_q) == last_bit_q;
+
+  logic flushed_q, flushed_d, step;
+  always_comb begin
+    state_d       = state_q;
+    left_d        = left_q;
+    flushed_d     = 1'b0;
+    begin_product = 1'b0;
+    step          = 1'b0;
+    product_a     = product;
+    product_b     = square;
+    square_a      = take_square ? square : product;
+    square_b      = square_a;
+    unique case (state_q)
+      StIdle: begin
+        if (start_i) begin
+          // y = base * R^2 * R^-1, x = 1 * R^2 * R^-1
+          begin_product = 1'b1;
+          product_a     = {2'b00, base_i};
+          product_b     = {2'b00, rsquared_i};
+          square_a      = (Bits + 2)'(1);
+          square_b      = {2'b00, rsquared_i};
+          left_d        = exponent_bits_i;
+          state_d       = StEnter;
+        end else if (clear_i) begin
+          begin_product = 1'b1;
+          product_a     = '0;
+          product_b     = '0;
+          square_a      = '0;
+          square_b      = '0;
+          left_d        = '0;
+          state_d       = StFlush;
+        end
+      end
+      StEnter, StClimb: begin
+        if (product_done) begin
+          begin_product = 1'b1;
+          if (left_q == '0) begin
+            square_b = (Bits + 2)'(1);
+            state_d  = StOut;
+          end else begin
+            step    = 1'b1;
+            left_d  = left_q - 16'd1;
+            state_d = StClimb;
+          end
+        end
+      end
+      StOut: begin
+        if (product_done) state_d = StIdle;
+      end
+      // A second product of zeros, for what the first still found in the sums.
+      StFlush: begin
+        flushed_d = flushed_q;
+        product_a = '0;
+        product_b = '0;
+        square_a  = '0;
+        square_b  = '0;
+        if (product_done) begin
+          flushed_d     = 1'b1;
+          begin_product = ~flushed_q;
+          if (flushed_q) state_d = StIdle;
+        end
+      end
+      default: state_d = StIdle;
+    endcase
+  end
+  assign done_o = product_done && state_d == StIdle;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q    <= StIdle;
+      left_q     <= '0;
+      flushed_q  <= 1'b0;
+      bit_q      <= 1'b0;
+      last_bit_q <= 1'b0;
+    end else begin
+      state_q   <= state_d;
+      left_q    <= left_d;
+      flushed_q <= flushed_d;
+      bit_q     <= bit_d;
+      if (state_q == StIdle) last_bit_q <= 1'b0;
+      else if (step) last_bit_q <= bit_q;
+    end
+  end
+
+  logic unused;
+  assign unused = ^{ready, square_done};
+endmodule

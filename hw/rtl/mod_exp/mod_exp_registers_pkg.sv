@@ -1,0 +1,33 @@
+// Registers of mod_exp, from hw/rdl/mod_exp.rdl by hw/flow/registers.py: byte offsets, places of fields.
+package mod_exp_registers_pkg;
+  localparam int unsigned AddrWidth = 15;
+  localparam logic [AddrWidth-1:0] Id = 15'h0;
+  localparam int unsigned IdVersionBit = 0;
+  localparam logic [15:0] IdVersion = 16'h1;
+  localparam int unsigned IdKindBit = 16;
+  localparam logic [15:0] IdKind = 16'h4d45;
+  localparam logic [AddrWidth-1:0] Parameters = 15'h4;
+  localparam int unsigned ParametersBitsBit = 0;
+  localparam int unsigned ParametersDigitBit = 16;
+  localparam int unsigned ParametersCoresBit = 28;
+  localparam logic [AddrWidth-1:0] Control = 15'h8;
+  localparam int unsigned ControlStartBit = 0;
+  localparam int unsigned ControlClearBit = 1;
+  localparam logic [AddrWidth-1:0] Status = 15'hc;
+  localparam int unsigned StatusBusyBit = 0;
+  localparam int unsigned StatusDoneBit = 1;
+  localparam int unsigned StatusRefusedBit = 2;
+  localparam logic [AddrWidth-1:0] Interrupt = 15'h10;
+  localparam int unsigned InterruptEnableBit = 0;
+  localparam logic [AddrWidth-1:0] ExponentBits = 15'h14;
+  localparam int unsigned ExponentBitsValueBit = 0;
+  localparam logic [AddrWidth-1:0] Cycles = 15'h18;
+  localparam int unsigned CyclesValueBit = 0;
+  localparam logic [AddrWidth-1:0] Modulus = 15'h1000;
+  localparam logic [AddrWidth-1:0] Nhat = 15'h2000;
+  localparam logic [AddrWidth-1:0] U = 15'h3000;
+  localparam logic [AddrWidth-1:0] Rsquared = 15'h4000;
+  localparam logic [AddrWidth-1:0] Base = 15'h5000;
+  localparam logic [AddrWidth-1:0] Exponent = 15'h6000;
+  localparam logic [AddrWidth-1:0] Result = 15'h7000;
+endpackage

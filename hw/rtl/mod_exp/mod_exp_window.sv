@@ -1,0 +1,244 @@
+// base^exponent in Montgomery form with fixed windows of `Window` bits and one multiplier. Every window costs `Window`
+// squarings and one product, whatever its bits; a table in one memory holds all powers that a window may ask for, so that
+// the time depends on `exponent_bits_i` alone.
+//
+//   powers 0 and 1 of the base, powers 2 .. 2^Window - 1, the highest window, the other windows, out of Montgomery form
+//
+// `result_o` is below 3N and stays until the next start. `clear_i` overwrites the table and all that is in the multiplier
+// with zeros; the numbers at the inputs must be zero then.
+module mod_exp_window #(
+  parameter int unsigned Bits   = 1024,
+  parameter int unsigned Rows   = 16,
+  parameter int unsigned Window = 5,
+  localparam int unsigned Digit = Rows * 17
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             start_i,
+  input  logic             clear_i,
+  output logic             done_o,
+  input  logic [Bits-1:0]  modulus_i,
+  input  logic [Bits-1:0]  nhat_i,
+  input  logic [Digit-1:0] u_i,
+  input  logic [Bits-1:0]  rsquared_i,
+  input  logic [Bits-1:0]  base_i,
+  input  logic [Bits-1:0]  exponent_i,
+  input  logic [15:0]      exponent_bits_i,
+  output logic [Bits+1:0]  result_o
+);
+  localparam int unsigned Windows     = (Bits + Window - 1) / Window;
+  localparam int unsigned WindowIndex = $clog2(Windows);
+  localparam int unsigned Entries     = 1 << Window;
+
+  typedef enum logic [3:0] {
+    StIdle, StFirst, StZeroth, StTable, StFetch, StLoad, StSquare, StMultiply, StOut, StFlush, StClear
+  } state_e;
+  state_e state_q, state_d;
+
+  logic [Window-1:0]      entry_q, entry_d;
+  logic [WindowIndex-1:0] window_q, window_d;
+  logic [2:0]             square_q, square_d;
+  // The window's power is fetched with the second squaring; squarings are counted in 3 bits.
+  if (Window < 2 || Window > 7) begin : gen_wrong_window
+    $error("mod_exp_window: Window must be 2 to 7");
+  end
+
+  // The multiplier: the next product begins in the cycle in which the last one is there.
+  logic            begin_product, product_done, product_ready;
+  logic [Bits+1:0] a, b, product;
+  mont_mul #(.Bits(Bits), .Rows(Rows), .Reduce(1'b0)) u_mul (
+    .clk_i, .rst_ni, .modulus_i, .nhat_i, .u_i, .valid_i(begin_product), .ready_o(product_ready), .a_i(a), .b_i(b),
+    .valid_o(product_done), .result_o(product)
+  );
+  assign result_o = product;
+
+  // The table. It is read a cycle after a product begins, and written when one is done: never both in one cycle.
+  logic              fetch_q, fetch_d, table_write;
+  logic [Window-1:0] table_read_addr, table_write_addr;
+  logic [Bits+1:0]   power, table_data;
+  prim_ram_1r1w #(.Width(Bits + 2), .Depth(Entries)) u_table (
+    .clk_i, .read_en_i(fetch_q), .read_addr_i(table_read_addr), .read_data_o(power),
+    .write_en_i(table_write), .write_addr_i(table_write_addr), .write_data_i(table_data)
+  );
+
+  // How many windows there are, and how many bits the highest one has: found by taking away, while the table is made.
+  logic [15:0]            left_q;
+  logic [WindowIndex-1:0] top_q;
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      left_q <= exponent_bits_i;
+      top_q  <= '0;
+    end else if (left_q > 16'(Window)) begin
+      left_q <= left_q - 16'(Window);
+      top_q  <= top_q + 1'b1;
+    end
+  end
+
+  // The window's bits. Which window is public; its bits are an address, and take the same way whatever they are.
+  logic [Windows*Window-1:0] exponent;
+  logic [Window-1:0]         digit_q, digit_mask;
+  assign exponent = (Windows * Window)'(exponent_i);
+  always_comb begin
+    digit_mask = '1;
+    for (int unsigned i = 0; i < Window; i++) begin
+      if (window_q == top_q && left_q <= 16'(i)) digit_mask[i] = 1'b0;
+    end
+  end
+  always_ff @(posedge clk_i) digit_q <= exponent[window_q*Window+:Window] & digit_mask;
+
+  always_comb begin
+    state_d       = state_q;
+    entry_d       = entry_q;
+    window_d      = window_q;
+    square_d      = square_q;
+    begin_product = 1'b0;
+    a             = product;
+    b             = product;
+    table_write   = 1'b0;
+    unique case (state_q)
+      StIdle: begin
+        entry_d = '0;
+        if (start_i) begin
+          // base * R^2 * R^-1
+          begin_product = 1'b1;
+          a             = {2'b00, base_i};
+          b             = {2'b00, rsquared_i};
+          entry_d       = Window'(1);
+          state_d       = StFirst;
+        end else if (clear_i) begin
+          state_d = StClear;
+        end
+      end
+      StFirst: begin
+        if (product_done) begin
+          // 1 * R^2 * R^-1
+          table_write   = 1'b1;
+          begin_product = 1'b1;
+          a             = (Bits + 2)'(1);
+          b             = {2'b00, rsquared_i};
+          entry_d       = '0;
+          state_d       = StZeroth;
+        end
+      end
+      StZeroth: begin
+        if (product_done) begin
+          table_write   = 1'b1;
+          begin_product = 1'b1;
+          a             = power;
+          b             = power;
+          entry_d       = Window'(2);
+          state_d       = StTable;
+        end
+      end
+      StTable: begin
+        if (product_done) begin
+          table_write = 1'b1;
+          if (entry_q == '1) begin
+            window_d = top_q;
+            state_d  = StFetch;
+          end else begin
+            begin_product = 1'b1;
+            b             = power;
+            entry_d       = entry_q + 1'b1;
+          end
+        end
+      end
+      // The highest window's bits, then its power: two cycles.
+      StFetch: begin
+        entry_d = entry_q + 1'b1;
+        if (entry_q == Window'(1)) state_d = StLoad;
+      end
+      StLoad: begin
+        begin_product = 1'b1;
+        a             = power;
+        if (window_q == '0) begin
+          b       = (Bits + 2)'(1);
+          state_d = StOut;
+        end else begin
+          b        = power;
+          window_d = window_q - 1'b1;
+          square_d = 3'd1;
+          state_d  = StSquare;
+        end
+      end
+      StSquare: begin
+        if (product_done) begin
+          begin_product = 1'b1;
+          if (square_q == 3'(Window)) begin
+            b       = power;
+            state_d = StMultiply;
+          end else begin
+            square_d = square_q + 1'b1;
+          end
+        end
+      end
+      StMultiply: begin
+        if (product_done) begin
+          begin_product = 1'b1;
+          if (window_q == '0) begin
+            b       = (Bits + 2)'(1);
+            state_d = StOut;
+          end else begin
+            window_d = window_q - 1'b1;
+            square_d = 3'd1;
+            state_d  = StSquare;
+          end
+        end
+      end
+      StOut: begin
+        if (product_done) state_d = StIdle;
+      end
+      // Zeros over every entry, then a product of zeros over all that the multiplier keeps, twice for what the first
+      // still found in its sums.
+      StClear: begin
+        table_write = 1'b1;
+        entry_d     = entry_q + 1'b1;
+        a           = '0;
+        b           = '0;
+        if (entry_q == '1) begin
+          begin_product = 1'b1;
+          state_d       = StFlush;
+        end
+      end
+      StFlush: begin
+        a = '0;
+        b = '0;
+        if (product_done) begin
+          if (entry_q == '0) begin
+            begin_product = 1'b1;
+            entry_d       = Window'(1);
+          end else begin
+            state_d = StIdle;
+          end
+        end
+      end
+      default: state_d = StIdle;
+    endcase
+  end
+
+  // Power 1 while the table is made, the window's after.
+  assign fetch_d          = (begin_product && state_d != StFirst) || (state_q == StFetch && entry_q == '0);
+  assign table_read_addr  = state_q == StZeroth || state_q == StTable ? Window'(1) : digit_q;
+  assign table_write_addr = entry_q;
+  assign table_data       = state_q == StClear ? '0 : product;
+  assign done_o           = product_done && state_d == StIdle;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q  <= StIdle;
+      entry_q  <= '0;
+      window_q <= '0;
+      square_q <= '0;
+      fetch_q  <= 1'b0;
+    end else begin
+      state_q  <= state_d;
+      entry_q  <= entry_d;
+      window_q <= window_d;
+      square_q <= square_d;
+      fetch_q  <= fetch_d;
+    end
+  end
+
+  logic unused;
+  assign unused = product_ready;
+endmodule
