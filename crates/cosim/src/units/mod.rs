@@ -1,9 +1,11 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
+mod dft_goldilocks;
 mod ntt_cg;
 mod ntt_goldilocks;
 mod pipeline;
 
+pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
