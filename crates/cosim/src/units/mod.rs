@@ -3,9 +3,11 @@
 mod dft_goldilocks;
 mod ntt_cg;
 mod ntt_goldilocks;
+mod ntt_goldilocks_shift;
 mod pipeline;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
+pub use ntt_goldilocks_shift::{NttGoldilocksShift, Step};
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
