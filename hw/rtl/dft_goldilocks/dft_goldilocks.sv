@@ -59,7 +59,7 @@ module dft_goldilocks
     end
   end
 
-  // Verilator keeps the loops as loops: unrolled they are eight times as much to compile.
+  // Loops stay loops in simulation: unrolled, they are eight times as much to compile.
 
   // Times 8^j. Decimation in time wants its inputs in bit-reversed places.
   always_comb begin
