@@ -8,9 +8,9 @@
 //   pre_i  1:    lane j is multiplied by 8^j before,
 //   post_i 1:    lane k by 8^k after: 8 is a root of unity of order 64
 //
-// Decimation in time: layer i adds and subtracts places that differ in bit i, the upper one times a root; the layers that
-// join the interleaved transforms are passed by. Values are pairs of signed digits (`dft_goldilocks_pkg`), which only
-// the last two registers make canonical. In units of 2^32, digits are within
+// Decimation in time: layer i adds and subtracts places that differ in bit i, the upper one times a root; the layers
+// that join the interleaved transforms are passed by. Values are pairs of signed digits (`dft_goldilocks_pkg`), which
+// only the last two registers make canonical. In units of 2^32, digits are within
 //
 //   1 in, 2.5 with 8^j, 5 after layer 0; from M to 2*M + 1 in a layer with twiddles: 11, 23, 47, 95; 96 with 8^k
 //

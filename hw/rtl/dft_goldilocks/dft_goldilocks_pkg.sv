@@ -1,5 +1,5 @@
-// Numbers modulo p = 2^64 - 2^32 + 1 as two signed digits in base B = 2^32, as p = B^2 - B + 1: products by powers of two
-// are wires and short additions, and sums have no carry from one digit to the other.
+// Numbers modulo p = 2^64 - 2^32 + 1 as two signed digits in base B = 2^32, as p = B^2 - B + 1: products by powers of
+// two are wires and short additions, and sums have no carry from one digit to the other.
 package dft_goldilocks_pkg;
 
   parameter int unsigned LogPoints = 5;
@@ -11,9 +11,9 @@ package dft_goldilocks_pkg;
   // Wide enough for all that `dft_goldilocks` computes; the bounds stand there.
   typedef logic signed [39:0] digit_t;
 
-  // x * 2^k for k < 96, its low and its high digit. With s = k mod 32 both digits of x are cut at bit 32 - s into an upper
-  // and a lower part, (a0 + b0*B) + (a1 + b1*B)*B = x * 2^s. As B^2 = B - 1, that is u0 + u1*B, and times B and B^2 it is
-  // -u1 + u2*B and -u2 + u0*B, with
+  // x * 2^k for k < 96, its low and its high digit. With s = k mod 32 both digits of x are cut at bit 32 - s into a
+  // lower and an upper part, (a0 + b0*B) + (a1 + b1*B)*B = x * 2^s. As B^2 = B - 1, that is u0 + u1*B, and times B and
+  // B^2 it is -u1 + u2*B and -u2 + u0*B, with
   //
   //   u0 = a0 - b1      u1 = a1 + b0 + b1      u2 = u0 + u1 = a0 + a1 + b0
   //

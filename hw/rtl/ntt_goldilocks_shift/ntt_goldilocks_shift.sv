@@ -1,22 +1,23 @@
-// The negacyclic NTT and its inverse over p = 2^64 - 2^32 + 1, as ntt_goldilocks computes them, with two general products
-// for a value instead of log2 N / 2: 8 is a root of unity of order 64, so that transforms of 32 points are shifts, and
-// general twiddles stand between them alone.
+// The negacyclic NTT and its inverse over p = 2^64 - 2^32 + 1, as ntt_goldilocks computes them, with two general
+// products for a value instead of log2 N / 2: 8 is a root of unity of order 64, so that transforms of 32 points are
+// shifts, and general twiddles stand between them alone.
 //
 // Let N = 32*R*32, j = 32*R*j1 + 32*j2 + j3 the place of a coefficient and K = k1 + 32*k2 + 32*R*k3 that of a value in
 // natural order: K belongs to the root psi^(2K + 1). Then
 //
-//   psi^(j*(2K + 1)) = 8^j1 * 64^(j1*k1) * psi^((32*j2 + j3)*(2*k1 + 1)) * (64^(32/R))^(j2*k2) * psi^(64*j3*k2) * 64^(j3*k3)
+//   psi^(j*(2K + 1)) = 8^j1 * 64^(j1*k1) * psi^((32*j2 + j3)*(2*k1 + 1))
+//                    * (64^(32/R))^(j2*k2) * psi^(64*j3*k2) * 64^(j3*k3)
 //
-// which is three passes of N / 32 rows each through one dft_goldilocks, a general product behind the first and the second:
+// which is three passes of N / 32 rows each through one dft_goldilocks, and a general product behind the first two:
 //
 //   outer:   lanes j1, then k1; row (j2, j3). Times 8^j1, 32 points, times psi^((32*j2 + j3)*(2*k1 + 1))
 //   middle:  lanes (j2, h), then (k2, h), where j3 = 32/R*g + h; row (g, k1). R points, 32/R transforms side by side,
 //            times psi^(64*j3*k2)
 //   inner:   lanes j3, then k3; row (k1, k2). 32 points
 //
-// The inverse is the same matrix read the other way, as psi^-(2K + 1) = psi^(2*(N - 1 - K) + 1): the value of K enters in
-// the place of N - 1 - K, all its bits inverted, and then goes through inner, middle and outer pass, the product before
-// the transform and 8^j1 last. So transform and multipliers change their order with the direction and nothing else: both
+// The inverse is the same matrix read the other way, as psi^-(2K + 1) = psi^(2*(N - 1 - K) + 1): the value of K enters
+// in the place of N - 1 - K, all its bits inverted, and then goes through inner, middle and outer pass, the product
+// before the transform and 8^j1 last. So transform and multipliers change their order with the direction, and both
 // directions have the same twiddles in the same lanes. It does not divide by N.
 //
 //   in ---> read ---> [ transform ---> product  forward ] ---> result ---> out (third pass)
@@ -68,9 +69,10 @@ module ntt_goldilocks_shift
   localparam int unsigned ResultLatency = ReadLatency + Latency + MulLatency;
   localparam int unsigned PipeLatency   = ResultLatency + 1;
 
-  // The shortest way from a write to a read is 33 - 32/R rows: the first row of the middle pass needs the first 32/R of the
-  // last 32 rows of the outer pass; in the inverse, row 32 - 32/R of the outer pass needs the last row of the middle one.
-  if (LogN > 15 || 33 - (1 << (LogPoints - LogMiddle)) <= PipeLatency) begin : gen_wrong_size
+  // The shortest way from a row to one that needs its results is 33 - 32/R cycles: the first row of the middle pass
+  // needs the first 32/R of the last 32 rows of the outer pass; in the inverse, row 32 - 32/R of the outer pass needs
+  // the last row of the middle one.
+  if (LogN < 12 || LogN > 15 || 33 - (1 << (LogPoints - LogMiddle)) <= PipeLatency) begin : gen_wrong_size
     $error("ntt_goldilocks_shift: LogN must be 12 to 15");
   end
 

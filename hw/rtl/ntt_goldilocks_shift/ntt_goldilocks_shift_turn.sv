@@ -1,5 +1,6 @@
-// A row of lanes with their numbers turned: lane x leaves with what entered as lane x ^ turn_i. Turning twice by the same
-// number gives the row back, so that one network leads from lanes to banks and its like from banks to lanes. No register.
+// A row of lanes with their numbers turned: lane x leaves with what entered as lane x ^ turn_i. Turning twice by the
+// same number gives the row back, so that one network leads from lanes to banks and its like from banks to lanes. No
+// register.
 module ntt_goldilocks_shift_turn #(
   parameter int unsigned LogLanes = 5,
   parameter int unsigned Width    = 64,
