@@ -17,6 +17,7 @@ pub(crate) fn tables(kind: &str, parameters: &BTreeMap<String, i64>) -> Result<V
         "ntt_cg" => ntt_cg(parameters),
         "ntt_cg_r4" => ntt_cg_r4(parameters),
         "ntt_goldilocks" => ntt_goldilocks(parameters),
+        "ntt_goldilocks_shift" => ntt_goldilocks_shift(parameters),
         _ => Err(format!("hw/units.toml asks for the tables `{kind}`, which nobody writes")),
     }
 }
@@ -115,6 +116,30 @@ fn ntt_goldilocks(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, Stri
     Ok(vec![
         Table { parameter: "RowFile", text: lines(row_words.collect()) },
         Table { parameter: "LaneFile", text: lines(lane_words.collect()) },
+    ])
+}
+
+/// `ntt_goldilocks_shift`, N = 32·R·32: for each row t of the outer pass ψ^(t·(2·k1 + 1)) in lane k1; for each g of the middle one
+/// ψ^(64·j3·k2) with j3 = 32/R·g + h in lane 32/R·k2 + h.
+fn ntt_goldilocks_shift(parameters: &BTreeMap<String, i64>) -> Result<Vec<Table>, String> {
+    let log_n = stated(parameters, "LogN")?;
+    let n = 1u64 << log_n;
+    let psi = goldilocks::primitive_root_2n(n as usize).ok_or("N is too great for Goldilocks")?;
+    let radix = n / 1024;
+    let interleaved = 32 / radix;
+    let power = |exponent: u64| goldilocks::pow(psi, exponent % (2 * n));
+    let outer = |t: u64| (0..32).map(|k1| power(t * (2 * k1 + 1))).collect::<Vec<_>>();
+    let middle = |g: u64| {
+        (0..32)
+            .map(|lane| power(64 * (interleaved * g + lane % interleaved) * (lane / interleaved)))
+            .collect::<Vec<_>>()
+    };
+    let lines = |rows: u64, row: &dyn Fn(u64) -> Vec<u64>| {
+        (0..rows).map(|i| hexadecimal(64, &row(i)) + "\n").collect::<String>()
+    };
+    Ok(vec![
+        Table { parameter: "OuterFile", text: lines(n / 32, &outer) },
+        Table { parameter: "MiddleFile", text: lines(radix, &middle) },
     ])
 }
 

@@ -1,12 +1,16 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
+mod dft_goldilocks;
 pub mod mod_exp;
 mod mont_mul;
 mod ntt_cg;
 mod ntt_goldilocks;
+mod ntt_goldilocks_shift;
 mod pipeline;
 
+pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use mont_mul::{MontMul, MontgomeryConstants};
 pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
+pub use ntt_goldilocks_shift::{NttGoldilocksShift, Step};
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
