@@ -44,9 +44,8 @@ class Waveform:
     def __init__(self, path: Path) -> None:
         import pywellen  # type: ignore[import-not-found]
 
-        self._file = pywellen.Waveform(str(path), multi_threaded=False)
-        hierarchy = self._file.hierarchy
-        self._signals = {variable.full_name(hierarchy): variable for variable in hierarchy.all_vars()}
+        file = pywellen.Waveform(str(path), multi_threaded=False)
+        self._signals = {variable.full_name: variable for variable in file.all_vars()}
         _, clock = self._changes("clk_i")
         # The instant before each rising edge.
         self.instants = [time - 1 for time, value in clock if value == 1]
@@ -57,8 +56,7 @@ class Waveform:
         if not those:
             raise ValueError(f"no signal {name}")
         variable = self._signals[min(those, key=lambda full: full.count("."))]
-        changes = self._file.get_signal(variable).all_changes()
-        return variable.bitwidth() or 1, [(time, _number(value)) for time, value in changes]
+        return variable.bitwidth or 1, [(time, _number(value)) for time, value in variable.signal]
 
     def trace(self, name: str, first: int, cycles: int) -> Trace:
         """A signal in so many cycles from one on."""
