@@ -38,7 +38,9 @@ def read(
     wrapper: Path | None = None,
 ) -> str:
     """The command that reads the configuration, or a module `bounded` around it; without memories, these are black boxes."""
-    words = ["read_slang", "-j", "1", "--top", configuration.top if wrapper is None else "bounded"]
+    # Parameters are numbers here, also those that are of an enumeration.
+    top = configuration.top if wrapper is None else "bounded"
+    words = [f"read_slang -j 1 --relax-enum-conversions --top {top}"]
     words += [f"-G {name}={value}" for name, value in (parameters or {}).items()]
     words += [f'-G {name}="{path}"' for name, path in (files or {}).items()]
     if not memories:
