@@ -32,14 +32,17 @@ module mod_addsub #(
     .clk_i, .rst_ni(1'b1), .en_i, .data_i({first_d, modulus_i, sub_i}), .data_o({first, modulus, sub})
   );
 
-  // The top bit of `second` is the sign of x + y - m.
+  // What the second adds: the modulus or nothing to a difference, minus the modulus to a sum. So a difference needs no
+  // choice behind the adder.
   logic           add;
-  logic [Width:0] second;
-  assign add    = ~sub;
-  assign second = first + ({1'b0, modulus} ^ {Width + 1{add}}) + {{Width{1'b0}}, add};
+  logic [Width:0] correction, second;
+  assign add        = ~sub;
+  assign correction = sub ? {1'b0, modulus} & {Width + 1{first[Width]}} : ~{1'b0, modulus};
+  assign second     = first + correction + {{Width{1'b0}}, add};
 
+  // The top bit of `second` is the sign of x + y - m.
   logic keep_first;
-  assign keep_first = sub ? ~first[Width] : second[Width];
+  assign keep_first = add & second[Width];
   prim_delay #(.Width(Width), .Depth(Stages > 0 ? 1 : 0)) u_result (
     .clk_i, .rst_ni(1'b1), .en_i, .data_i(keep_first ? first[Width-1:0] : second[Width-1:0]), .data_o(result_o)
   );
