@@ -1,8 +1,9 @@
 """Joins what simulation counted with what synthesis found: hw/reports/summary.json, and docs/hw/results.md from it.
 
-    python hw/flow/report.py all|unit,unit/configuration,…
+    python hw/flow/report.py all|unit,unit/configuration,… [--partial]
 
-Replaces the entries of what is named and keeps the others. Ends with 1 where a figure that is due is not there.
+Replaces the entries of what is named and keeps the others. Ends with 1 where a figure that is due is not there; with
+--partial such a figure is null, "not run" being its reason.
 """
 
 import argparse
@@ -35,26 +36,32 @@ def _read(path: Path, what: str) -> Entry:
     return dict(json.loads(path.read_text()))
 
 
-def _step(configuration: Configuration, listed: Iterable[Configuration], step: str) -> tuple[Entry, Entry]:
+def _step(
+    configuration: Configuration, listed: Iterable[Configuration], step: str, partial: bool
+) -> tuple[Entry, Entry]:
     """What a step found for the configuration, and what is to be said of it."""
     said = synthesise.said(configuration, step)
     if said.instead is not None:
         other = next(one for one in listed if (one.unit, one.name) == (configuration.unit, said.instead))
-        found, about = _step(other, listed, step)
-        return found, about | {"configuration": other.name, "reason": said.reason}
+        found, about = _step(other, listed, step, partial)
+        reason = said.reason if found else "not run"
+        return found, about | {"configuration": other.name, "reason": reason}
     if said.reason is not None:
         return {}, {"reason": said.reason}
-    found = _read(synthesise.known(configuration, step), f"{step} result of {configuration}")
+    path = synthesise.known(configuration, step)
+    if partial and not path.exists():
+        return {}, {"reason": "not run"}
+    found = _read(path, f"{step} result of {configuration}")
     about = {"parameters": said.parameters} if said.parameters else {}
     return found, about | ({"reason": found["reason"]} if "reason" in found else {})
 
 
-def entry(configuration: Configuration, listed: list[Configuration]) -> Entry:
+def entry(configuration: Configuration, listed: list[Configuration], partial: bool = False) -> Entry:
     """All that is known of a configuration."""
     counted = _read(RECORDS / f"{configuration.unit}.{configuration.name}.json", f"cycle counts of {configuration}")
-    mapped, _ = _step(configuration, listed, "xilinx")
-    routed, about_routed = _step(configuration, listed, "ecp5")
-    gates, about_gates = _step(configuration, listed, "osu018")
+    mapped, about_mapped = _step(configuration, listed, "xilinx", partial)
+    routed, about_routed = _step(configuration, listed, "ecp5", partial)
+    gates, about_gates = _step(configuration, listed, "osu018", partial)
     tools = versions.of_simulation()
     for found in (mapped, routed, gates):
         tools |= found.get("tool_versions", {})
@@ -67,7 +74,8 @@ def entry(configuration: Configuration, listed: list[Configuration]) -> Entry:
         "parameters": configuration.parameters,
         **{name: counted[name] for name in ("cycles", "latency", "bound")},
         "ratio": round(counted["bound"] / counted["cycles"], 4),
-        **{name: mapped[name] for name in ("lut", "ff", "dsp", "bram", "bram18", "uram", "multipliers")},
+        **{name: mapped.get(name) for name in ("lut", "ff", "dsp", "bram", "bram18", "uram", "multipliers")},
+        "xilinx_about": about_mapped,
         "ecp5_fmax_mhz": routed.get("fmax_mhz"),
         "ecp5_used": routed.get("used"),
         "ecp5_about": about_routed,
@@ -131,8 +139,11 @@ def table(entries: list[Entry]) -> str:
     ]
     for one in entries:
         counts = " | ".join(_number(one[name]) for name in ("lut", "ff", "dsp", "bram", "uram"))
-        sizes = ", ".join(f"{number} of {size.replace('x', ' × ')}" for size, number in one["multipliers"].items())
-        lines.append(f"| `{one['unit']}` | `{one['configuration']}` | {counts} | {sizes or '–'} |")
+        sizes = ", ".join(
+            f"{number} of {size.replace('x', ' × ')}" for size, number in (one["multipliers"] or {}).items()
+        )
+        remark = sizes or _about(one["xilinx_about"]) or "–"
+        lines.append(f"| `{one['unit']}` | `{one['configuration']}` | {counts} | {remark} |")
     lines += [
         "",
         "## ECP5-85, placed and routed",
@@ -174,11 +185,13 @@ def main() -> int:
     """Writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", help="all, or a list of units and unit/configuration")
+    parser.add_argument("--partial", action="store_true", help="figures that are not there are null")
+    arguments = parser.parse_args()
     listed = configurations()
     new, missing = [], []
-    for configuration in select(listed, parser.parse_args().names):
+    for configuration in select(listed, arguments.names):
         try:
-            new.append(entry(configuration, listed))
+            new.append(entry(configuration, listed, arguments.partial))
         except Missing as error:
             missing.append(str(error))
     old = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else []

@@ -131,6 +131,21 @@ class Report(unittest.TestCase):
         entries = report.merged(old, [{"case": "a/2", "lut": 9}, {"case": "b/1", "lut": 4}], ["b/1", "a/1", "a/2"])
         self.assertEqual([(one["case"], one["lut"]) for one in entries], [("b/1", 4), ("a/1", 1), ("a/2", 9)])
 
+    def test_the_page_has_a_line_for_every_configuration_in_each_of_its_tables(self) -> None:
+        one = {name: 1 for name in ("cycles", "latency", "bound", "ratio", "lut", "ff", "dsp", "bram", "uram")}
+        about = {
+            "ecp5_about": {"configuration": "other", "reason": "too large"},
+            "osu018_about": {},
+            "xilinx_about": {},
+        }
+        gates = {"gate_equivalents": 1234567, "memory_bits": 0, "osu018_critical_path_ns": 6.5}
+        mapped = {"multipliers": {"26x17": 4}, "ecp5_fmax_mhz": {"1": 130.5, "2": 131.0}, "ecp5_used": {"DP16KD": 2}}
+        named = {"unit": "a", "configuration": "small", "tool_versions": {"pyosys": "0.70"}}
+        text = report.table([one | about | gates | mapped | named])
+        self.assertEqual(text.count("| `a` | `small` |"), 4)
+        for wanted in ("130.5 / 131.0 | 0 | 2 |", "4 of 26 × 17", "1,234,567", "`other`: too large", "- pyosys 0.70"):
+            self.assertIn(wanted, text)
+
 
 class Pictures(unittest.TestCase):
     """Waveforms."""
