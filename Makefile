@@ -14,13 +14,15 @@ export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
 # make hw-quick HW_UNITS=…    configurations of hw/units.toml: quick, all, or a list of units and unit/configuration
 export HW_UNITS ?= quick
+# make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; without it all
+export UNIT ?= all
 # make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test hw-quick bench evidence fuzz fresh setup fmt clean
+.PHONY: help demo test hw-quick hw hw-waves bench evidence fuzz fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +43,12 @@ evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 
 hw-quick: ## lint the RTL, test the hardware units in co-simulation (HW_UNITS=…)
 	@scripts/hw.sh
+
+hw: ## lint, simulate, prove, synthesise, place and route; writes hw/reports/summary.json (UNIT=…)
+	@scripts/hw-full.sh
+
+hw-waves: ## write waveforms of a unit into target/waves, its picture into docs/hw/pictures (UNIT=…)
+	@scripts/hw-waves.sh
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
 	@scripts/fuzz.sh

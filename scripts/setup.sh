@@ -4,6 +4,8 @@
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh hw      a C++ compiler, and Verilator and Verible (into .tools/hw); part of test
+#   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
+#   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
@@ -78,6 +80,17 @@ need_hw() {
     need_python_packages hw/python-tools.txt .tools/hw
 }
 
+need_hw_waves() {
+    need_hw
+    [ -e /usr/include/lz4.h ] && [ -e /usr/include/zlib.h ] || debian liblz4-dev zlib1g-dev
+    need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
+}
+
+need_hw_full() {
+    need_hw_waves
+    command -v sta >/dev/null && [ -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ] || debian opensta qflow-tech-osu018
+}
+
 need_bench() {
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
     pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
@@ -111,6 +124,14 @@ case "${1:-}" in
         need_component clippy clippy
         need_hw
         ;;
+    hw-waves)
+        need_build
+        need_hw_waves
+        ;;
+    hw-full)
+        need_build
+        need_hw_full
+        ;;
     guest)
         need_guest
         ;;
@@ -126,6 +147,6 @@ case "${1:-}" in
         command -v c++ >/dev/null || debian g++
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|guest|python|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|python|bench|fuzz"
         ;;
 esac

@@ -58,6 +58,8 @@ void {name}_eval(void* instance) {{
 int {name}_trace(void* instance, const char* path) {{
 #if VM_TRACE
     auto* it = static_cast<Instance*>(instance);
+    if (it->trace) {{ it->trace->close(); delete it->trace; it->trace = nullptr; }}
+    if (!path) return 0;
     it->trace = new VerilatedFstC;
     it->model.trace(it->trace, 99);
     it->trace->open(path);

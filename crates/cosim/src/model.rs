@@ -119,6 +119,8 @@ pub struct Model {
     clock: Option<Port>,
     reset: Option<Port>,
     cycles: u64,
+    /// The cycle at which the waveform ends that nobody asked for by [`trace`](Self::trace).
+    wave_ends: Option<u64>,
 }
 
 // SAFETY: an instance has its own context and is reached through this value alone; Verilator's run-time library keeps no
@@ -134,9 +136,13 @@ impl Model {
         let mut ports = vec![core::ptr::null_mut(); configuration.ports.len()];
         // SAFETY: the shim writes one pointer for each entry of the table, which was made from the same header.
         unsafe { (configuration.functions.ports)(instance.as_ptr(), ports.as_mut_ptr()) };
-        let mut model = Self { configuration, instance, ports, clock: None, reset: None, cycles: 0 };
+        let mut model = Self { configuration, instance, ports, clock: None, reset: None, cycles: 0, wave_ends: None };
         model.clock = model.find("clk_i");
         model.reset = model.find("rst_ni");
+        if let Some((path, cycles)) = crate::record::wave(configuration) {
+            model.trace(&path).unwrap_or_else(|error| panic!("{error}"));
+            model.wave_ends = Some(cycles);
+        }
         model
     }
 
@@ -319,6 +325,10 @@ impl Model {
         self.set(clock, 1);
         self.eval();
         self.cycles += 1;
+        if self.wave_ends == Some(self.cycles) {
+            // SAFETY: the instance is alive and borrowed for writing; without a path a waveform only ends.
+            unsafe { (self.configuration.functions.trace)(self.instance.as_ptr(), core::ptr::null()) };
+        }
     }
 
     /// Holds the reset for two cycles; does nothing to a module that has none.

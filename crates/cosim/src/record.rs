@@ -1,9 +1,14 @@
-//! What tests leave for the reports: cycle counts, and coverage where it was built.
+//! What tests leave for the reports: cycle counts, coverage where it was built, waveforms.
 //!
-//! `CIPHERMILL_HW_RECORDS` names a folder; without it nothing is written. A record is one file, named by the unit's
-//! configuration, so that a repeated test replaces it.
+//! `CIPHERMILL_HW_RECORDS` names a folder; without it no counts and no coverage are written. A record is one file, named by the
+//! unit's configuration, so that a repeated test replaces it.
+//!
+//! `CIPHERMILL_HW_WAVES` names a folder, too: the first instance of each configuration leaves the waveform
+//! `<unit>.<configuration>.fst` of its first cycles there, `CIPHERMILL_HW_WAVE_CYCLES` of them or 20000.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
@@ -56,4 +61,23 @@ pub(crate) fn coverage(model: &Model) {
     let name = format!("{}.{}.{}-{number}.cov", configuration.unit, configuration.name, std::process::id());
     // A build without coverage has nothing to say here.
     let _ = model.write_coverage(&folder.join(name));
+}
+
+/// Where an instance that begins leaves its waveform, and of how many cycles; none if none is wanted, or it is not the first.
+///
+/// # Panics
+/// If the folder cannot be made, or the number of cycles is none.
+pub(crate) fn wave(configuration: &Configuration) -> Option<(PathBuf, u64)> {
+    static BEGUN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let folder = PathBuf::from(std::env::var_os("CIPHERMILL_HW_WAVES")?);
+    let name = format!("{}.{}.fst", configuration.unit, configuration.name);
+    let mut begun = BEGUN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !begun.get_or_insert_default().insert(name.clone()) {
+        return None;
+    }
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let cycles = std::env::var("CIPHERMILL_HW_WAVE_CYCLES").map_or(20_000, |cycles| {
+        cycles.parse().unwrap_or_else(|_| panic!("CIPHERMILL_HW_WAVE_CYCLES is no number: {cycles}"))
+    });
+    Some((folder.join(name), cycles))
 }

@@ -8,7 +8,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::{Modulus, goldilocks};
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 /// Every configuration of a unit; at least one must have been built.
 fn each(unit: &str, test: impl Fn(&'static Configuration)) {
@@ -18,7 +18,7 @@ fn each(unit: &str, test: impl Fn(&'static Configuration)) {
         any = true;
         test(configuration);
     }
-    assert!(any, "no configuration of {unit} was built");
+    assert!(any || some_units_only(), "no configuration of {unit} was built");
 }
 
 fn mul_mod(x: u64, y: u64, modulus: u64) -> u64 {
@@ -53,6 +53,7 @@ fn sums_and_differences_are_modular() {
                 assert_eq!(unit.compute(x, y, modulus, true), sub_mod(x, y, modulus), "{x} - {y} mod {modulus}");
             }
         });
+        record::cycles(configuration, Cycles { cycles: 1, latency: 0, bound: 1 });
     });
 }
 
@@ -171,7 +172,7 @@ fn of(wing: Wing) -> (u64, u64) {
 fn butterflies_come_out_in_order_whatever_stands_still() {
     each("butterfly", |configuration| {
         let width = configuration.parameter("Width") as u32;
-        let latency = configuration.parameter("MulStages") as u64 + 1;
+        let latency = (configuration.parameter("MulStages") + configuration.stated("AddStages").unwrap_or(1)) as u64;
         with_seeds(|source| {
             let mut unit = Butterfly::new(configuration, source.any() as u32);
             let mut inside: VecDeque<(u64, Wing)> = VecDeque::new();

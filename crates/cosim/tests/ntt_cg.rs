@@ -10,7 +10,7 @@ use ciphermill_cosim::units::NttCg;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::reference::prime;
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 struct Frames {
     modulus: Modulus,
@@ -126,7 +126,7 @@ fn each(test: impl Fn(&'static Configuration, Frames)) {
         any = true;
         test(configuration, Frames::new(configuration));
     }
-    assert!(any, "no configuration was built");
+    assert!(any || some_units_only(), "no configuration was built");
 }
 
 #[test]

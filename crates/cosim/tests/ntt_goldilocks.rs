@@ -10,7 +10,7 @@ use ciphermill_cosim::units::NttGoldilocks;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::MODULUS;
 use ciphermill_math::ntt::reference::{forward, inverse_unnormalised};
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 /// The polynomials that go through the unit side by side.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ fn each(test: impl Fn(&'static Configuration, Shape)) {
         any = true;
         test(configuration, Shape::new(configuration));
     }
-    assert!(any, "no configuration of ntt_goldilocks was built");
+    assert!(any || some_units_only(), "no configuration of ntt_goldilocks was built");
 }
 
 /// From the read of values to their results.

@@ -8,6 +8,8 @@ module butterfly #(
   parameter int unsigned AddStages = 1,
   parameter int unsigned TileA     = 26,
   parameter int unsigned TileB     = 17,
+  // See mod_addsub: fewer LUTs, a longer path.
+  parameter bit          ChooseBefore = AddStages == 2,
   localparam int unsigned Latency = MulStages + AddStages
 ) (
   input  logic             clk_i,
@@ -33,10 +35,10 @@ module butterfly #(
     .clk_i, .rst_ni, .en_i, .data_i(valid_i), .data_o(valid_o)
   );
 
-  mod_addsub #(.Width(Width), .Stages(AddStages)) u_add (
+  mod_addsub #(.Width(Width), .Stages(AddStages), .ChooseBefore(ChooseBefore)) u_add (
     .clk_i, .en_i, .x_i(x), .y_i(product), .modulus_i(modulus), .sub_i(1'b0), .result_o(sum_o)
   );
-  mod_addsub #(.Width(Width), .Stages(AddStages)) u_sub (
+  mod_addsub #(.Width(Width), .Stages(AddStages), .ChooseBefore(ChooseBefore)) u_sub (
     .clk_i, .en_i, .x_i(x), .y_i(product), .modulus_i(modulus), .sub_i(1'b1), .result_o(difference_o)
   );
 endmodule

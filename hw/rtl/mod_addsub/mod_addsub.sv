@@ -8,7 +8,10 @@
 //   range: x, y < m < 2^Width; the result is below m. Outside it the result is some number.
 module mod_addsub #(
   parameter int unsigned Width  = 32,
-  parameter int unsigned Stages = 0
+  parameter int unsigned Stages = 0,
+  // Whether a difference's modulus, or nothing, is chosen before the second adder, so that no choice is needed behind
+  // it: Width LUTs less, but the second adder waits for the sign of the first, unless a register is between them.
+  parameter bit ChooseBefore = Stages == 2
 ) (
   input  logic             clk_i,
   input  logic             en_i,
@@ -32,14 +35,20 @@ module mod_addsub #(
     .clk_i, .rst_ni(1'b1), .en_i, .data_i({first_d, modulus_i, sub_i}), .data_o({first, modulus, sub})
   );
 
-  // The top bit of `second` is the sign of x + y - m.
   logic           add;
-  logic [Width:0] second;
+  logic [Width:0] correction, second;
   assign add    = ~sub;
-  assign second = first + ({1'b0, modulus} ^ {Width + 1{add}}) + {{Width{1'b0}}, add};
+  assign second = first + correction + {{Width{1'b0}}, add};
 
+  // The top bit of `second` is the sign of x + y - m.
   logic keep_first;
-  assign keep_first = sub ? ~first[Width] : second[Width];
+  if (ChooseBefore) begin : gen_before
+    assign correction = sub ? {1'b0, modulus} & {Width + 1{first[Width]}} : ~{1'b0, modulus};
+    assign keep_first = add & second[Width];
+  end else begin : gen_behind
+    assign correction = {1'b0, modulus} ^ {Width + 1{add}};
+    assign keep_first = sub ? ~first[Width] : second[Width];
+  end
   prim_delay #(.Width(Width), .Depth(Stages > 0 ? 1 : 0)) u_result (
     .clk_i, .rst_ni(1'b1), .en_i, .data_i(keep_first ? first[Width-1:0] : second[Width-1:0]), .data_o(result_o)
   );

@@ -4,8 +4,10 @@
 //
 // Only low halves of x*y and k*m matter, as r is below 2^Width. One product a cycle, `Stages` enabled cycles later.
 //
-//   Stages 6: x*y and y*p (2), k*m (2), difference, correction
-//   Stages 9: x*y and y*p (3), k*m (3), difference, difference less m, choice
+//   Stages 6: y*p (2), k*m (2), difference, correction
+//   Stages 9: y*p (3), k*m (3), difference, difference less m, choice
+//
+// x*y is not wanted before the difference, so that it always takes 3.
 //   range: x < m <= 2^(Width-1), p as above, any y; the result is below m
 module mod_mul_shoup #(
   parameter int unsigned Width  = 32,
@@ -27,10 +29,11 @@ module mod_mul_shoup #(
     $error("mod_mul_shoup: Stages must be 6 or 9");
   end
   localparam int unsigned MulStages = Stages == 6 ? 2 : 3;
+  localparam int unsigned LowStages = 3;
 
   logic [Width-1:0] low;
   prim_mul #(
-    .AWidth(Width), .BWidth(Width), .OutWidth(Width), .Stages(MulStages), .TileA(TileA), .TileB(TileB)
+    .AWidth(Width), .BWidth(Width), .OutWidth(Width), .Stages(LowStages), .TileA(TileA), .TileB(TileB)
   ) u_low (
     .clk_i, .en_i, .a_i(x_i), .b_i(y_i), .product_o(low)
   );
@@ -51,7 +54,7 @@ module mod_mul_shoup #(
   prim_delay #(.Width(Width), .Depth(MulStages + 1)) u_modulus_r (
     .clk_i, .rst_ni(1'b1), .en_i, .data_i(modulus_k), .data_o(modulus_r)
   );
-  prim_delay #(.Width(Width), .Depth(MulStages)) u_low_r (
+  prim_delay #(.Width(Width), .Depth(2 * MulStages - LowStages)) u_low_r (
     .clk_i, .rst_ni(1'b1), .en_i, .data_i(low), .data_o(low_r)
   );
   prim_mul #(

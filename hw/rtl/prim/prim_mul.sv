@@ -2,8 +2,11 @@
 // a * b, `Stages` enabled cycles later. A new pair is taken every cycle.
 //
 // The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 17 x 17 or less what
-// an ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Where TileB <= TileA
-// every second tile of a row lies beside the other, not over it, so that a row is two summands whatever its length.
+// an ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Products that lie side by
+// side are one summand, so that there are few of them:
+//
+//   of one diagonal (tile i + 1 of a and j + 1 of b begin where i and j end): TilesA + TilesB - 1 summands
+//   every second of a row (where TileB <= TileA): two for each row, which are fewer where a is much longer than b
 //
 //   Stages 1: everything, then a register      2: the tiles, register, the sum, register
 //   Stages 3: the tiles, register, sums of pairs of summands, register, the sum, register
@@ -23,8 +26,9 @@ module prim_mul #(
 );
   localparam int unsigned TilesA   = (AWidth + TileA - 1) / TileA;
   localparam int unsigned TilesB   = (BWidth + TileB - 1) / TileB;
-  localparam int unsigned Summands = 2 * TilesB;
-  localparam int unsigned RowWidth = TilesA * TileA + TileB;
+  localparam bit          Diagonal = TilesA <= TilesB + 1;
+  localparam int unsigned Summands = Diagonal ? TilesA + TilesB - 1 : 2 * TilesB;
+  localparam int unsigned SumWidth = TilesA * TileA + TilesB * TileB;
 
   if (TileB > TileA) begin : gen_wrong_tile
     $error("prim_mul: TileB must not be greater than TileA");
@@ -38,20 +42,23 @@ module prim_mul #(
   assign a = (TilesA * TileA)'(a_i);
   assign b = (TilesB * TileB)'(b_i);
 
-  // Row j has its even tiles in summand 2j and its odd ones in summand 2j + 1.
-  logic [Summands-1:0][OutWidth-1:0] tiles_d, tiles;
+  // Where the product of tiles i and j goes: summands k and Summands - 1 - k cover about the same bits.
+  function automatic int unsigned summand(int unsigned i, int unsigned j);
+    if (Diagonal) return TilesB - 1 + i - j;
+    return i % 2 == 0 ? j : Summands - 1 - j;
+  endfunction
 
-  for (genvar j = 0; j < TilesB; j++) begin : gen_row
-    logic [1:0][RowWidth-1:0] row;
-    always_comb begin
-      row = '0;
-      for (int unsigned i = 0; i < TilesA; i++) begin
-        row[i%2][i*TileA+:TileA+TileB] =
+  logic [Summands-1:0][SumWidth-1:0] placed;
+  logic [Summands-1:0][OutWidth-1:0] tiles_d, tiles;
+  always_comb begin
+    placed = '0;
+    for (int unsigned i = 0; i < TilesA; i++) begin
+      for (int unsigned j = 0; j < TilesB; j++) begin
+        placed[summand(i, j)][i*TileA+j*TileB+:TileA+TileB] =
             (TileA + TileB)'(a[i*TileA+:TileA]) * (TileA + TileB)'(b[j*TileB+:TileB]);
       end
     end
-    assign tiles_d[2*j]   = OutWidth'({{(TilesB * TileB) {1'b0}}, row[0]} << (j * TileB));
-    assign tiles_d[2*j+1] = OutWidth'({{(TilesB * TileB) {1'b0}}, row[1]} << (j * TileB));
+    for (int unsigned k = 0; k < Summands; k++) tiles_d[k] = OutWidth'(placed[k]);
   end
 
   if (Stages > 1) begin : gen_tile_register
@@ -62,13 +69,15 @@ module prim_mul #(
     assign tiles = tiles_d;
   end
 
-  localparam int unsigned LastSummands = Stages > 2 ? TilesB : Summands;
+  localparam int unsigned LastSummands = Stages > 2 ? (Summands + 1) / 2 : Summands;
   logic [LastSummands-1:0][OutWidth-1:0] last;
 
   if (Stages > 2) begin : gen_pairs
     always_ff @(posedge clk_i) begin
       if (en_i) begin
-        for (int unsigned j = 0; j < TilesB; j++) last[j] <= tiles[2*j] + tiles[2*j+1];
+        for (int unsigned k = 0; k < LastSummands; k++) begin
+          last[k] <= k == Summands - 1 - k ? tiles[k] : tiles[k] + tiles[Summands-1-k];
+        end
       end
     end
   end else begin : gen_no_pairs
@@ -78,7 +87,7 @@ module prim_mul #(
   logic [OutWidth-1:0] sum;
   always_comb begin
     sum = '0;
-    for (int unsigned j = 0; j < LastSummands; j++) sum = sum + last[j];
+    for (int unsigned k = 0; k < LastSummands; k++) sum = sum + last[k];
   end
 
   always_ff @(posedge clk_i) begin

@@ -1,0 +1,167 @@
+"""What the flow reads out of files and tools' output.
+
+python -m unittest discover hw/flow/tests
+"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import ecp5
+import elaborate
+import osu018
+import picture
+import report
+import units
+import xilinx
+
+TWO = """
+[[unit]]
+name = "a"
+tables = "a"
+  [[unit.configuration]]
+  name = "small"
+  parameters = { Width = 8 }
+  ecp5 = { parameters = { Tile = 16 } }
+  [[unit.configuration]]
+  name = "large"
+  ecp5 = { instead = "small", reason = "too large" }
+  osu018 = "would take hours"
+[[unit]]
+name = "b"
+top = "b_top"
+  [[unit.configuration]]
+  name = "only"
+"""
+
+
+class Units(unittest.TestCase):
+    """hw/units.toml."""
+
+    def test_configurations_say_what_each_step_does(self) -> None:
+        small, large, only = units.parse(TWO)
+        self.assertEqual((small.parameters, small.has_tables, small.top), ({"Width": 8}, True, "a"))
+        self.assertEqual((only.top, only.has_tables, only.parameters), ("b_top", False, {}))
+        self.assertTrue(small.ecp5.runs and small.osu018.runs and only.ecp5.runs)
+        self.assertEqual(small.ecp5.parameters, {"Tile": 16})
+        self.assertFalse(large.ecp5.runs or large.osu018.runs)
+        self.assertEqual(large.ecp5.instead, "small")
+        self.assertEqual(large.osu018.reason, "would take hours")
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        for wrong in ('{ instead = "small" }', '{ instead = "none", reason = "x" }', "3", "{ seed = 1 }"):
+            with self.assertRaises(ValueError, msg=wrong):
+                units.parse(TWO.replace('"would take hours"', wrong))
+
+    def test_a_list_of_names_selects(self) -> None:
+        listed = units.parse(TWO)
+        for names, chosen in (("all", 3), ("a", 2), ("b,a/small", 2), ("a/large", 1)):
+            self.assertEqual(len(units.select(listed, names)), chosen, names)
+        with self.assertRaisesRegex(ValueError, "no unit or configuration c"):
+            units.select(listed, "a,c")
+
+    def test_the_file_itself_is_understood_and_its_modules_are_there(self) -> None:
+        for configuration in units.configurations():
+            files = [path.name for path in units.sources_of(configuration.top)]
+            self.assertIn(f"{configuration.top}.sv", files)
+        names = [path.name for path in units.sources_of("ntt_cg")]
+        self.assertEqual(names[0], "butterfly_ctgs_pkg.sv")
+        self.assertIn("prim_mul.sv", names)
+        self.assertNotIn("mod_mul_shoup.sv", names)
+
+
+class Netlists(unittest.TestCase):
+    """What Yosys, nextpnr and OpenSTA print."""
+
+    def test_resources_are_added_up_and_unknown_cells_refused(self) -> None:
+        cells = {"LUT6": 3, "SRL16E": 2, "RAM64M8": 1, "CARRY8": 9, "FDRE": 5, "FDCE": 1, "DSP48E2": 4}
+        found = xilinx.resources(cells | {"RAMB18E2": 3, "RAMB36E2": 2, "URAM288": 1})
+        self.assertEqual(found, {"lut": 13, "ff": 6, "dsp": 4, "bram": 3.5, "bram18": 3, "uram": 1})
+        with self.assertRaisesRegex(ValueError, "NEWCELL"):
+            xilinx.resources({"NEWCELL": 1})
+
+    def test_multipliers_are_counted_by_size(self) -> None:
+        cell = "  cell $mul $mul$f.sv:1$2\n    parameter \\A_WIDTH {}\n    parameter \\B_WIDTH {}\n    connect \\A \\a\n  end\n"
+        dump = cell.format(17, 26) + cell.format(26, 17) + cell.format(6, 15)
+        self.assertEqual(xilinx.multipliers(dump), {"15x6": 1, "26x17": 2})
+
+    def test_a_netlist_that_does_not_fit_says_why(self) -> None:
+        self.assertIsNone(ecp5.too_large({"MULT18X18D": 156, "DP16KD": 208}))
+        self.assertIn("157 MULT18X18D", str(ecp5.too_large({"MULT18X18D": 157})))
+
+    def test_fmax_is_that_of_the_only_clock(self) -> None:
+        self.assertEqual(ecp5.fmax({"fmax": {"$glbnet$clk_i": {"achieved": 130.4567, "constraint": 12.0}}}), 130.5)
+        with self.assertRaises(ValueError):
+            ecp5.fmax({"fmax": {}})
+
+    def test_areas_memories_and_slack_are_read(self) -> None:
+        liberty = 'cell (NAND2X1) {\n  cell_footprint : "nand2x1";\n  area : 24;\n  pin(A) { }\n}\ncell (INVX1) {\n area : 16;\n}'
+        area = osu018.areas(liberty)
+        self.assertEqual(area, {"NAND2X1": 24, "INVX1": 16})
+        self.assertEqual(osu018.equivalents({"NAND2X1": 2, "INVX1": 3}, area), 4)
+        with self.assertRaises(KeyError):
+            osu018.equivalents({"XNOR9": 1}, area)
+        memory = "  cell \\prim_rom \\u_rom\n    parameter \\Depth 16\n    parameter \\Width {}\n    connect \\clk_i \\clk_i\n  end\n"
+        bits = "32'00000000000000000000000000100011"
+        self.assertEqual(osu018.memory_bits(memory.format(4) + memory.format(bits)), 16 * 4 + 16 * 35)
+        self.assertEqual(osu018.slack("  1000.0  data required time\n  987.6543   slack (MET)\n"), 987.6543)
+        with self.assertRaises(ValueError):
+            osu018.slack("No paths found.")
+
+    def test_a_bounded_unit_has_a_register_at_every_port_but_clock_and_reset(self) -> None:
+        only = units.parse(TWO)[2]
+        listed = [("clk_i", "input", 1), ("rst_ni", "input", 1), ("x_i", "input", 8), ("y_o", "output", 4)]
+        text = elaborate.bounded(only, {"Width": 8}, {"File": Path("/t.hex")}, listed)
+        for wanted in (
+            "x_i_bound <= x_i;",
+            "y_o <= y_o_bound;",
+            ".rst_ni(rst_ni)",
+            'b_top #(.Width(8), .File("/t.hex"))',
+        ):
+            self.assertIn(wanted, text)
+
+
+class Report(unittest.TestCase):
+    """The summary."""
+
+    def test_new_entries_replace_old_ones_and_what_is_gone_is_left_out(self) -> None:
+        old = [{"case": "a/1", "lut": 1}, {"case": "a/2", "lut": 2}, {"case": "gone/1", "lut": 3}]
+        entries = report.merged(old, [{"case": "a/2", "lut": 9}, {"case": "b/1", "lut": 4}], ["b/1", "a/1", "a/2"])
+        self.assertEqual([(one["case"], one["lut"]) for one in entries], [("b/1", 4), ("a/1", 1), ("a/2", 9)])
+
+    def test_the_page_has_a_line_for_every_configuration_in_each_of_its_tables(self) -> None:
+        one = {name: 1 for name in ("cycles", "latency", "bound", "ratio", "lut", "ff", "dsp", "bram", "uram")}
+        about = {
+            "ecp5_about": {"configuration": "other", "reason": "too large"},
+            "osu018_about": {},
+            "xilinx_about": {},
+        }
+        gates = {"gate_equivalents": 1234567, "memory_bits": 0, "osu018_critical_path_ns": 6.5}
+        mapped = {"multipliers": {"26x17": 4}, "ecp5_fmax_mhz": {"1": 130.5, "2": 131.0}, "ecp5_used": {"DP16KD": 2}}
+        named = {"unit": "a", "configuration": "small", "tool_versions": {"pyosys": "0.70"}}
+        text = report.table([one | about | gates | mapped | named])
+        self.assertEqual(text.count("| `a` | `small` |"), 4)
+        for wanted in ("130.5 / 131.0 | 0 | 2 |", "4 of 26 × 17", "1,234,567", "`other`: too large", "- pyosys 0.70"):
+            self.assertIn(wanted, text)
+
+
+class Pictures(unittest.TestCase):
+    """Waveforms."""
+
+    def test_values_become_stretches_and_shares(self) -> None:
+        self.assertEqual(picture.runs([1, 1, 0, 3]), [(0, 2, 1), (2, 1, 0), (3, 1, 3)])
+        self.assertEqual(picture.shares([1, 1, 0, 0, 1, 0], 3), [1, 0, 0.5])
+
+    def test_a_panel_writes_values_where_there_is_room(self) -> None:
+        bus = picture.Trace("stage_q", 4, [0] * 50 + [11] * 50)
+        drawn, _ = picture.panel("t", [bus, picture.Trace("valid", 1, [0, 1] * 50)], 0, frozenset({"stage_q"}), 0)
+        self.assertIn(">b<", drawn)
+        self.assertEqual(drawn.count('class="bus"'), 2)
+        crowded, _ = picture.panel("t", [picture.Trace("row", 9, list(range(5000)))], 0, frozenset(), 0)
+        self.assertEqual((crowded.count('class="bus"'), crowded.count('class="busy"')), (0, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+"""What hw/units.toml says, and the files of hw/rtl: the one place where the tools of hw/flow take them from."""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HW = Path(__file__).resolve().parent.parent
+RTL = HW / "rtl"
+UNITS = HW / "units.toml"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a configuration says about one step of synthesis: other parameters, another configuration, or a reason."""
+
+    # Laid over those of the configuration: tiles that fit the multipliers of the device, say.
+    parameters: dict[str, int] = field(default_factory=dict)
+    # The configuration of the same unit whose figures stand for this one's.
+    instead: str | None = None
+    # Why there are no figures, or why those of another configuration are given.
+    reason: str | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether this configuration goes through the step itself."""
+        return self.instead is None and self.reason is None
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A unit with parameters."""
+
+    unit: str
+    name: str
+    # The module.
+    top: str
+    parameters: dict[str, int]
+    # Whether the unit reads files, one for each of its parameters that names one.
+    has_tables: bool
+    ecp5: Step
+    osu018: Step
+
+    def __str__(self) -> str:
+        return f"{self.unit}/{self.name}"
+
+
+def _step(where: str, given: object) -> Step:
+    """`"a reason"`, `{ parameters = … }` or `{ instead = "configuration", reason = … }`; nothing says: do it."""
+    if given is None:
+        return Step()
+    if isinstance(given, str):
+        return Step(reason=given)
+    if not isinstance(given, dict) or not set(given) <= {"parameters", "instead", "reason"}:
+        raise ValueError(f"{where}: {given!r} is neither a reason nor parameters nor another configuration")
+    step = Step(given.get("parameters", {}), given.get("instead"), given.get("reason"))
+    if (step.instead is None) != (step.reason is None) or (step.parameters and step.instead):
+        raise ValueError(f"{where}: another configuration stands for this one: say which (instead) and why (reason)")
+    return step
+
+
+def parse(text: str) -> list[Configuration]:
+    """All configurations of a file, in its order."""
+    found = []
+    for unit in tomllib.loads(text)["unit"]:
+        names = {configuration["name"] for configuration in unit["configuration"]}
+        for given in unit["configuration"]:
+            where = f"{unit['name']}/{given['name']}"
+            steps = {step: _step(f"{where}: {step}", given.get(step)) for step in ("ecp5", "osu018")}
+            for step, said in steps.items():
+                if said.instead is not None and said.instead not in names - {given["name"]}:
+                    raise ValueError(f"{where}: {step}: the unit has no other configuration {said.instead}")
+            found.append(
+                Configuration(
+                    unit=unit["name"],
+                    name=given["name"],
+                    top=unit.get("top", unit["name"]),
+                    parameters=given.get("parameters", {}),
+                    has_tables="tables" in unit,
+                    **steps,
+                )
+            )
+    return found
+
+
+def configurations() -> list[Configuration]:
+    """All configurations of hw/units.toml, in its order."""
+    return parse(UNITS.read_text())
+
+
+def select(listed: Iterable[Configuration], names: str) -> list[Configuration]:
+    """Those that a list like `ntt_cg,butterfly/w32_s9` names, or `all`; as CIPHERMILL_HW is read by crates/cosim."""
+    listed = list(listed)
+    if names == "all":
+        return listed
+    chosen = []
+    for name in names.split(","):
+        those = [configuration for configuration in listed if name in (configuration.unit, str(configuration))]
+        if not those:
+            known = ", ".join(dict.fromkeys(configuration.unit for configuration in listed))
+            raise ValueError(f"hw/units.toml has no unit or configuration {name}; its units are {known}")
+        chosen += those
+    return [configuration for configuration in listed if configuration in chosen]
+
+
+def folders() -> list[Path]:
+    """The folders of hw/rtl."""
+    return sorted(path for path in RTL.iterdir() if path.is_dir())
+
+
+def packages() -> list[Path]:
+    """Packages, which must come before what imports them."""
+    return sorted(RTL.glob("*/*_pkg.sv"))
+
+
+def sources() -> list[Path]:
+    """All files of hw/rtl, packages first."""
+    return packages() + sorted(set(RTL.glob("*/*.sv")) - set(packages()))
+
+
+def sources_of(top: str) -> list[Path]:
+    """The files that a module is made of, packages first: a file has one module, and the name of that."""
+    files = {path.stem: path for path in sources()}
+    if top not in files:
+        raise ValueError(f"hw/rtl has no module {top}")
+    needed: set[str] = set()
+    open_ends = [top]
+    while open_ends:
+        name = open_ends.pop()
+        if name not in needed:
+            needed.add(name)
+            code = re.sub(r"//.*", "", files[name].read_text())
+            open_ends += files.keys() & set(re.findall(r"\w+", code))
+    return [path for name, path in files.items() if name in needed]
