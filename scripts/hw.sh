@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh hw
 export CIPHERMILL_HW=${HW_UNITS:-quick}
 .tools/hw/bin/python hw/flow/lint.py
+.tools/hw/bin/python hw/flow/registers.py --check
 .tools/hw/bin/python -m unittest discover --quiet hw/flow/tests
 # The profile of the tests, so that the models are built once.
 cargo clippy --locked --profile test -p ciphermill-cosim --all-targets -- -D warnings

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use ciphermill_cosim::units::{DftGoldilocks, DftMode};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow};
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 const POINTS: usize = 32;
 /// `dft_goldilocks_pkg::Latency`.
@@ -57,7 +57,7 @@ fn each(test: impl Fn(&'static Configuration, usize)) {
         any = true;
         test(configuration, 1 << configuration.parameter("LogMiddle"));
     }
-    assert!(any, "no configuration of dft_goldilocks was built");
+    assert!(any || some_units_only(), "no configuration of dft_goldilocks was built");
 }
 
 /// Streams rows through the unit, which stands still where `enable` is false, and checks each when it is due.

@@ -7,7 +7,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::mod_exp::{BusError, ModExp, ModExpError, registers};
 use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 /// A number below `bound`, its ends more often.
 fn below(source: &mut Source, bound: &BigUint) -> BigUint {
@@ -52,7 +52,7 @@ fn each(test: impl Fn(&'static Configuration)) {
         any = true;
         test(configuration);
     }
-    assert!(any, "no configuration of mod_exp was built");
+    assert!(any || some_units_only(), "no configuration of mod_exp was built");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{MontMul, MontgomeryConstants};
 use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 struct Shape {
     digits: u64,
@@ -123,7 +123,7 @@ fn each(test: impl Fn(&'static Configuration, Shape)) {
         any = true;
         test(configuration, Shape::new(configuration));
     }
-    assert!(any, "no configuration of mont_mul was built");
+    assert!(any || some_units_only(), "no configuration of mont_mul was built");
 }
 
 #[test]

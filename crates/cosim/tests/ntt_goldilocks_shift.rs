@@ -10,7 +10,7 @@ use ciphermill_cosim::units::NttGoldilocksShift;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow, primitive_root_2n};
 use ciphermill_math::ntt::reference::{bit_reverse, forward, inverse_unnormalised};
-use support::{Source, with_seeds};
+use support::{Source, some_units_only, with_seeds};
 
 const LANES: usize = NttGoldilocksShift::LANES;
 
@@ -107,7 +107,7 @@ fn each(test: impl Fn(&'static Configuration, usize)) {
         any = true;
         test(configuration, 1 << configuration.parameter("LogN"));
     }
-    assert!(any, "no configuration of ntt_goldilocks_shift was built");
+    assert!(any || some_units_only(), "no configuration of ntt_goldilocks_shift was built");
 }
 
 /// From the read of a row to its results.
