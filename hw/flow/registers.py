@@ -42,7 +42,9 @@ def c_header(top: AddrmapNode) -> str:
 
 def rust(top: AddrmapNode) -> str:
     """Constants for Rust."""
-    lines = [f"//! Registers of `{top.inst_name}`, from `hw/rdl/{top.inst_name}.rdl` by `hw/flow/registers.py`: byte offsets,"]
+    lines = [
+        f"//! Registers of `{top.inst_name}`, from `hw/rdl/{top.inst_name}.rdl` by `hw/flow/registers.py`: byte offsets,"
+    ]
     lines += ["//! words of windows, masks of fields."]
     for name, node, offset, words in registers(top):
         lines += ["", f"/// {node.get_property('name')}: byte offset."]
@@ -51,13 +53,18 @@ def rust(top: AddrmapNode) -> str:
             lines += [f"/// Words of the window at [`{name}`].", f"pub const {name}_WORDS: u32 = {words};"]
             continue
         for field in node.fields():
-            lines += [f"/// {field.get_property('name')}.", f"pub const {name}_{field.inst_name}: u32 = {mask(field):#x};"]
+            lines += [
+                f"/// {field.get_property('name')}.",
+                f"pub const {name}_{field.inst_name}: u32 = {mask(field):#x};",
+            ]
     return "\n".join(lines) + "\n"
 
 
 def systemverilog(top: AddrmapNode) -> str:
     """Constants for the RTL."""
-    lines = [f"// Registers of {top.inst_name}, from hw/rdl/{top.inst_name}.rdl by hw/flow/registers.py: byte offsets, places of fields."]
+    lines = [
+        f"// Registers of {top.inst_name}, from hw/rdl/{top.inst_name}.rdl by hw/flow/registers.py: byte offsets, places of fields."
+    ]
     lines += [f"package {top.inst_name}_registers_pkg;"]
     lines += [f"  localparam int unsigned AddrWidth = {(top.size - 1).bit_length()};"]
     for name, node, offset, _ in registers(top):
@@ -69,7 +76,9 @@ def systemverilog(top: AddrmapNode) -> str:
             part = field.inst_name.capitalize()
             lines += [f"  localparam int unsigned {camel}{part}Bit = {field.low};"]
             if field.get_property("reset") is not None and not field.is_sw_writable:
-                lines += [f"  localparam logic [{field.width - 1}:0] {camel}{part} = {field.width}'h{field.get_property('reset'):x};"]
+                lines += [
+                    f"  localparam logic [{field.width - 1}:0] {camel}{part} = {field.width}'h{field.get_property('reset'):x};"
+                ]
     lines += ["endpackage"]
     return "\n".join(lines) + "\n"
 
@@ -111,7 +120,10 @@ def main() -> int:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
     for path in stale:
-        print(f"{path.relative_to(REPOSITORY)} does not follow from its description: run hw/flow/registers.py", file=sys.stderr)
+        print(
+            f"{path.relative_to(REPOSITORY)} does not follow from its description: run hw/flow/registers.py",
+            file=sys.stderr,
+        )
     print(f"registers: {len(list((HW / 'rdl').glob('*.rdl')))} descriptions")
     return 1 if stale else 0
 
