@@ -7,6 +7,7 @@ mod ntt_cg;
 mod ntt_goldilocks;
 mod ntt_goldilocks_shift;
 mod pipeline;
+mod rvfhe_lane;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use mont_mul::{MontMul, MontgomeryConstants};
@@ -14,3 +15,7 @@ pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
 pub use ntt_goldilocks_shift::{NttGoldilocksShift, Step};
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
+pub use rvfhe_lane::{
+    LaneCopy, LaneCounters, LaneError, LaneEvent, LaneInputs, LaneInstruction, LaneOp, LaneOutputs, LaneTarget,
+    RvfheLane,
+};
