@@ -102,6 +102,8 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
                 "flatten",
                 f"tee -o {memories} dump t:prim_ram_1r1w t:prim_rom",
                 "expose -evert t:prim_ram_1r1w t:prim_rom",
+                # A memory's clock is no result of the unit.
+                "delete -output w:*.clk_i",
                 f"synth -top {top}",
                 f"select -assert-max {GATE_LIMIT} t:*",
                 f"dfflibmap -liberty {LIBERTY}",
