@@ -82,13 +82,15 @@ need_hw() {
 
 need_hw_waves() {
     need_hw
-    [ -e /usr/include/lz4.h ] && [ -e /usr/include/zlib.h ] || debian liblz4-dev zlib1g-dev
+    if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
     need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
 }
 
 need_hw_full() {
     need_hw_waves
-    command -v sta >/dev/null && [ -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ] || debian opensta qflow-tech-osu018
+    if ! command -v sta >/dev/null || [ ! -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
+        debian opensta qflow-tech-osu018
+    fi
 }
 
 need_bench() {
