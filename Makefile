@@ -22,10 +22,10 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test hw-quick hw hw-waves bench evidence fuzz fresh setup fmt clean
+.PHONY: help demo test hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz fresh setup fmt clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 	@scripts/setup.sh build
@@ -41,7 +41,7 @@ bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,k
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 	@scripts/evidence.sh $(AREA)
 
-hw-quick: ## lint the RTL, test the hardware units in co-simulation (HW_UNITS=…)
+hw-quick: ## lint the RTL, run short proofs, test the hardware units in co-simulation (HW_UNITS=…)
 	@scripts/hw.sh
 
 hw: ## lint, simulate, prove, synthesise, place and route; writes hw/reports/summary.json (UNIT=…)
@@ -49,6 +49,14 @@ hw: ## lint, simulate, prove, synthesise, place and route; writes hw/reports/sum
 
 hw-waves: ## write waveforms of a unit into target/waves, its picture into docs/hw/pictures (UNIT=…)
 	@scripts/hw-waves.sh
+
+hw-mutations: ## put faults into the RTL, one at a time, and see each caught; write hw/reports/mutations.json
+	@scripts/setup.sh hw
+	.tools/hw/bin/python hw/flow/mutate.py
+
+hw-coverage: ## count lines and toggles that the tests of the RTL reach; write hw/reports/coverage.json
+	@scripts/setup.sh hw
+	.tools/hw/bin/python hw/flow/coverage.py
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
 	@scripts/fuzz.sh

@@ -3,7 +3,7 @@
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
-#   setup.sh hw      a C++ compiler, and Verilator and Verible (into .tools/hw); part of test
+#   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
 #   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
@@ -82,13 +82,15 @@ need_hw() {
 
 need_hw_waves() {
     need_hw
-    [ -e /usr/include/lz4.h ] && [ -e /usr/include/zlib.h ] || debian liblz4-dev zlib1g-dev
+    if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
     need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
 }
 
 need_hw_full() {
     need_hw_waves
-    command -v sta >/dev/null && [ -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ] || debian opensta qflow-tech-osu018
+    if ! command -v sta >/dev/null || [ ! -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
+        debian opensta qflow-tech-osu018
+    fi
 }
 
 need_bench() {

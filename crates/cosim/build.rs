@@ -2,7 +2,9 @@
 //!
 //! `CIPHERMILL_HW=all` takes all configurations instead of those marked `quick`; `CIPHERMILL_HW=unit,unit/configuration,…`
 //! takes those. `CIPHERMILL_HW_COVERAGE=1` and `CIPHERMILL_HW_TRACE=1` build what line and toggle coverage and FST waveforms
-//! need. Verilator is the one that `scripts/setup.sh hw` installs, or that `VERILATOR_ROOT` names.
+//! need. Verilator is the one that `scripts/setup.sh hw` installs, or that `VERILATOR_ROOT` names. `CIPHERMILL_HW_FOLDER` names
+//! another folder than `hw`, such as a copy with a fault in it. `CIPHERMILL_HW_OPT` is the C++ compiler's level, 2 if it says
+//! nothing: 0 is right for what runs once.
 
 #[path = "build/ports.rs"]
 mod ports;
@@ -30,20 +32,27 @@ fn main() {
 }
 
 fn build() -> Result<(), String> {
-    for name in ["CIPHERMILL_HW", "CIPHERMILL_HW_COVERAGE", "CIPHERMILL_HW_TRACE", "VERILATOR_ROOT"] {
+    for name in [
+        "CIPHERMILL_HW",
+        "CIPHERMILL_HW_COVERAGE",
+        "CIPHERMILL_HW_FOLDER",
+        "CIPHERMILL_HW_OPT",
+        "CIPHERMILL_HW_TRACE",
+        "VERILATOR_ROOT",
+    ] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let crate_folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
     let repository = crate_folder.ancestors().nth(2).ok_or("the crate is not in crates/")?.to_owned();
-    let hw = repository.join("hw");
+    let hw = env::var_os("CIPHERMILL_HW_FOLDER").map_or_else(|| repository.join("hw"), PathBuf::from);
     println!("cargo::rerun-if-changed={}", hw.join("units.toml").display());
     println!("cargo::rerun-if-changed={}", hw.join("rtl").display());
     println!("cargo::rerun-if-changed=build");
 
     let selection = Selection::new(env::var("CIPHERMILL_HW").ok().as_deref());
     let tool = verilator::Verilator::find(&repository, &hw.join("rtl"))?;
-    let mut compiler = tool.compiler();
+    let mut compiler = tool.compiler(level(env::var("CIPHERMILL_HW_OPT").ok().as_deref())?);
     let mut registry = String::new();
     let mut externs = String::new();
     let mut entries = String::new();
@@ -85,6 +94,13 @@ fn build() -> Result<(), String> {
         "unsafe extern \"C\" {{\n{externs}}}\n\n/// Every configuration that was built.\npub static CONFIGURATIONS: &[Configuration] = &[\n{entries}];\n"
     );
     write(&out.join("registry.rs"), &registry)
+}
+
+fn level(stated: Option<&str>) -> Result<u32, String> {
+    match stated {
+        None | Some("") => Ok(2),
+        Some(text) => text.parse().map_err(|_| format!("CIPHERMILL_HW_OPT is `{text}`, not a number")),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -1,4 +1,5 @@
-"""Lints the RTL: Verible's style rules on every file, Verilator's -Wall on every configuration of hw/units.toml.
+"""Lints the RTL: Verible's style rules on every file, also of the proofs; Verilator's -Wall on every configuration of
+hw/units.toml.
 
     python hw/flow/lint.py
 
@@ -22,7 +23,7 @@ def verilator_root() -> Path:
 def style() -> bool:
     """Verible's rules; true if all hold."""
     tool = Path(sys.executable).with_name("verible-verilog-lint")
-    files = [str(path) for path in sources()]
+    files = [str(path) for path in (*sources(), *sorted((HW / "formal").rglob("*.sv")))]
     done = subprocess.run([str(tool), f"--rules_config={HW / 'lint/verible.rules'}", *files], check=False)
     print(f"verible: {len(files)} files")
     return done.returncode == 0

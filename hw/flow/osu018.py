@@ -6,6 +6,7 @@ the memory's own. Multiplications become adders of gates.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,17 @@ from units import Configuration
 LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 # A two-input NAND is the gate that others are counted in.
 UNIT_CELL = "NAND2X1"
+BUFFER = "BUFX4"
+OUTPUTS = {"Y", "Q", "YC", "YS"}
 # Generic gates before they are mapped: a unit with more would take hours.
 GATE_LIMIT = 400_000
-# ABC's script for Liberty files as Yosys has it, but for `buffer`: at most 16 inputs hang on an output or an input, as
-# timing without buffers would be that of the enable's fan-out.
+# At most so many inputs hang on an output: timing without buffers would be that of the widest fan-out.
+FANOUT = 16
+# ABC's script for Liberty files as Yosys has it, but for `buffer`, which leaves what registers and inputs drive as it is:
+# `buffered` does these.
 ABC = (
     "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;&get,-n;&dch,-f;&nf;&put;"
-    "buffer,-N,16,-p;topo;upsize;dnsize;stime,-p"
+    f"buffer,-N,{FANOUT};topo;upsize;dnsize;stime,-p"
 )
 # Longer than any path, ns: the slack tells the path's length.
 PERIOD = 1000
@@ -61,6 +66,40 @@ def _constant(text: str) -> int:
     return int(text.split("'")[1], 2) if "'" in text else int(text)
 
 
+def buffered(module: dict[str, Any]) -> None:
+    """Puts trees of buffers behind every bit of a netlist (as `write_json` has it) that too many inputs hang on."""
+    sinks: dict[int, list[list[Any]]] = defaultdict(list)
+    highest = 1
+    for cell in module["cells"].values():
+        for pin, bits in cell["connections"].items():
+            highest = max([highest, *(bit for bit in bits if isinstance(bit, int))])
+            # The clock's tree is somebody else's, and so is the reset's.
+            if pin not in OUTPUTS | {"CLK", "R", "S"} or cell["type"].startswith("MUX") and pin == "S":
+                for bit in bits:
+                    if isinstance(bit, int):
+                        sinks[bit].append(bits)
+    for net in module["netnames"].values():
+        highest = max([highest, *(bit for bit in net["bits"] if isinstance(bit, int))])
+    number = 0
+    for bit, hanging in sinks.items():
+        while len(hanging) > FANOUT:
+            above = []
+            for i in range(0, len(hanging), FANOUT):
+                highest, number = highest + 1, number + 1
+                for bits in hanging[i : i + FANOUT]:
+                    bits[:] = [highest if entry == bit else entry for entry in bits]
+                inputs = [bit]
+                above.append(inputs)
+                module["cells"][f"fanout_{number}"] = {
+                    "hide_name": 0,
+                    "type": BUFFER,
+                    "parameters": {},
+                    "attributes": {},
+                    "connections": {"A": inputs, "Y": [highest]},
+                }
+            hanging = above
+
+
 def slack(text: str) -> float:
     """The slack of the path that OpenSTA reports."""
     found = re.findall(r"^\s*(-?[\d.]+)\s+slack \((?:MET|VIOLATED)\)", text, re.MULTILINE)
@@ -93,6 +132,7 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
     """Maps the configuration to cells, weighs them, times them."""
     parameters = configuration.parameters | configuration.osu018.parameters
     top, netlist = configuration.top, folder / "osu018.v"
+    mapped = folder / "osu018.json"
     memories, statistics = folder / "memories.il", folder / "osu018.cells.json"
     try:
         yosys(
@@ -102,16 +142,29 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
                 "flatten",
                 f"tee -o {memories} dump t:prim_ram_1r1w t:prim_rom",
                 "expose -evert t:prim_ram_1r1w t:prim_rom",
+                # A memory's clock is no result of the unit.
+                "delete -output w:*.clk_i",
                 f"synth -top {top}",
                 f"select -assert-max {GATE_LIMIT} t:*",
                 f"dfflibmap -liberty {LIBERTY}",
                 f"abc -liberty {LIBERTY} -script {ABC}",
                 "opt_clean -purge",
+                f"write_json {mapped}",
+            ],
+            folder,
+            "osu018",
+        )
+        whole = json.loads(mapped.read_text())
+        buffered(whole["modules"][top])
+        mapped.write_text(json.dumps(whole))
+        yosys(
+            [
+                f"read_json {mapped}",
                 f"tee -o {statistics} stat -json -top {top}",
                 f"write_verilog -noattr -noexpr -simple-lhs {netlist}",
             ],
             folder,
-            "osu018",
+            "osu018.buffers",
         )
     except ToolError as error:
         if "selection contains" not in str(error):

@@ -77,10 +77,10 @@ impl Verilator {
     }
 
     /// The compiler of the models, with Verilator's run-time library among its files.
-    pub(crate) fn compiler(&self) -> cc::Build {
+    pub(crate) fn compiler(&self, level: u32) -> cc::Build {
         let include = self.root.join("include");
         let mut build = cc::Build::new();
-        build.cpp(true).std("c++20").opt_level(2).debug(false).warnings(false).cpp_link_stdlib(None);
+        build.cpp(true).std("c++20").opt_level(level).debug(false).warnings(false).cpp_link_stdlib(None);
         build.include(&include).include(include.join("vltstd"));
         build.define("VM_COVERAGE", if self.coverage { "1" } else { "0" });
         build.define("VM_TRACE", if self.trace { "1" } else { "0" });

@@ -11,11 +11,13 @@ use support::{Source, some_units_only, with_seeds};
 
 /// A number below `bound`, its ends more often.
 fn below(source: &mut Source, bound: &BigUint) -> BigUint {
-    match source.below(8) {
-        0 => BigUint::from(source.below(3)) % bound,
-        1 => bound - 1u32,
-        _ => BigUint::new((0..bound.bits().div_ceil(32) + 2).map(|_| source.any() as u32).collect()) % bound,
+    if source.chance(1, 8) {
+        return BigUint::from(source.below(3)) % bound;
     }
+    if source.chance(1, 8) {
+        return bound - 1u32;
+    }
+    BigUint::new((0..bound.bits().div_ceil(32) + 2).map(|_| source.any() as u32).collect()) % bound
 }
 
 fn odd(source: &mut Source, bits: u32) -> BigUint {

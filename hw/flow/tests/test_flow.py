@@ -6,6 +6,7 @@ python -m unittest discover hw/flow/tests
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -161,6 +162,35 @@ class Pictures(unittest.TestCase):
         self.assertEqual(drawn.count('class="bus"'), 2)
         crowded, _ = picture.panel("t", [picture.Trace("row", 9, list(range(5000)))], 0, frozenset(), 0)
         self.assertEqual((crowded.count('class="bus"'), crowded.count('class="busy"')), (0, 1))
+
+
+class Buffers(unittest.TestCase):
+    """Trees of buffers behind wide fan-outs."""
+
+    def test_everything_hangs_on_the_same_source_through_no_more_than_the_limit(self) -> None:
+        """600 inputs on one register: two levels of buffers."""
+        cells: dict[str, Any] = {
+            f"gate{i}": {"type": "NAND2X1", "connections": {"A": [2], "B": [3 + i], "Y": [1000 + i]}}
+            for i in range(600)
+        }
+        cells["register"] = {"type": "DFFPOSX1", "connections": {"CLK": [900], "D": [901], "Q": [2]}}
+        module: dict[str, Any] = {"cells": cells, "netnames": {"q": {"bits": [2]}}}
+        osu018.buffered(module)
+        driven_by = {}
+        hanging: dict[int, int] = {}
+        for cell in module["cells"].values():
+            if cell["type"] == osu018.BUFFER:
+                driven_by[cell["connections"]["Y"][0]] = cell["connections"]["A"][0]
+            for pin in ("A", "D"):
+                for bit in cell["connections"].get(pin, []):
+                    hanging[bit] = hanging.get(bit, 0) + 1
+        self.assertLessEqual(max(hanging.values()), osu018.FANOUT)
+        for i in range(600):
+            bit = module["cells"][f"gate{i}"]["connections"]["A"][0]
+            levels = 0
+            while bit != 2:
+                bit, levels = driven_by[bit], levels + 1
+            self.assertEqual(levels, 2)
 
 
 if __name__ == "__main__":

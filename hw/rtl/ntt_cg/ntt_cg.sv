@@ -111,7 +111,8 @@ module ntt_cg #(
   end
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Memories: even stages write memory 0 and odd ones memory 1, each reads the other; stage 0 reads the stream.
+  // Memories: even stages write memory 0 and odd ones memory 1, each reads the other; stage 0 reads the stream. Reading
+  // nothing that is not wanted keeps the memories' contract: no word is read in the cycle in which it is written.
   // -------------------------------------------------------------------------------------------------------------------
 
   logic               write_en;
@@ -124,7 +125,7 @@ module ntt_cg #(
     for (genvar lane = 0; lane < Lanes; lane++) begin : gen_bank
       prim_ram_1r1w #(.Width(Width), .Depth(Rows)) u_ram (
         .clk_i,
-        .read_en_i   (en),
+        .read_en_i   (issue & ~first_stage & (stage_q[0] != m[0])),
         .read_addr_i (read_row),
         .read_data_o (read_data[m][lane]),
         .write_en_i  (en & write_en & (write_bank == m[0])),

@@ -96,6 +96,7 @@ module ntt_cg_r4
     end
   end
 
+  // As in ntt_cg, nothing is read that is not wanted.
   logic               write_en, write_bank;
   logic [LogRows-1:0] write_row;
   row_t               write_data;
@@ -104,7 +105,7 @@ module ntt_cg_r4
     for (genvar lane = 0; lane < 8; lane++) begin : gen_bank
       prim_ram_1r1w #(.Width(Width), .Depth(Rows)) u_ram (
         .clk_i,
-        .read_en_i   (en),
+        .read_en_i   (issue & ~first_stage & (stage_q[0] != m[0])),
         .read_addr_i ({which, block_q}),
         .read_data_o (read_data[m][lane]),
         .write_en_i  (en & write_en & (write_bank == m[0])),

@@ -125,6 +125,11 @@ module ntt_goldilocks #(
     end
   end
 
+  // The first stage has the stream. Reading nothing that is not wanted keeps the memories' contract: no word is read in
+  // the cycle in which it is written.
+  logic read_en;
+  assign read_en = issue & ~first_step;
+
   // What goes with a read to its write.
   typedef struct packed {
     row_t left_row;
@@ -220,11 +225,11 @@ module ntt_goldilocks #(
 
     for (genvar p = 0; p < Butterflies; p++) begin : gen_bank
       prim_ram_1r1w #(.Width(64), .Depth(Rows)) u_left (
-        .clk_i, .read_en_i(en), .read_addr_i(left_row), .read_data_o(left[p]),
+        .clk_i, .read_en_i(read_en), .read_addr_i(left_row), .read_data_o(left[p]),
         .write_en_i(en & write_valid & ~written.last), .write_addr_i(written.left_row), .write_data_i(write_left[p])
       );
       prim_ram_1r1w #(.Width(64), .Depth(Rows)) u_right (
-        .clk_i, .read_en_i(en), .read_addr_i(right_row), .read_data_o(right[p]),
+        .clk_i, .read_en_i(read_en), .read_addr_i(right_row), .read_data_o(right[p]),
         .write_en_i(en & write_valid & ~written.last), .write_addr_i(written.right_row), .write_data_i(write_right[p])
       );
     end

@@ -1,0 +1,180 @@
+"""Line and toggle coverage of every unit by the co-simulation tests.
+
+    python hw/flow/coverage.py            build, run, count; writes hw/reports/coverage.json
+    python hw/flow/coverage.py --count    count again what the last run left
+    python hw/flow/coverage.py --list     also name what is not covered
+
+Verilator counts points: a block of lines, a branch, a bit going up or down. The same point of a module is merged over its
+instances, configurations and tests; a unit is a folder of hw/rtl. hw/lint/coverage-exclusions.toml takes points out, each
+with its reason; one that takes out nothing, or something that was covered, is wrong. Below 95 % ends this with 1.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Shared by what builds models in its own way, so that what they depend on is compiled once.
+BUILD = ROOT / "target/hw/build"
+BOUND = 95.0
+# Verilator counts no toggles of wider signals.
+MAX_WIDTH = 256
+# What has all the code of the transforms, at sizes that compile with counters in a minute; of the other units everything.
+TRANSFORMS = {"ntt_cg/n256_b1", "ntt_cg/n256_b1_inverse", "ntt_cg_r4/n1024_a34_b27", "ntt_goldilocks/n128_1x2"}
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """Something that can be covered: a block of lines, a branch, or a bit going up or down."""
+
+    file: str
+    line: int
+    kind: str
+    what: str
+
+
+def points(text: str) -> Iterable[tuple[Point, int]]:
+    """The points of one of Verilator's files, with their counts. Fields are between bytes 1 and 2: name, 2, value."""
+    for entry in text.splitlines():
+        if not entry.startswith("C '"):
+            continue
+        body, count = entry[3:].rsplit("' ", 1)
+        fields = dict(field.split("\x02", 1) for field in body.split("\x01") if "\x02" in field)
+        kind = fields.get("page", "").split("/")[0].removeprefix("v_")
+        kind = "toggle" if kind == "toggle" else "line"
+        file = "/".join(Path(fields["f"]).parts[-2:])
+        yield Point(file, int(fields["l"]), kind, fields.get("o", "")), int(count)
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Points that cannot be covered, and why."""
+
+    file: str
+    what: str
+    reason: str
+    kind: str = "toggle"
+
+    def takes(self, point: Point) -> bool:
+        """Whether the point is one of these: `what` is a regular expression for the whole of it."""
+        return point.file == self.file and point.kind == self.kind and bool(re.fullmatch(self.what, point.what))
+
+
+def count(
+    covered: dict[Point, int], exclusions: list[Exclusion]
+) -> tuple[dict[str, dict[str, dict[str, float]]], list[Point], list[str]]:
+    """Per unit and kind how many points are covered; those that are not; and what is wrong with the exclusions."""
+    wrong = []
+    excluded: set[Point] = set()
+    for exclusion in exclusions:
+        taken = [point for point in covered if exclusion.takes(point)]
+        if not taken or all(covered[point] for point in taken):
+            wrong.append(f"{exclusion.file}: {exclusion.what}: nothing of this is uncovered")
+        excluded.update(point for point in taken if not covered[point])
+    tables: dict[str, dict[str, list[int]]] = defaultdict(lambda: {"line": [0, 0, 0], "toggle": [0, 0, 0]})
+    missing = []
+    for point, hits in sorted(covered.items()):
+        numbers = tables[point.file.split("/")[0]][point.kind]
+        if point in excluded:
+            numbers[2] += 1
+            continue
+        numbers[1] += 1
+        if hits:
+            numbers[0] += 1
+        else:
+            missing.append(point)
+    units = {
+        unit: {
+            kind: {
+                "covered": hit,
+                "of": of,
+                "excluded": out,
+                "percent": round(100 * hit / of, 2) if of else 100.0,
+            }
+            for kind, (hit, of, out) in kinds.items()
+        }
+        for unit, kinds in sorted(tables.items())
+    }
+    return units, missing, wrong
+
+
+def run(work: Path) -> None:
+    """Builds with counters and runs all tests."""
+    units = tomllib.loads((ROOT / "hw/units.toml").read_text())["unit"]
+    names = [f"{unit['name']}/{configuration['name']}" for unit in units for configuration in unit["configuration"]]
+    records = work / "records"
+    shutil.rmtree(records, ignore_errors=True)
+    records.mkdir(parents=True)
+    environment = {
+        **os.environ,
+        "CIPHERMILL_HW": ",".join(name for name in names if not name.startswith("ntt_") or name in TRANSFORMS),
+        "CIPHERMILL_HW_OPT": "0",
+        "CIPHERMILL_HW_COVERAGE": "1",
+        "CIPHERMILL_HW_RECORDS": str(records),
+        "CARGO_TARGET_DIR": str(BUILD),
+    }
+    command = ["cargo", "test", "--locked", "-p", "ciphermill-cosim", "--tests", "--no-fail-fast"]
+    log = work / "log"
+    with log.open("w") as output:
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"the tests do not pass with counters: {log}\n{log.read_text()[-2000:]}")
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", action="store_true", help="do not build and run")
+    parser.add_argument("--list", action="store_true", help="name every point that is not covered")
+    parser.add_argument("--work", type=Path, default=ROOT / "target/hw/coverage")
+    options = parser.parse_args()
+
+    if not options.count:
+        run(options.work)
+    covered: dict[Point, int] = defaultdict(int)
+    for path in sorted((options.work / "records").glob("*.cov")):
+        for point, hits in points(path.read_text()):
+            covered[point] += hits
+    if not covered:
+        raise SystemExit(f"{options.work / 'records'} has no counts")
+    listed = tomllib.loads((ROOT / "hw/lint/coverage-exclusions.toml").read_text()).get("exclusion", [])
+    units, missing, wrong = count(covered, [Exclusion(**entry) for entry in listed])
+
+    print(f"{'unit':20} {'lines':>18} {'toggles':>22}   excluded")
+    low: list[str] = []
+    for unit, kinds in units.items():
+        line, toggle = kinds["line"], kinds["toggle"]
+        print(
+            f"{unit:20} {line['percent']:7.2f} % of {line['of']:5} {toggle['percent']:7.2f} % of {toggle['of']:8}"
+            f"   {line['excluded']} + {toggle['excluded']}"
+        )
+        low.extend(f"{unit}: {kind} {kinds[kind]['percent']} %" for kind in kinds if kinds[kind]["percent"] < BOUND)
+    for point in missing if options.list else []:
+        print(f"    {point.file}:{point.line}: {point.kind} {point.what}")
+    for problem in wrong + low:
+        print(f"wrong: {problem}", file=sys.stderr)
+    if not wrong and not low:
+        report = {
+            "schema": "ciphermill.hw.coverage/1",
+            "bound_percent": BOUND,
+            "toggles_of_signals_up_to_bits": MAX_WIDTH,
+            "units": units,
+            "not_covered": [f"{point.file}:{point.line}: {point.kind} {point.what}" for point in missing],
+            "exclusions": listed,
+        }
+        (ROOT / "hw/reports").mkdir(exist_ok=True)
+        (ROOT / "hw/reports/coverage.json").write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if wrong or low else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

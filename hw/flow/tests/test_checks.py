@@ -1,0 +1,112 @@
+"""Tests of what the flow reads and counts: python -m unittest discover hw/flow/tests."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import coverage
+import mutate
+import prove
+
+HW = Path(__file__).resolve().parent.parent.parent
+
+
+def entry(what: str, kind: str, count: int, top: str = "TOP.a") -> str:
+    """A line as Verilator writes it."""
+    fields = {"f": "/x/hw/rtl/unit/unit.sv", "l": "7", "n": "3", "page": f"v_{kind}/unit", "o": what, "h": top}
+    return "C '" + "".join(f"\x01{name}\x02{value}" for name, value in fields.items()) + f"' {count}"
+
+
+class Coverage(unittest.TestCase):
+    """Points, exclusions, percentages."""
+
+    def test_points_of_instances_are_one(self) -> None:
+        """Instances differ in their path only."""
+        text = (
+            "# SystemC::Coverage-3\n"
+            + entry("x[0]:0->1", "toggle", 2)
+            + "\n"
+            + entry("x[0]:0->1", "toggle", 3, "TOP.b")
+        )
+        points = list(coverage.points(text))
+        self.assertEqual([count for _, count in points], [2, 3])
+        self.assertEqual(points[0][0], points[1][0])
+        self.assertEqual(points[0][0], coverage.Point("unit/unit.sv", 7, "toggle", "x[0]:0->1"))
+
+    def test_lines_and_branches_are_lines(self) -> None:
+        """Both are code that ran or did not."""
+        kinds = [point.kind for kind in ("line", "branch") for point, _ in coverage.points(entry("block", kind, 1))]
+        self.assertEqual(kinds, ["line", "line"])
+
+    def test_percentages_leave_out_what_is_excluded(self) -> None:
+        """What is excluded counts neither as covered nor as missing."""
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", f"x[{bit}]"): int(bit < 2) for bit in range(4)}
+        exclusion = coverage.Exclusion("unit/unit.sv", r"x\[3\]", "constant")
+        units, missing, wrong = coverage.count(covered, [exclusion])
+        self.assertEqual(units["unit"]["toggle"], {"covered": 2, "of": 3, "excluded": 1, "percent": 66.67})
+        self.assertEqual([point.what for point in missing], ["x[2]"])
+        self.assertEqual(wrong, [])
+
+    def test_an_exclusion_of_what_is_covered_is_wrong(self) -> None:
+        """So is one of nothing."""
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", "x"): 1}
+        for what in ("x", "y"):
+            _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", what, "")])
+            self.assertEqual(len(wrong), 1)
+
+
+class Mutate(unittest.TestCase):
+    """Faults and the lines that they replace."""
+
+    def test_every_listed_line_is_there_once(self) -> None:
+        """With its catcher known."""
+        proofs = {proof["name"] for proof in prove.proofs(HW)}
+        for mutation in mutate.mutations(HW):
+            text = (HW / "rtl" / mutation.file).read_text()
+            self.assertNotEqual(mutate.with_fault(text, mutation), text)
+            if mutation.proof:
+                self.assertIn(mutation.proof, proofs)
+
+    def test_a_fault_keeps_the_indentation(self) -> None:
+        """And every other line."""
+        mutation = mutate.Mutation("f.sv", "b", "c", "why", proof="p")
+        self.assertEqual(mutate.with_fault("a\n  b\nbb\n", mutation), "a\n  c\nbb\n")
+
+    def test_a_line_that_is_missing_or_twice_is_refused(self) -> None:
+        """A fault must say where it is."""
+        mutation = mutate.Mutation("f.sv", "b", "c", "why", proof="p")
+        for text in ("a\n", "b\nb\n"):
+            with self.assertRaises(ValueError):
+                mutate.with_fault(text, mutation)
+
+    def test_the_tests_of_an_arithmetic_unit_are_found(self) -> None:
+        """By the name in their first line."""
+        self.assertEqual(mutate.test_file("ntt_cg_r4/n1024_a34_b27"), "ntt_cg")
+        self.assertEqual(mutate.test_file("mod_addsub/w32"), "arithmetic")
+        self.assertEqual(mutate.test_names("arithmetic", "mod_addsub"), ["sums_and_differences_are_modular"])
+
+
+class Prove(unittest.TestCase):
+    """What is proved is there."""
+
+    def test_names_are_unique_and_modules_exist(self) -> None:
+        """Stand-ins too."""
+        listed = prove.proofs(HW)
+        self.assertEqual(len({proof["name"] for proof in listed}), len(listed))
+        for proof in listed:
+            self.assertTrue((HW / f"formal/{proof['top']}.sv").exists())
+            self.assertTrue((HW / f"rtl/{proof['unit']}").is_dir())
+            for path in prove.sources(HW, proof.get("cut", [])):
+                self.assertTrue(path.exists(), path)
+
+    def test_a_stand_in_replaces_its_module(self) -> None:
+        """And packages come first."""
+        files = [path.relative_to(HW).as_posix() for path in prove.sources(HW, ["prim_mul"])]
+        self.assertIn("formal/cut/prim_mul.sv", files)
+        self.assertNotIn("rtl/prim/prim_mul.sv", files)
+        self.assertTrue(files[0].endswith("_pkg.sv"))
+
+
+if __name__ == "__main__":
+    unittest.main()
