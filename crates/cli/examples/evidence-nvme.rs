@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Built first, so that the times are those of the tests.
     let binary = binary()?;
     for part in &parts {
-        let status = cargo().args(["test", "--quiet", "--locked", "--no-run"]).args(part.binary).status()?;
+        let status = support::cargo().args(["test", "--quiet", "--locked", "--no-run"]).args(part.binary).status()?;
         if !status.success() {
             return Err(format!("{}: the tests do not compile", part.name).into());
         }
@@ -104,13 +104,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     support::write(&Value::Object(record))
 }
 
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
 /// Builds the release binary and says where it is.
 fn binary() -> Result<PathBuf, Box<dyn Error>> {
-    let mut build = cargo();
+    let mut build = support::cargo();
     build.args([
         "build",
         "--release",
@@ -158,53 +154,15 @@ fn kills(binary: &Path) -> Result<Value, Box<dyn Error>> {
 impl Part {
     /// Runs the tests; all must pass and print what is claimed of them.
     fn run(&self) -> Result<Value, Box<dyn Error>> {
-        let set: String = self.environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-        let arguments = [self.arguments, &["--nocapture"]].concat();
-        let command = format!("{set}cargo test --locked {} -- {}", self.binary.join(" "), arguments.join(" "));
-        eprintln!("{command}");
-        let begun = Instant::now();
-        let output = cargo()
-            .args(["test", "--locked"])
-            .args(self.binary)
-            .arg("--")
-            .args(arguments)
-            .envs(self.environment.iter().copied())
-            .stderr(Stdio::inherit())
-            .output()?;
-        let wall_s = begun.elapsed().as_secs_f64();
-        let said = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
-            return Err(format!("{command}: {}\n{said}", output.status).into());
-        }
-        let passed = number(&said, "test result: ok. ", " passed").filter(|passed| *passed > 0);
-        let passed = passed.ok_or_else(|| format!("{command}: no test ran\n{said}"))?;
-        let mut record = json!({ "command": command, "tests_passed": passed, "wall_s": wall_s });
+        let (mut record, said) = support::tests(self.binary, self.arguments, self.environment)?;
         for count in self.counts {
-            let found = number(&said, count.before, count.after);
+            let found = support::number(&said, count.before, count.after);
             let least = |found: &u64| *found >= count.least;
             let found = found.filter(least).ok_or_else(|| {
-                format!("{command}: {} is {found:?} and not at least {}\n{said}", count.name, count.least)
+                format!("{}: {} is {found:?} and not at least {}\n{said}", self.name, count.name, count.least)
             })?;
             record[count.name] = json!(found);
         }
         Ok(record)
     }
-}
-
-/// The whole number between `before` and `after` in one of the lines. Several tests write at a time, so that what belongs to
-/// another may stand before it.
-fn number(text: &str, before: &str, after: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        let rest = if before.is_empty() {
-            let (head, _) = line.split_once(after)?;
-            head.rsplit(|letter: char| !letter.is_ascii_digit()).next()?
-        } else {
-            let (_, rest) = line.split_once(before)?;
-            if !rest.contains(after) {
-                return None;
-            }
-            rest.split(|letter: char| !letter.is_ascii_digit()).next()?
-        };
-        rest.parse().ok()
-    })
 }

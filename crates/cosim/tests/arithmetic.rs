@@ -8,7 +8,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::{Modulus, goldilocks};
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 /// Every configuration of a unit; at least one must have been built.
 fn each(unit: &str, test: impl Fn(&'static Configuration)) {
@@ -44,7 +44,8 @@ fn sums_and_differences_are_modular() {
         let bits = configuration.parameter("Width") as u32;
         with_seeds(|source| {
             let mut unit = ModAddSub::new(configuration);
-            for _ in 0..20_000 {
+            const PAIRS: usize = 20_000;
+            for _ in 0..PAIRS {
                 let modulus = a_modulus(source, bits);
                 let (x, y) = (source.below(modulus), source.below(modulus));
                 // Every sum that is just the modulus is zero: the paper's comparison gets it wrong.
@@ -52,6 +53,7 @@ fn sums_and_differences_are_modular() {
                 assert_eq!(unit.compute(x, y, modulus, false), add_mod(x, y, modulus), "{x} + {y} mod {modulus}");
                 assert_eq!(unit.compute(x, y, modulus, true), sub_mod(x, y, modulus), "{x} - {y} mod {modulus}");
             }
+            counted(configuration, 2 * PAIRS, "results");
         });
         record::cycles(configuration, Cycles { cycles: 1, latency: 0, bound: 1 });
     });
@@ -93,6 +95,7 @@ fn check_multiplier(
                 checked += 1;
             }
         }
+        counted(configuration, checked, "results");
     });
     record::cycles(configuration, Cycles { cycles: 1, latency, bound: 1 });
 }
@@ -176,7 +179,7 @@ fn butterflies_come_out_in_order_whatever_stands_still() {
         with_seeds(|source| {
             let mut unit = Butterfly::new(configuration, source.any() as u32);
             let mut inside: VecDeque<(u64, Wing)> = VecDeque::new();
-            let mut enabled = 0u64;
+            let (mut enabled, mut checked) = (0u64, 0);
             for _ in 0..30_000 {
                 let enable = !source.chance(1, 6);
                 let wing = source.chance(3, 4).then(|| a_wing(source, width));
@@ -193,12 +196,14 @@ fn butterflies_come_out_in_order_whatever_stands_still() {
                 if let (Some(shown), true) = (shown, due) {
                     let (_, wing) = inside.pop_front().expect("just seen");
                     assert_eq!(shown, of(wing), "{configuration}: {wing:?}");
+                    checked += 1;
                 }
                 if source.chance(1, 3_000) {
                     unit.reset();
                     inside.clear();
                 }
             }
+            counted(configuration, checked, "results");
         });
         record::cycles(configuration, Cycles { cycles: 1, latency, bound: 1 });
     });
@@ -221,6 +226,7 @@ fn one_butterfly_is_cooley_tukeys_and_gentleman_sandes() {
         let half = value / 2 + 1;
         with_seeds(|source| {
             let mut unit = ButterflyCtGs::new(configuration, source.any() as u32);
+            let mut checked = 0;
             for turn in 0..6 {
                 let gs = turn % 2 == 1;
                 let mut inside: VecDeque<(u64, [u64; 3])> = VecDeque::new();
@@ -247,8 +253,10 @@ fn one_butterfly_is_cooley_tukeys_and_gentleman_sandes() {
                         (add_mod(x, by_w(y), value), sub_mod(x, by_w(y), value))
                     };
                     assert_eq!(shown, expected, "{configuration}: x {x}, y {y}, w {w}, Gentleman-Sande {gs}");
+                    checked += 1;
                 }
             }
+            counted(configuration, checked, "results");
         });
         record::cycles(configuration, Cycles { cycles: 1, latency: LATENCY, bound: 1 });
     });

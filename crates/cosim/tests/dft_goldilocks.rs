@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use ciphermill_cosim::units::{DftGoldilocks, DftMode};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow};
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 const POINTS: usize = 32;
 /// `dft_goldilocks_pkg::Latency`.
@@ -84,12 +84,14 @@ fn rows_are_transformed_in_every_mode() {
     each(|configuration, middle| {
         with_seeds(|source| {
             let mut unit = DftGoldilocks::new(configuration, source.any() as u32);
-            let rows = (0..4000).map(|_| {
+            const ROWS: usize = 4000;
+            let rows = (0..ROWS).map(|_| {
                 let row = a_row(source);
                 let mut coin = || source.chance(1, 2);
                 (row, DftMode { pre: coin(), middle: coin(), post: coin() }, source.chance(7, 8))
             });
             check(&mut unit, middle, rows);
+            counted(configuration, ROWS, "rows");
         });
     });
 }

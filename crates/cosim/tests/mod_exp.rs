@@ -7,7 +7,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::mod_exp::{BusError, ModExp, ModExpError, registers};
 use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 /// A number below `bound`, its ends more often.
 fn below(source: &mut Source, bound: &BigUint) -> BigUint {
@@ -79,6 +79,7 @@ fn powers_are_right_and_take_the_same_time_whatever_the_numbers() {
                 let (power, cycles) = unit.compute(&base, &modulus, &exponent, bits).expect("within range");
                 assert_eq!(power, base.modpow(&exponent, &modulus), "{base}^{exponent} mod {modulus}");
                 assert_eq!(cycles, expected, "{configuration}");
+                counted(configuration, 1, "powers");
             }
             if bits == 1024 {
                 assert!(expected <= 50_000, "{configuration}: {expected} cycles");

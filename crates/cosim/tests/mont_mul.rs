@@ -8,7 +8,7 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{MontMul, MontgomeryConstants};
 use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 struct Shape {
     digits: u64,
@@ -143,6 +143,7 @@ fn products_follow_one_another_at_the_stated_pace() {
                 for two in times.windows(2) {
                     assert_eq!(two[1].0 - two[0].0, pace, "{configuration}: from pair to pair");
                 }
+                counted(configuration, pairs.len(), "products");
             }
             // Each digit of the operand and of the reduction takes the array once.
             record::cycles(configuration, Cycles { cycles: pace, latency: shape.latency, bound: 2 * shape.digits });

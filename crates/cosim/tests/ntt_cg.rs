@@ -1,4 +1,4 @@
-//! The constant-geometry transforms of radix 2 and 4 against the golden model, at every size that was built: values, order,
+//! The constant-geometry transforms of radix 2 and 4 against their golden model, at every size that was built: values, order,
 //! cycles, stalls, reset.
 
 mod support;
@@ -9,10 +9,11 @@ use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::NttCg;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::Modulus;
-use ciphermill_math::ntt::reference::prime;
-use support::{Source, some_units_only, with_seeds};
+use ciphermill_math::ntt::ConstantGeometryNtt;
+use support::{Source, counted, some_units_only, with_seeds};
 
 struct Frames {
+    golden: ConstantGeometryNtt,
     modulus: Modulus,
     n: usize,
     inverse: bool,
@@ -24,7 +25,9 @@ impl Frames {
         let value = |name| configuration.parameter(name);
         let modulus = Modulus::new((1 << value("HighBit")) + (1 << value("LowBit")) + 1).expect("a modulus of 35 bits");
         let radix = if configuration.unit == "ntt_cg_r4" { 4 } else { 2 };
-        Self { modulus, n: 1 << value("LogN"), inverse: configuration.stated("Inverse") == Some(1), radix }
+        let n = 1 << value("LogN");
+        let golden = ConstantGeometryNtt::new(n, modulus).expect("a prime with roots");
+        Self { golden, modulus, n, inverse: configuration.stated("Inverse") == Some(1), radix }
     }
 
     fn random(&self, source: &mut Source) -> Vec<u64> {
@@ -42,10 +45,9 @@ impl Frames {
     fn transformed(&self, frame: &[u64]) -> Vec<u64> {
         let mut values = frame.to_vec();
         if self.inverse {
-            prime::inverse_unnormalised(self.modulus, &mut values);
-            prime::normalise(self.modulus, &mut values);
+            self.golden.inverse(&mut values)
         } else {
-            prime::forward(self.modulus, &mut values);
+            self.golden.forward(&mut values)
         }
         values
     }
@@ -135,7 +137,8 @@ fn frames_follow_one_another_without_a_gap() {
         with_seeds(|source| {
             let mut unit = NttCg::new(configuration, source.any() as u32);
             let mut inputs = frames.corners();
-            inputs.extend((0..9).map(|_| frames.random(source)));
+            let random = support::frames(9, 2);
+            inputs.extend((0..random).map(|_| frames.random(source)));
             let times = stream(&mut unit, &frames, &inputs, || true, || true);
             let (period, latency, length, bound) = frames.cycles(unit.lanes());
             for pair in times.windows(2) {
@@ -143,6 +146,7 @@ fn frames_follow_one_another_without_a_gap() {
             }
             let (begin, first, last) = times[0];
             assert_eq!((first - begin, last - first), (latency, length), "{configuration}: latency, length of a frame");
+            counted(configuration, random, "frames");
             record::cycles(configuration, Cycles { cycles: period, latency, bound });
         });
     });

@@ -10,7 +10,7 @@ use ciphermill_cosim::units::NttGoldilocks;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::MODULUS;
 use ciphermill_math::ntt::reference::{forward, inverse_unnormalised};
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 /// The polynomials that go through the unit side by side.
 #[derive(Clone)]
@@ -139,7 +139,8 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
             let (rows, stages) = (shape.rows() as u64, u64::from(shape.n.ilog2()));
             for inverse in [false, true] {
                 let mut frames = shape.corners(inverse);
-                frames.extend((0..3).map(|_| shape.random(source, inverse)));
+                let random = support::frames(3, 4);
+                frames.extend((0..random).map(|_| shape.random(source, inverse)));
                 let times = stream(&mut unit, &shape, &frames, || true, || true);
                 for pair in times.windows(2) {
                     assert_eq!(pair[1].2 - pair[0].2, stages * rows, "{configuration}: cycles from frame to frame");
@@ -150,6 +151,7 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
                 // From the first beat in to the last one out.
                 assert_eq!(last - begin + 1, stages * rows + PIPE);
                 let bound = shape.n as u64 / 2 * stages / shape.butterflies as u64;
+                counted(configuration, random, "frames");
                 record::cycles(configuration, Cycles { cycles: stages * rows, latency, bound });
             }
         });

@@ -10,7 +10,7 @@ use ciphermill_cosim::units::NttGoldilocksShift;
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow, primitive_root_2n};
 use ciphermill_math::ntt::reference::{bit_reverse, forward, inverse_unnormalised};
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 const LANES: usize = NttGoldilocksShift::LANES;
 
@@ -121,7 +121,8 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
             let rows = (n / LANES) as u64;
             for inverse in [false, true] {
                 let mut frames = Frame::corners(n, inverse);
-                frames.extend((0..3).map(|_| Frame::random(source, n, inverse)));
+                let random = support::frames(3, 4);
+                frames.extend((0..random).map(|_| Frame::random(source, n, inverse)));
                 let (times, products) = stream(&mut unit, n, &frames, || true, || true);
                 for pair in times.windows(2) {
                     assert_eq!(pair[1].2 - pair[0].2, 3 * rows, "{configuration}: cycles from frame to frame");
@@ -133,6 +134,7 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
                 assert_eq!(last - begin + 1, 3 * rows + PIPE);
                 assert_eq!(products, (2 * n * frames.len()) as u64, "{configuration}: general products");
                 // One row a cycle through the transform; the multipliers alone would allow 2N / 32.
+                counted(configuration, random, "frames");
                 record::cycles(configuration, Cycles { cycles: 3 * rows, latency, bound: 3 * rows });
             }
         });

@@ -14,7 +14,7 @@ use ciphermill_cosim::units::{
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::modulus::ntt_primes;
 use ciphermill_math::ntt::reference::prime;
-use support::{Source, some_units_only, with_seeds};
+use support::{Source, counted, some_units_only, with_seeds};
 
 const WIDTH: u32 = 32;
 const REGISTERS: usize = 32;
@@ -553,7 +553,8 @@ fn random_programs_compute_what_they_say_when_the_rules_say() {
         let met = RefCell::new(HashSet::new());
         with_seeds(|source| {
             let mut pair = Pair::new(configuration, source.any() as u32);
-            for turn in 0..if lanes == 4 { 600 } else { 60 } {
+            let programs = if lanes == 4 { 600 } else { 60 };
+            for turn in 0..programs {
                 let length = 10 + source.below(60) as usize;
                 let program = random_program(source, lanes, length);
                 // Every fourth program without a gap, every fourth with few arrivals, every fourth with a slow network.
@@ -572,6 +573,7 @@ fn random_programs_compute_what_they_say_when_the_rules_say() {
                     pair.reset();
                 }
             }
+            counted(configuration, programs, "programs");
         });
         assert_eq!(met.borrow().len(), STALLS.len(), "{configuration}: some reason to stall was never met");
     });

@@ -2,14 +2,19 @@
 
 use std::error::Error;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use serde_json::{Value, json};
+
+/// The cargo that runs this program.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
 
 /// Runs the release binary once as a user would; it must exit 0 and print one JSON value that says `correct`.
 pub(crate) fn command(run: &str) -> Result<Value, Box<dyn Error>> {
     eprintln!("ciphermill {run}");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(&cargo)
+    let output = cargo()
         .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--"])
         .args(run.split(' '))
         .arg("--json")
@@ -33,4 +38,54 @@ pub(crate) fn write(record: &Value) -> Result<(), Box<dyn Error>> {
         None => println!("{text}"),
     }
     Ok(())
+}
+
+/// Runs tests of the workspace, `binary` being the arguments of `cargo test` that name them and `arguments` theirs; all must pass.
+/// Returns a record of the run and what the tests printed.
+#[allow(dead_code, reason = "not every area runs tests")]
+pub(crate) fn tests(
+    binary: &[&str],
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<(Value, String), Box<dyn Error>> {
+    let set: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    let arguments = [arguments, &["--nocapture"]].concat();
+    let command = format!("{set}cargo test --locked {} -- {}", binary.join(" "), arguments.join(" "));
+    eprintln!("{command}");
+    let begun = Instant::now();
+    let output = cargo()
+        .args(["test", "--locked"])
+        .args(binary)
+        .arg("--")
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .stderr(Stdio::inherit())
+        .output()?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        return Err(format!("{command}: {}\n{said}", output.status).into());
+    }
+    let passed = number(&said, "test result: ok. ", " passed").filter(|passed| *passed > 0);
+    let passed = passed.ok_or_else(|| format!("{command}: no test ran\n{said}"))?;
+    Ok((json!({ "command": command, "tests_passed": passed, "wall_s": wall_s }), said))
+}
+
+#[allow(dead_code, reason = "not every area runs tests")]
+/// The whole number between `before` and `after` in one of the lines. Several tests write at a time, so that what belongs to
+/// another may stand before it.
+pub(crate) fn number(text: &str, before: &str, after: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let rest = if before.is_empty() {
+            let (head, _) = line.split_once(after)?;
+            head.rsplit(|letter: char| !letter.is_ascii_digit()).next()?
+        } else {
+            let (_, rest) = line.split_once(before)?;
+            if !rest.contains(after) {
+                return None;
+            }
+            rest.split(|letter: char| !letter.is_ascii_digit()).next()?
+        };
+        rest.parse().ok()
+    })
 }

@@ -1,5 +1,6 @@
-//! Random numbers for the tests: a fixed seed, and a fresh one that is printed.
+//! Random numbers for the tests: a fixed seed, and a fresh one that is printed. And how many of them.
 
+use ciphermill_cosim::Configuration;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -49,4 +50,18 @@ impl Source {
 /// Whether the build was asked for certain units only, so that others may lack.
 pub(crate) fn some_units_only() -> bool {
     !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"))
+}
+
+/// How many random frames one of `runs` runs takes: `usual`, or its share of `CIPHERMILL_HW_FRAMES`, which `make evidence` sets.
+#[allow(dead_code, reason = "not every unit has frames")]
+pub(crate) fn frames(usual: usize, runs: usize) -> usize {
+    let all = std::env::var("CIPHERMILL_HW_FRAMES").map_or(0, |number| {
+        number.parse::<usize>().unwrap_or_else(|_| panic!("CIPHERMILL_HW_FRAMES is no number: {number}"))
+    });
+    usual.max(all.div_ceil(runs))
+}
+
+/// Says how many random things of a kind were checked; `make evidence` adds these up.
+pub(crate) fn counted(configuration: &Configuration, number: usize, things: &str) {
+    println!("counted: {configuration} {number} random {things}");
 }
