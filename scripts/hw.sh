@@ -15,6 +15,5 @@ case $CIPHERMILL_HW in
     all) .tools/hw/bin/python hw/flow/prove.py --all ;;
     *) .tools/hw/bin/python hw/flow/prove.py --units "$CIPHERMILL_HW" ;;
 esac
-# The profile of the tests, so that the models are built once.
-cargo clippy --locked --profile test -p ciphermill-cosim --all-targets -- -D warnings
+cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
 cargo test --locked -p ciphermill-cosim --no-fail-fast

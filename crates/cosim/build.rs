@@ -3,8 +3,8 @@
 //! `CIPHERMILL_HW=all` takes all configurations instead of those marked `quick`; `CIPHERMILL_HW=unit,unit/configuration,…`
 //! takes those. `CIPHERMILL_HW_COVERAGE=1` and `CIPHERMILL_HW_TRACE=1` build what line and toggle coverage and FST waveforms
 //! need. Verilator is the one that `scripts/setup.sh hw` installs, or that `VERILATOR_ROOT` names. `CIPHERMILL_HW_FOLDER` names
-//! another folder than `hw`, such as a copy with a fault in it. `CIPHERMILL_HW_OPT` is the C++ compiler's level, 2 if it says
-//! nothing: 0 is right for what runs once.
+//! another folder than `hw`, such as a copy with a fault in it. `CIPHERMILL_HW_OPT` is the C++ compiler's level, 1 if it says
+//! nothing: 0 is right for what runs once, 2 for long simulations.
 
 #[path = "build/ports.rs"]
 mod ports;
@@ -52,7 +52,7 @@ fn build() -> Result<(), String> {
 
     let selection = Selection::new(env::var("CIPHERMILL_HW").ok().as_deref());
     let tool = verilator::Verilator::find(&repository, &hw.join("rtl"))?;
-    let mut compiler = tool.compiler(level(env::var("CIPHERMILL_HW_OPT").ok().as_deref())?);
+    let mut models = Vec::new();
     let mut registry = String::new();
     let mut externs = String::new();
     let mut entries = String::new();
@@ -75,15 +75,22 @@ fn build() -> Result<(), String> {
             let ports = ports::read(&folder.join(format!("V{name}.h")))?;
             let shim = folder.join("shim.cpp");
             write(&shim, &shim::cpp(&name, &ports))?;
-            // All of a model in one unit of translation: most of the time went into the same headers again and again.
-            let whole = folder.join("whole.cpp");
-            write(&whole, &verilator::whole(&folder)?)?;
-            compiler.file(&whole);
+            models.push(folder);
             externs.push_str(&shim::externs(&name));
             entries.push_str(&shim::entry(&unit.name, configuration, &name, &ports));
         }
     }
-    compiler.try_compile("ciphermill_cosim_models").map_err(|error| error.to_string())?;
+    // Clippy has the build script run for itself alone, and links nothing.
+    if env::var_os("RUSTC_WORKSPACE_WRAPPER").is_none_or(|wrapper| !wrapper.to_string_lossy().contains("clippy-driver"))
+    {
+        let mut compiler = tool.compiler(level(env::var("CIPHERMILL_HW_OPT").ok().as_deref())?);
+        for (number, text) in verilator::translation_units(&models)?.iter().enumerate() {
+            let path = out.join(format!("models_{number}.cpp"));
+            write(&path, text)?;
+            compiler.file(&path);
+        }
+        compiler.try_compile("ciphermill_cosim_models").map_err(|error| error.to_string())?;
+    }
     println!("cargo::rustc-link-lib=stdc++");
     if tool.trace {
         println!("cargo::rustc-link-lib=z");
@@ -98,7 +105,7 @@ fn build() -> Result<(), String> {
 
 fn level(stated: Option<&str>) -> Result<u32, String> {
     match stated {
-        None | Some("") => Ok(2),
+        None | Some("") => Ok(1),
         Some(text) => text.parse().map_err(|_| format!("CIPHERMILL_HW_OPT is `{text}`, not a number")),
     }
 }

@@ -6,11 +6,13 @@ hw/units.toml.
 Prints what is wrong and ends with 1, or says what was looked at.
 """
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from units import HW, configurations, folders, packages, sources
+from units import HW, Configuration, configurations, folders, packages, sources
 
 
 def verilator_root() -> Path:
@@ -32,20 +34,22 @@ def style() -> bool:
 def warnings() -> bool:
     """Verilator's warnings; true if there are none."""
     root = verilator_root()
-    clean = True
-    listed = configurations()
-    for configuration in listed:
+
+    def of(configuration: Configuration) -> str:
         command = [str(root / "bin/verilator_bin"), "--lint-only", "-Wall", "--quiet", "--replication-limit", "16384"]
         command += ["--top-module", configuration.top]
         command += [f"-G{key}={value}" for key, value in configuration.parameters.items()]
         command += [f"-I{folder}" for folder in folders()]
         command += [str(HW / "lint/waivers.vlt"), *map(str, packages()), f"{configuration.top}.sv"]
         done = subprocess.run(command, env={"VERILATOR_ROOT": str(root)}, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            clean = False
-            print(f"-- {configuration}\n{done.stderr}", file=sys.stderr)
+        return f"-- {configuration}\n{done.stderr}" if done.returncode != 0 else ""
+
+    listed = configurations()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [text for text in pool.map(of, listed) if text]
+    print("\n".join(found), end="", file=sys.stderr)
     print(f"verilator -Wall: {len(listed)} configurations")
-    return clean
+    return not found
 
 
 if __name__ == "__main__":

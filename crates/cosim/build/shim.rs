@@ -17,7 +17,8 @@ pub(crate) fn cpp(name: &str, ports: &[Port]) -> String {
 #include "verilated_fst_c.h"
 #endif
 
-namespace {{
+// Several models may be in one unit of translation.
+namespace {name}_shim {{
 struct Instance {{
     VerilatedContext context;
     V{name} model;
@@ -35,7 +36,6 @@ struct Instance {{
         return context;
     }}
 }};
-}}  // namespace
 
 extern "C" {{
 void* {name}_new(unsigned seed) {{ return new Instance{{seed}}; }}
@@ -86,7 +86,7 @@ void {name}_ports(void* instance, void** ports) {{
     for port in ports {
         let _ = writeln!(text, "    ports[i++] = &it->model.{};", port.name);
     }
-    text.push_str("}\n}\n");
+    text.push_str("}\n}\n}\n");
     text
 }
 

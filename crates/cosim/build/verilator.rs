@@ -98,18 +98,42 @@ impl Verilator {
     }
 }
 
-/// A C++ file that has all others of a folder in it: what a translation left, and the shim.
-pub(crate) fn whole(folder: &Path) -> Result<String, String> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        let name = entry.map_err(|error| error.to_string())?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".cpp") && name != "whole.cpp" {
-            names.push(name);
+/// Bytes of C++ that are compiled at once, unless one model alone has more.
+const TRANSLATION_UNIT: u64 = 400_000;
+
+/// C++ files that include all that translations and shims left in these folders: a model is in one of them, since most of the time
+/// would go into the same headers again and again, and small models share one. The largest are first, so that the last to be
+/// compiled is short.
+pub(crate) fn translation_units(folders: &[PathBuf]) -> Result<Vec<String>, String> {
+    let mut models = Vec::new();
+    for folder in folders {
+        let failure = |error| format!("{}: {error}", folder.display());
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failure)? {
+            let entry = entry.map_err(failure)?;
+            if entry.path().extension().is_some_and(|extension| extension == "cpp") {
+                files.push((entry.path(), entry.metadata().map_err(failure)?.len()));
+            }
+        }
+        // The archive is the same whatever order the file system has.
+        files.sort();
+        let size: u64 = files.iter().map(|(_, size)| size).sum();
+        let includes: String = files.iter().map(|(path, _)| format!("#include \"{}\"\n", path.display())).collect();
+        // Verilator's headers refuse those of a second model unless they are told that it is meant.
+        models.push((size, format!("#undef VL_PCH_INCLUDED\n{includes}")));
+    }
+    models.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    let mut units: Vec<(u64, String)> = Vec::new();
+    for (size, text) in models {
+        match units.last_mut() {
+            Some((so_far, unit)) if *so_far + size <= TRANSLATION_UNIT => {
+                *so_far += size;
+                unit.push_str(&text);
+            }
+            _ => units.push((size, text)),
         }
     }
-    // The archive is the same whatever order the file system has.
-    names.sort();
-    Ok(names.iter().map(|name| format!("#include \"{name}\"\n")).collect())
+    Ok(units.into_iter().map(|(_, text)| text).collect())
 }
 
 fn installed(repository: &Path) -> Option<PathBuf> {
