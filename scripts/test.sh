@@ -21,9 +21,12 @@ check() { # check NAME COMMAND…
     summary+=("$(printf '%-7s %4d s  %s' "$result" $((SECONDS - start)) "$name")")
 }
 
-tests() { # run them, keep the output for the count
-    # shellcheck disable=SC2317 # called through `check`
-    cargo test --locked --workspace --exclude ciphermill-cosim --no-fail-fast 2>&1 | tee -a "$log"
+# shellcheck disable=SC2317 # called through `check`
+tests() { # run them, keep the output for the count. Examples are what clippy has compiled already
+    local result=0 all=(cargo test --locked --workspace --exclude ciphermill-cosim --no-fail-fast)
+    "${all[@]}" --lib --bins --tests 2>&1 | tee -a "$log" || result=1
+    "${all[@]}" --doc 2>&1 | tee -a "$log" || result=1
+    return "$result"
 }
 
 hardware() { # its lines count, too
