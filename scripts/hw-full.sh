@@ -15,15 +15,25 @@ mkdir -p "$build/records"
 CIPHERMILL_HW_RECORDS=$(cd "$build/records" && pwd)
 export CIPHERMILL_HW=$names CIPHERMILL_HW_RECORDS
 
-echo "== lint"
-.tools/hw/bin/python $flow/lint.py
-echo "== simulation"
-cargo test --locked -p ciphermill-cosim --no-fail-fast
-if [ -e $flow/prove.py ]; then
-    echo "== proofs"
-    .tools/hw/bin/python $flow/prove.py --all
+# Before anything that takes long: are these names known?
+$python -c 'import sys; sys.path.insert(0, "hw/flow"); from units import *; print(*select(configurations(), sys.argv[1]), sep="\n")' \
+    "$names" >"$build/chosen"
+# What is counted anew must not be what an earlier run counted.
+while read -r name; do rm -f "$build/records/${name/\//.}.json"; done <"$build/chosen"
+
+failed=0
+step() { # step NAME COMMAND…: a failing one does not keep the report from what the others found
+    printf '== %s\n' "$1"
+    shift
+    "$@" || failed=1
+}
+step lint .tools/hw/bin/python $flow/lint.py
+step simulation cargo test --locked -p ciphermill-cosim --no-fail-fast
+if [ "$names" = all ]; then
+    step proofs .tools/hw/bin/python $flow/prove.py --all
+else
+    step proofs .tools/hw/bin/python $flow/prove.py --units "$names"
 fi
-echo "== synthesis, place and route"
-$python $flow/synthesise.py "$names"
-echo "== report"
-$python $flow/report.py "$names"
+step "synthesis, place and route" $python $flow/synthesise.py "$names"
+step report $python $flow/report.py "$names"
+exit $failed

@@ -11,8 +11,10 @@ mkdir -p "$target/waves"
 CIPHERMILL_HW_WAVES=$(cd "$target/waves" && pwd)
 export CIPHERMILL_HW=${UNIT:-all} CIPHERMILL_HW_TRACE=1 CIPHERMILL_HW_WAVES
 python=.tools/hw-synthesis/bin/python
-# A unit that names no test has an empty line, which takes all tests.
-mapfile -t tests < <($python hw/flow/picture.py --tests "$CIPHERMILL_HW")
+# In a folder of its own, so that the models of `make test` stay.
+export CARGO_TARGET_DIR=$target/hw/build
+# A unit that names no test has an empty line, which takes all tests: first, so that pictures are of those that are named.
+mapfile -t tests < <($python hw/flow/picture.py --tests "$CIPHERMILL_HW" | sort)
 for test in "${tests[@]}"; do
     cargo test --quiet --locked -p ciphermill-cosim --tests -- "$test"
 done

@@ -7,13 +7,21 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh hw
 export CIPHERMILL_HW=${HW_UNITS:-quick}
-.tools/hw/bin/python hw/flow/lint.py
-.tools/hw/bin/python hw/flow/registers.py --check
-.tools/hw/bin/python -m unittest discover --quiet hw/flow/tests
+python=.tools/hw/bin/python
+failed=0
+check() { # check NAME COMMAND…: a failing one does not hide those after it
+    local start=$SECONDS
+    "${@:2}" || { failed=1; echo "FAILED: $1"; }
+    printf -- '-- hardware: %s, %d s\n' "$1" $((SECONDS - start))
+}
+check lint $python hw/flow/lint.py
+check registers $python hw/flow/registers.py --check
+check "the flow's own tests" $python -m unittest discover --quiet hw/flow/tests
 case $CIPHERMILL_HW in
-    quick) .tools/hw/bin/python hw/flow/prove.py ;;
-    all) .tools/hw/bin/python hw/flow/prove.py --all ;;
-    *) .tools/hw/bin/python hw/flow/prove.py --units "$CIPHERMILL_HW" ;;
+    quick) check proofs $python hw/flow/prove.py ;;
+    all) check proofs $python hw/flow/prove.py --all ;;
+    *) check proofs $python hw/flow/prove.py --units "$CIPHERMILL_HW" ;;
 esac
-cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
-cargo test --locked -p ciphermill-cosim --no-fail-fast
+check clippy cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
+check co-simulation cargo test --locked -p ciphermill-cosim --no-fail-fast
+exit $failed

@@ -50,13 +50,18 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed={}", hw.join("rtl").display());
     println!("cargo::rerun-if-changed=build");
 
+    println!("cargo::rerun-if-changed={}", hw.join("lint/waivers.vlt").display());
+
     let selection = Selection::new(env::var("CIPHERMILL_HW").ok().as_deref());
+    let units = units::read(&hw.join("units.toml"))?;
+    selection.check(&units)?;
     let tool = verilator::Verilator::find(&repository, &hw.join("rtl"))?;
+    println!("cargo::rerun-if-changed={}", tool.program().display());
     let mut models = Vec::new();
     let mut registry = String::new();
     let mut externs = String::new();
     let mut entries = String::new();
-    for unit in units::read(&hw.join("units.toml"))? {
+    for unit in units {
         for configuration in
             unit.configuration.iter().filter(|configuration| selection.takes(&unit.name, configuration))
         {
@@ -96,6 +101,7 @@ fn build() -> Result<(), String> {
         println!("cargo::rustc-link-lib=z");
         println!("cargo::rustc-link-lib=lz4");
     }
+    let _ = writeln!(registry, "/// The simulator.\npub const VERILATOR: &str = {:?};\n", tool.version()?);
     let _ = write!(
         registry,
         "unsafe extern \"C\" {{\n{externs}}}\n\n/// Every configuration that was built.\npub static CONFIGURATIONS: &[Configuration] = &[\n{entries}];\n"

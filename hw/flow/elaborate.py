@@ -31,7 +31,7 @@ def tables(configuration: Configuration, folder: Path) -> dict[str, Path]:
 
 def read(
     configuration: Configuration,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     files: Mapping[str, Path] | None = None,
     *,
     memories: bool = True,
@@ -62,7 +62,7 @@ def ports(read_command: str, top: str, folder: Path) -> list[tuple[str, str, int
 
 def bounded(
     configuration: Configuration,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int | str],
     files: Mapping[str, Path],
     listed: list[tuple[str, str, int]],
 ) -> str:

@@ -13,13 +13,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 # Shared by what builds models in its own way, so that what they depend on is compiled once.
@@ -85,6 +86,8 @@ def copy(work: Path) -> Path:
     shutil.copytree(ROOT / "hw", hw, ignore=shutil.ignore_patterns("reports", "__pycache__"))
     with (hw / "lint/waivers.vlt").open("a") as waivers:
         waivers.write(NO_LINT)
+    # A copy has the times of what it copies, so that cargo would keep a model of an earlier copy's fault.
+    os.utime(hw / "units.toml")
     return hw
 
 
@@ -105,6 +108,18 @@ def test_names(file: str, unit: str) -> list[str]:
     return [name for name, tested in found if tested == unit]
 
 
+def run(command: list[str], environment: dict[str, str], output: IO[str]) -> int:
+    """Runs a command and all that it starts, which ends with it when it takes too long."""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            return process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
 def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
     """Builds the configuration from the copy and runs its tests."""
     file = test_file(configuration)
@@ -121,37 +136,33 @@ def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
         environment |= {"CXX": "ccache c++", "CCACHE_DIR": str(work / "ccache")}
     log = work / "log"
     with log.open("w") as output:
-        built = subprocess.run(
-            [*command, "--no-run"],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=SECONDS,
-            check=False,
-        )
-        if built.returncode != 0:
+        try:
+            built = run([*command, "--no-run"], environment, output)
+        except subprocess.TimeoutExpired:
+            return Outcome(False, False, "it does not build in time")
+        if built != 0:
             return Outcome(False, False, f"it does not build: {log.read_text()[-300:]}")
         names = test_names(file, configuration.split("/")[0])
         tests = [*command, "--", "--exact", *names] if names else command
         try:
-            done = subprocess.run(
-                tests, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, timeout=SECONDS, check=False
-            )
+            done = run(tests, environment, output)
         except subprocess.TimeoutExpired:
             return Outcome(False, True, "the tests did not end")
     text = log.read_text()
     passed = sum(int(count) for count in re.findall(r"test result: \w+\. (\d+) passed", text))
     failed = sorted(set(re.findall(r"^    (\w+)$", text, re.MULTILINE)))
-    if done.returncode == 0 and passed == 0:
+    if done == 0 and passed == 0:
         return Outcome(False, False, "no test ran")
-    return Outcome(done.returncode == 0, True, ", ".join(failed))
+    return Outcome(done == 0, True, ", ".join(failed))
 
 
 def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:
     """Tries the proof on the copy."""
     command = [sys.executable, str(ROOT / "hw/flow/prove.py"), "--hw", str(hw), "--work", str(work / "proofs"), proof]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return Outcome(False, False, "no answer in time")
     said = " ".join(line.strip() for line in done.stdout.splitlines() if line.strip().startswith("not true"))
     built = done.returncode == 0 or bool(said)
     return Outcome(done.returncode == 0, built, said if built else done.stdout + done.stderr)
@@ -170,9 +181,14 @@ def reported() -> list[dict[str, Any]]:
     return json.loads(REPORT.read_text())["mutations"] if REPORT.exists() else []
 
 
-def write_report(listed: list[Mutation], records: list[dict[str, Any]]) -> None:
-    """Puts what was tried into the report, beside what it says of listed faults that were not tried now."""
+def write_report(listed: list[Mutation], records: list[dict[str, Any]], unknown: list[Mutation]) -> None:
+    """Puts what was tried into the report, beside what it says of listed faults that were not tried now.
+
+    Nothing is known of those whose catcher was not content with the copy without a fault.
+    """
     found = {(record["file"], record["line"], record["fault"]): record for record in reported() + records}
+    for mutation in unknown:
+        found.pop((mutation.file, mutation.line, mutation.fault), None)
     keys = [(mutation.file, mutation.line, mutation.fault) for mutation in listed]
     kept = [found[key] for key in keys if key in found]
     report = {
@@ -208,6 +224,7 @@ def main() -> int:
     work.mkdir(parents=True, exist_ok=True)
     wrong = []
     records: list[dict[str, Any]] = []
+    unknown: list[Mutation] = []
 
     content: dict[str, bool] = {}
     for mutation in wanted:
@@ -218,6 +235,8 @@ def main() -> int:
                 print(f"without a fault: {mutation.catcher}: {outcome.said}", flush=True)
         if not content[mutation.catcher]:
             wrong.append(mutation.why)
+            unknown.append(mutation)
+            write_report(listed, records, unknown)
             continue
         start = time.monotonic()
         hw = copy(work)
@@ -242,7 +261,7 @@ def main() -> int:
                 "equivalent": mutation.equivalent,
             }
         )
-        write_report(listed, records)
+        write_report(listed, records, unknown)
     caught_count = sum(1 for record in records if record["caught"])
     print(f"{caught_count} of {len(wanted)} faults caught; {len(wrong)} not as listed")
     return 1 if wrong else 0

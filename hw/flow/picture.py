@@ -63,6 +63,8 @@ class Waveform:
         bits, changes = self._changes(name)
         times = [time for time, _ in changes]
         instants = self.instants[first : first + cycles]
+        if len(instants) < cycles:
+            raise ValueError(f"the waveform ends in cycle {len(self.instants)}, {first + cycles} are wanted")
         return Trace(name, bits, [changes[max(bisect_right(times, at) - 1, 0)][1] for at in instants])
 
     def start(self, names: Sequence[str]) -> int:

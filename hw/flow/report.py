@@ -7,6 +7,7 @@ Replaces the entries of what is named and keeps the others. Ends with 1 where a 
 """
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,8 +16,7 @@ from typing import Any
 
 import elaborate
 import synthesise
-import versions
-from units import HW, Configuration, configurations, select
+from units import HW, Configuration, configurations, select, sources_of
 
 SUMMARY = HW / "reports/summary.json"
 TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
@@ -45,6 +45,8 @@ def _step(
         other = next(one for one in listed if (one.unit, one.name) == (configuration.unit, said.instead))
         found, about = _step(other, listed, step, partial)
         reason = said.reason if found else "not run"
+        # It stands for this one's speed. Its size is its own.
+        found = {name: found.get(name) for name in ("fmax_mhz", "critical_path_ns", "tool_versions") if name in found}
         return found, about | {"configuration": other.name, "reason": reason}
     if said.reason is not None:
         return {}, {"reason": said.reason}
@@ -62,7 +64,7 @@ def entry(configuration: Configuration, listed: list[Configuration], partial: bo
     mapped, about_mapped = _step(configuration, listed, "xilinx", partial)
     routed, about_routed = _step(configuration, listed, "ecp5", partial)
     gates, about_gates = _step(configuration, listed, "osu018", partial)
-    tools = versions.of_simulation()
+    tools = {"verilator": counted["verilator"]}
     for found in (mapped, routed, gates):
         tools |= found.get("tool_versions", {})
     return {
@@ -84,12 +86,26 @@ def entry(configuration: Configuration, listed: list[Configuration], partial: bo
         "osu018_critical_path_ns": gates.get("critical_path_ns"),
         "osu018_about": about_gates,
         "tool_versions": dict(sorted(tools.items())),
+        "sources": sources(configuration),
     }
 
 
-def merged(old: Iterable[Entry], new: Iterable[Entry], order: Iterable[str]) -> list[Entry]:
-    """The new entries, and the old ones of what has none, in that order; those of what is no longer listed are left out."""
-    known = {one["case"]: one for one in (*old, *new)}
+def sources(configuration: Configuration) -> str:
+    """A hash of what the configuration is made of: an entry of other sources is of another circuit."""
+    digest = hashlib.sha256(json.dumps([configuration.top, configuration.parameters], sort_keys=True).encode())
+    for path in sources_of(configuration.top):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def merged(old: Iterable[Entry], new: Iterable[Entry], order: Mapping[str, str]) -> list[Entry]:
+    """The new entries, and the old ones of what has none, in that order.
+
+    `order` has each case with the hash of its sources; an old entry of a case that is no longer listed, or of other
+    sources, is left out.
+    """
+    known = {one["case"]: one for one in old if order.get(one["case"]) == one.get("sources")}
+    known |= {one["case"]: one for one in new}
     return [known[case] for case in order if case in known]
 
 
@@ -195,7 +211,7 @@ def main() -> int:
         except Missing as error:
             missing.append(str(error))
     old = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else []
-    entries = merged(old, new, map(str, listed))
+    entries = merged(old, new, {str(one): sources(one) for one in listed})
     SUMMARY.parent.mkdir(exist_ok=True)
     SUMMARY.write_text(json.dumps(entries, indent=1) + "\n")
     TABLE.write_text(table(entries))

@@ -9,6 +9,7 @@ parameters, versions of tools, this flow), so that nothing is done twice. Logs l
 import argparse
 import hashlib
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -78,7 +79,10 @@ def carry_out(configuration: Configuration, step: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     for stale in path.parent.glob(f"{configuration.unit}.{configuration.name}.{step}.*"):
         stale.unlink()
-    path.write_text(json.dumps(found | {"tool_versions": versions.of_step(step)}, indent=2) + "\n")
+    # Whole or not at all: what is there is not made again.
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(found | {"tool_versions": versions.of_step(step)}, indent=2) + "\n")
+    unfinished.replace(path)
     print(f"{configuration}: {step}, {time.monotonic() - start:.0f} s", flush=True)
 
 
@@ -104,9 +108,10 @@ def main() -> int:
         for (configuration, step), future in running:
             try:
                 future.result()
-            except (ToolError, ValueError) as error:
+            except (ToolError, ValueError, LookupError, OSError, subprocess.SubprocessError) as error:
                 failures += 1
-                print(f"{configuration}: {step}: {error}", file=sys.stderr, flush=True)
+                name = "" if isinstance(error, ToolError) else f"{type(error).__name__}: "
+                print(f"{configuration}: {step}: {name}{error}", file=sys.stderr, flush=True)
     print(f"synthesis: {len(jobs)} steps of {len(chosen)} configurations, {failures} failed")
     return 1 if failures else 0
 

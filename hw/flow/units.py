@@ -16,7 +16,7 @@ class Step:
     """What a configuration says about one step of synthesis: other parameters, another configuration, or a reason."""
 
     # Laid over those of the configuration: tiles that fit the multipliers of the device, say.
-    parameters: dict[str, int] = field(default_factory=dict)
+    parameters: dict[str, int | str] = field(default_factory=dict)
     # The configuration of the same unit whose figures stand for this one's.
     instead: str | None = None
     # Why there are no figures, or why those of another configuration are given.
@@ -36,7 +36,7 @@ class Configuration:
     name: str
     # The module.
     top: str
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     # Whether the unit reads files, one for each of its parameters that names one.
     has_tables: bool
     ecp5: Step
@@ -76,12 +76,19 @@ def parse(text: str) -> list[Configuration]:
                     unit=unit["name"],
                     name=given["name"],
                     top=unit.get("top", unit["name"]),
-                    parameters=given.get("parameters", {}),
+                    parameters={name: literal(value) for name, value in given.get("parameters", {}).items()},
                     has_tables="tables" in unit,
                     **steps,
                 )
             )
     return found
+
+
+def literal(value: int) -> int | str:
+    """The number as SystemVerilog can read it: without a length it is a signed one of 32 bits."""
+    if not 0 <= value < 1 << 32:
+        raise ValueError(f"hw/units.toml: a parameter is a number of 32 bits, {value} is not")
+    return value if value < 1 << 31 else f"32'd{value}"
 
 
 def configurations() -> list[Configuration]:
@@ -90,7 +97,7 @@ def configurations() -> list[Configuration]:
 
 
 def select(listed: Iterable[Configuration], names: str) -> list[Configuration]:
-    """Those that a list like `ntt_cg,butterfly/w32_s9` names, or `all`; as CIPHERMILL_HW is read by crates/cosim."""
+    """Those that a list like `ntt_cg,butterfly/w32_s9` names, or `all`."""
     listed = list(listed)
     if names == "all":
         return listed

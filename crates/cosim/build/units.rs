@@ -56,6 +56,22 @@ impl Selection {
         }
     }
 
+    /// Refuses names of nothing: tests of no configuration would pass.
+    pub(crate) fn check(&self, units: &[Unit]) -> Result<(), String> {
+        let Self::Named(names) = self else { return Ok(()) };
+        for name in names {
+            let is = |unit: &Unit| {
+                let (unit_name, configuration) = name.split_once('/').unwrap_or((name, ""));
+                unit.name == unit_name
+                    && (configuration.is_empty() || unit.configuration.iter().any(|one| one.name == configuration))
+            };
+            if !units.iter().any(is) {
+                return Err(format!("CIPHERMILL_HW: hw/units.toml has no unit or configuration `{name}`"));
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn takes(&self, unit: &str, configuration: &Configuration) -> bool {
         match self {
             Self::Quick => configuration.quick,

@@ -33,6 +33,19 @@ impl Verilator {
         Ok(Self { root, includes, first, coverage: on("CIPHERMILL_HW_COVERAGE"), trace: on("CIPHERMILL_HW_TRACE") })
     }
 
+    /// The program.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.root.join("bin/verilator_bin")
+    }
+
+    /// What it calls itself, such as `5.048`.
+    pub(crate) fn version(&self) -> Result<String, String> {
+        let output = Command::new(self.program()).arg("--version").output();
+        let output = output.map_err(|error| format!("verilator: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        said.split_whitespace().nth(1).map(str::to_owned).ok_or_else(|| format!("verilator --version says `{said}`"))
+    }
+
     /// Translates a module with these parameters into C++ in `folder`.
     pub(crate) fn translate(
         &self,
@@ -46,14 +59,17 @@ impl Verilator {
         if folder.exists() {
             std::fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
-        let mut command = Command::new(self.root.join("bin/verilator_bin"));
+        let mut command = Command::new(self.program());
         command.env("VERILATOR_ROOT", &self.root);
         command.args(["--cc", "-O3", "-Wall", "--assert", "--x-assign", "unique", "--x-initial", "unique", "--quiet"]);
         // Accumulators of 4096-bit products are longer than what Verilator takes for a slip.
         command.args(["--replication-limit", "16384"]);
         command.args(["--prefix", &format!("V{name}"), "--top-module", top]);
         command.arg("--Mdir").arg(folder);
-        command.args(parameters.iter().map(|(key, value)| format!("-G{key}={value}")));
+        // A number without a length is a signed one of 32 bits.
+        let literal =
+            |value: i64| if i32::try_from(value).is_ok() { value.to_string() } else { format!("32'd{value}") };
+        command.args(parameters.iter().map(|(key, &value)| format!("-G{key}={}", literal(value))));
         command.args(files.iter().map(|(key, path)| format!("-G{key}=\"{}\"", path.display())));
         command.args(self.includes.iter().map(|path| format!("-I{}", path.display())));
         command.args(&self.first);

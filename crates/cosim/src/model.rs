@@ -97,9 +97,10 @@ pub enum ModelError {
     File(PathBuf),
 }
 
-/// A port of one instance, found once by its name.
+/// A port of the instances of a configuration, found once by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Port {
+    configuration: &'static Configuration,
     index: usize,
     bits: u32,
 }
@@ -123,8 +124,8 @@ pub struct Model {
     wave_ends: Option<u64>,
 }
 
-// SAFETY: an instance has its own context and is reached through this value alone; Verilator's run-time library keeps no
-// thread's state for a model built without threads.
+// SAFETY: an instance has its own context and is reached through this value alone. What Verilator's run-time library keeps for
+// a thread is which context it works in, and the shim says so in every call.
 unsafe impl Send for Model {}
 
 impl Model {
@@ -158,7 +159,7 @@ impl Model {
 
     fn find(&self, name: &str) -> Option<Port> {
         let index = self.configuration.ports.iter().position(|port| port.name == name)?;
-        Some(Port { index, bits: self.configuration.ports[index].bits })
+        Some(Port { configuration: self.configuration, index, bits: self.configuration.ports[index].bits })
     }
 
     /// The port of that name.
@@ -169,13 +170,19 @@ impl Model {
         self.find(name).unwrap_or_else(|| panic!("{} has no port {name}", self.configuration))
     }
 
+    /// Where a port's value is. Its type follows from the port's width, so that the port must be one of this module.
+    fn place(&self, port: Port) -> *mut c_void {
+        assert!(core::ptr::eq(port.configuration, self.configuration), "a port of {}", port.configuration);
+        self.ports[port.index]
+    }
+
     fn input(&self, port: Port) -> *mut c_void {
         assert!(
             self.configuration.ports[port.index].input,
             "{}: {} is an output",
             self.configuration, self.configuration.ports[port.index].name
         );
-        self.ports[port.index]
+        self.place(port)
     }
 
     /// Sets an input of at most 64 bits.
@@ -185,7 +192,7 @@ impl Model {
     pub fn set(&mut self, port: Port, value: u64) {
         let place = self.input(port);
         let name = self.configuration.ports[port.index].name;
-        assert!(port.bits <= 64, "{name} has {} bits: use set_words", port.bits);
+        assert!(port.bits <= 64, "{name} has {} bits: use set_number", port.bits);
         assert!(port.bits == 64 || value >> port.bits == 0, "{value:#x} does not fit the {} bits of {name}", port.bits);
         // SAFETY: the pointer leads to the port's storage in this instance, whose type follows from the width.
         unsafe {
@@ -203,8 +210,8 @@ impl Model {
     /// # Panics
     /// If the port is wider.
     pub fn get(&self, port: Port) -> u64 {
-        let place = self.ports[port.index];
-        assert!(port.bits <= 64, "{} bits: use get_words", port.bits);
+        let place = self.place(port);
+        assert!(port.bits <= 64, "{} bits: use get_number", port.bits);
         // SAFETY: as in `set`.
         unsafe {
             match port.bits {
@@ -259,9 +266,7 @@ impl Model {
         } else {
             // SAFETY: a port of more than 64 bits is an array of just as many words, which nothing changes while `self` is
             // borrowed.
-            unsafe {
-                core::slice::from_raw_parts(self.ports[port.index].cast::<u32>(), port.bits.div_ceil(32) as usize)
-            }
+            unsafe { core::slice::from_raw_parts(self.place(port).cast::<u32>(), port.bits.div_ceil(32) as usize) }
         };
         elements.clear();
         for i in 0..port.bits / width {
@@ -299,7 +304,7 @@ impl Model {
         let mut words = vec![0u32; port.bits.div_ceil(32) as usize];
         // SAFETY: as in `set_number`; nothing changes the port while `self` is borrowed.
         unsafe {
-            core::ptr::copy_nonoverlapping(self.ports[port.index].cast::<u32>(), words.as_mut_ptr(), words.len());
+            core::ptr::copy_nonoverlapping(self.place(port).cast::<u32>(), words.as_mut_ptr(), words.len());
         }
         BigUint::new(words)
     }

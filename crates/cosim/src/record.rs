@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-use crate::model::{Configuration, Model};
+use crate::model::{Configuration, Model, VERILATOR};
 
 /// Cycles of a unit, counted in simulation.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -32,6 +32,7 @@ struct Record<'a> {
     configuration: &'a str,
     #[serde(flatten)]
     cycles: Cycles,
+    verilator: &'a str,
 }
 
 fn folder() -> Option<PathBuf> {
@@ -44,7 +45,7 @@ fn folder() -> Option<PathBuf> {
 /// If the folder is named and cannot be written: a report must not lack what was measured.
 pub fn cycles(configuration: &Configuration, cycles: Cycles) {
     let Some(folder) = folder() else { return };
-    let record = Record { unit: configuration.unit, configuration: configuration.name, cycles };
+    let record = Record { unit: configuration.unit, configuration: configuration.name, cycles, verilator: VERILATOR };
     let path = folder.join(format!("{}.{}.json", configuration.unit, configuration.name));
     let text = serde_json::to_vec_pretty(&record).expect("plain numbers and strings");
     std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text)).unwrap_or_else(|error| {

@@ -147,7 +147,9 @@ fn products_with_a_root_of_minus_one_need_no_multiplier() {
         let parameter = |name| configuration.parameter(name) as u64;
         let modulus = Modulus::new((1 << parameter("HighBit")) + (1 << parameter("LowBit")) + 1).expect("of 35 bits");
         let value = modulus.value();
-        let digits = sub_mod(parameter("Plus") % value, parameter("Minus") % value, value);
+        let high = |name| configuration.stated(name).unwrap_or(0) as u64;
+        let set = |low, above| (parameter(low) + (high(above) << 32)) % value;
+        let digits = sub_mod(set("Plus", "PlusHigh"), set("Minus", "MinusHigh"), value);
         let folded = modulus.pow(2, parameter("Folds") * parameter("FoldBits"));
         let root = modulus.mul(digits, modulus.inverse(folded).expect("2 is a unit"));
         assert_eq!(modulus.mul(root, root), value - 1);

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::VecDeque;
 
+use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{DftGoldilocks, DftMode};
 use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow};
@@ -92,6 +93,8 @@ fn rows_are_transformed_in_every_mode() {
             });
             check(&mut unit, middle, rows);
             counted(configuration, ROWS, "rows");
+            // A row in every enabled cycle.
+            record::cycles(configuration, Cycles { cycles: 1, latency: LATENCY as u64, bound: 1 });
         });
     });
 }

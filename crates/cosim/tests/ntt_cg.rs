@@ -18,6 +18,8 @@ struct Frames {
     n: usize,
     inverse: bool,
     radix: usize,
+    /// Each fold of the product by the square root of -1 is a cycle.
+    root_folds: u64,
 }
 
 impl Frames {
@@ -27,7 +29,8 @@ impl Frames {
         let radix = if configuration.unit == "ntt_cg_r4" { 4 } else { 2 };
         let n = 1 << value("LogN");
         let golden = ConstantGeometryNtt::new(n, modulus).expect("a prime with roots");
-        Self { golden, modulus, n, inverse: configuration.stated("Inverse") == Some(1), radix }
+        let root_folds = configuration.stated("RootFolds").unwrap_or(0) as u64;
+        Self { golden, modulus, n, inverse: configuration.stated("Inverse") == Some(1), radix, root_folds }
     }
 
     fn random(&self, source: &mut Source) -> Vec<u64> {
@@ -58,7 +61,8 @@ impl Frames {
         let (n, rows, log_n) = (self.n as u64, (self.n / lanes) as u64, u64::from(self.n.ilog2()));
         if self.radix == 4 {
             let stage = 3 * rows / 2;
-            return (log_n / 2 * stage, (log_n / 2 - 1) * stage + 21, stage - 2, 3 * n / 4 * (log_n / 2) / 4);
+            let pipe = 20 + self.root_folds;
+            return (log_n / 2 * stage, (log_n / 2 - 1) * stage + pipe, stage - 2, 3 * n / 4 * (log_n / 2) / 4);
         }
         // As the module says: a stage takes N / lanes cycles, and waits where half of that is shorter than the pipeline.
         let stage = rows + 10u64.saturating_sub(rows / 2);

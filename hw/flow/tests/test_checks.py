@@ -55,6 +55,12 @@ class Coverage(unittest.TestCase):
             _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", what, "")])
             self.assertEqual(len(wrong), 1)
 
+    def test_an_exclusion_of_something_that_is_covered_is_wrong(self) -> None:
+        """However much else of it is not."""
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", f"x[{bit}]"): int(bit == 2) for bit in range(4)}
+        _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", ".*", "")])
+        self.assertEqual(len(wrong), 1)
+
 
 class Mutate(unittest.TestCase):
     """Faults and the lines that they replace."""

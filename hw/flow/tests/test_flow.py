@@ -128,8 +128,11 @@ class Report(unittest.TestCase):
     """The summary."""
 
     def test_new_entries_replace_old_ones_and_what_is_gone_is_left_out(self) -> None:
-        old = [{"case": "a/1", "lut": 1}, {"case": "a/2", "lut": 2}, {"case": "gone/1", "lut": 3}]
-        entries = report.merged(old, [{"case": "a/2", "lut": 9}, {"case": "b/1", "lut": 4}], ["b/1", "a/1", "a/2"])
+        listed = {"b/1": "x", "a/1": "x", "a/2": "x", "a/3": "y"}
+        old = [
+            {"case": case, "lut": lut, "sources": "x"} for lut, case in enumerate(("a/1", "a/2", "gone/1", "a/3"), 1)
+        ]
+        entries = report.merged(old, [{"case": "a/2", "lut": 9}, {"case": "b/1", "lut": 4}], listed)
         self.assertEqual([(one["case"], one["lut"]) for one in entries], [("b/1", 4), ("a/1", 1), ("a/2", 9)])
 
     def test_the_page_has_a_line_for_every_configuration_in_each_of_its_tables(self) -> None:

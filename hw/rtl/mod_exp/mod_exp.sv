@@ -33,8 +33,9 @@ module mod_exp
   localparam int unsigned Words = Bits / 32;
   localparam int unsigned DigitWords = (Digit + 31) / 32;
 
-  if (Bits % 32 != 0 || Bits < 64 || Bits > 8 * 4096) begin : gen_wrong_bits
-    $error("mod_exp: Bits must be a multiple of 32 that fits a window of 4096 bytes");
+  // What a window of 4096 bytes holds, less what the widths of the fields of PARAMETERS do not.
+  if (Bits % 32 != 0 || Bits < 64 || Bits > 16384 || Digit >= 4096) begin : gen_wrong_bits
+    $error("mod_exp: Bits must be a multiple of 32, 64 to 16384, and a digit shorter than 4096 bits");
   end
   if (Cores != 1 && Cores != 2) begin : gen_wrong_cores
     $error("mod_exp: Cores must be 1 or 2");
@@ -88,9 +89,10 @@ module mod_exp
   assign start_allowed = modulus_q[0] && exponent_bits_q != '0 && exponent_bits_q <= 16'(Bits);
 
   // The numbers. One index for all: which word is written is public.
-  logic [Words-1:0] word_select;
+  localparam int unsigned MostWords = Words > DigitWords ? Words : DigitWords;
+  logic [MostWords-1:0] word_select;
   always_comb begin
-    for (int unsigned i = 0; i < Words; i++) word_select[i] = write && index == 10'(i);
+    for (int unsigned i = 0; i < MostWords; i++) word_select[i] = write && index == 10'(i);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -202,6 +204,23 @@ module mod_exp
     end
   end
   assign interrupt_o = enable_q & (done_q | refused_q);
+
+`ifndef SYNTHESIS
+  // What clearing promises; the engines say the same of theirs.
+  logic cleared_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cleared_q <= 1'b0;
+    end else begin
+      cleared_q <= state_q == StClear && state_d == StIdle;
+      if (cleared_q) begin
+        assert (modulus_q == '0 && nhat_q == '0 && u_q == '0 && rsquared_q == '0) else $error("a modulus is left");
+        assert (base_q == '0 && exponent_q == '0) else $error("a base or an exponent is left");
+        assert (value_q == '0 && result_q == '0) else $error("a result is left");
+      end
+    end
+  end
+`endif
 
   // What a host reads. Nothing else leaves.
   always_comb begin

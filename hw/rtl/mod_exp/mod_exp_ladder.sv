@@ -47,7 +47,7 @@ module mod_exp_ladder #(
   logic        bit_d, bit_q, last_bit_q, take_square;
   assign bit_d       = exponent_i[IndexWidth'(left_q-16'd1)];
   // The end wants x, as a bit of 0 would.
-  assign take_square = (state_d == StOut ? 1'b0 : bit_q) == last_bit_q;
+  assign take_square = (left_q == '0 ? 1'b0 : bit_q) == last_bit_q;
 
   logic flushed_q, flushed_d, step;
   always_comb begin
@@ -134,4 +134,27 @@ module mod_exp_ladder #(
 
   logic unused;
   assign unused = ^{ready, square_done};
+
+`ifndef SYNTHESIS
+  // What clearing promises.
+  logic cleared_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cleared_q <= 1'b0;
+    end else begin
+      cleared_q <= state_q == StFlush && state_d == StIdle;
+      if (cleared_q) begin
+        assert (u_product.a_file[0] == '0 && u_product.b_file[0] == '0) else $error("an operand is left");
+        assert (u_square.a_file[0] == '0 && u_square.b_file[0] == '0) else $error("an operand is left");
+        assert (u_product.operand_q == '0 && u_product.digit_q == '0) else $error("an operand of the array is left");
+        assert (u_square.operand_q == '0 && u_square.digit_q == '0) else $error("an operand of the array is left");
+        assert (u_product.stored[0] == '0 && u_product.stored[1] == '0) else $error("a sum is left");
+        assert (u_square.stored[0] == '0 && u_square.stored[1] == '0) else $error("a sum is left");
+        assert (u_product.end_q[0] == '0 && u_product.end_q[1] == '0) else $error("a result is left");
+        assert (u_square.end_q[0] == '0 && u_square.end_q[1] == '0) else $error("a result is left");
+        assert (product == '0 && square == '0) else $error("a result is left");
+      end
+    end
+  end
+`endif
 endmodule

@@ -31,7 +31,7 @@ module mod_exp_window #(
   localparam int unsigned Entries     = 1 << Window;
 
   typedef enum logic [3:0] {
-    StIdle, StFirst, StZeroth, StTable, StFetch, StLoad, StSquare, StMultiply, StOut, StFlush, StClear
+    StIdle, StFirst, StZeroth, StTable, StCount, StFetch, StLoad, StSquare, StMultiply, StOut, StFlush, StClear
   } state_e;
   state_e state_q, state_d;
 
@@ -61,7 +61,8 @@ module mod_exp_window #(
     .write_en_i(table_write), .write_addr_i(table_write_addr), .write_data_i(table_data)
   );
 
-  // How many windows there are, and how many bits the highest one has: found by taking away, while the table is made.
+  // How many windows there are, and how many bits the highest one has: found by taking away, while the table is made. With
+  // short windows the table is done first, and waits; how long is public.
   logic [15:0]            left_q;
   logic [WindowIndex-1:0] top_q;
   always_ff @(posedge clk_i) begin
@@ -134,14 +135,18 @@ module mod_exp_window #(
         if (product_done) begin
           table_write = 1'b1;
           if (entry_q == '1) begin
-            window_d = top_q;
-            state_d  = StFetch;
+            state_d = StCount;
           end else begin
             begin_product = 1'b1;
             b             = power;
             entry_d       = entry_q + 1'b1;
           end
         end
+      end
+      StCount: begin
+        window_d = top_q;
+        entry_d  = '0;
+        if (left_q <= 16'(Window)) state_d = StFetch;
       end
       // The highest window's bits, then its power: two cycles.
       StFetch: begin
@@ -241,4 +246,26 @@ module mod_exp_window #(
 
   logic unused;
   assign unused = product_ready;
+
+`ifndef SYNTHESIS
+  // What clearing promises.
+  logic cleared_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cleared_q <= 1'b0;
+    end else begin
+      cleared_q <= state_q == StFlush && state_d == StIdle;
+      if (cleared_q) begin
+        for (int unsigned i = 0; i < Entries; i++) begin
+          assert (u_table.memory[i] == '0) else $error("a power is left in the table");
+        end
+        assert (power == '0 && digit_q == '0) else $error("a power is left");
+        assert (u_mul.a_file[0] == '0 && u_mul.b_file[0] == '0) else $error("an operand is left");
+        assert (u_mul.operand_q == '0 && u_mul.digit_q == '0) else $error("an operand of the array is left");
+        assert (u_mul.stored[0] == '0 && u_mul.stored[1] == '0) else $error("a sum is left");
+        assert (u_mul.end_q[0] == '0 && u_mul.end_q[1] == '0 && u_mul.result_q == '0) else $error("a result is left");
+      end
+    end
+  end
+`endif
 endmodule

@@ -8,6 +8,7 @@
 //   q                      root * 2^(Folds * FoldBits)     folds
 //   2^34 + 2^27 + 1        -(2^26 + 2^17 + 1)              1 of 22 bits
 //   2^34 + 2^19 + 1        2^17 + 1                        1 of 9 bits
+//   2^38 + 2^23 + 1        13 digits, 2^33 the highest     3 of 21 bits
 //
 // Found by trying all powers of two; without one, the roots have 4 and 3 signed digits, but products of 64 bits to
 // reduce.
@@ -22,6 +23,9 @@ module mod_mul_root4 #(
   parameter int unsigned FoldBits = 22,
   parameter int unsigned Plus     = 0,
   parameter int unsigned Minus    = 32'h402_0001,
+  // Bits from 32 on of the two sets.
+  parameter int unsigned PlusHigh  = 0,
+  parameter int unsigned MinusHigh = 0,
   localparam int unsigned Width   = HighBit + 1
 ) (
   input  logic             clk_i,
@@ -34,6 +38,13 @@ module mod_mul_root4 #(
 
   typedef logic signed [WideWidth-1:0] wide_t;
 
+  localparam logic [63:0] PlusBits  = {PlusHigh, Plus};
+  localparam logic [63:0] MinusBits = {MinusHigh, Minus};
+  localparam int unsigned DigitsWidth = $clog2(PlusBits > MinusBits ? PlusBits - MinusBits : MinusBits - PlusBits);
+  if (DigitsWidth > HighBit + Folds * FoldBits - LowBit - 2) begin : gen_wrong_digits
+    $error("mod_mul_root4: Plus and Minus are too long for these folds");
+  end
+
   if (FoldBits > LowBit || Folds < 1) begin : gen_wrong_folds
     $error("mod_mul_root4: 1 <= Folds and FoldBits <= LowBit must hold");
   end
@@ -41,9 +52,9 @@ module mod_mul_root4 #(
   wide_t product;
   always_comb begin
     product = '0;
-    for (int unsigned bit_of = 0; bit_of < 32; bit_of++) begin
-      if (Plus[bit_of]) product = product + (wide_t'({1'b0, x_i}) <<< bit_of);
-      if (Minus[bit_of]) product = product - (wide_t'({1'b0, x_i}) <<< bit_of);
+    for (int unsigned bit_of = 0; bit_of < 64; bit_of++) begin
+      if (PlusBits[bit_of]) product = product + (wide_t'({1'b0, x_i}) <<< bit_of);
+      if (MinusBits[bit_of]) product = product - (wide_t'({1'b0, x_i}) <<< bit_of);
     end
   end
 

@@ -9,7 +9,8 @@
 //   range: N odd, N < 2^Bits; a, b < 4N; the result is below 3N, or below N where `Reduce` is set: then N is taken away
 //          twice if it can be, in the same cycles whatever the number.
 //   nhat_i = (N*u + 1)/B, u_i = u; the three must not change while a product is inside.
-//   `valid_o` is high for one cycle, `Latency` cycles after the pair was taken; `result_o` stays until the next.
+//   `valid_o` is high for one cycle, `Latency` cycles after the pair was taken; `result_o` is the product in that cycle.
+//   Without `Reduce` it stays until two cycles before the next.
 //
 // Period 0 is the core for latency: one product at a time, the next may come with the result. Period 2*Digits is the
 // core for throughput: the array is busy in every cycle, several products are inside, a pair is taken every `Period`
@@ -42,6 +43,9 @@ module mont_mul #(
   localparam int unsigned Digits          = (Bits + 4 + Digit - 1) / Digit;
   localparam int unsigned ArrayLatency    = Karatsuba ? 6 : 2;
   localparam int unsigned QuotientLatency = QuotientPasses == 1 ? 4 : QuotientPasses + 3;
+  if (Bits < 64 || Bits > 16384 || Rows < 1 || (Period != 0 && Period < 2 * Digits)) begin : gen_wrong_size
+    $error("mont_mul: Bits must be 64 to 16384, and Period 0 or two slots for each digit and more");
+  end
   // From a summand's slot to that of the digit read off the sum: operand register, array, sum, digit.
   localparam int unsigned Loop = ArrayLatency + 3;
 

@@ -29,7 +29,8 @@ package mont_mul_pkg;
     int unsigned slot;
     taken = fixed(digits, loop, period);
     slot  = digits * loop + quotient;
-    while (taken[wrapped(slot, period)]) slot++;
+    // One place after another, all of them if need be: then there is none, and `possible` says so.
+    for (int unsigned tried = 0; tried < MaxPeriod; tried++) if (taken[wrapped(slot, period)]) slot++;
     return slot;
   endfunction
 

@@ -62,8 +62,8 @@ module ntt_cg #(
   localparam int unsigned LaterAddr   = LogN - LogButterflies;
   localparam int unsigned FirstAddr   = $clog2(LogButterflies + 2);
 
-  if (LogN < LogButterflies + 2 || LogN > 14 || LogButterflies > 4) begin : gen_wrong_size
-    $error("ntt_cg: 2 <= LogN - LogButterflies, LogN <= 14, LogButterflies <= 4 must hold");
+  if (LogN < LogButterflies + 3 || LogN > 14 || LogButterflies > 4) begin : gen_wrong_size
+    $error("ntt_cg: 3 <= LogN - LogButterflies, LogN <= 14, LogButterflies <= 4 must hold");
   end
 
   typedef logic [Lanes-1:0][Width-1:0] row_t;

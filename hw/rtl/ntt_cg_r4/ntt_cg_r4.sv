@@ -31,6 +31,8 @@ module ntt_cg_r4
   parameter int unsigned RootFoldBits = 22,
   parameter int unsigned RootPlus     = 0,
   parameter int unsigned RootMinus    = 32'h402_0001,
+  parameter int unsigned RootPlusHigh  = 0,
+  parameter int unsigned RootMinusHigh = 0,
   // A word has the twelve twiddles of a period, A1 lowest.
   parameter string       TwiddleFile  = "ntt_cg_r4.hex",
   parameter int unsigned TileA        = 26,
@@ -265,7 +267,8 @@ module ntt_cg_r4
       .clk_i, .en_i(en), .x_i(sides_q[3*i]), .y_i(sides_q[3*i+2]), .sum_o(sum_odd), .difference_o(difference_odd)
     );
     mod_mul_root4 #(
-      .HighBit(HighBit), .LowBit(LowBit), .Folds(RootFolds), .FoldBits(RootFoldBits), .Plus(RootPlus), .Minus(RootMinus)
+      .HighBit(HighBit), .LowBit(LowBit), .Folds(RootFolds), .FoldBits(RootFoldBits), .Plus(RootPlus),
+      .Minus(RootMinus), .PlusHigh(RootPlusHigh), .MinusHigh(RootMinusHigh)
     ) u_root (
       .clk_i, .en_i(en), .x_i(difference_odd), .result_o(rooted)
     );

@@ -2,7 +2,7 @@
 
 use crate::model::{Configuration, Model, Port};
 
-/// `mod_addsub`: no clock at all.
+/// `mod_addsub` without registers.
 #[derive(Debug)]
 pub struct ModAddSub {
     model: Model,
@@ -15,7 +15,11 @@ pub struct ModAddSub {
 
 impl ModAddSub {
     /// An instance of a configuration of `mod_addsub`.
+    ///
+    /// # Panics
+    /// If the configuration has registers.
     pub fn new(configuration: &'static Configuration) -> Self {
+        assert_eq!(configuration.stated("Stages").unwrap_or(0), 0, "{configuration} has registers");
         let model = Model::new(configuration, 1);
         let port = |name| model.port(name);
         let (x, y, modulus, sub, result) =

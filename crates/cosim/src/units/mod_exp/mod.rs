@@ -45,6 +45,9 @@ pub enum ModExpError {
         /// The exponent's length.
         has: u64,
     },
+    /// The unit did not start.
+    #[error("the unit refuses to start: its modulus is even, or was cleared")]
+    Refused,
     /// The bus said no.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -207,7 +210,7 @@ impl ModExp {
     /// at: public, as the time depends on it.
     ///
     /// # Errors
-    /// If a number is out of range, the unit is busy, or it does not end.
+    /// If a number is out of range, the unit is busy, refuses to start (as without a modulus), or does not end.
     pub fn compute(
         &mut self,
         base: &BigUint,
@@ -228,6 +231,9 @@ impl ModExp {
         self.write(registers::EXPONENT_BITS, exponent_bits)?;
         self.write(registers::CONTROL, registers::CONTROL_START)?;
         self.wait(u64::from(bits) * 400)?;
+        if self.read(registers::STATUS)? & registers::STATUS_DONE == 0 {
+            return Err(ModExpError::Refused);
+        }
         Ok((self.result()?, u64::from(self.read(registers::CYCLES)?)))
     }
 
