@@ -79,7 +79,9 @@ fn powers_are_right_and_take_the_same_time_whatever_the_numbers() {
                 let (power, cycles) = unit.compute(&base, &modulus, &exponent, bits).expect("within range");
                 assert_eq!(power, base.modpow(&exponent, &modulus), "{base}^{exponent} mod {modulus}");
                 assert_eq!(cycles, expected, "{configuration}");
-                counted(configuration, 1, "powers");
+                if !matches!(round, 0 | 1 | 4 | 5) {
+                    counted(configuration, 1, "powers");
+                }
             }
             if bits == 1024 {
                 assert!(expected <= 50_000, "{configuration}: {expected} cycles");

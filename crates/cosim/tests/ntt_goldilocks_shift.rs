@@ -135,7 +135,7 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
                 assert_eq!(products, (2 * n * frames.len()) as u64, "{configuration}: general products");
                 // One row a cycle through the transform; the multipliers alone would allow 2N / 32.
                 counted(configuration, random, "frames");
-                record::cycles(configuration, Cycles { cycles: 3 * rows, latency, bound: 3 * rows });
+                record::cycles(configuration, Cycles { cycles: 3 * rows, latency, bound: 2 * rows });
             }
         });
     });

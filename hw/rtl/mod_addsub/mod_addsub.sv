@@ -10,7 +10,8 @@ module mod_addsub #(
   parameter int unsigned Width  = 32,
   parameter int unsigned Stages = 0,
   // Whether a difference's modulus, or nothing, is chosen before the second adder, so that no choice is needed behind
-  // it: Width LUTs less, but the second adder waits for the sign of the first, unless a register is between them.
+  // it: fewer LUTs where sub_i is constant, but the second adder waits for the sign of the first, unless a register is
+  // between them.
   parameter bit ChooseBefore = Stages == 2
 ) (
   input  logic             clk_i,
