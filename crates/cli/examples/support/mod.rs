@@ -1,4 +1,5 @@
 //! What the evidence programs have in common.
+#![allow(dead_code, reason = "each area needs its part of it")]
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -42,7 +43,6 @@ pub(crate) fn write(record: &Value) -> Result<(), Box<dyn Error>> {
 
 /// Runs tests of the workspace, `binary` being the arguments of `cargo test` that name them and `arguments` theirs; all must pass.
 /// Returns a record of the run and what the tests printed.
-#[allow(dead_code, reason = "not every area runs tests")]
 pub(crate) fn tests(
     binary: &[&str],
     arguments: &[&str],
@@ -71,7 +71,6 @@ pub(crate) fn tests(
     Ok((json!({ "command": command, "tests_passed": passed, "wall_s": wall_s }), said))
 }
 
-#[allow(dead_code, reason = "not every area runs tests")]
 /// The whole number between `before` and `after` in one of the lines. Several tests write at a time, so that what belongs to
 /// another may stand before it.
 pub(crate) fn number(text: &str, before: &str, after: &str) -> Option<u64> {
