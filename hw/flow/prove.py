@@ -28,6 +28,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from units import literal
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 # For the export of a model and for each run of the solver.
@@ -52,7 +54,7 @@ def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
     from pyosys import libyosys  # type: ignore[import-not-found]
 
     design = libyosys.Design()
-    parameters = " ".join(f"-G {key}={value}" for key, value in proof.get("parameters", {}).items())
+    parameters = " ".join(f"-G {key}={literal(value)}" for key, value in proof.get("parameters", {}).items())
     files = " ".join(str(path) for path in sources(hw, proof.get("cut", [])))
     for command in (
         f"read_slang -j 1 --top {proof['top']} {parameters} {files}",
