@@ -55,7 +55,8 @@ module mont_mul #(
   localparam int unsigned          Final = Last + Sum + 1;
   localparam int unsigned          Latency = Final + (Reduce ? 6 : 2);
 
-  localparam int unsigned InFlight = Period == 0 ? 1 : (Latency + Period - 1) / Period;
+  // How many have their operands and sums kept: a sum is read for the last time in the cycle before `Final`.
+  localparam int unsigned InFlight = Period == 0 ? 1 : (Final + Period - 1) / Period;
   localparam int unsigned IdWidth  = InFlight == 1 ? 1 : $clog2(InFlight);
 
   localparam int unsigned OperandWidth = Bits + 2;
