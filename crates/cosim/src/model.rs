@@ -177,11 +177,7 @@ impl Model {
     }
 
     fn input(&self, port: Port) -> *mut c_void {
-        assert!(
-            self.configuration.ports[port.index].input,
-            "{}: {} is an output",
-            self.configuration, self.configuration.ports[port.index].name
-        );
+        assert!(self.configuration.ports[port.index].input, "{}: {} is an output", self.configuration, self.name(port));
         self.place(port)
     }
 
@@ -191,7 +187,7 @@ impl Model {
     /// If the port is an output or wider, or the value does not fit.
     pub fn set(&mut self, port: Port, value: u64) {
         let place = self.input(port);
-        let name = self.configuration.ports[port.index].name;
+        let name = self.name(port);
         assert!(port.bits <= 64, "{name} has {} bits: use set_number", port.bits);
         assert!(port.bits == 64 || value >> port.bits == 0, "{value:#x} does not fit the {} bits of {name}", port.bits);
         // SAFETY: the pointer leads to the port's storage in this instance, whose type follows from the width.

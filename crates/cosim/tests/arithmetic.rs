@@ -4,22 +4,11 @@ mod support;
 
 use std::collections::VecDeque;
 
+use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
-use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::{Modulus, goldilocks};
-use support::{Source, counted, some_units_only, with_seeds};
-
-/// Every configuration of a unit; at least one must have been built.
-fn each(unit: &str, test: impl Fn(&'static Configuration)) {
-    let mut any = false;
-    for configuration in configurations(unit) {
-        println!("{configuration}");
-        any = true;
-        test(configuration);
-    }
-    assert!(any || some_units_only(), "no configuration of {unit} was built");
-}
+use support::{Source, counted, each, with_seeds};
 
 fn mul_mod(x: u64, y: u64, modulus: u64) -> u64 {
     (u128::from(x) * u128::from(y) % u128::from(modulus)) as u64

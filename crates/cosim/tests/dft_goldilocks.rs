@@ -4,11 +4,11 @@ mod support;
 
 use std::collections::VecDeque;
 
+use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{DftGoldilocks, DftMode};
-use ciphermill_cosim::{Configuration, configurations};
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow};
-use support::{Source, counted, some_units_only, with_seeds};
+use support::{Source, counted, with_seeds};
 
 const POINTS: usize = 32;
 /// `dft_goldilocks_pkg::Latency`.
@@ -52,13 +52,7 @@ fn a_row(source: &mut Source) -> Vec<u64> {
 }
 
 fn each(test: impl Fn(&'static Configuration, usize)) {
-    let mut any = false;
-    for configuration in configurations("dft_goldilocks") {
-        println!("{configuration}");
-        any = true;
-        test(configuration, 1 << configuration.parameter("LogMiddle"));
-    }
-    assert!(any || some_units_only(), "no configuration of dft_goldilocks was built");
+    support::each("dft_goldilocks", |configuration| test(configuration, 1 << configuration.parameter("LogMiddle")));
 }
 
 /// Streams rows through the unit, which stands still where `enable` is false, and checks each when it is due.

@@ -3,11 +3,11 @@
 
 mod support;
 
+use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::mod_exp::{BusError, ModExp, ModExpError, registers};
-use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, counted, some_units_only, with_seeds};
+use support::{Source, counted, with_seeds};
 
 /// A number below `bound`, its ends more often.
 fn below(source: &mut Source, bound: &BigUint) -> BigUint {
@@ -48,13 +48,7 @@ fn expected_cycles(configuration: &Configuration, exponent_bits: u64) -> u64 {
 }
 
 fn each(test: impl Fn(&'static Configuration)) {
-    let mut any = false;
-    for configuration in configurations("mod_exp") {
-        println!("{configuration}");
-        any = true;
-        test(configuration);
-    }
-    assert!(any || some_units_only(), "no configuration of mod_exp was built");
+    support::each("mod_exp", test);
 }
 
 #[test]

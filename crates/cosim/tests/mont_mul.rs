@@ -4,11 +4,11 @@ mod support;
 
 use std::collections::VecDeque;
 
+use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::{MontMul, MontgomeryConstants};
-use ciphermill_cosim::{Configuration, configurations};
 use num_bigint::BigUint;
-use support::{Source, counted, some_units_only, with_seeds};
+use support::{Source, counted, with_seeds};
 
 struct Shape {
     digits: u64,
@@ -117,13 +117,7 @@ fn stream(
 }
 
 fn each(test: impl Fn(&'static Configuration, Shape)) {
-    let mut any = false;
-    for configuration in configurations("mont_mul") {
-        println!("{configuration}");
-        any = true;
-        test(configuration, Shape::new(configuration));
-    }
-    assert!(any || some_units_only(), "no configuration of mont_mul was built");
+    support::each("mont_mul", |configuration| test(configuration, Shape::new(configuration)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Random numbers for the tests: a fixed seed, and a fresh one that is printed. And how many of them.
 
-use ciphermill_cosim::Configuration;
+use ciphermill_cosim::{Configuration, configurations};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -47,9 +47,16 @@ impl Source {
     }
 }
 
-/// Whether the build was asked for certain units only, so that others may lack.
-pub(crate) fn some_units_only() -> bool {
-    !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"))
+/// Runs a test on every configuration of a unit that was built: at least one, unless the build was asked for certain units only.
+pub(crate) fn each(unit: &str, test: impl Fn(&'static Configuration)) {
+    let mut any = false;
+    for configuration in configurations(unit) {
+        println!("{configuration}");
+        any = true;
+        test(configuration);
+    }
+    let some_units_only = !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"));
+    assert!(any || some_units_only, "no configuration of {unit} was built");
 }
 
 /// How many random frames one of `runs` runs takes: `usual`, or its share of `CIPHERMILL_HW_FRAMES`, which `make evidence` sets.
