@@ -6,10 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh hw-full
+. scripts/hw-lock.sh
 names=${UNIT:-all}
 flow=hw/flow
 python=.tools/hw-synthesis/bin/python
-build=${CARGO_TARGET_DIR:-target}/hw
+build=$hw_build
 # Tests run in the folder of their crate.
 mkdir -p "$build/records"
 CIPHERMILL_HW_RECORDS=$(cd "$build/records" && pwd)

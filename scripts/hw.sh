@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh hw
+. scripts/hw-lock.sh
 export CIPHERMILL_HW=${HW_UNITS:-quick}
 python=.tools/hw/bin/python
 failed=0

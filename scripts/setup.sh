@@ -22,20 +22,67 @@ missing() {
     exit 2
 }
 
-debian() { # debian PACKAGE…: install, or say how
-    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        missing "Missing on this machine: $*. Install it as root, then try again:" \
-            "    apt-get update && apt-get install -y --no-install-recommends $*"
-    fi
-    echo "Installing from Debian: $*"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+# Debian's packages that are wanted and not there.
+lacking=()
+debian() { # debian PACKAGE…: these are lacking
+    lacking+=("$@")
 }
 
-need_build() {
+install_lacking() { # what is lacking, all at once, or say how
+    [ ${#lacking[@]} -eq 0 ] && return
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        missing "Missing on this machine: ${lacking[*]}. Install as root, then try again:" \
+            "    apt-get update && apt-get install -y --no-install-recommends ${lacking[*]}"
+    fi
+    echo "Installing from Debian: ${lacking[*]}"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${lacking[@]}" >/dev/null
+    lacking=()
+}
+
+# want_X notes what Debian has to bring for X, need_X brings the rest; `install_lacking` stands between.
+
+want_build() {
     command -v cargo >/dev/null || missing "No cargo on PATH: install a Rust toolchain, see https://rustup.rs"
     # cargo links with cc; libc6-dev brings the C start files.
     command -v cc >/dev/null || debian gcc libc6-dev
+}
+
+want_python() {
+    command -v python3 >/dev/null || debian python3
+    # Debian keeps the part of venv that brings pip in a package of its own.
+    python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
+}
+
+want_cxx() {
+    command -v c++ >/dev/null || debian g++
+}
+
+want_hw() {
+    want_cxx
+    want_python
+}
+
+want_hw_waves() {
+    want_hw
+    if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
+}
+
+want_hw_full() {
+    want_hw_waves
+    if ! command -v sta >/dev/null || [ ! -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
+        debian opensta qflow-tech-osu018
+    fi
+}
+
+want_guest() {
+    command -v qemu-system-x86_64 >/dev/null || debian qemu-system-x86
+}
+
+want_bench() {
+    want_python
+    # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
+    pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
 }
 
 need_component() { # need_component COMMAND COMPONENT
@@ -56,9 +103,6 @@ need_cargo_deny() {
 
 need_python_packages() { # need_python_packages LIST FOLDER: those of a list of pinned packages, in an environment of their own
     cmp -s "$1" "$2/installed.txt" && return
-    command -v python3 >/dev/null || debian python3
-    # Debian keeps the part of venv that brings pip in a package of its own.
-    python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
     echo "Installing the packages of $1 into $2"
     rm -rf "$2"
     python3 -m venv "$2"
@@ -71,31 +115,19 @@ need_python_tools() {
 }
 
 need_guest() {
-    command -v qemu-system-x86_64 >/dev/null || debian qemu-system-x86
     scripts/linux-guest/build.sh
 }
 
 need_hw() {
-    command -v c++ >/dev/null || debian g++
     need_python_packages hw/python-tools.txt .tools/hw
 }
 
 need_hw_waves() {
     need_hw
-    if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
     need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
 }
 
-need_hw_full() {
-    need_hw_waves
-    if ! command -v sta >/dev/null || [ ! -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
-        debian opensta qflow-tech-osu018
-    fi
-}
-
 need_bench() {
-    # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
-    pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
     need_python_packages bench/python-peers.txt bench/.venv
     # The wheel's crypto_mb names four libraries of Intel's compiler of which it uses nothing: empty ones of these names do.
     local name
@@ -106,47 +138,66 @@ need_bench() {
 
 case "${1:-}" in
     build)
-        need_build
+        want_build
+        install_lacking
         ;;
     test)
-        need_build
+        want_build
+        want_hw
+        # A plain user need not have what checks the scripts, nor the guest; he is told, and the test that needs it says that it
+        # skips.
+        if [ "$(id -u)" -eq 0 ]; then
+            want_guest
+            command -v shellcheck >/dev/null || debian shellcheck
+        fi
+        install_lacking
         need_component fmt rustfmt
         need_component clippy clippy
         need_cargo_deny
         need_python_tools
         need_hw
-        # The scripts are checked where shellcheck is at hand; a plain user is not made to install it.
-        if [ "$(id -u)" -eq 0 ] && ! command -v shellcheck >/dev/null; then debian shellcheck; fi
-        # A plain user who cannot have the guest is told what is missing; the test that needs it says that it skips.
-        if [ "$(id -u)" -eq 0 ]; then need_guest; else (need_guest) || true; fi
+        if [ "$(id -u)" -eq 0 ]; then need_guest; else (want_guest; install_lacking; need_guest) || true; fi
         ;;
     hw)
-        need_build
+        want_build
+        want_hw
+        install_lacking
         need_component fmt rustfmt
         need_component clippy clippy
         need_hw
         ;;
     hw-waves)
-        need_build
+        want_build
+        want_hw_waves
+        install_lacking
         need_hw_waves
         ;;
     hw-full)
-        need_build
-        need_hw_full
+        want_build
+        want_hw_full
+        install_lacking
+        need_hw_waves
         ;;
     guest)
+        want_guest
+        install_lacking
         need_guest
         ;;
     python)
+        want_python
+        install_lacking
         need_python_tools
         ;;
     bench)
-        need_build
+        want_build
+        want_bench
+        install_lacking
         need_bench
         ;;
     fuzz)
-        need_build
-        command -v c++ >/dev/null || debian g++
+        want_build
+        want_cxx
+        install_lacking
         ;;
     *)
         missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|python|bench|fuzz"

@@ -49,7 +49,6 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed={}", hw.join("units.toml").display());
     println!("cargo::rerun-if-changed={}", hw.join("rtl").display());
     println!("cargo::rerun-if-changed=build");
-
     println!("cargo::rerun-if-changed={}", hw.join("lint/waivers.vlt").display());
 
     let selection = Selection::new(env::var("CIPHERMILL_HW").ok().as_deref());

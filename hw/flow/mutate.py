@@ -9,18 +9,19 @@ does a fault that is listed as equivalent and is caught. What was found is put i
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+import process
 
 ROOT = Path(__file__).resolve().parents[2]
 # Shared by what builds models in its own way, so that what they depend on is compiled once.
@@ -49,6 +50,11 @@ class Mutation:
     def catcher(self) -> str:
         """Who must catch it."""
         return f"proof {self.proof}" if self.proof else f"tests of {self.configuration}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What no two faults share."""
+        return self.file, self.line, self.fault
 
 
 @dataclass(frozen=True)
@@ -108,18 +114,6 @@ def test_names(file: str, unit: str) -> list[str]:
     return [name for name, tested in found if tested == unit]
 
 
-def run(command: list[str], environment: dict[str, str], output: IO[str]) -> int:
-    """Runs a command and all that it starts, which ends with it when it takes too long."""
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-    ) as process:
-        try:
-            return process.wait(SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
 def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
     """Builds the configuration from the copy and runs its tests."""
     file = test_file(configuration)
@@ -137,16 +131,16 @@ def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
     log = work / "log"
     with log.open("w") as output:
         try:
-            built = run([*command, "--no-run"], environment, output)
-        except subprocess.TimeoutExpired:
+            built = process.run([*command, "--no-run"], SECONDS, output, environment, ROOT)
+        except process.TimeUp:
             return Outcome(False, False, "it does not build in time")
         if built != 0:
             return Outcome(False, False, f"it does not build: {log.read_text()[-300:]}")
         names = test_names(file, configuration.split("/")[0])
         tests = [*command, "--", "--exact", *names] if names else command
         try:
-            done = run(tests, environment, output)
-        except subprocess.TimeoutExpired:
+            done = process.run(tests, SECONDS, output, environment, ROOT)
+        except process.TimeUp:
             return Outcome(False, True, "the tests did not end")
     text = log.read_text()
     passed = sum(int(count) for count in re.findall(r"test result: \w+\. (\d+) passed", text))
@@ -159,13 +153,16 @@ def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
 def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:
     """Tries the proof on the copy."""
     command = [sys.executable, str(ROOT / "hw/flow/prove.py"), "--hw", str(hw), "--work", str(work / "proofs"), proof]
+    log = work / "log"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
+        with log.open("w") as output:
+            done = process.run(command, SECONDS, output, os.environ)
+    except process.TimeUp:
         return Outcome(False, False, "no answer in time")
-    said = " ".join(line.strip() for line in done.stdout.splitlines() if line.strip().startswith("not true"))
-    built = done.returncode == 0 or bool(said)
-    return Outcome(done.returncode == 0, built, said if built else done.stdout + done.stderr)
+    text = log.read_text()
+    said = " ".join(line.strip() for line in text.splitlines() if line.strip().startswith("not true"))
+    built = done == 0 or bool(said)
+    return Outcome(done == 0, built, said if built else text)
 
 
 def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
@@ -176,9 +173,20 @@ def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
     return ask_tests(mutation.configuration, hw, work)
 
 
+def digest(file: str) -> str:
+    """A hash of a file of hw/rtl as it is, without a fault: a verdict is on that."""
+    return hashlib.sha256((ROOT / "hw/rtl" / file).read_bytes()).hexdigest()[:16]
+
+
+def key(record: dict[str, Any]) -> tuple[str, str, str]:
+    """Which fault a record is of."""
+    return record["file"], record["line"], record["fault"]
+
+
 def reported() -> list[dict[str, Any]]:
-    """What the report says."""
-    return json.loads(REPORT.read_text())["mutations"] if REPORT.exists() else []
+    """What the report says of files as they are now."""
+    records = json.loads(REPORT.read_text())["mutations"] if REPORT.exists() else []
+    return [record for record in records if record["source"] == digest(record["file"])]
 
 
 def write_report(listed: list[Mutation], records: list[dict[str, Any]], unknown: list[Mutation]) -> None:
@@ -186,11 +194,10 @@ def write_report(listed: list[Mutation], records: list[dict[str, Any]], unknown:
 
     Nothing is known of those whose catcher was not content with the copy without a fault.
     """
-    found = {(record["file"], record["line"], record["fault"]): record for record in reported() + records}
+    found = {key(record): record for record in reported() + records}
     for mutation in unknown:
-        found.pop((mutation.file, mutation.line, mutation.fault), None)
-    keys = [(mutation.file, mutation.line, mutation.fault) for mutation in listed]
-    kept = [found[key] for key in keys if key in found]
+        found.pop(mutation.key, None)
+    kept = [found[mutation.key] for mutation in listed if mutation.key in found]
     report = {
         "schema": "ciphermill.hw.mutations/1",
         "faults": len(listed),
@@ -207,7 +214,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD")
-    parser.add_argument("--new", action="store_true", help="only what the report does not have")
+    parser.add_argument(
+        "--new", action="store_true", help="only what the report does not have of the files as they are"
+    )
     parser.add_argument("--work", type=Path, default=ROOT / "target/hw/mutants")
     options = parser.parse_args()
 
@@ -218,8 +227,8 @@ def main() -> int:
         if not options.words or any(word in f"{mutation.file} {mutation.catcher}" for word in options.words)
     ]
     if options.new:
-        known = {(record["file"], record["line"], record["fault"]) for record in reported()}
-        wanted = [mutation for mutation in wanted if (mutation.file, mutation.line, mutation.fault) not in known]
+        known = {key(record) for record in reported()}
+        wanted = [mutation for mutation in wanted if mutation.key not in known]
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     wrong = []
@@ -255,6 +264,7 @@ def main() -> int:
                 "file": mutation.file,
                 "line": mutation.line,
                 "fault": mutation.fault,
+                "source": digest(mutation.file),
                 "why": mutation.why,
                 "caught": caught,
                 "by": f"{mutation.catcher}: {outcome.said}" if caught else None,

@@ -19,8 +19,6 @@ import concurrent.futures
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import time
 import tomllib
@@ -28,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import process
 from units import literal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,18 +72,13 @@ def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
 
 
 def run(command: list[str], log: Path) -> bool:
-    """Runs a command, and ends all that it started where it takes too long. True if it says that all is well."""
+    """Runs a command. True if it says that all is well."""
     environment = {**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
     with log.open("w") as output:
-        child = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
         try:
-            return child.wait(SECONDS) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            output.write(f"\nnot done after {SECONDS} s\n")
+            return process.run(command, SECONDS, output, environment) == 0
+        except process.TimeUp as late:
+            output.write(f"\n{late}\n")
             return False
 
 

