@@ -20,15 +20,17 @@ LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 # A two-input NAND is the gate that others are counted in.
 UNIT_CELL = "NAND2X1"
 BUFFER = "BUFX4"
+REGISTER = "DFF"
 OUTPUTS = {"Y", "Q", "YC", "YS"}
 # Generic gates before they are mapped: a unit with more would take hours.
 GATE_LIMIT = 1_500_000
 # At most so many inputs hang on an output: timing without buffers would be that of the widest fan-out.
 FANOUT = 16
-# ABC's script for Liberty files as Yosys has it, but for `buffer`, which leaves what registers and inputs drive as it is:
-# `buffered` does these.
+# For short paths: `if -g` balances sums of products by delay (A. Mishchenko et al., "Delay optimization using SOP
+# balancing", ICCAD 2011). Yosys' own script for Liberty files has `dc2` and `&nf` in its place, which make a chain of a
+# prefix tree of carries. `buffer` leaves what registers and inputs drive as it is: `relieved` does these.
 ABC = (
-    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;strash;&get,-n;&dch,-f;&nf;&put;"
+    "+strash;ifraig;scorr;dch,-f;if,-g,-K,6;strash;dch,-f;map,-B,0.9;topo;"
     f"buffer,-N,{FANOUT};topo;upsize;dnsize;stime,-p"
 )
 # Longer than any path, ns: the slack tells the path's length.
@@ -66,11 +68,18 @@ def _constant(text: str) -> int:
     return int(text.split("'")[1], 2) if "'" in text else int(text)
 
 
-def buffered(module: dict[str, Any]) -> None:
-    """Puts trees of buffers behind every bit of a netlist (as `write_json` has it) that too many inputs hang on."""
+def relieved(module: dict[str, Any]) -> None:
+    """Lets at most `FANOUT` inputs hang on any bit of a netlist (as `write_json` has it).
+
+    A register is copied as often as it takes, as placers do, so that the tree that feeds the copies is before the clock's
+    edge; behind inputs and what else ABC left are trees of buffers.
+    """
     sinks: dict[int, list[list[Any]]] = defaultdict(list)
+    registers: dict[int, tuple[str, dict[str, Any]]] = {}
     highest = 1
-    for cell in module["cells"].values():
+    for name, cell in module["cells"].items():
+        if cell["type"].startswith(REGISTER):
+            registers[cell["connections"]["Q"][0]] = name, cell
         for pin, bits in cell["connections"].items():
             highest = max([highest, *(bit for bit in bits if isinstance(bit, int))])
             # The clock's tree is somebody else's, and so is the reset's.
@@ -80,24 +89,40 @@ def buffered(module: dict[str, Any]) -> None:
                         sinks[bit].append(bits)
     for net in module["netnames"].values():
         highest = max([highest, *(bit for bit in net["bits"] if isinstance(bit, int))])
+
     number = 0
-    for bit, hanging in sinks.items():
-        while len(hanging) > FANOUT:
-            above = []
-            for i in range(0, len(hanging), FANOUT):
-                highest, number = highest + 1, number + 1
-                for bits in hanging[i : i + FANOUT]:
-                    bits[:] = [highest if entry == bit else entry for entry in bits]
-                inputs = [bit]
-                above.append(inputs)
-                module["cells"][f"fanout_{number}"] = {
-                    "hide_name": 0,
-                    "type": BUFFER,
-                    "parameters": {},
-                    "attributes": {},
-                    "connections": {"A": inputs, "Y": [highest]},
-                }
-            hanging = above
+    pending = list(sinks)
+    while pending:
+        bit = pending.pop()
+        # Those that stay where they are, and the others in groups with a bit of their own.
+        hanging = sinks[bit]
+        if len(hanging) <= FANOUT:
+            continue
+        name, register = registers.get(bit, ("", {}))
+        copied = bool(register) and register["connections"]["D"] != [bit]
+        first = FANOUT if copied else 0
+        sinks[bit] = hanging[:first]
+        for i in range(first, len(hanging), FANOUT):
+            highest, number = highest + 1, number + 1
+            group = hanging[i : i + FANOUT]
+            sinks[highest] = group
+            for bits in group:
+                bits[:] = [highest if entry == bit else entry for entry in bits]
+            if copied:
+                data = list(register["connections"]["D"])
+                connections = register["connections"] | {"D": data, "Q": [highest]}
+                module["cells"][f"{name}_copy_{number}"] = register | {"connections": connections}
+                if isinstance(data[0], int):
+                    sinks[data[0]].append(data)
+            else:
+                data = [bit]
+                cell = {"hide_name": 0, "type": BUFFER, "parameters": {}, "attributes": {}}
+                module["cells"][f"fanout_{number}"] = cell | {"connections": {"A": data, "Y": [highest]}}
+                sinks[bit].append(data)
+        # Copies hang on what the register hangs on; buffers on the bit itself.
+        next_bit = register["connections"]["D"][0] if copied else bit
+        if isinstance(next_bit, int):
+            pending.append(next_bit)
 
 
 def slack(text: str) -> float:
@@ -155,7 +180,7 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
             "osu018",
         )
         whole = json.loads(mapped.read_text())
-        buffered(whole["modules"][top])
+        relieved(whole["modules"][top])
         mapped.write_text(json.dumps(whole))
         yosys(
             [
@@ -164,7 +189,7 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
                 f"write_verilog -noattr -noexpr -simple-lhs {netlist}",
             ],
             folder,
-            "osu018.buffers",
+            "osu018.relieved",
         )
     except ToolError as error:
         if "selection contains" not in str(error):

@@ -167,33 +167,70 @@ class Pictures(unittest.TestCase):
         self.assertEqual((crowded.count('class="bus"'), crowded.count('class="busy"')), (0, 1))
 
 
-class Buffers(unittest.TestCase):
-    """Trees of buffers behind wide fan-outs."""
+class FanOut(unittest.TestCase):
+    """Copies of registers, and trees of buffers."""
 
-    def test_everything_hangs_on_the_same_source_through_no_more_than_the_limit(self) -> None:
-        """600 inputs on one register: two levels of buffers."""
-        cells: dict[str, Any] = {
+    @staticmethod
+    def hanging(module: dict[str, Any]) -> dict[int, int]:
+        """How many inputs hang on each bit."""
+        counts: dict[int, int] = {}
+        for cell in module["cells"].values():
+            for pin in ("A", "B", "D"):
+                for bit in cell["connections"].get(pin, []):
+                    counts[bit] = counts.get(bit, 0) + 1
+        return counts
+
+    @staticmethod
+    def wide() -> dict[str, Any]:
+        """600 inputs on the bit 2."""
+        cells = {
             f"gate{i}": {"type": "NAND2X1", "connections": {"A": [2], "B": [3 + i], "Y": [1000 + i]}}
             for i in range(600)
         }
-        cells["register"] = {"type": "DFFPOSX1", "connections": {"CLK": [900], "D": [901], "Q": [2]}}
-        module: dict[str, Any] = {"cells": cells, "netnames": {"q": {"bits": [2]}}}
-        osu018.buffered(module)
-        driven_by = {}
-        hanging: dict[int, int] = {}
-        for cell in module["cells"].values():
-            if cell["type"] == osu018.BUFFER:
-                driven_by[cell["connections"]["Y"][0]] = cell["connections"]["A"][0]
-            for pin in ("A", "D"):
-                for bit in cell["connections"].get(pin, []):
-                    hanging[bit] = hanging.get(bit, 0) + 1
-        self.assertLessEqual(max(hanging.values()), osu018.FANOUT)
+        return {"cells": cells, "netnames": {"q": {"bits": [2]}}}
+
+    def test_an_input_feeds_a_tree_of_buffers(self) -> None:
+        """600 inputs: two levels."""
+        module = self.wide()
+        osu018.relieved(module)
+        self.assertLessEqual(max(self.hanging(module).values()), osu018.FANOUT)
+        driven_by = {
+            cell["connections"]["Y"][0]: cell["connections"]["A"][0]
+            for cell in module["cells"].values()
+            if cell["type"] == osu018.BUFFER
+        }
         for i in range(600):
             bit = module["cells"][f"gate{i}"]["connections"]["A"][0]
             levels = 0
             while bit != 2:
                 bit, levels = driven_by[bit], levels + 1
             self.assertEqual(levels, 2)
+
+    def test_a_register_is_copied_and_so_is_the_one_before_it(self) -> None:
+        """38 registers for 600 inputs, three for those."""
+        module = self.wide()
+        cells = module["cells"]
+        cells["behind"] = {"type": "DFFPOSX1", "connections": {"CLK": [9000], "D": [9001], "Q": [2]}}
+        cells["before"] = {"type": "DFFSR", "connections": {"CLK": [9000], "D": [9002], "Q": [9001], "R": [9003]}}
+        osu018.relieved(module)
+        counts = self.hanging(module)
+        self.assertLessEqual(max(counts.values()), osu018.FANOUT)
+        registers = {
+            cell["connections"]["Q"][0]: cell["connections"]["D"][0]
+            for cell in cells.values()
+            if cell["type"].startswith(osu018.REGISTER)
+        }
+        self.assertEqual((len(registers), counts[9002]), (38 + 3, 3))
+        self.assertNotIn(osu018.BUFFER, {cell["type"] for cell in cells.values()})
+        for i in range(600):
+            self.assertEqual(registers[registers[cells[f"gate{i}"]["connections"]["A"][0]]], 9002)
+
+    def test_a_register_that_keeps_itself_has_buffers(self) -> None:
+        """A copy would hang on it, and want another copy."""
+        module = self.wide()
+        module["cells"]["register"] = {"type": "DFFPOSX1", "connections": {"CLK": [9000], "D": [2], "Q": [2]}}
+        osu018.relieved(module)
+        self.assertLessEqual(max(self.hanging(module).values()), osu018.FANOUT)
 
 
 if __name__ == "__main__":
