@@ -20,19 +20,20 @@ LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 # A two-input NAND is the gate that others are counted in.
 UNIT_CELL = "NAND2X1"
 BUFFER = "BUFX4"
-REGISTER = "DFF"
+# At most so many inputs hang on an output: timing without buffers would be that of the widest fan-out.
+FANOUT = 16
+REGISTER, INVERTER = "DFF", "INV"
+# What is copied where too much hangs on it: the pin that it takes, and the one that it gives.
+COPIED = ((REGISTER, "D", "Q"), (INVERTER, "A", "Y"))
+# The inverter for so many inputs.
+INVERTERS = ((2, "INVX1"), (4, "INVX2"), (8, "INVX4"), (FANOUT, "INVX8"))
 OUTPUTS = {"Y", "Q", "YC", "YS"}
 # Generic gates before they are mapped: a unit with more would take hours.
 GATE_LIMIT = 1_500_000
-# At most so many inputs hang on an output: timing without buffers would be that of the widest fan-out.
-FANOUT = 16
 # For short paths: `if -g` balances sums of products by delay (A. Mishchenko et al., "Delay optimization using SOP
 # balancing", ICCAD 2011). Yosys' own script for Liberty files has `dc2` and `&nf` in its place, which make a chain of a
-# prefix tree of carries. `buffer` leaves what registers and inputs drive as it is: `relieved` does these.
-ABC = (
-    "+strash;ifraig;scorr;dch,-f;if,-g,-K,6;strash;dch,-f;map,-B,0.9;topo;"
-    f"buffer,-N,{FANOUT};topo;upsize;dnsize;stime,-p"
-)
+# prefix tree of carries. Fan-out is left to `relieved`.
+ABC = "+strash;ifraig;scorr;dch,-f;if,-g,-K,6;strash;dch,-f;map,-B,0.9;topo;upsize;dnsize;stime,-p"
 # Longer than any path, ns: the slack tells the path's length.
 PERIOD = 1000
 
@@ -71,15 +72,17 @@ def _constant(text: str) -> int:
 def relieved(module: dict[str, Any]) -> None:
     """Lets at most `FANOUT` inputs hang on any bit of a netlist (as `write_json` has it).
 
-    A register is copied as often as it takes, as placers do, so that the tree that feeds the copies is before the clock's
-    edge; behind inputs and what else ABC left are trees of buffers.
+    A register or an inverter is copied as often as it takes, as placers do: what feeds the copies is before the register's
+    clock edge. Behind inputs and other gates are trees of buffers.
     """
     sinks: dict[int, list[list[Any]]] = defaultdict(list)
-    registers: dict[int, tuple[str, dict[str, Any]]] = {}
+    # By what they drive: name, cell, the pins that it takes and gives.
+    copiable: dict[int, tuple[str, dict[str, Any], str, str]] = {}
     highest = 1
     for name, cell in module["cells"].items():
-        if cell["type"].startswith(REGISTER):
-            registers[cell["connections"]["Q"][0]] = name, cell
+        for kind, taken, given in COPIED:
+            if cell["type"].startswith(kind):
+                copiable[cell["connections"][given][0]] = name, cell, taken, given
         for pin, bits in cell["connections"].items():
             highest = max([highest, *(bit for bit in bits if isinstance(bit, int))])
             # The clock's tree is somebody else's, and so is the reset's.
@@ -98,31 +101,35 @@ def relieved(module: dict[str, Any]) -> None:
         hanging = sinks[bit]
         if len(hanging) <= FANOUT:
             continue
-        name, register = registers.get(bit, ("", {}))
-        copied = bool(register) and register["connections"]["D"] != [bit]
+        name, cell, taken, given = copiable.get(bit, ("", {}, "", ""))
+        copied = bool(cell) and cell["connections"][taken] != [bit]
         first = FANOUT if copied else 0
         sinks[bit] = hanging[:first]
+        # What copies hang on is what the original hangs on; buffers hang on the bit itself.
+        source = cell["connections"][taken][0] if copied else bit
         for i in range(first, len(hanging), FANOUT):
             highest, number = highest + 1, number + 1
             group = hanging[i : i + FANOUT]
             sinks[highest] = group
             for bits in group:
                 bits[:] = [highest if entry == bit else entry for entry in bits]
+            data = [source]
             if copied:
-                data = list(register["connections"]["D"])
-                connections = register["connections"] | {"D": data, "Q": [highest]}
-                module["cells"][f"{name}_copy_{number}"] = register | {"connections": connections}
-                if isinstance(data[0], int):
-                    sinks[data[0]].append(data)
+                connections = cell["connections"] | {taken: data, given: [highest]}
+                module["cells"][f"{name}_copy_{number}"] = cell | {"connections": connections}
             else:
-                data = [bit]
-                cell = {"hide_name": 0, "type": BUFFER, "parameters": {}, "attributes": {}}
-                module["cells"][f"fanout_{number}"] = cell | {"connections": {"A": data, "Y": [highest]}}
-                sinks[bit].append(data)
-        # Copies hang on what the register hangs on; buffers on the bit itself.
-        next_bit = register["connections"]["D"][0] if copied else bit
-        if isinstance(next_bit, int):
-            pending.append(next_bit)
+                buffer = {"hide_name": 0, "type": BUFFER, "parameters": {}, "attributes": {}}
+                module["cells"][f"fanout_{number}"] = buffer | {"connections": {"A": data, "Y": [highest]}}
+            # A constant has no limit.
+            if isinstance(source, int):
+                sinks[source].append(data)
+        if isinstance(source, int):
+            pending.append(source)
+
+    for cell in module["cells"].values():
+        if cell["type"].startswith(INVERTER):
+            load = len(sinks[cell["connections"]["Y"][0]])
+            cell["type"] = next(size for limit, size in INVERTERS if load <= limit)
 
 
 def slack(text: str) -> float:

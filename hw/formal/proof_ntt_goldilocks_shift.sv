@@ -94,7 +94,8 @@ module proof_ntt_goldilocks_shift
   end
 
   always_comb begin
-    order: assert (!any_state || u_dut.pass_number_q == 2'd3 || pass_e'(u_dut.pass) == pass_of(u_dut.pass_number_q, u_dut.inverse_q));
+    order: assert (!any_state || u_dut.pass_number_q == 2'd3 ||
+                   pass_e'(u_dut.pass) == pass_of(u_dut.pass_number_q, u_dut.inverse_q));
   end
 
   // The number of the steps between two passes over a word, for both directions and both pairs of passes.

@@ -25,32 +25,45 @@ module mont_mul_quotient #(
   // Bank b does rows b*Passes + Passes - 1 down to b*Passes, one a pass; the sum moves up a row between passes.
   localparam int unsigned Banks = Rows / Passes;
 
-  logic [Digit-1:0] digit;
-  logic             first;
-  logic [$clog2(Passes+1)-1:0] pass_q;
+  // The row of each bank that its tiles multiply now. In passes it is chosen the cycle before, so that no choice stands
+  // before the tiles.
+  logic [Banks-1:0][TileB-1:0] row_digits;
+  logic                        first;
 
   if (Passes == 1) begin : gen_at_once
-    assign digit  = digit_i;
-    assign first  = 1'b1;
-    assign pass_q = '0;
+    assign row_digits = digit_i;
+    assign first      = 1'b1;
   end else begin : gen_in_passes
-    logic [Digit-1:0] digit_q;
-    logic             first_q;
+    typedef logic [$clog2(Passes)-1:0] pass_t;
+    pass_t                       pass_q;
+    logic [Digit-1:0]            digit_q;
+    logic [Banks-1:0][TileB-1:0] row_digits_d, row_digits_q;
+    logic                        first_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         pass_q <= '0;
       end else if (start_i) begin
-        pass_q <= ($clog2(Passes + 1))'(Passes - 1);
+        pass_q <= pass_t'(Passes - 1);
       end else if (pass_q != '0) begin
         pass_q <= pass_q - 1'b1;
       end
     end
+    for (genvar b = 0; b < Banks; b++) begin : gen_row
+      always_comb begin
+        row_digits_d[b] = row_digits_q[b];
+        for (int unsigned p = 1; p < Passes; p++) begin
+          if (pass_q == pass_t'(p)) row_digits_d[b] = digit_q[(b*Passes+p-1)*TileB+:TileB];
+        end
+        if (start_i) row_digits_d[b] = digit_i[(b*Passes+Passes-1)*TileB+:TileB];
+      end
+    end
     always_ff @(posedge clk_i) begin
-      first_q <= start_i;
+      first_q      <= start_i;
+      row_digits_q <= row_digits_d;
       if (start_i) digit_q <= digit_i;
     end
-    assign digit = digit_q;
-    assign first = first_q;
+    assign row_digits = row_digits_q;
+    assign first      = first_q;
   end
 
   logic [Digit-1:0] tiles[2*Banks];
@@ -58,16 +71,9 @@ module mont_mul_quotient #(
     // Row b*Passes is the longest of the bank.
     localparam int unsigned Used     = Digit - b * Passes * TileB;
     localparam int unsigned RowWidth = (Used + TileA - 1) / TileA * TileA + TileB;
-    logic [TileB-1:0]         row_digit;
-    logic [RowWidth-1:0]      row[2];
-    always_comb begin
-      row_digit = digit[b*Passes*TileB+:TileB];
-      for (int unsigned p = 1; p < Passes; p++) begin
-        if (pass_q == ($clog2(Passes + 1))'(p)) row_digit = digit[(b*Passes+p)*TileB+:TileB];
-      end
-    end
+    logic [RowWidth-1:0] row[2];
     prim_mul_row #(.Width(Used), .TileA(TileA), .TileB(TileB)) u_row (
-      .clk_i, .a_i(factor_i[Used-1:0]), .b_i(row_digit), .tiles_o(row)
+      .clk_i, .a_i(factor_i[Used-1:0]), .b_i(row_digits[b]), .tiles_o(row)
     );
     assign tiles[2*b]   = Digit'({{Digit{1'b0}}, row[0]} << (b * Passes * TileB));
     assign tiles[2*b+1] = Digit'({{Digit{1'b0}}, row[1]} << (b * Passes * TileB));

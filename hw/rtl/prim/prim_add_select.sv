@@ -1,10 +1,11 @@
 // An adder for long numbers: blocks of `Block` bits add for both carries that may come in, a prefix tree finds the
 // carries, each block takes its sum. `Stages` 0: no clock; 1: a register between blocks and tree, for a result that is
-// one enabled cycle later, without a register behind it.
+// one enabled cycle later, without a register behind it. Blocks of 8 bits are the shortest path without a clock (in OSU
+// 0.18 um 2.4 ns for 272 bits, 3.3 with blocks of 17); with the register longer ones cost less.
 module prim_add_select #(
   parameter int unsigned Width  = 64,
-  parameter int unsigned Block  = 17,
-  parameter int unsigned Stages = 0
+  parameter int unsigned Stages = 0,
+  parameter int unsigned Block  = Stages == 0 ? 8 : 17
 ) (
   input  logic             clk_i,
   input  logic             en_i,
