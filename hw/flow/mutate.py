@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import process
+from units import code
 
 ROOT = Path(__file__).resolve().parents[2]
 # Shared by what builds models in its own way, so that what they depend on is compiled once.
@@ -175,7 +176,7 @@ def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
 
 def digest(file: str) -> str:
     """A hash of a file of hw/rtl as it is, without a fault: a verdict is on that."""
-    return hashlib.sha256((ROOT / "hw/rtl" / file).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(code(ROOT / "hw/rtl" / file).encode()).hexdigest()[:16]
 
 
 def key(record: dict[str, Any]) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import elaborate
 import synthesise
-from units import HW, Configuration, configurations, select, sources_of
+from units import HW, Configuration, circuit, configurations, select
 
 SUMMARY = HW / "reports/summary.json"
 TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
@@ -93,8 +93,7 @@ def entry(configuration: Configuration, listed: list[Configuration], partial: bo
 def sources(configuration: Configuration) -> str:
     """A hash of what the configuration is made of: an entry of other sources is of another circuit."""
     digest = hashlib.sha256(json.dumps([configuration.top, configuration.parameters], sort_keys=True).encode())
-    for path in sources_of(configuration.top):
-        digest.update(path.read_bytes())
+    digest.update(circuit(configuration.top))
     return digest.hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ import osu018
 import versions
 import xilinx
 from tool import ToolError
-from units import Configuration, Step, configurations, select, sources_of
+from units import Configuration, Step, circuit, configurations, select
 
 STEPS: dict[str, Callable[[Configuration, Mapping[str, Path], Path], dict[str, Any]]] = {
     "xilinx": xilinx.cost,
@@ -52,8 +52,7 @@ def key(configuration: Configuration, step: str, files: Mapping[str, Path]) -> s
 
     parameters = configuration.parameters | said(configuration, step).parameters
     add("parameters", json.dumps([configuration.top, parameters, versions.of_step(step)], sort_keys=True).encode())
-    for path in sources_of(configuration.top):
-        add(path.name, path.read_bytes())
+    add("sources", circuit(configuration.top))
     for name, path in sorted(files.items()):
         add(name, path.read_bytes())
     for module in (*SHARED, step):

@@ -126,6 +126,17 @@ def sources() -> list[Path]:
     return packages() + sorted(set(RTL.glob("*/*.sv")) - set(packages()))
 
 
+def code(path: Path) -> str:
+    """A file without its comments and empty lines: another comment makes no other circuit."""
+    lines = (re.sub(r"//.*", "", line).rstrip() for line in path.read_text().splitlines())
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def circuit(top: str) -> bytes:
+    """All that the files of a module say, for a hash of it."""
+    return "".join(f"{path.name}\n{code(path)}" for path in sources_of(top)).encode()
+
+
 def sources_of(top: str) -> list[Path]:
     """The files that a module is made of, packages first: a file has one module, and the name of that."""
     files = {path.stem: path for path in sources()}
@@ -137,6 +148,5 @@ def sources_of(top: str) -> list[Path]:
         name = open_ends.pop()
         if name not in needed:
             needed.add(name)
-            code = re.sub(r"//.*", "", files[name].read_text())
-            open_ends += files.keys() & set(re.findall(r"\w+", code))
+            open_ends += files.keys() & set(re.findall(r"\w+", code(files[name])))
     return [path for name, path in files.items() if name in needed]

@@ -4,6 +4,7 @@ python -m unittest discover hw/flow/tests
 """
 
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,13 @@ class Units(unittest.TestCase):
             self.assertEqual(len(units.select(listed, names)), chosen, names)
         with self.assertRaisesRegex(ValueError, "no unit or configuration c"):
             units.select(listed, "a,c")
+
+    def test_a_comment_makes_no_other_circuit(self) -> None:
+        """But any other character does."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "unit.sv"
+            path.write_text("// What it is.\nmodule unit;\n\n  wire a; // why\nendmodule\n")
+            self.assertEqual(units.code(path), "module unit;\n  wire a;\nendmodule\n")
 
     def test_the_file_itself_is_understood_and_its_modules_are_there(self) -> None:
         for configuration in units.configurations():
