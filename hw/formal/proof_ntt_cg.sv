@@ -71,12 +71,14 @@ module proof_ntt_cg #(
   end
 
   // The counters of the unit as places in a frame.
-  place_t reads, wings, writes;
-  logic [$clog2(LogN)-1:0] wing_stage;
-  assign wing_stage = Inverse ? ($clog2(LogN))'(Last) - u_dut.wing_stage_q : u_dut.wing_stage_q;
-  assign reads      = place_t'({u_dut.stage_q, u_dut.beat_q});
-  assign wings      = place_t'({wing_stage, u_dut.wing_cycle_q});
-  assign writes     = place_t'({u_dut.write_stage_q, u_dut.write_beat_q});
+  // Twiddles are fetched one pair of wings ahead.
+  place_t reads, fetches, wings, writes;
+  logic [$clog2(LogN)-1:0] fetch_stage;
+  assign fetch_stage = Inverse ? ($clog2(LogN))'(Last) - u_dut.fetch_stage_q : u_dut.fetch_stage_q;
+  assign reads       = place_t'({u_dut.stage_q, u_dut.beat_q});
+  assign fetches     = place_t'({fetch_stage, u_dut.fetch_cycle_q});
+  assign wings       = !u_dut.fetched_q ? fetches : fetches == '0 ? Frame - 1'b1 : fetches - 1'b1;
+  assign writes      = place_t'({u_dut.write_stage_q, u_dut.write_beat_q});
 
   function automatic place_t from_to(place_t from, place_t to);
     return to >= from ? to - from : to + Frame - from;
@@ -108,7 +110,8 @@ module proof_ntt_cg #(
   end
   assign waiting = u_dut.waiting;
   always_comb begin
-    in_range:   assert (reads < Frame && wings < Frame && writes < Frame);
+    in_range:   assert (reads < Frame && fetches < Frame && writes < Frame);
+    fetched:    assert (u_dut.fetched_q || (fetches == '0 && !read_valid && !second && !held));
     no_gap:     assert (!waiting);
     one_of_two: assert (!(second && held));
   end

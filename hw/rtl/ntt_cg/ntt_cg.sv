@@ -184,47 +184,53 @@ module ntt_cg #(
   localparam logic [StageWidth-1:0] FirstStage = Inverse ? StageWidth'(LogN - 1) : '0;
   localparam logic [StageWidth-1:0] LastStage  = Inverse ? '0 : StageWidth'(LogN - 1);
 
+  // They are fetched one pair of wings ahead, and registered with the wings: what follows a memory's long way out is a
+  // register, not a multiplier. The first are fetched before there are any wings.
+  logic fetch, fetched_q;
+  assign fetch = en & (wings_valid | ~fetched_q);
+
   // The stage by the number that its twiddles have: the inverse counts down.
-  logic [StageWidth-1:0] wing_stage_q;
-  logic [LogRows-1:0]    wing_cycle_q;
+  logic [StageWidth-1:0] fetch_stage_q;
+  logic [LogRows-1:0]    fetch_cycle_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      wing_stage_q <= FirstStage;
-      wing_cycle_q <= '0;
-    end else if (en & wings_valid) begin
-      wing_cycle_q <= wing_cycle_q + 1'b1;
-      if (wing_cycle_q == '1) begin
-        if (wing_stage_q == LastStage) wing_stage_q <= FirstStage;
-        else if (Inverse) wing_stage_q <= wing_stage_q - 1'b1;
-        else wing_stage_q <= wing_stage_q + 1'b1;
+      fetched_q     <= 1'b0;
+      fetch_stage_q <= FirstStage;
+      fetch_cycle_q <= '0;
+    end else if (fetch) begin
+      fetched_q     <= 1'b1;
+      fetch_cycle_q <= fetch_cycle_q + 1'b1;
+      if (fetch_cycle_q == '1) begin
+        if (fetch_stage_q == LastStage) fetch_stage_q <= FirstStage;
+        else if (Inverse) fetch_stage_q <= fetch_stage_q - 1'b1;
+        else fetch_stage_q <= fetch_stage_q + 1'b1;
       end
     end
   end
 
   logic [LaterAddr-1:0] later_base, later_addr;
-  logic                 is_first;
-  assign is_first   = wing_stage_q <= StageWidth'(LogButterflies);
-  assign later_base = LaterAddr'(1) << (wing_stage_q - StageWidth'(LogButterflies));
-  assign later_addr = later_base | (LaterAddr'(wing_cycle_q) & (later_base - 1'b1));
+  logic                 is_first, is_first_q;
+  assign is_first   = fetch_stage_q <= StageWidth'(LogButterflies);
+  assign later_base = LaterAddr'(1) << (fetch_stage_q - StageWidth'(LogButterflies));
+  assign later_addr = later_base | (LaterAddr'(fetch_cycle_q) & (later_base - 1'b1));
 
-  wings_t first_twiddle, later_twiddle, twiddle;
+  wings_t first_twiddle, later_twiddle;
   prim_rom #(.Width(Butterflies * Width), .Depth(LogButterflies + 2), .File(FirstFile)) u_first_twiddles (
-    .clk_i, .read_en_i(en), .read_addr_i(wing_stage_q[FirstAddr-1:0]), .read_data_o(first_twiddle)
+    .clk_i, .read_en_i(fetch), .read_addr_i(fetch_stage_q[FirstAddr-1:0]), .read_data_o(first_twiddle)
   );
   prim_rom #(.Width(Butterflies * Width), .Depth(1 << LaterAddr), .File(LaterFile)) u_later_twiddles (
-    .clk_i, .read_en_i(en), .read_addr_i(later_addr), .read_data_o(later_twiddle)
+    .clk_i, .read_en_i(fetch), .read_addr_i(later_addr), .read_data_o(later_twiddle)
   );
 
-  wings_t wings_x_q, wings_y_q;
-  logic   is_first_q;
+  wings_t wings_x_q, wings_y_q, twiddle_q;
   always_ff @(posedge clk_i) begin
+    if (fetch) is_first_q <= is_first;
     if (en) begin
-      wings_x_q  <= wings_x;
-      wings_y_q  <= wings_y;
-      is_first_q <= is_first;
+      wings_x_q <= wings_x;
+      wings_y_q <= wings_y;
+      twiddle_q <= is_first_q ? first_twiddle : later_twiddle;
     end
   end
-  assign twiddle = is_first_q ? first_twiddle : later_twiddle;
 
   // -------------------------------------------------------------------------------------------------------------------
   // Butterflies.
@@ -237,7 +243,7 @@ module ntt_cg #(
       .Field(butterfly_ctgs_pkg::LowHam), .HighBit(HighBit), .LowBit(LowBit), .HalveSum(Inverse),
       .TileA(TileA), .TileB(TileB)
     ) u_butterfly (
-      .clk_i, .en_i(en), .gs_i(Inverse), .x_i(wings_x_q[p]), .y_i(wings_y_q[p]), .w_i(twiddle[p]),
+      .clk_i, .en_i(en), .gs_i(Inverse), .x_i(wings_x_q[p]), .y_i(wings_y_q[p]), .w_i(twiddle_q[p]),
       .first_o(results_first[p]), .second_o(results_second[p])
     );
   end

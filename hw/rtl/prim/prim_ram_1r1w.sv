@@ -1,6 +1,6 @@
 // A memory of `Depth` words with one read and one write port; a read takes one enabled cycle. Reading a word in the
-// cycle in which it is written gives the old one, or on some memories neither: its users never do it. For `ntt_cg`, `ntt_cg_r4` and
-// `ntt_goldilocks` that is proved; `ntt_goldilocks_shift` and `mod_exp_window` say why not.
+// cycle in which it is written gives the old one, or on some memories neither: its users never do it. For the
+// transforms that is proved (docs/hw/proofs.md); `mod_exp_window` says why it does not.
 module prim_ram_1r1w #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 512,
