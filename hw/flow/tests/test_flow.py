@@ -233,6 +233,17 @@ class FanOut(unittest.TestCase):
         for i in range(600):
             self.assertEqual(registers[registers[cells[f"gate{i}"]["connections"]["A"][0]]], 9002)
 
+    def test_an_inverter_grows_with_its_load_and_counts_by_its_size(self) -> None:
+        """600 inputs: 37 inverters of the largest size and one of half, two of them on a register."""
+        module = self.wide()
+        cells = module["cells"]
+        cells["inverter"] = {"type": "INVX1", "connections": {"A": [9001], "Y": [2]}}
+        cells["register"] = {"type": "DFFPOSX1", "connections": {"CLK": [9000], "D": [9002], "Q": [9001]}}
+        osu018.relieved(module)
+        types = [cell["type"] for cell in cells.values()]
+        self.assertEqual((types.count("INVX8"), types.count("INVX4"), types.count("DFFPOSX1")), (37, 1, 19))
+        self.assertLessEqual(max(self.hanging(module).values()), osu018.FANOUT)
+
     def test_a_register_that_keeps_itself_has_buffers(self) -> None:
         """A copy would hang on it, and want another copy."""
         module = self.wide()
