@@ -87,17 +87,20 @@ module mont_mul #(
     else age_q <= age[Latency-1:0];
   end
 
-  logic busy;
-  assign busy = |age_q[Latency-1:1];
+  logic busy_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else busy_q <= |age[Latency-2:0];
+  end
 
   if (Period == 0) begin : gen_one
-    assign ready_o = ~busy;
+    assign ready_o = ~busy_q;
     assign id      = '0;
   end else begin : gen_several
     logic [$clog2(Period)-1:0]     phase_q;
     logic [IdWidth-1:0]            next_q;
     logic [Latency:1][IdWidth-1:0] id_q;
-    assign ready_o = ~busy | (phase_q == '0);
+    assign ready_o = ~busy_q | (phase_q == '0);
     assign id      = {id_q, next_q};
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
@@ -123,8 +126,8 @@ module mont_mul #(
   end
 
   // Who comes now: what goes into the array, and what comes out of it to be added; at most one of each in a cycle.
-  logic [Digits-1:0]              takes_operand, adds_operand;
-  logic [Digits-1:0]              takes_multiple, adds_multiple;
+  logic [Digits-1:0]              takes_operand, adds_operand, soon_operand, soon_moves;
+  logic [Digits-1:0]              takes_multiple, adds_multiple, soon_multiple, soon_reduces;
   logic [Digits-1:0][IdWidth-1:0] operand_ids, adder_ids;
   for (genvar i = 0; i < Digits; i++) begin : gen_slot
     localparam int unsigned Operand  = 32'(Slots[i]);
@@ -133,6 +136,11 @@ module mont_mul #(
     assign takes_multiple[i] = age[Multiple];
     assign adds_operand[i]   = age[Operand+Sum];
     assign adds_multiple[i]  = age[Multiple+Sum];
+    // The cycle before; a product's first operand comes unannounced, and begins its sum.
+    assign soon_operand[i]  = i == 0 ? 1'b0 : age[Operand-32'(i!=0)];
+    assign soon_moves[i]    = i == 0 ? 1'b0 : age[Operand+Sum-1];
+    assign soon_multiple[i] = age[Multiple-1];
+    assign soon_reduces[i]  = age[Multiple+Sum-1];
     assign operand_ids[i] = id[Operand] & {IdWidth{takes_operand[i]}};
     assign adder_ids[i] = (id[Operand+Sum] & {IdWidth{adds_operand[i]}})
                         | (id[Multiple+Sum] & {IdWidth{adds_multiple[i]}});
@@ -147,29 +155,43 @@ module mont_mul #(
     end
   end
 
-  logic [OperandWidth-1:0] a;
+  // Decoded the cycle before, as thousands of gates hang on each.
+  logic takes_later_q, takes_nhat_q, takes_modulus_q, sum_moves_q, sum_reduces_q, sum_goes_on_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      takes_later_q   <= 1'b0;
+      takes_nhat_q    <= 1'b0;
+      takes_modulus_q <= 1'b0;
+      sum_moves_q     <= 1'b0;
+      sum_reduces_q   <= 1'b0;
+      sum_goes_on_q   <= 1'b0;
+    end else begin
+      takes_later_q   <= |soon_operand;
+      takes_nhat_q    <= |soon_multiple[Digits-2:0];
+      takes_modulus_q <= soon_multiple[Digits-1];
+      sum_moves_q     <= |soon_moves;
+      sum_reduces_q   <= |soon_reduces[Digits-2:0];
+      sum_goes_on_q   <= age[Sum-1] | (|soon_moves) | (|soon_reduces[Digits-2:0]);
+    end
+  end
+
   logic [Digits*Digit-1:0] b;
   logic [Digit-1:0]        b_digit, m_q, last_m;
-  assign a = takes_operand[0] ? a_i : a_file[operand_id];
   assign b = b_file[operand_id];
   always_comb begin
-    b_digit = takes_operand[0] ? b_i[Digit-1:0] : '0;
+    b_digit = b_i[Digit-1:0] & {Digit{accept}};
     for (int unsigned i = 1; i < Digits; i++) b_digit |= b[i*Digit+:Digit] & {Digit{takes_operand[i]}};
   end
 
+  // Zero where nobody comes.
   logic [OperandWidth-1:0] operand_q;
   logic [Digit-1:0]        digit_q;
   always_ff @(posedge clk_i) begin
-    if (|takes_operand) begin
-      operand_q <= a;
-      digit_q   <= b_digit;
-    end else if (|takes_multiple[Digits-2:0]) begin
-      operand_q <= {2'b00, nhat_i};
-      digit_q   <= m_q;
-    end else if (takes_multiple[Digits-1]) begin
-      operand_q <= {2'b00, modulus_i};
-      digit_q   <= last_m;
-    end
+    operand_q <= (a_i & {OperandWidth{accept}})
+               | (a_file[operand_id] & {OperandWidth{takes_later_q}})
+               | ({2'b00, nhat_i} & {OperandWidth{takes_nhat_q}})
+               | ({2'b00, modulus_i} & {OperandWidth{takes_modulus_q}});
+    digit_q   <= b_digit | (m_q & {Digit{takes_nhat_q}}) | (last_m & {Digit{takes_modulus_q}});
   end
 
   localparam int unsigned Summands = Karatsuba ? 2 : 7;
@@ -185,12 +207,9 @@ module mont_mul #(
   end
 
   // The sums. A digit of the operand finds the digit below it read off, and moves the sum down by one.
-  logic sum_begins, sum_moves, sum_reduces, sum_goes_on, sum_ends;
-  assign sum_begins  = adds_operand[0];
-  assign sum_moves   = |adds_operand[Digits-1:1];
-  assign sum_reduces = |adds_multiple[Digits-2:0];
-  assign sum_ends    = adds_multiple[Digits-1];
-  assign sum_goes_on = sum_begins | sum_moves | sum_reduces;
+  logic sum_begins, sum_ends;
+  assign sum_begins = adds_operand[0];
+  assign sum_ends   = adds_multiple[Digits-1];
 
   // What the digit that was read off carries goes in together with its multiple of Nhat. The carries of the sum have
   // their lowest bit free: a digit of the operand came between.
@@ -212,12 +231,12 @@ module mont_mul #(
     always_comb begin
       all[Summands+k] = stored[k];
       if (sum_begins) all[Summands+k] = '0;
-      if (sum_moves) all[Summands+k] = {{Digit{1'b0}}, stored[k][SumWidth-1:Digit]};
-      if (sum_reduces && k == 1) all[Summands+k][0] = carry;
+      if (sum_moves_q) all[Summands+k] = {{Digit{1'b0}}, stored[k][SumWidth-1:Digit]};
+      if (sum_reduces_q && k == 1) all[Summands+k][0] = carry;
     end
     always_ff @(posedge clk_i) begin
-      if (sum_goes_on) file[sum_id] <= sum_d[k];
-      if (sum_goes_on) low_q[k] <= sum_d[k][Digit-1:0];
+      if (sum_goes_on_q) file[sum_id] <= sum_d[k];
+      if (sum_goes_on_q) low_q[k] <= sum_d[k][Digit-1:0];
       if (sum_ends) end_q[k] <= sum_d[k];
     end
   end
@@ -269,5 +288,5 @@ module mont_mul #(
   assign result_o = result_q[OperandWidth-1:0];
 
   logic unused;
-  assign unused = ^{age, id, result_q[ResultWidth-1]};
+  assign unused = ^{age, id, takes_operand[0], takes_multiple, soon_reduces[Digits-1], result_q[ResultWidth-1]};
 endmodule
