@@ -52,11 +52,11 @@ hw-waves: ## write waveforms of a unit into target/waves, its picture into docs/
 
 hw-mutations: ## put faults into the RTL, one at a time, and see each caught; write hw/reports/mutations.json
 	@scripts/setup.sh hw
-	.tools/hw/bin/python hw/flow/mutate.py
+	. scripts/hw-lock.sh && .tools/hw/bin/python hw/flow/mutate.py
 
 hw-coverage: ## count lines and toggles that the tests of the RTL reach; write hw/reports/coverage.json
 	@scripts/setup.sh hw
-	.tools/hw/bin/python hw/flow/coverage.py
+	. scripts/hw-lock.sh && .tools/hw/bin/python hw/flow/coverage.py
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
 	@scripts/fuzz.sh

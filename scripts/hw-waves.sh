@@ -6,13 +6,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh hw-waves
+. scripts/hw-lock.sh
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/waves"
 CIPHERMILL_HW_WAVES=$(cd "$target/waves" && pwd)
 export CIPHERMILL_HW=${UNIT:-all} CIPHERMILL_HW_TRACE=1 CIPHERMILL_HW_WAVES
 python=.tools/hw-synthesis/bin/python
 # In a folder of its own, so that the models of `make test` stay.
-export CARGO_TARGET_DIR=$target/hw/build
+export CARGO_TARGET_DIR=$hw_build/build
 # A unit that names no test has an empty line, which takes all tests: first, so that pictures are of those that are named.
 mapfile -t tests < <($python hw/flow/picture.py --tests "$CIPHERMILL_HW" | sort)
 for test in "${tests[@]}"; do

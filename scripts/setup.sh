@@ -25,7 +25,10 @@ missing() {
 # Debian's packages that are wanted and not there.
 lacking=()
 debian() { # debian PACKAGE…: these are lacking
-    lacking+=("$@")
+    local package
+    for package in "$@"; do
+        if [[ " ${lacking[*]} " != *" $package "* ]]; then lacking+=("$package"); fi
+    done
 }
 
 install_lacking() { # what is lacking, all at once, or say how
@@ -48,7 +51,12 @@ want_build() {
     command -v cc >/dev/null || debian gcc libc6-dev
 }
 
-want_python() {
+have_python_packages() { # have_python_packages LIST FOLDER
+    cmp -s "$1" "$2/installed.txt"
+}
+
+want_python() { # want_python LIST FOLDER: what need_python_packages needs for them
+    have_python_packages "$@" && return
     command -v python3 >/dev/null || debian python3
     # Debian keeps the part of venv that brings pip in a package of its own.
     python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
@@ -60,11 +68,12 @@ want_cxx() {
 
 want_hw() {
     want_cxx
-    want_python
+    want_python hw/python-tools.txt .tools/hw
 }
 
 want_hw_waves() {
     want_hw
+    want_python hw/python-tools-synthesis.txt .tools/hw-synthesis
     if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
 }
 
@@ -80,7 +89,7 @@ want_guest() {
 }
 
 want_bench() {
-    want_python
+    want_python bench/python-peers.txt bench/.venv
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
     pkg-config --exists gmp openssl 2>/dev/null || debian libgmp-dev libssl-dev pkg-config
 }
@@ -102,7 +111,7 @@ need_cargo_deny() {
 }
 
 need_python_packages() { # need_python_packages LIST FOLDER: those of a list of pinned packages, in an environment of their own
-    cmp -s "$1" "$2/installed.txt" && return
+    have_python_packages "$@" && return
     echo "Installing the packages of $1 into $2"
     rm -rf "$2"
     python3 -m venv "$2"
@@ -143,6 +152,7 @@ case "${1:-}" in
         ;;
     test)
         want_build
+        want_python scripts/python-tools.txt .venv
         want_hw
         # A plain user need not have what checks the scripts, nor the guest; he is told, and the test that needs it says that it
         # skips.
@@ -184,7 +194,7 @@ case "${1:-}" in
         need_guest
         ;;
     python)
-        want_python
+        want_python scripts/python-tools.txt .venv
         install_lacking
         need_python_tools
         ;;

