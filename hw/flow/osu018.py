@@ -6,13 +6,12 @@ the memory's own. Multiplications become adders of gates.
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import elaborate
+import fanout
 from tool import ToolError, run, yosys
 from units import Configuration
 
@@ -20,20 +19,11 @@ from units import Configuration
 LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 # A two-input NAND is the gate that others are counted in.
 UNIT_CELL = "NAND2X1"
-BUFFER = "BUFX4"
-# At most so many inputs of small gates hang on an output: timing without buffers would be that of the widest fan-out.
-FANOUT = 16
-REGISTER, INVERTER = "DFF", "INV"
-# What is copied where too much hangs on it: the pin that it takes, and the one that it gives.
-COPIED = ((REGISTER, "D", "Q"), (INVERTER, "A", "Y"))
-# The size of an inverter for so many inputs; it is as many inputs for what drives it.
-INVERTERS = ((2, 1), (4, 2), (8, 4), (FANOUT, 8))
-OUTPUTS = {"Y", "Q", "YC", "YS"}
 # Generic gates before they are mapped: a unit with more would take hours.
 GATE_LIMIT = 1_500_000
 # For short paths: `if -g` balances sums of products by delay (A. Mishchenko et al., "Delay optimization using SOP
 # balancing", ICCAD 2011). Yosys' own script for Liberty files has `dc2` and `&nf` in its place, which make a chain of a
-# prefix tree of carries. Fan-out is left to `relieved`.
+# prefix tree of carries. Fan-out is left to `fanout`.
 ABC = "+strash;ifraig;scorr;dch,-f;if,-g,-K,6;strash;dch,-f;map,-B,0.9;topo;upsize;dnsize;stime,-p"
 # Longer than any path, ns: the slack tells the path's length.
 PERIOD = 1000
@@ -68,96 +58,6 @@ def memory_bits(dump: str) -> int:
 def _constant(text: str) -> int:
     """A number as RTLIL writes it: `35`, or its bits behind their count, `32'00…100011`."""
     return int(text.split("'")[1], 2) if "'" in text else int(text)
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input of a cell: the bit that it hangs on, in a list that is the netlist's own."""
-
-    cell: dict[str, Any]
-    bits: list[Any]
-
-
-def relieved(module: dict[str, Any]) -> None:
-    """Lets no more than `FANOUT` small inputs hang on any bit of a netlist (as `write_json` has it).
-
-    A register or an inverter is copied as often as it takes, as placers do: what feeds the copies is before the register's
-    clock edge. Behind inputs and other gates are trees of buffers. Inverters get the size that their load asks for, and
-    count by it.
-    """
-    sinks: dict[int, list[Input]] = defaultdict(list)
-    # By what they drive: name, cell, the pins that it takes and gives.
-    copiable: dict[int, tuple[str, dict[str, Any], str, str]] = {}
-    highest = 1
-    for name, cell in module["cells"].items():
-        for kind, taken, given in COPIED:
-            if cell["type"].startswith(kind):
-                copiable[cell["connections"][given][0]] = name, cell, taken, given
-        for pin, bits in cell["connections"].items():
-            highest = max([highest, *(bit for bit in bits if isinstance(bit, int))])
-            # The clock's tree is somebody else's, and so is the reset's.
-            if pin not in OUTPUTS | {"CLK", "R", "S"} or cell["type"].startswith("MUX") and pin == "S":
-                for bit in bits:
-                    if isinstance(bit, int):
-                        sinks[bit].append(Input(cell, bits))
-    for net in module["netnames"].values():
-        highest = max([highest, *(bit for bit in net["bits"] if isinstance(bit, int))])
-
-    def size(inverter: dict[str, Any]) -> int:
-        load = len(sinks[inverter["connections"]["Y"][0]])
-        return next(size for limit, size in INVERTERS if load <= limit or limit == FANOUT)
-
-    def groups(hanging: list[Input]) -> list[list[Input]]:
-        found: list[list[Input]] = [[]]
-        room = FANOUT
-        for one in hanging:
-            weight = size(one.cell) if one.cell["type"].startswith(INVERTER) else 1
-            if weight > room:
-                found.append([])
-                room = FANOUT
-            found[-1].append(one)
-            room -= weight
-        return found
-
-    def is_register(bit: int) -> bool:
-        return bit in copiable and copiable[bit][1]["type"].startswith(REGISTER)
-
-    number = 0
-    # Registers wait until what hangs on them is settled.
-    registers = {bit for bit in sinks if is_register(bit)}
-    others = set(sinks) - registers
-    while others or registers:
-        bit = (others or registers).pop()
-        parts = groups(sinks[bit])
-        if len(parts) == 1:
-            continue
-        name, cell, taken, given = copiable.get(bit, ("", {}, "", ""))
-        copied = bool(cell) and cell["connections"][taken] != [bit]
-        # What copies hang on is what the original hangs on; buffers hang on the bit itself.
-        source = cell["connections"][taken][0] if copied else bit
-        sinks[bit] = parts.pop(0) if copied else []
-        for part in parts:
-            highest, number = highest + 1, number + 1
-            sinks[highest] = part
-            for one in part:
-                one.bits[:] = [highest if entry == bit else entry for entry in one.bits]
-            data = [source]
-            if copied:
-                added = cell | {"connections": cell["connections"] | {taken: data, given: [highest]}}
-                module["cells"][f"{name}_copy_{number}"] = added
-            else:
-                added = {"hide_name": 0, "type": BUFFER, "parameters": {}, "attributes": {}}
-                added["connections"] = {"A": data, "Y": [highest]}
-                module["cells"][f"fanout_{number}"] = added
-            # A constant has no limit.
-            if isinstance(source, int):
-                sinks[source].append(Input(added, data))
-        if isinstance(source, int):
-            (registers if is_register(source) else others).add(source)
-
-    for cell in module["cells"].values():
-        if cell["type"].startswith(INVERTER):
-            cell["type"] = f"{INVERTER}X{size(cell)}"
 
 
 def slack(text: str) -> float:
@@ -215,7 +115,7 @@ def gates(configuration: Configuration, files: Mapping[str, Path], folder: Path)
             "osu018",
         )
         whole = json.loads(mapped.read_text())
-        relieved(whole["modules"][top])
+        fanout.relieve(whole["modules"][top])
         mapped.write_text(json.dumps(whole))
         yosys(
             [

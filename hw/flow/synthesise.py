@@ -30,8 +30,9 @@ STEPS: dict[str, Callable[[Configuration, Mapping[str, Path], Path], dict[str, A
     "ecp5": ecp5.speed,
     "osu018": osu018.gates,
 }
-# The modules of this flow that every step depends on, beside its own.
-SHARED = ("elaborate", "tool")
+# The modules of this flow that a step depends on.
+MODULES: dict[str, tuple[str, ...]] = {step: ("elaborate", "tool", step) for step in STEPS}
+MODULES["osu018"] += ("fanout",)
 # Where `elaborate.write_tables` puts its files.
 TABLES = elaborate.BUILD / "tables"
 RESULTS = elaborate.BUILD / "results"
@@ -55,7 +56,7 @@ def key(configuration: Configuration, step: str, files: Mapping[str, Path]) -> s
     add("sources", circuit(configuration.top))
     for name, path in sorted(files.items()):
         add(name, path.read_bytes())
-    for module in (*SHARED, step):
+    for module in MODULES[step]:
         add(module, Path(__file__).with_name(f"{module}.py").read_bytes())
     return digest.hexdigest()[:24]
 

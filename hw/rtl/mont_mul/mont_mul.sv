@@ -127,23 +127,27 @@ module mont_mul #(
 
   // Who comes now: what goes into the array, and what comes out of it to be added; at most one of each in a cycle.
   logic [Digits-1:0]              takes_operand, adds_operand, soon_operand, soon_moves;
-  logic [Digits-1:0]              takes_multiple, adds_multiple, soon_multiple, soon_reduces;
+  logic [Digits-1:0]              adds_multiple, soon_multiple, soon_reduces;
   logic [Digits-1:0][IdWidth-1:0] operand_ids, adder_ids;
   for (genvar i = 0; i < Digits; i++) begin : gen_slot
     localparam int unsigned Operand  = 32'(Slots[i]);
     localparam int unsigned Multiple = i == Digits - 1 ? Last : Loop * (i + 1);
-    assign takes_operand[i]  = age[Operand];
-    assign takes_multiple[i] = age[Multiple];
-    assign adds_operand[i]   = age[Operand+Sum];
-    assign adds_multiple[i]  = age[Multiple+Sum];
-    // The cycle before; a product's first operand comes unannounced, and begins its sum.
-    assign soon_operand[i]  = i == 0 ? 1'b0 : age[Operand-32'(i!=0)];
-    assign soon_moves[i]    = i == 0 ? 1'b0 : age[Operand+Sum-1];
-    assign soon_multiple[i] = age[Multiple-1];
-    assign soon_reduces[i]  = age[Multiple+Sum-1];
+    assign takes_operand[i] = age[Operand];
+    assign adds_operand[i]  = age[Operand+Sum];
+    assign adds_multiple[i] = age[Multiple+Sum];
     assign operand_ids[i] = id[Operand] & {IdWidth{takes_operand[i]}};
     assign adder_ids[i] = (id[Operand+Sum] & {IdWidth{adds_operand[i]}})
                         | (id[Multiple+Sum] & {IdWidth{adds_multiple[i]}});
+    // The cycle before; a product's first digit comes unannounced, and begins its sum.
+    if (i == 0) begin : gen_first
+      assign soon_operand[i] = 1'b0;
+      assign soon_moves[i]   = 1'b0;
+    end else begin : gen_later
+      assign soon_operand[i] = age[Operand-1];
+      assign soon_moves[i]   = age[Operand+Sum-1];
+    end
+    assign soon_multiple[i] = age[Multiple-1];
+    assign soon_reduces[i]  = age[Multiple+Sum-1];
   end
   logic [IdWidth-1:0] operand_id, sum_id;
   always_comb begin
@@ -288,5 +292,5 @@ module mont_mul #(
   assign result_o = result_q[OperandWidth-1:0];
 
   logic unused;
-  assign unused = ^{age, id, takes_operand[0], takes_multiple, soon_reduces[Digits-1], result_q[ResultWidth-1]};
+  assign unused = ^{age, id, takes_operand[0], soon_reduces[Digits-1], result_q[ResultWidth-1]};
 endmodule
