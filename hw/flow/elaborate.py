@@ -35,12 +35,18 @@ def read(
     files: Mapping[str, Path] | None = None,
     *,
     memories: bool = True,
+    modules: bool = False,
     wrapper: Path | None = None,
 ) -> str:
-    """The command that reads the configuration, or a module `bounded` around it; without memories, these are black boxes."""
+    """The command that reads the configuration, or a module `bounded` around it.
+
+    Without `memories`, these are black boxes; with `modules`, they stay, a copy for each place that they are in.
+    """
     # Parameters are numbers here, also those that are of an enumeration.
     top = configuration.top if wrapper is None else "bounded"
     words = [f"read_slang -j 1 --relax-enum-conversions --top {top}"]
+    if modules:
+        words.append("--best-effort-hierarchy")
     words += [f"-G {name}={value}" for name, value in (parameters or {}).items()]
     words += [f'-G {name}="{path}"' for name, path in (files or {}).items()]
     if not memories:
