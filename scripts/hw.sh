@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `make hw-quick`: lints the RTL, runs the short proofs, and tests one full-size configuration of each unit in co-simulation;
-# part of `make test`.
+# part of `make test`, which calls `hw.sh checks` and compiles and tests the crate `cosim` with all others.
 # HW_UNITS=all takes every configuration of hw/units.toml and every proof, HW_UNITS=unit,unit/configuration those.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +23,7 @@ case $CIPHERMILL_HW in
     all) check proofs $python hw/flow/prove.py --all ;;
     *) check proofs $python hw/flow/prove.py --units "$CIPHERMILL_HW" ;;
 esac
+if [ "${1:-}" = checks ]; then exit $failed; fi
 check clippy cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
 check co-simulation cargo test --locked -p ciphermill-cosim --no-fail-fast
 exit $failed

@@ -21,17 +21,15 @@ check() { # check NAME COMMAND…
     summary+=("$(printf '%-7s %4d s  %s' "$result" $((SECONDS - start)) "$name")")
 }
 
+# The hardware units that are simulated: one configuration of each.
+export CIPHERMILL_HW=${HW_UNITS:-quick}
+
 # shellcheck disable=SC2317 # called through `check`
 tests() { # run them, keep the output for the count. Examples are what clippy has compiled already
-    local result=0 all=(cargo test --locked --workspace --exclude ciphermill-cosim --no-fail-fast)
-    "${all[@]}" --lib --bins --tests 2>&1 | tee -a "$log" || result=1
-    "${all[@]}" --doc 2>&1 | tee -a "$log" || result=1
+    local result=0 all=(--locked --workspace --no-fail-fast)
+    .venv/bin/python scripts/run-tests.py "${all[@]}" --lib --bins --tests 2>&1 | tee -a "$log" || result=1
+    cargo test "${all[@]}" --doc 2>&1 | tee -a "$log" || result=1
     return "$result"
-}
-
-hardware() { # its lines count, too
-    # shellcheck disable=SC2317 # called through `check`
-    scripts/hw.sh 2>&1 | tee -a "$log"
 }
 
 check "format" cargo fmt --all --check
@@ -45,12 +43,12 @@ check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
 check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
-check "clippy" cargo clippy --locked --workspace --exclude ciphermill-cosim --all-targets -- -D warnings
+check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
+check "hardware" scripts/hw.sh checks
 check "tests" tests
-check "hardware" hardware
 for isa in ${ISA_PASSES:-}; do
-    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" cargo test --locked --workspace --exclude ciphermill-cosim --no-fail-fast --tests
+    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" .venv/bin/python scripts/run-tests.py --locked --workspace --tests
 done
 check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --exclude ciphermill-cosim --no-deps
 

@@ -1,0 +1,81 @@
+"""Runs the unit and integration tests of the workspace: as `cargo test` does, but several test programs at once.
+
+    python scripts/run-tests.py [arguments of cargo test]
+
+`cargo test` runs one program after another, and many have one long test: half of the processors would be idle. What a
+program prints comes in one piece when it has ended; failures are named once more at the end.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Program:
+    """A test program, and the folder that its tests expect to run in."""
+
+    name: str
+    path: str
+    folder: Path
+
+
+def build(arguments: list[str]) -> list[Program]:
+    """Compiles; exits as cargo does if that fails."""
+    command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *arguments]
+    found = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as cargo:
+        assert cargo.stdout is not None
+        for line in cargo.stdout:
+            message = json.loads(line)
+            # A program that its tests need is listed too, as no test.
+            if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+                folder = Path(message["manifest_path"]).parent
+                target = message["target"]
+                name = f"{folder.name}: {Path(target['src_path']).relative_to(folder)}"
+                found.append(Program(name, message["executable"], folder))
+    if cargo.returncode != 0:
+        sys.exit(cargo.returncode)
+    return found
+
+
+def run(program: Program) -> tuple[Program, int, str, float]:
+    """What the program returned and printed, and its seconds."""
+    start = time.monotonic()
+    # Cargo sets this for tests, too.
+    environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.folder)}
+    done = subprocess.run(
+        [program.path],
+        cwd=program.folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return program, done.returncode, done.stdout, time.monotonic() - start
+
+
+def main() -> int:
+    programs = build(sys.argv[1:])
+    failed = []
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for future in as_completed([pool.submit(run, program) for program in programs]):
+            program, status, output, seconds = future.result()
+            print(f"-- {program.name}, {seconds:.1f} s\n{output}", flush=True)
+            if status != 0:
+                failed.append(f"{program.name}: exit status {status}")
+    for line in failed:
+        print(f"FAILED: {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
