@@ -17,8 +17,7 @@ CIPHERMILL_HW_RECORDS=$(cd "$build/records" && pwd)
 export CIPHERMILL_HW=$names CIPHERMILL_HW_RECORDS
 
 # Before anything that takes long: are these names known?
-$python -c 'import sys; sys.path.insert(0, "hw/flow"); from units import *; print(*select(configurations(), sys.argv[1]), sep="\n")' \
-    "$names" >"$build/chosen"
+$python $flow/units.py "$names" >"$build/chosen"
 # What is counted anew must not be what an earlier run counted.
 while read -r name; do rm -f "$build/records/${name/\//.}.json"; done <"$build/chosen"
 

@@ -1,6 +1,12 @@
-"""What hw/units.toml says, and the files of hw/rtl: the one place where the tools of hw/flow take them from."""
+"""What hw/units.toml says, and the files of hw/rtl: the one place where the tools of hw/flow take them from.
+
+    python hw/flow/units.py all|unit,unit/configuration,…
+
+prints the chosen configurations, one a line; exit status 2 if there is no such unit.
+"""
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -150,3 +156,11 @@ def sources_of(top: str) -> list[Path]:
             needed.add(name)
             open_ends += files.keys() & set(re.findall(r"\w+", code(files[name])))
     return [path for name, path in files.items() if name in needed]
+
+
+if __name__ == "__main__":
+    try:
+        print(*select(configurations(), ",".join(sys.argv[1:])), sep="\n")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
