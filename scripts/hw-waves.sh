@@ -12,6 +12,8 @@ mkdir -p "$target/waves"
 CIPHERMILL_HW_WAVES=$(cd "$target/waves" && pwd)
 export CIPHERMILL_HW=${UNIT:-all} CIPHERMILL_HW_TRACE=1 CIPHERMILL_HW_WAVES
 python=.tools/hw-synthesis/bin/python
+# Before anything that takes long: are these names known?
+$python hw/flow/units.py "$CIPHERMILL_HW" >/dev/null
 # In a folder of its own, so that the models of `make test` stay.
 export CARGO_TARGET_DIR=$hw_build/build
 # A unit that names no test has an empty line, which takes all tests: first, so that pictures are of those that are named.

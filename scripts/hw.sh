@@ -9,6 +9,11 @@ scripts/setup.sh hw
 . scripts/hw-lock.sh
 export CIPHERMILL_HW=${HW_UNITS:-quick}
 python=.tools/hw/bin/python
+# Before anything that takes long: are these names known?
+case $CIPHERMILL_HW in
+    quick | all) ;;
+    *) $python hw/flow/units.py "$CIPHERMILL_HW" >/dev/null ;;
+esac
 failed=0
 check() { # check NAME COMMAND…: a failing one does not hide those after it
     local start=$SECONDS

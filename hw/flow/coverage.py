@@ -22,9 +22,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from units import BUILD
+
 ROOT = Path(__file__).resolve().parents[2]
 # Shared by what builds models in its own way, so that what they depend on is compiled once.
-BUILD = ROOT / "target/hw/build"
+MODELS = BUILD / "build"
 BOUND = 95.0
 # Verilator counts no toggles of wider signals.
 MAX_WIDTH = 256
@@ -87,7 +89,7 @@ class Exclusion:
 
 def count(
     covered: dict[Point, int], exclusions: list[Exclusion]
-) -> tuple[dict[str, dict[str, dict[str, float]]], list[Point], list[str]]:
+) -> tuple[dict[str, dict[str, dict[str, float | None]]], list[Point], list[str]]:
     """Per unit and kind how many points are covered; those that are not; and what is wrong with the exclusions."""
     wrong = []
     excluded: set[Point] = set()
@@ -119,13 +121,24 @@ def count(
                 "covered": hit,
                 "of": of,
                 "excluded": out,
-                "percent": round(100 * hit / of, 2) if of else 100.0,
+                # Where all is assignments there are no lines to run.
+                "percent": round(100 * hit / of, 2) if of else None,
             }
             for kind, (hit, of, out) in kinds.items()
         }
         for unit, kinds in sorted(tables.items())
     }
     return units, missing, wrong
+
+
+def percent(counts: dict[str, float | None]) -> str:
+    """What is covered of a unit's points of a kind."""
+    return "–" if counts["percent"] is None else f"{counts['percent']:.2f}"
+
+
+def below(counts: dict[str, float | None]) -> bool:
+    """Whether too little is covered of what there is."""
+    return counts["percent"] is not None and counts["percent"] < BOUND
 
 
 def run(work: Path) -> None:
@@ -145,7 +158,7 @@ def run(work: Path) -> None:
         "CIPHERMILL_HW_OPT": "0",
         "CIPHERMILL_HW_COVERAGE": "1",
         "CIPHERMILL_HW_RECORDS": str(records),
-        "CARGO_TARGET_DIR": str(BUILD),
+        "CARGO_TARGET_DIR": str(MODELS.resolve()),
     }
     command = ["cargo", "test", "--locked", "-p", "ciphermill-cosim", "--tests", "--no-fail-fast"]
     log = work / "log"
@@ -160,7 +173,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", action="store_true", help="do not build and run")
     parser.add_argument("--list", action="store_true", help="name every point that is not covered")
-    parser.add_argument("--work", type=Path, default=ROOT / "target/hw/coverage")
+    parser.add_argument("--work", type=Path, default=BUILD / "coverage")
     options = parser.parse_args()
 
     if not options.count:
@@ -179,10 +192,10 @@ def main() -> int:
     for unit, kinds in units.items():
         line, toggle = kinds["line"], kinds["toggle"]
         print(
-            f"{unit:20} {line['percent']:7.2f} % of {line['of']:5} {toggle['percent']:7.2f} % of {toggle['of']:8}"
+            f"{unit:20} {percent(line):>7} % of {line['of']:5} {percent(toggle):>7} % of {toggle['of']:8}"
             f"   {line['excluded']} + {toggle['excluded']}"
         )
-        low.extend(f"{unit}: {kind} {kinds[kind]['percent']} %" for kind in kinds if kinds[kind]["percent"] < BOUND)
+        low.extend(f"{unit}: {kind} {percent(at)} %" for kind, at in kinds.items() if below(at))
     for point in missing if options.list else []:
         print(f"    {point.file}:{point.line}: {point.kind} {point.what}")
     absent = {path.name for path in (ROOT / "hw/rtl").iterdir() if path.is_dir()} - set(units)

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import process
-from units import literal
+from units import BUILD, configurations, literal, select
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
@@ -141,7 +141,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="not only the short ones; writes hw/reports/proofs.json")
     parser.add_argument("--units", help="units or unit/configuration, separated by commas")
     parser.add_argument("--hw", type=Path, default=ROOT / "hw", help="another hardware folder")
-    parser.add_argument("--work", type=Path, default=ROOT / "target/hw/proofs", help="where models, logs and traces go")
+    parser.add_argument("--work", type=Path, default=BUILD / "proofs", help="where models, logs and traces go")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--export", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -151,7 +151,11 @@ def main() -> int:
         export(options.hw, next(proof for proof in listed if proof["name"] == options.names[0]), options.export)
         return 0
     if options.units:
-        units = {name.split("/")[0] for name in options.units.split(",")}
+        try:
+            units = {configuration.unit for configuration in select(configurations(), options.units)}
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 2
         wanted = [proof for proof in listed if proof["unit"] in units]
     else:
         wanted = chosen(listed, options.names, options.all)

@@ -16,7 +16,7 @@ from typing import Any
 
 import elaborate
 import synthesise
-from units import HW, Configuration, circuit, configurations, select
+from units import HW, Configuration, circuit, configurations, number, select
 
 SUMMARY = HW / "reports/summary.json"
 TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
@@ -73,7 +73,7 @@ def entry(configuration: Configuration, listed: list[Configuration], partial: bo
         "kind": "rtl",
         "unit": configuration.unit,
         "configuration": configuration.name,
-        "parameters": configuration.parameters,
+        "parameters": {name: number(value) for name, value in configuration.parameters.items()},
         **{name: counted[name] for name in ("cycles", "latency", "bound")},
         "ratio": round(counted["bound"] / counted["cycles"], 4),
         **{name: mapped.get(name) for name in ("lut", "ff", "dsp", "bram", "bram18", "uram", "multipliers")},
@@ -169,9 +169,9 @@ def table(entries: list[Entry]) -> str:
         "| --- | --- | --: | --: | --: | --- |",
     ]
     for one in entries:
-        speed, used = one["ecp5_fmax_mhz"], one["ecp5_used"] or {}
+        speed, used = one["ecp5_fmax_mhz"], one["ecp5_used"]
         figures = " / ".join(str(value) for value in speed.values()) if speed else "–"
-        blocks = " | ".join(_number(used.get(name, 0) if speed else None) for name in ("MULT18X18D", "DP16KD"))
+        blocks = " | ".join(_number(None if used is None else used.get(name, 0)) for name in ("MULT18X18D", "DP16KD"))
         lines.append(
             f"| `{one['unit']}` | `{one['configuration']}` | {figures} | {blocks} | {_about(one['ecp5_about'])} |"
         )
@@ -191,8 +191,8 @@ def table(entries: list[Entry]) -> str:
         )
         lines.append(f"| `{one['unit']}` | `{one['configuration']}` | {counts} | {_about(one['osu018_about'])} |")
     lines += ["", "## Tools", ""]
-    for tool, number in sorted({item for one in entries for item in one["tool_versions"].items()}):
-        lines.append(f"- {tool} {number}")
+    for tool, version in sorted({item for one in entries for item in one["tool_versions"].items()}):
+        lines.append(f"- {tool} {version}")
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@
 prints the chosen configurations, one a line; exit status 2 if there is no such unit.
 """
 
+import os
 import re
 import sys
 import tomllib
@@ -15,6 +16,8 @@ from pathlib import Path
 HW = Path(__file__).resolve().parent.parent
 RTL = HW / "rtl"
 UNITS = HW / "units.toml"
+# Where this flow builds: beside what cargo builds.
+BUILD = Path(os.environ.get("CARGO_TARGET_DIR", HW.parent / "target")) / "hw"
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,11 @@ def literal(value: int) -> int | str:
     if not 0 <= value < 1 << 32:
         raise ValueError(f"hw/units.toml: a parameter is a number of 32 bits, {value} is not")
     return value if value < 1 << 31 else f"32'd{value}"
+
+
+def number(value: int | str) -> int:
+    """What `literal` made a literal of."""
+    return int(str(value).removeprefix("32'd"))
 
 
 def configurations() -> list[Configuration]:

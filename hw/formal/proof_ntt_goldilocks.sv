@@ -1,4 +1,4 @@
-// ntt_goldilocks at full size, by induction as proof_ntt_cg, both directions and their changes: the memories' contract in
+// ntt_goldilocks at the sizes of proofs.toml, by induction as proof_ntt_cg, both directions and their changes: the memories' contract in
 // left and right banks, the streams, and that nothing stops.
 //
 // Which step touches a row is compared with a plain definition. `Data` also takes the data of

@@ -61,9 +61,12 @@ impl Selection {
         let Self::Named(names) = self else { return Ok(()) };
         for name in names {
             let is = |unit: &Unit| {
-                let (unit_name, configuration) = name.split_once('/').unwrap_or((name, ""));
-                unit.name == unit_name
-                    && (configuration.is_empty() || unit.configuration.iter().any(|one| one.name == configuration))
+                let (unit_name, configuration) = match name.split_once('/') {
+                    Some((unit_name, configuration)) => (unit_name, Some(configuration)),
+                    None => (name.as_str(), None),
+                };
+                let has = |wanted| unit.configuration.iter().any(|one| one.name == wanted);
+                unit.name == unit_name && configuration.is_none_or(has)
             };
             if !units.iter().any(is) {
                 return Err(format!("CIPHERMILL_HW: hw/units.toml has no unit or configuration `{name}`"));

@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import coverage
 import mutate
 import prove
+import units
 
 HW = Path(__file__).resolve().parent.parent.parent
 
@@ -68,11 +69,14 @@ class Mutate(unittest.TestCase):
     def test_every_listed_line_is_there_once(self) -> None:
         """With its catcher known."""
         proofs = {proof["name"] for proof in prove.proofs(HW)}
+        configurations = {str(configuration) for configuration in units.configurations()}
         for mutation in mutate.mutations(HW):
             text = (HW / "rtl" / mutation.file).read_text()
             self.assertNotEqual(mutate.with_fault(text, mutation), text)
             if mutation.proof:
                 self.assertIn(mutation.proof, proofs)
+            else:
+                self.assertIn(mutation.configuration, configurations)
 
     def test_a_fault_keeps_the_indentation(self) -> None:
         """And every other line."""

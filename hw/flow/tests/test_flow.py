@@ -5,6 +5,7 @@ python -m unittest discover hw/flow/tests
 
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 from typing import Any
@@ -158,10 +159,24 @@ class Report(unittest.TestCase):
         self.assertEqual(text.count("| `a` | `small` |"), 4)
         for wanted in ("130.5 / 131.0 | 0 | 2 |", "4 of 26 × 17", "1,234,567", "`other`: too large", "- pyosys 0.70"):
             self.assertIn(wanted, text)
+        # Another configuration's speed says nothing of this one's size.
+        self.assertIn(
+            "130.5 / 131.0 | – | – |", report.table([one | about | gates | mapped | named | {"ecp5_used": None}])
+        )
 
 
 class Pictures(unittest.TestCase):
     """Waveforms."""
+
+    def test_every_signal_is_in_the_sources(self) -> None:
+        """A picture is drawn seldom: what the RTL no longer has would be found out late."""
+        configurations = {str(one): one for one in units.configurations()}
+        for drawn in tomllib.loads(picture.PICTURES.read_text())["picture"]:
+            sources = units.circuit(configurations[drawn["case"]].top).decode()
+            names = [*drawn["start"], *(name for panel in drawn["panel"] for name in panel["signals"])]
+            for name in names:
+                signal = name.removesuffix(":x").split(".")[-1]
+                self.assertRegex(sources, rf"\b{signal}\b", f"{drawn['case']}: {name}")
 
     def test_values_become_stretches_and_shares(self) -> None:
         self.assertEqual(picture.runs([1, 1, 0, 3]), [(0, 2, 1), (2, 1, 0), (3, 1, 3)])
