@@ -237,7 +237,7 @@ fn clearing_leaves_nothing_of_the_numbers() {
             unit.wait(100_000).expect("it ends");
             assert_eq!(unit.result(), Ok(BigUint::ZERO), "the base is zero");
             unit.write(registers::EXPONENT, 0).expect("not busy");
-            // Modulo 1 the numbers that are left would show: 0^0 = 1 is 0 there, and for 3 it is 1.
+            // Zero to the power of zero is one, where the modulus is above one.
             unit.load_modulus(&BigUint::from(3u32)).expect("odd");
             unit.write(registers::CONTROL, registers::CONTROL_START).expect("not busy");
             unit.wait(100_000).expect("it ends");

@@ -2,10 +2,11 @@
 
 use crate::model::{Configuration, Model, Port};
 
-/// `mod_addsub` without registers.
+/// `mod_addsub`.
 #[derive(Debug)]
 pub struct ModAddSub {
     model: Model,
+    enable: Port,
     x: Port,
     y: Port,
     modulus: Port,
@@ -15,25 +16,23 @@ pub struct ModAddSub {
 
 impl ModAddSub {
     /// An instance of a configuration of `mod_addsub`.
-    ///
-    /// # Panics
-    /// If the configuration has registers.
-    pub fn new(configuration: &'static Configuration) -> Self {
-        assert_eq!(configuration.stated("Stages").unwrap_or(0), 0, "{configuration} has registers");
-        let model = Model::new(configuration, 1);
+    pub fn new(configuration: &'static Configuration, seed: u32) -> Self {
+        let model = Model::new(configuration, seed);
         let port = |name| model.port(name);
-        let (x, y, modulus, sub, result) =
-            (port("x_i"), port("y_i"), port("modulus_i"), port("sub_i"), port("result_o"));
-        Self { model, x, y, modulus, sub, result }
+        let (enable, x, y) = (port("en_i"), port("x_i"), port("y_i"));
+        let (modulus, sub, result) = (port("modulus_i"), port("sub_i"), port("result_o"));
+        Self { model, enable, x, y, modulus, sub, result }
     }
 
-    /// x + y or x - y modulo m, for x, y < m.
-    pub fn compute(&mut self, x: u64, y: u64, modulus: u64, subtract: bool) -> u64 {
+    /// Gives the unit x + y or x - y modulo m to compute, for x, y < m, and one clock edge; `enable` false makes its registers
+    /// stand still. Returns what the unit shows after the edge.
+    pub fn step(&mut self, x: u64, y: u64, modulus: u64, subtract: bool, enable: bool) -> u64 {
+        self.model.set(self.enable, u64::from(enable));
         self.model.set(self.x, x);
         self.model.set(self.y, y);
         self.model.set(self.modulus, modulus);
         self.model.set(self.sub, u64::from(subtract));
-        self.model.eval();
+        self.model.clock();
         self.model.get(self.result)
     }
 }
