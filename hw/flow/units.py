@@ -148,12 +148,22 @@ def code(path: Path) -> str:
 
 def circuit(top: str) -> bytes:
     """All that the files of a module say, for a hash of it."""
-    return "".join(f"{path.name}\n{code(path)}" for path in sources_of(top)).encode()
+    return said_by(sources_of(top))
+
+
+def said_by(files: Iterable[Path]) -> bytes:
+    """All that files say, for a hash of it."""
+    return "".join(f"{path.name}\n{code(path)}" for path in files).encode()
 
 
 def sources_of(top: str) -> list[Path]:
-    """The files that a module is made of, packages first: a file has one module, and the name of that."""
-    files = {path.stem: path for path in sources()}
+    """The files that a module is made of, packages first."""
+    return reached(top, sources())
+
+
+def reached(top: str, among: Iterable[Path]) -> list[Path]:
+    """Those of the files that a module is made of, in their order: a file has one module, and the name of that."""
+    files = {path.stem: path for path in among}
     if top not in files:
         raise ValueError(f"hw/rtl has no module {top}")
     needed: set[str] = set()

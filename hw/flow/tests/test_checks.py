@@ -1,13 +1,18 @@
 """Tests of what the flow reads and counts: python -m unittest discover hw/flow/tests."""
 
+import json
 import sys
+import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import coverage
 import mutate
 import prove
+import report
+import stale
 import units
 
 HW = Path(__file__).resolve().parent.parent.parent
@@ -116,6 +121,48 @@ class Prove(unittest.TestCase):
         self.assertIn("formal/cut/prim_mul.sv", files)
         self.assertNotIn("rtl/prim/prim_mul.sv", files)
         self.assertTrue(files[0].endswith("_pkg.sv"))
+
+    def test_a_record_is_of_the_files_that_a_proof_reads(self) -> None:
+        """Those that its module reaches, without their comments, and of what is asked about them."""
+        proof = {"name": "p", "top": "proof_p", "method": "bmc", "depth": 2}
+        with tempfile.TemporaryDirectory() as name:
+            hw = Path(name)
+            for path, text in (("formal/proof_p", "unit u();"), ("rtl/a/unit", "assign x = y;"), ("rtl/a/other", "")):
+                (hw / path).parent.mkdir(parents=True, exist_ok=True)
+                (hw / f"{path}.sv").write_text(text)
+            before = prove.digest(hw, proof)
+            (hw / "rtl/a/other.sv").write_text("assign z = y;")
+            (hw / "rtl/a/unit.sv").write_text("// why\nassign x = y;")
+            self.assertEqual(prove.digest(hw, proof), before)
+            self.assertNotEqual(prove.digest(hw, proof | {"depth": 3}), before)
+            (hw / "rtl/a/unit.sv").write_text("assign x = z;")
+            self.assertNotEqual(prove.digest(hw, proof), before)
+
+
+class Stale(unittest.TestCase):
+    """What the reports say of other sources is named."""
+
+    def test_an_entry_of_other_sources_is_stale(self) -> None:
+        """So is one that is missing."""
+        listed = units.configurations()
+        with tempfile.TemporaryDirectory() as name:
+            summary = Path(name) / "summary.json"
+            entries = [{"case": str(one), "sources": report.sources(one)} for one in listed]
+            entries[0]["sources"] = "another"
+            summary.write_text(json.dumps(entries[:-1]))
+            with unittest.mock.patch.object(report, "SUMMARY", summary):
+                self.assertEqual(stale.figures(), [str(listed[0]), str(listed[-1])])
+
+    def test_a_unit_that_was_counted_in_other_files_is_stale(self) -> None:
+        """And no other."""
+        folders = [path.name for path in (HW / "rtl").iterdir() if path.is_dir()]
+        with tempfile.TemporaryDirectory() as name:
+            counted = Path(name) / "coverage.json"
+            entries = {unit: {"sources": coverage.digest(unit)} for unit in folders}
+            entries["butterfly"]["sources"] = "another"
+            counted.write_text(json.dumps({"units": entries}))
+            with unittest.mock.patch.object(coverage, "REPORT", counted):
+                self.assertEqual(stale.counted(), ["butterfly"])
 
 
 if __name__ == "__main__":
