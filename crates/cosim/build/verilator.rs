@@ -84,6 +84,8 @@ impl Verilator {
         if self.coverage {
             // A loop whose layers feed one another is split into its layers, unless each of them is counted.
             command.args(["--coverage-line", "--coverage-toggle", "-Wno-UNOPTFLAT"]);
+            // Long numbers and rows of a transform are the data of these units: 256 bits, as is usual, would leave them out.
+            command.args(["--coverage-max-width", "8192"]);
         }
         if self.trace {
             command.args(["--trace-fst", "--trace-structs"]);

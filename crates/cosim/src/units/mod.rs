@@ -8,6 +8,7 @@ mod ntt_goldilocks;
 mod ntt_goldilocks_shift;
 mod pipeline;
 mod rvfhe_lane;
+mod stream;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use mont_mul::{MontMul, MontgomeryConstants};
