@@ -20,7 +20,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from units import BUILD, said_by
@@ -71,20 +71,37 @@ def points(text: str) -> Iterable[tuple[Point, int]]:
         yield Point(file, int(fields["l"]), kind, fields.get("o", "")), int(count)
 
 
+def bit_of(what: str) -> tuple[str, int | None]:
+    """The signal of a toggle, and which bit of it it is."""
+    found = re.fullmatch(r"(.*)\[(\d+)\]:[01]->[01]", what)
+    return (found[1], int(found[2])) if found else (what, None)
+
+
 @dataclass(frozen=True)
 class Exclusion:
     """Points that cannot be covered, and why."""
 
     file: str
-    what: str
     reason: str
+    what: str = ""
+    bits: dict[str, list[list[int]]] = field(default_factory=dict)
     kind: str = "toggle"
     lines: tuple[int, ...] = ()
 
     def takes(self, point: Point) -> bool:
-        """Whether the point is one of these: `what` is a regular expression for the whole of it."""
-        here = point.file == self.file and point.kind == self.kind and (not self.lines or point.line in self.lines)
-        return here and bool(re.fullmatch(self.what, point.what))
+        """Whether the point is one of these.
+
+        `what` is a regular expression for the whole of its name, `bits` has the first and the last bits of signals.
+        """
+        if point.file != self.file or point.kind != self.kind or (self.lines and point.line not in self.lines):
+            return False
+        if re.fullmatch(self.what, point.what):
+            return True
+        signal, bit = bit_of(point.what)
+        return bit is not None and any(first <= bit <= last for first, last in self.bits.get(signal, []))
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.what or ', '.join(self.bits)}"
 
 
 def count(
@@ -96,12 +113,10 @@ def count(
     for exclusion in exclusions:
         taken = [point for point in covered if exclusion.takes(point)]
         if not taken:
-            wrong.append(f"{exclusion.file}: {exclusion.what}: there is no such point")
+            wrong.append(f"{exclusion}: there is no such point")
         reached = [point.what for point in taken if covered[point]]
         if reached:
-            wrong.append(
-                f"{exclusion.file}: {exclusion.what}: reached, in {len(reached)} of {len(taken)}: {reached[0]}"
-            )
+            wrong.append(f"{exclusion}: reached, in {len(reached)} of {len(taken)}: {reached[0]}")
         excluded.update(taken)
     tables: dict[str, dict[str, list[int]]] = defaultdict(lambda: {"line": [0, 0, 0], "toggle": [0, 0, 0]})
     missing = []
@@ -129,6 +144,25 @@ def count(
         for unit, kinds in sorted(tables.items())
     }
     return units, missing, wrong
+
+
+def in_ranges(missing: Iterable[Point]) -> Iterable[str]:
+    """What is not covered, bits that follow one another in one line."""
+    signals: dict[tuple[str, int, str, str], set[int]] = defaultdict(set)
+    for point in missing:
+        signal, bit = bit_of(point.what)
+        change = point.what.rsplit(":", 1)[-1] if bit is not None else ""
+        signals[point.file, point.line, f"{point.kind} {signal}", change].update(() if bit is None else (bit,))
+    for (file, line, signal, change), bits in sorted(signals.items()):
+        if not change:
+            yield f"{file}:{line}: {signal}"
+        for first in sorted(bit for bit in bits if bit - 1 not in bits):
+            last = next(bit for bit in range(first, max(bits) + 1) if bit + 1 not in bits)
+            yield (
+                f"{file}:{line}: {signal}[{last}:{first}] {change}"
+                if last > first
+                else f"{file}:{line}: {signal}[{first}] {change}"
+            )
 
 
 def percent(counts: dict[str, float | None]) -> str:
@@ -201,8 +235,8 @@ def main() -> int:
             f"   {line['excluded']} + {toggle['excluded']}"
         )
         low.extend(f"{unit}: {kind} {percent(at)} %" for kind, at in kinds.items() if below(at))
-    for point in missing if options.list else []:
-        print(f"    {point.file}:{point.line}: {point.kind} {point.what}")
+    for text in in_ranges(missing) if options.list else []:
+        print(f"    {text}")
     absent = {path.name for path in (ROOT / "hw/rtl").iterdir() if path.is_dir()} - set(units)
     low.extend(f"{unit}: no points at all" for unit in sorted(absent))
     for problem in wrong + low:
@@ -212,7 +246,7 @@ def main() -> int:
             "schema": "ciphermill.hw.coverage/1",
             "bound_percent": BOUND,
             "units": {unit: {**kinds, "sources": digest(unit)} for unit, kinds in units.items()},
-            "not_covered": [f"{point.file}:{point.line}: {point.kind} {point.what}" for point in missing],
+            "not_covered": list(in_ranges(missing)),
             "exclusions": listed,
         }
         REPORT.parent.mkdir(exist_ok=True)

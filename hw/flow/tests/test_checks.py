@@ -48,7 +48,7 @@ class Coverage(unittest.TestCase):
     def test_percentages_leave_out_what_is_excluded(self) -> None:
         """What is excluded counts neither as covered nor as missing."""
         covered = {coverage.Point("unit/unit.sv", 1, "toggle", f"x[{bit}]"): int(bit < 2) for bit in range(4)}
-        exclusion = coverage.Exclusion("unit/unit.sv", r"x\[3\]", "constant")
+        exclusion = coverage.Exclusion("unit/unit.sv", "constant", r"x\[3\]")
         units, missing, wrong = coverage.count(covered, [exclusion])
         self.assertEqual(units["unit"]["toggle"], {"covered": 2, "of": 3, "excluded": 1, "percent": 66.67})
         self.assertEqual([point.what for point in missing], ["x[2]"])
@@ -58,14 +58,38 @@ class Coverage(unittest.TestCase):
         """So is one of nothing."""
         covered = {coverage.Point("unit/unit.sv", 1, "toggle", "x"): 1}
         for what in ("x", "y"):
-            _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", what, "")])
+            _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", "", what)])
             self.assertEqual(len(wrong), 1)
 
     def test_an_exclusion_of_something_that_is_covered_is_wrong(self) -> None:
         """However much else of it is not."""
         covered = {coverage.Point("unit/unit.sv", 1, "toggle", f"x[{bit}]"): int(bit == 2) for bit in range(4)}
-        _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", ".*", "")])
+        _, _, wrong = coverage.count(covered, [coverage.Exclusion("unit/unit.sv", "", ".*")])
         self.assertEqual(len(wrong), 1)
+
+    def test_bits_of_signals_are_excluded_and_no_others(self) -> None:
+        """Both ways of changing, first and last with them."""
+        names = [f"x[1][{bit}]:{change}" for bit in range(5) for change in ("0->1", "1->0")]
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", name): 0 for name in [*names, "x[0][2]:0->1", "x:0->1"]}
+        exclusion = coverage.Exclusion("unit/unit.sv", "zeros", bits={"x[1]": [[0, 1], [3, 3]]})
+        _, missing, wrong = coverage.count(covered, [exclusion])
+        self.assertEqual(wrong, [])
+        left = {"x[1][2]:0->1", "x[1][2]:1->0", "x[1][4]:0->1", "x[1][4]:1->0", "x[0][2]:0->1", "x:0->1"}
+        self.assertEqual({point.what for point in missing}, left)
+
+    def test_bits_that_follow_one_another_are_one_line(self) -> None:
+        """For each way of changing; lines and single bits are themselves."""
+        whats = ["x[0]:0->1", "x[1]:0->1", "x[3]:0->1", "x[1]:1->0", "y:0->1"]
+        points = [coverage.Point("u/u.sv", 7, "toggle", what) for what in whats]
+        points.append(coverage.Point("u/u.sv", 9, "line", "if"))
+        expected = {
+            "u/u.sv:7: toggle x[1:0] 0->1",
+            "u/u.sv:7: toggle x[3] 0->1",
+            "u/u.sv:7: toggle x[1] 1->0",
+            "u/u.sv:7: toggle y:0->1",
+            "u/u.sv:9: line if",
+        }
+        self.assertEqual(set(coverage.in_ranges(points)), expected)
 
 
 class Mutate(unittest.TestCase):
