@@ -15,7 +15,7 @@ const FRAMES: u64 = 1000;
 /// Every file of tests, with what it counts, the least of it, and of how many configurations, those of `make hw-quick`;
 /// exponentiations are a thousand products each.
 const TESTS: [(&str, &str, u64, usize); 8] = [
-    ("arithmetic", "results", 30_000, 11),
+    ("arithmetic", "results", 30_000, 13),
     ("ntt_cg", "frames", FRAMES, 3),
     ("ntt_goldilocks", "frames", FRAMES, 1),
     ("dft_goldilocks", "rows", FRAMES, 1),
