@@ -159,6 +159,7 @@ async fn a_target_that_takes_no_bytes_is_not_waited_for() {
     let mut config = config(&fake);
     config.command_timeout = Duration::from_millis(500);
     let (_controller, namespace) = connect(config).await;
+    let begun = Instant::now();
     let writes: Vec<_> = (0..127)
         .map(|lba| {
             let namespace = namespace.clone();
@@ -174,6 +175,8 @@ async fn a_target_that_takes_no_bytes_is_not_waited_for() {
         }
     }
     namespace.write(1, pattern(1, 1)).await.unwrap();
-    // Those that came last may have had time for a second connection, or too little even there; the first had not.
-    assert!(late > 0 && (2..=3).contains(&fake.io_connections()), "{late} {}", fake.io_connections());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    // Those that came last may have had time for a second connection, or too little even there; the first had not. Each connection
+    // that was given up had a late one.
+    assert!(late > 0 && (2..=1 + late).contains(&fake.io_connections()), "{late} {}", fake.io_connections());
 }
