@@ -9,7 +9,7 @@ mod timed;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::store::SpaceId;
@@ -32,6 +32,9 @@ use timed::TimedEngine;
 
 /// The program of Table 5, as a user would write it.
 const PROGRAM: &str = include_str!("../../../../../examples/programs/xy.cms");
+
+/// The longest estimated run time of the program, a few seconds on most machines.
+const DEMO_PROGRAM_LIMIT: Duration = Duration::from_secs(600);
 
 const KEY: KeyId = KeyId(0);
 const X: VrId = VrId::new(TypeCode::TLWE_COR, KEY, DataId(2));
@@ -257,7 +260,10 @@ fn generate_keys(
 
 fn open_device(handler: TfheHandler, store: &Path) -> Result<(Middleware, Device), CliError> {
     let handlers: Vec<Arc<dyn ObjectHandler>> = vec![Arc::new(handler)];
-    let device = Device::open(DeviceConfig::in_directory(store), handlers)?;
+    let mut config = DeviceConfig::in_directory(store);
+    // The device's own limit is there for NVMe commands, which hosts time out. Here nobody waits but the one who asked.
+    config.max_program_duration = DEMO_PROGRAM_LIMIT;
+    let device = Device::open(config, handlers)?;
     let middleware = Middleware::embedded(device.space(SpaceId::EMBEDDED)?)?;
     Ok((middleware, device))
 }
