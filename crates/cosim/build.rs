@@ -88,7 +88,7 @@ fn build() -> Result<(), String> {
     if env::var_os("RUSTC_WORKSPACE_WRAPPER").is_none_or(|wrapper| !wrapper.to_string_lossy().contains("clippy-driver"))
     {
         let mut compiler = tool.compiler(level(env::var("CIPHERMILL_HW_OPT").ok().as_deref())?);
-        for (number, text) in verilator::translation_units(&models)?.iter().enumerate() {
+        for (number, text) in verilator::translation_units(&models, !tool.trace)?.iter().enumerate() {
             let path = out.join(format!("models_{number}.cpp"));
             write(&path, text)?;
             compiler.file(&path);

@@ -125,9 +125,9 @@ impl Verilator {
 const TRANSLATION_UNIT: u64 = 400_000;
 
 /// C++ files that include all that translations and shims left in these folders: a model is in one of them, since most of the time
-/// would go into the same headers again and again, and small models share one. The largest are first, so that the last to be
-/// compiled is short.
-pub(crate) fn translation_units(folders: &[PathBuf]) -> Result<Vec<String>, String> {
+/// would go into the same headers again and again, and small models share one where they can: the functions that trace have the same
+/// names in all models. The largest are first, so that the last to be compiled is short.
+pub(crate) fn translation_units(folders: &[PathBuf], share: bool) -> Result<Vec<String>, String> {
     let mut models = Vec::new();
     for folder in folders {
         let failure = |error| format!("{}: {error}", folder.display());
@@ -149,7 +149,7 @@ pub(crate) fn translation_units(folders: &[PathBuf]) -> Result<Vec<String>, Stri
     let mut units: Vec<(u64, String)> = Vec::new();
     for (size, text) in models {
         match units.last_mut() {
-            Some((so_far, unit)) if *so_far + size <= TRANSLATION_UNIT => {
+            Some((so_far, unit)) if share && *so_far + size <= TRANSLATION_UNIT => {
                 *so_far += size;
                 unit.push_str(&text);
             }

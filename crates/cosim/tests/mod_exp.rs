@@ -53,7 +53,7 @@ fn each(test: impl Fn(&'static Configuration)) {
 
 #[test]
 fn powers_are_right_and_take_the_same_time_whatever_the_numbers() {
-    each(|configuration| {
+    support::each_at_once("mod_exp", |configuration| {
         let bits = configuration.parameter("Bits") as u32;
         with_seeds(|source| {
             let mut unit = ModExp::new(configuration, source.any() as u32);

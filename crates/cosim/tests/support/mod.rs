@@ -49,14 +49,31 @@ impl Source {
 
 /// Runs a test on every configuration of a unit that was built: at least one, unless the build was asked for certain units only.
 pub(crate) fn each(unit: &str, test: impl Fn(&'static Configuration)) {
-    let mut any = false;
-    for configuration in configurations(unit) {
+    for configuration in built(unit) {
         println!("{configuration}");
-        any = true;
         test(configuration);
     }
+}
+
+/// As [`each`], on all at once: for a test that takes a minute and more.
+#[allow(dead_code, reason = "few tests take so long")]
+pub(crate) fn each_at_once(unit: &str, test: impl Fn(&'static Configuration) + Sync) {
+    std::thread::scope(|scope| {
+        for configuration in built(unit) {
+            let test = &test;
+            scope.spawn(move || {
+                println!("{configuration}");
+                test(configuration);
+            });
+        }
+    });
+}
+
+fn built(unit: &str) -> Vec<&'static Configuration> {
+    let built: Vec<_> = configurations(unit).collect();
     let some_units_only = !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"));
-    assert!(any || some_units_only, "no configuration of {unit} was built");
+    assert!(!built.is_empty() || some_units_only, "no configuration of {unit} was built");
+    built
 }
 
 /// How many random frames one of `runs` runs takes: `usual`, or its share of `CIPHERMILL_HW_FRAMES`, which `make evidence` sets.
