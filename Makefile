@@ -14,8 +14,8 @@ export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
 # make hw-quick HW_UNITS=…    configurations of hw/units.toml: quick, all, or a list of units and unit/configuration
 export HW_UNITS ?= quick
-# make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; without it all
-export UNIT ?= all
+# make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; `make hw` without it takes all
+export UNIT ?=
 # make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=

@@ -5,10 +5,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh hw-full
-. scripts/hw-lock.sh
 names=${UNIT:-all}
 flow=hw/flow
+# Before anything that takes long: are these names known?
+chosen=$(python3 $flow/units.py "$names")
+[ "$names" = all ] || names=${chosen//$'\n'/,}
+scripts/setup.sh hw-full
+. scripts/hw-lock.sh
 python=.tools/hw-synthesis/bin/python
 build=$hw_build
 # Tests run in the folder of their crate.
@@ -16,10 +19,8 @@ mkdir -p "$build/records"
 CIPHERMILL_HW_RECORDS=$(cd "$build/records" && pwd)
 export CIPHERMILL_HW=$names CIPHERMILL_HW_RECORDS
 
-# Before anything that takes long: are these names known?
-$python $flow/units.py "$names" >"$build/chosen"
 # What is counted anew must not be what an earlier run counted.
-while read -r name; do rm -f "$build/records/${name/\//.}.json"; done <"$build/chosen"
+while read -r name; do rm -f "$build/records/${name/\//.}.json"; done <<<"$chosen"
 
 failed=0
 step() { # step NAME COMMAND…: a failing one does not keep the report from what the others found
@@ -28,7 +29,9 @@ step() { # step NAME COMMAND…: a failing one does not keep the report from wha
     "$@" || failed=1
 }
 step lint .tools/hw/bin/python $flow/lint.py
-step simulation cargo test --locked -p ciphermill-cosim --no-fail-fast
+what=simulation
+[ "$names" = all ] || what="simulation (of $UNIT: tests of other units find nothing built and pass)"
+step "$what" cargo test --locked -p ciphermill-cosim --no-fail-fast
 if [ "$names" = all ]; then
     step proofs .tools/hw/bin/python $flow/prove.py --all
 else

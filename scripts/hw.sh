@@ -5,15 +5,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh hw
-. scripts/hw-lock.sh
 export CIPHERMILL_HW=${HW_UNITS:-quick}
-python=.tools/hw/bin/python
 # Before anything that takes long: are these names known?
 case $CIPHERMILL_HW in
     quick | all) ;;
-    *) $python hw/flow/units.py "$CIPHERMILL_HW" >/dev/null ;;
+    *)
+        chosen=$(python3 hw/flow/units.py "$CIPHERMILL_HW")
+        CIPHERMILL_HW=${chosen//$'\n'/,}
+        ;;
 esac
+scripts/setup.sh hw
+. scripts/hw-lock.sh
+python=.tools/hw/bin/python
 failed=0
 check() { # check NAME COMMAND…: a failing one does not hide those after it
     local start=$SECONDS
@@ -31,5 +34,6 @@ esac
 check "what the reports are of" $python hw/flow/stale.py
 if [ "${1:-}" = checks ]; then exit $failed; fi
 check clippy cargo clippy --locked -p ciphermill-cosim --all-targets -- -D warnings
-check co-simulation cargo test --locked -p ciphermill-cosim --no-fail-fast
+check co-simulation $python scripts/run-tests.py --locked -p ciphermill-cosim --no-fail-fast --lib --bins --tests
+check "documentation tests" cargo test --locked -p ciphermill-cosim --doc
 exit $failed

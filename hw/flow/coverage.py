@@ -10,7 +10,6 @@ with its reason; one that takes out nothing, or something that was covered, is w
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -23,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from units import BUILD, said_by
+from units import BUILD, digest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Shared by what builds models in its own way, so that what they depend on is compiled once.
@@ -175,9 +174,9 @@ def below(counts: dict[str, float | None]) -> bool:
     return counts["percent"] is not None and counts["percent"] < BOUND
 
 
-def digest(unit: str) -> str:
+def unit_sources(unit: str) -> str:
     """A hash of the files of a unit: what was counted was counted on those."""
-    return hashlib.sha256(said_by(sorted((ROOT / "hw/rtl" / unit).glob("*.sv")))).hexdigest()[:16]
+    return digest(sorted((ROOT / "hw/rtl" / unit).glob("*.sv")))
 
 
 def run(work: Path) -> None:
@@ -245,7 +244,7 @@ def main() -> int:
         report = {
             "schema": "ciphermill.hw.coverage/1",
             "bound_percent": BOUND,
-            "units": {unit: {**kinds, "sources": digest(unit)} for unit, kinds in units.items()},
+            "units": {unit: {**kinds, "sources": unit_sources(unit)} for unit, kinds in units.items()},
             "not_covered": list(in_ranges(missing)),
             "exclusions": listed,
         }

@@ -18,7 +18,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from units import HW, UNITS, configurations, select
+from units import HW, UNITS, asked
 
 PICTURES = HW / "pictures.toml"
 FOLDER = HW.parent / "docs/hw/pictures"
@@ -27,6 +27,10 @@ FOLDER = HW.parent / "docs/hw/pictures"
 NAMES, PLOT, ROW, LINE, MARGIN = 170, 850, 26, 18, 12
 # A digit's width, to know which values can be written into their boxes.
 DIGIT = 7.0
+
+
+class TooShort(ValueError):
+    """A waveform ends before what is to be drawn."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,16 @@ class Waveform:
         times = [time for time, _ in changes]
         instants = self.instants[first : first + cycles]
         if len(instants) < cycles:
-            raise ValueError(f"the waveform ends in cycle {len(self.instants)}, {first + cycles} are wanted")
+            raise TooShort(f"the waveform ends in cycle {len(self.instants)}, {first + cycles} are wanted")
         return Trace(name, bits, [changes[max(bisect_right(times, at) - 1, 0)][1] for at in instants])
 
     def start(self, names: Sequence[str]) -> int:
         """The first cycle in which all of these are 1."""
         traces = [self.trace(name, 0, len(self.instants)).values for name in names]
-        return next(cycle for cycle, values in enumerate(zip(*traces, strict=True)) if all(values))
+        found = next((cycle for cycle, values in enumerate(zip(*traces, strict=True)) if all(values)), None)
+        if found is None:
+            raise TooShort(f"{' and '.join(names)} are never 1 together in {len(self.instants)} cycles")
+        return found
 
 
 def _number(value: int | str) -> int:
@@ -217,7 +224,7 @@ def main() -> int:
     parser.add_argument("--tests", action="store_true", help="name the tests that make the waveforms")
     parser.add_argument("--waves", type=Path, help="the folder of the waveforms")
     arguments = parser.parse_args()
-    chosen = select(configurations(), arguments.names)
+    chosen = asked(arguments.names)
     if arguments.tests:
         units = {configuration.unit for configuration in chosen}
         tests = [unit.get("waves", "") for unit in tomllib.loads(UNITS.read_text())["unit"] if unit["name"] in units]
@@ -227,7 +234,13 @@ def main() -> int:
         if picture["case"] in map(str, chosen):
             path = FOLDER / f"{picture['case'].split('/')[0]}.svg"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(draw(picture, Waveform(arguments.waves / f"{picture['case'].replace('/', '.')}.fst")))
+            try:
+                drawn = draw(picture, Waveform(arguments.waves / f"{picture['case'].replace('/', '.')}.fst"))
+            except TooShort as error:
+                # A waveform that was asked to be shorter is still a waveform.
+                print(f"no picture of {picture['case']}: {error}")
+                continue
+            path.write_text(drawn)
             print(path.relative_to(HW.parent))
     return 0
 

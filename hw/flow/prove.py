@@ -16,7 +16,6 @@ its log, named on the screen, and ends this with 1.
 
 import argparse
 import concurrent.futures
-import hashlib
 import json
 import os
 import re
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import process
-from units import BUILD, configurations, literal, reached, said_by, select
+from units import BUILD, asked, digest, literal, reached, sources_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
@@ -50,11 +49,10 @@ def sources(hw: Path, cut: list[str]) -> list[Path]:
     return packages + [path for path in rtl if path not in packages] + stand_ins + sorted(hw.glob("formal/*.sv"))
 
 
-def digest(hw: Path, proof: dict[str, Any]) -> str:
+def proof_sources(hw: Path, proof: dict[str, Any]) -> str:
     """A hash of what a proof is about and what it says of it."""
-    stated = {key: proof.get(key) for key in ("top", "parameters", "cut", "method", "depth")}
-    files = reached(proof["top"], sources(hw, proof.get("cut", [])))
-    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode() + said_by(files)).hexdigest()[:16]
+    asked = {key: proof.get(key) for key in ("top", "parameters", "cut", "method", "depth")}
+    return digest(reached(proof["top"], sources(hw, proof.get("cut", []))), asked)
 
 
 def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
@@ -121,7 +119,7 @@ def prove(hw: Path, proof: dict[str, Any], work: Path) -> dict[str, Any]:
     else:
         holds, message = decide(proof, folder)
     seconds = round(time.monotonic() - start, 1)
-    return {**proof, "proved": holds, "message": message, "seconds": seconds, "sources": digest(hw, proof)}
+    return {**proof, "proved": holds, "message": message, "seconds": seconds, "sources": proof_sources(hw, proof)}
 
 
 def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[dict[str, Any]]:
@@ -160,12 +158,10 @@ def main() -> int:
         export(options.hw, next(proof for proof in listed if proof["name"] == options.names[0]), options.export)
         return 0
     if options.units:
-        try:
-            units = {configuration.unit for configuration in select(configurations(), options.units)}
-        except ValueError as error:
-            print(error, file=sys.stderr)
-            return 2
-        wanted = [proof for proof in listed if proof["unit"] in units]
+        tops = {configuration.top for configuration in asked(options.units)}
+        # With those of the modules that they are made of.
+        modules = {path.stem for top in tops for path in sources_of(top)}
+        wanted = [proof for proof in listed if proof["unit"] in modules]
     else:
         wanted = chosen(listed, options.names, options.all)
     if options.names and not wanted:

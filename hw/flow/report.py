@@ -7,7 +7,6 @@ Replaces the entries of what is named and keeps the others. Ends with 1 where a 
 """
 
 import argparse
-import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import elaborate
 import synthesise
-from units import HW, Configuration, circuit, configurations, number, select
+from units import HW, Configuration, asked, configurations, digest, number, sources_of
 
 SUMMARY = HW / "reports/summary.json"
 TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
@@ -24,6 +23,9 @@ TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
 RECORDS = elaborate.BUILD / "records"
 
 Entry = dict[str, Any]
+
+# What a step says of speed.
+SPEEDS = ("fmax_mhz", "critical_path_ns")
 
 
 class Missing(Exception):
@@ -44,10 +46,11 @@ def _step(
     if said.instead is not None:
         other = next(one for one in listed if (one.unit, one.name) == (configuration.unit, said.instead))
         found, about = _step(other, listed, step, partial)
-        reason = said.reason if found else "not run"
+        if not found.keys() & set(SPEEDS):
+            return {}, about | {"configuration": other.name}
         # It stands for this one's speed. Its size is its own.
-        found = {name: found.get(name) for name in ("fmax_mhz", "critical_path_ns", "tool_versions") if name in found}
-        return found, about | {"configuration": other.name, "reason": reason}
+        found = {name: found.get(name) for name in (*SPEEDS, "tool_versions") if name in found}
+        return found, about | {"configuration": other.name, "reason": said.reason}
     if said.reason is not None:
         return {}, {"reason": said.reason}
     path = synthesise.known(configuration, step)
@@ -92,9 +95,7 @@ def entry(configuration: Configuration, listed: list[Configuration], partial: bo
 
 def sources(configuration: Configuration) -> str:
     """A hash of what the configuration is made of: an entry of other sources is of another circuit."""
-    digest = hashlib.sha256(json.dumps([configuration.top, configuration.parameters], sort_keys=True).encode())
-    digest.update(circuit(configuration.top))
-    return digest.hexdigest()[:16]
+    return digest(sources_of(configuration.top), [configuration.top, configuration.parameters])
 
 
 def merged(old: Iterable[Entry], new: Iterable[Entry], order: Mapping[str, str]) -> list[Entry]:
@@ -204,7 +205,7 @@ def main() -> int:
     arguments = parser.parse_args()
     listed = configurations()
     new, missing = [], []
-    for configuration in select(listed, arguments.names):
+    for configuration in asked(arguments.names):
         try:
             new.append(entry(configuration, listed, arguments.partial))
         except Missing as error:
@@ -215,6 +216,9 @@ def main() -> int:
     SUMMARY.write_text(json.dumps(entries, indent=1) + "\n")
     TABLE.write_text(table(entries))
     print(f"{SUMMARY.relative_to(elaborate.REPOSITORY)}: {len(entries)} configurations, {len(new)} of them new")
+    if left_out := [one["case"] for one in old if one["case"] not in {entry["case"] for entry in entries}]:
+        print(f"left out, as their sources have changed: {', '.join(left_out)}")
+        print("`make hw UNIT=…` makes them anew; git has the figures of the sources before")
     for what in missing:
         print(what, file=sys.stderr)
     return 1 if missing else 0

@@ -28,7 +28,7 @@ def proofs() -> list[str]:
     """Proofs that proofs.json does not have, or has of other files."""
     known = {one["name"]: one.get("sources") for one in _read(prove.REPORT, {"proofs": []})["proofs"]}
     hw = prove.ROOT / "hw"
-    return [one["name"] for one in prove.proofs(hw) if known.get(one["name"]) != prove.digest(hw, one)]
+    return [one["name"] for one in prove.proofs(hw) if known.get(one["name"]) != prove.proof_sources(hw, one)]
 
 
 def faults() -> list[str]:
@@ -41,7 +41,7 @@ def counted() -> list[str]:
     """Units whose lines and toggles were not counted, or in other files."""
     known = _read(coverage.REPORT, {"units": {}})["units"]
     folders = sorted(path.name for path in (coverage.ROOT / "hw/rtl").iterdir() if path.is_dir())
-    return [unit for unit in folders if known.get(unit, {}).get("sources") != coverage.digest(unit)]
+    return [unit for unit in folders if known.get(unit, {}).get("sources") != coverage.unit_sources(unit)]
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import osu018
 import versions
 import xilinx
 from tool import ToolError
-from units import Configuration, Step, circuit, configurations, select
+from units import Configuration, Step, asked, circuit, configurations
 
 STEPS: dict[str, Callable[[Configuration, Mapping[str, Path], Path], dict[str, Any]]] = {
     "xilinx": xilinx.cost,
@@ -86,6 +86,18 @@ def carry_out(configuration: Configuration, step: str) -> None:
     print(f"{configuration}: {step}, {time.monotonic() - start:.0f} s", flush=True)
 
 
+def due(chosen: Iterable[Configuration], listed: Iterable[Configuration], step: str) -> list[Configuration]:
+    """Those that go through a step: of the chosen ones, and of those whose figures stand for theirs."""
+    by_name = {(one.unit, one.name): one for one in listed}
+    found: list[Configuration] = []
+    for configuration in chosen:
+        while (other := said(configuration, step).instead) is not None:
+            configuration = by_name[configuration.unit, other]
+        if said(configuration, step).runs and configuration not in found:
+            found.append(configuration)
+    return found
+
+
 def main() -> int:
     """Does all steps of the chosen configurations; says at the end which failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -93,15 +105,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="steps at once (default 2)")
     parser.add_argument("--steps", default=",".join(STEPS), help="some of the steps")
     arguments = parser.parse_args()
-    chosen = select(configurations(), arguments.names)
+    listed = configurations()
+    chosen = asked(arguments.names)
     if any(configuration.has_tables for configuration in chosen):
         elaborate.write_tables(TABLES)
-    jobs = [
-        (configuration, step)
-        for step in arguments.steps.split(",")
-        for configuration in chosen
-        if said(configuration, step).runs
-    ]
+    steps = arguments.steps.split(",")
+    jobs = [(configuration, step) for step in steps for configuration in due(chosen, listed, step)]
     failures = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
         running = [(job, pool.submit(carry_out, *job)) for job in jobs]

@@ -5,6 +5,8 @@
 prints the chosen configurations, one a line; exit status 2 if there is no such unit.
 """
 
+import hashlib
+import json
 import os
 import re
 import sys
@@ -116,13 +118,25 @@ def select(listed: Iterable[Configuration], names: str) -> list[Configuration]:
     if names == "all":
         return listed
     chosen = []
-    for name in names.split(","):
+    for name in map(str.strip, names.split(",")):
         those = [configuration for configuration in listed if name in (configuration.unit, str(configuration))]
         if not those:
-            known = ", ".join(dict.fromkeys(configuration.unit for configuration in listed))
-            raise ValueError(f"hw/units.toml has no unit or configuration {name}; its units are {known}")
+            unit = name.split("/")[0]
+            its = [configuration.name for configuration in listed if configuration.unit == unit]
+            units = dict.fromkeys(configuration.unit for configuration in listed)
+            known = f"{unit} has {', '.join(its)}" if its else f"its units are {', '.join(units)}"
+            raise ValueError(f"hw/units.toml has no unit or configuration '{name}' (commas separate them); {known}")
         chosen += those
     return [configuration for configuration in listed if configuration in chosen]
+
+
+def asked(names: str) -> list[Configuration]:
+    """Those of hw/units.toml that a command line names; ends with 2 if it has no such unit."""
+    try:
+        return select(configurations(), names)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 def folders() -> list[Path]:
@@ -156,6 +170,12 @@ def said_by(files: Iterable[Path]) -> bytes:
     return "".join(f"{path.name}\n{code(path)}" for path in files).encode()
 
 
+def digest(files: Iterable[Path], stated: object = None) -> str:
+    """A hash of files, and of what else is stated, for what a report says of them: of other ones it is stale."""
+    head = b"" if stated is None else json.dumps(stated, sort_keys=True).encode()
+    return hashlib.sha256(head + said_by(files)).hexdigest()[:16]
+
+
 def sources_of(top: str) -> list[Path]:
     """The files that a module is made of, packages first."""
     return reached(top, sources())
@@ -177,8 +197,4 @@ def reached(top: str, among: Iterable[Path]) -> list[Path]:
 
 
 if __name__ == "__main__":
-    try:
-        print(*select(configurations(), ",".join(sys.argv[1:])), sep="\n")
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+    print(*asked(",".join(sys.argv[1:])), sep="\n")

@@ -154,13 +154,13 @@ class Prove(unittest.TestCase):
             for path, text in (("formal/proof_p", "unit u();"), ("rtl/a/unit", "assign x = y;"), ("rtl/a/other", "")):
                 (hw / path).parent.mkdir(parents=True, exist_ok=True)
                 (hw / f"{path}.sv").write_text(text)
-            before = prove.digest(hw, proof)
+            before = prove.proof_sources(hw, proof)
             (hw / "rtl/a/other.sv").write_text("assign z = y;")
             (hw / "rtl/a/unit.sv").write_text("// why\nassign x = y;")
-            self.assertEqual(prove.digest(hw, proof), before)
-            self.assertNotEqual(prove.digest(hw, proof | {"depth": 3}), before)
+            self.assertEqual(prove.proof_sources(hw, proof), before)
+            self.assertNotEqual(prove.proof_sources(hw, proof | {"depth": 3}), before)
             (hw / "rtl/a/unit.sv").write_text("assign x = z;")
-            self.assertNotEqual(prove.digest(hw, proof), before)
+            self.assertNotEqual(prove.proof_sources(hw, proof), before)
 
 
 class Stale(unittest.TestCase):
@@ -182,7 +182,7 @@ class Stale(unittest.TestCase):
         folders = [path.name for path in (HW / "rtl").iterdir() if path.is_dir()]
         with tempfile.TemporaryDirectory() as name:
             counted = Path(name) / "coverage.json"
-            entries = {unit: {"sources": coverage.digest(unit)} for unit in folders}
+            entries = {unit: {"sources": coverage.unit_sources(unit)} for unit in folders}
             entries["butterfly"]["sources"] = "another"
             counted.write_text(json.dumps({"units": entries}))
             with unittest.mock.patch.object(coverage, "REPORT", counted):

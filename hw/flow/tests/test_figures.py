@@ -1,6 +1,7 @@
 """The figures that the hardware must reach, in the committed summary: python -m unittest discover hw/flow/tests."""
 
 import json
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -14,6 +15,24 @@ SUMMARY: dict[str, dict[str, Any]] = {one["case"]: one for one in json.loads(rep
 
 class Figures(unittest.TestCase):
     """What hw/reports/summary.json says of them; stale.py names what it says of older sources. Simulation asserts the cycles."""
+
+    def test_nothing_is_missing(self) -> None:
+        """Every configuration is there, with figures or the reason why there are none."""
+        self.assertEqual(list(SUMMARY), [str(one) for one in report.configurations()])
+        for case, one in SUMMARY.items():
+            self.assertIsNotNone(one["lut"], case)
+            self.assertTrue(one["ecp5_fmax_mhz"] or one["ecp5_about"]["reason"], case)
+            self.assertTrue(one["osu018_critical_path_ns"] or one["osu018_about"]["reason"], case)
+            self.assertNotIn("not run", str(one), case)
+
+    def test_pages_say_what_the_summary_says(self) -> None:
+        """Numbers with a unit of resources are of some configuration, or of those whose figures are not ours."""
+        others = {461_123, 1_549, 6_508, 1_300, 4_600, 195_000}
+        ours = {one[kind] for one in SUMMARY.values() for kind in ("lut", "ff", "dsp", "bram", "uram")}
+        ours |= {number for one in SUMMARY.values() for number in (one["ecp5_used"] or {}).values()}
+        for page in sorted(report.TABLE.parent.glob("*.md")):
+            for found in re.finditer(r"(\d+(?:,\d{3})*(?:\.5)?) (?:LUT|FF|DSP|BRAM|URAM)\b", page.read_text()):
+                self.assertIn(float(found[1].replace(",", "")), ours | others, f"{page.name}: {found[0]}")
 
     def test_transforms_of_cham(self) -> None:
         """Radix 2 at its bound; radix 4 on as many multipliers, of four DSP each."""

@@ -18,6 +18,7 @@ import fanout
 import osu018
 import picture
 import report
+import synthesise
 import units
 import xilinx
 
@@ -63,8 +64,17 @@ class Units(unittest.TestCase):
         listed = units.parse(TWO)
         for names, chosen in (("all", 3), ("a", 2), ("b,a/small", 2), ("a/large", 1)):
             self.assertEqual(len(units.select(listed, names)), chosen, names)
-        with self.assertRaisesRegex(ValueError, "no unit or configuration c"):
-            units.select(listed, "a,c")
+        with self.assertRaisesRegex(ValueError, "no unit or configuration 'c'.*its units are a, b"):
+            units.select(listed, "a, c")
+        with self.assertRaisesRegex(ValueError, "a has small, large"):
+            units.select(listed, "a/medium")
+
+    def test_what_stands_for_another_is_synthesised_with_it(self) -> None:
+        small, large, only = listed = units.parse(TWO)
+        self.assertEqual(synthesise.due([large], listed, "ecp5"), [small])
+        self.assertEqual(synthesise.due([large, small, only], listed, "ecp5"), [small, only])
+        self.assertEqual(synthesise.due([large], listed, "osu018"), [])
+        self.assertEqual(synthesise.due([large], listed, "xilinx"), [large])
 
     def test_a_comment_makes_no_other_circuit(self) -> None:
         """But any other character does."""
