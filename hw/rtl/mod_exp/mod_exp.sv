@@ -2,7 +2,8 @@
 // completer of 32-bit words without wait states.
 //
 // Cores 1: fixed windows of `Window` bits on one multiplier; 2: a ladder on two, as many as in the paillier-codesign paper.
-// The time depends on EXPONENT_BITS alone.
+// Range: MODULUS odd, BASE below it. The time depends on EXPONENT_BITS alone: 2^Window products for the table, Window + 1
+// for each further window and one at the end; or one for each bit of the ladder and two more.
 //
 // Refused with an error response, and without effect: addresses where nothing is, writes of less than a word, writes to
 // what is only read, reads of numbers that go in, and all writes but that of INTERRUPT while STATUS.BUSY is set.

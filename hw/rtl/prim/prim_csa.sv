@@ -1,5 +1,6 @@
 // Carry-save compression: `Outputs` numbers with the same sum as the `Inputs` numbers, by levels of 3:2 compressors. No
-// clock. Numbers are in unpacked arrays here and around it: simulators keep each in words of its own. Nothing is lost as long as the sum itself is below 2^Width; above, it is right modulo 2^Width.
+// clock. Numbers are in unpacked arrays here and around it: simulators keep each in words of its own. Nothing is lost
+// as long as the sum itself is below 2^Width; above, it is right modulo 2^Width.
 module prim_csa #(
   parameter int unsigned Width   = 32,
   parameter int unsigned Inputs  = 4,

@@ -1,8 +1,8 @@
 // A pipelined multiplier of unsigned numbers, cut by hand into tiles that fit a DSP block: the low `OutWidth` bits of
 // a * b, `Stages` enabled cycles later. A new pair is taken every cycle.
 //
-// The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 17 x 17 or less what
-// an ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Products that lie side by
+// The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 18 x 18 what an
+// ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Products that lie side by
 // side are one summand, so that there are few of them:
 //
 //   of one diagonal (tile i + 1 of a and j + 1 of b begin where i and j end): TilesA + TilesB - 1 summands
