@@ -1,0 +1,1 @@
+//! Cycle models of Ciphermill's accelerators.
