@@ -1,1 +1,4 @@
 //! Cycle models of Ciphermill's accelerators.
+
+pub mod record;
+pub mod trace;
