@@ -155,27 +155,27 @@ impl Instruction {
                 }
                 Mnemonic::Ldp => Self::Ldp {
                     vd: vd()?,
-                    row: Address::new(rs1()?, number(word, field::OFF8))?,
-                    tile: Tile::new(number(word, field::TILE))?,
+                    row: Address::new(rs1()?, field::OFF8.get(word))?,
+                    tile: Tile::new(field::TILE.get(word))?,
                     free: is_set(word, field::FREE),
                 },
                 Mnemonic::Ldt => Self::Ldt {
                     td: register(word, field::TD, TwiddleRegister::new)()?,
-                    row: Address::new(rs1()?, number(word, field::OFF11))?,
+                    row: Address::new(rs1()?, field::OFF11.get(word))?,
                     broadcast: is_set(word, field::BROADCAST),
                 },
-                Mnemonic::Lds => Self::Lds { vd: vd()?, vector: Address::new(rs1()?, number(word, field::OFF12))? },
+                Mnemonic::Lds => Self::Lds { vd: vd()?, vector: Address::new(rs1()?, field::OFF12.get(word))? },
                 Mnemonic::Sts => {
-                    let (high, low) = (number(word, field::OFF12HI), number(word, field::OFF12LO));
+                    let (high, low) = (field::OFF12HI.get(word), field::OFF12LO.get(word));
                     let offset = high << field::OFF12LO.width() | low;
                     Self::Sts { vs1: vs1()?, vector: Address::new(rs2()?, offset)? }
                 }
                 Mnemonic::Copy => {
-                    let row = Address::new(rs2()?, number(word, field::OFF7))?;
+                    let row = Address::new(rs2()?, field::OFF7.get(word))?;
                     Self::Copy { core: register(word, field::CORE, Core::new)()?, vs1: vs1()?, row }
                 }
                 Mnemonic::Copyk => {
-                    let row = Address::new(rs2()?, number(word, field::OFF7))?;
+                    let row = Address::new(rs2()?, field::OFF7.get(word))?;
                     Self::Copyk { core: register(word, field::CORE, Core::new)()?, vs1: vs1()?, row }
                 }
                 Mnemonic::Phase => Self::Phase,
@@ -191,9 +191,8 @@ impl Instruction {
                     Self::Bne { rs1: rs1()?, rs2: rs2()?, offset }
                 }
                 Mnemonic::Csrrw => {
-                    let csr = number(word, field::CSR);
-                    let first = ModulusRegister::FIRST_CSR as usize;
-                    Self::Csrrw { rd: rd()?, modulus: ModulusRegister::new(csr.wrapping_sub(first))?, rs1: rs1()? }
+                    let csr = i64::from(field::CSR.get(word)) - i64::from(ModulusRegister::FIRST_CSR);
+                    Self::Csrrw { rd: rd()?, modulus: ModulusRegister::new(csr)?, rs1: rs1()? }
                 }
                 Mnemonic::Ebreak => Self::Ebreak,
             })
@@ -214,7 +213,7 @@ impl Instruction {
 
 /// The free bit of vs1 is reserved in butterflies, which write it back; that is worth saying.
 fn reserved_bits(mnemonic: Mnemonic, word: u32, bits: u32) -> DecodeProblem {
-    let register = VectorRegister::new(number(word, field::VS1));
+    let register = VectorRegister::new(field::VS1.get(word));
     match (bits == field::FREE1.mask(), mnemonic.encoding().fields.contains(&field::VS1), register) {
         (true, true, Ok(register)) => OperandError::FreesWritten { mnemonic, register }.into(),
         _ => DecodeProblem::Reserved { mnemonic, bits },
@@ -225,13 +224,9 @@ fn reserved_bits(mnemonic: Mnemonic, word: u32, bits: u32) -> DecodeProblem {
 fn register<R>(
     word: u32,
     field: Field,
-    new: impl Fn(usize) -> Result<R, RangeError>,
+    new: impl Fn(u32) -> Result<R, RangeError>,
 ) -> impl Fn() -> Result<R, RangeError> {
-    move || new(number(word, field))
-}
-
-fn number(word: u32, field: Field) -> usize {
-    field.get(word) as usize
+    move || new(field.get(word))
 }
 
 fn is_set(word: u32, field: Field) -> bool {

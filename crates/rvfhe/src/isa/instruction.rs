@@ -253,6 +253,9 @@ pub enum OperandError {
 }
 
 impl Instruction {
+    /// The length of every instruction, in bytes.
+    pub const BYTES: usize = 4;
+
     /// Its name.
     #[must_use]
     pub const fn mnemonic(&self) -> Mnemonic {

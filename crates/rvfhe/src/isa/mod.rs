@@ -8,6 +8,10 @@ mod codec;
 mod encoding;
 mod instruction;
 mod operand;
+pub mod paper;
+mod program;
+mod scalar;
+mod text;
 
 pub use codec::{DecodeError, DecodeProblem};
 pub use encoding::{Encoding, Field, Mnemonic, PaperMnemonic};
@@ -16,3 +20,6 @@ pub use operand::{
     Address, BranchOffset, Core, Immediate, ModulusRegister, Offset, Operand, RangeError, ScalarRegister, Tile,
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
+pub use program::{InstructionMemory, Program, ProgramError, ProgramProblem};
+pub use scalar::{ScalarDecodeError, ScalarInstruction, ScalarOperation};
+pub use text::{AsmError, AsmProblem, Assembly, MAX_TEXT_BYTES, assemble};

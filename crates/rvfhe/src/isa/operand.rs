@@ -18,11 +18,13 @@ pub struct RangeError {
     pub max: i64,
 }
 
-fn check(what: &'static str, given: i64, min: i64, max: i64) -> Result<i64, RangeError> {
+pub(super) fn check(what: &'static str, given: impl TryInto<i64>, min: i64, max: i64) -> Result<i64, RangeError> {
+    // What is no `i64` is out of every range here.
+    let given = given.try_into().unwrap_or(i64::MAX);
     if (min..=max).contains(&given) { Ok(given) } else { Err(RangeError { what, given, min, max }) }
 }
 
-/// An `i64` of whatever size; what does not fit is out of every range here.
+/// The index of something that is in memory, and so below 2^63.
 pub(super) fn wide(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -43,8 +45,8 @@ macro_rules! register {
             ///
             /// # Errors
             /// [`RangeError`] from [`Self::COUNT`] on.
-            pub fn new(number: usize) -> Result<Self, RangeError> {
-                check($what, wide(number), 0, $count - 1).map(|number| Self(number as u8))
+            pub fn new(number: impl TryInto<i64>) -> Result<Self, RangeError> {
+                check($what, number, 0, $count - 1).map(|number| Self(number as u8))
             }
 
             /// Its number, below [`Self::COUNT`].
@@ -93,6 +95,8 @@ register! {
 }
 
 impl ModulusRegister {
+    /// m0.
+    pub const FIRST: Self = Self(0);
     /// The CSR of m0: the first of those that RISC-V leaves to custom use by user programs, for reading and writing.
     pub const FIRST_CSR: u32 = 0x800;
 
@@ -155,8 +159,8 @@ impl<const BITS: u32> Offset<BITS> {
     ///
     /// # Errors
     /// [`RangeError`] above [`Self::MAX`].
-    pub fn new(offset: usize) -> Result<Self, RangeError> {
-        check("an offset", wide(offset), 0, Self::MAX as i64).map(|offset| Self(offset as u16))
+    pub fn new(offset: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("an offset", offset, 0, Self::MAX as i64).map(|offset| Self(offset as u16))
     }
 
     /// Its value, up to [`Self::MAX`].
@@ -184,7 +188,7 @@ impl<const BITS: u32> Address<BITS> {
     ///
     /// # Errors
     /// [`RangeError`] if the offset has more than `BITS` bits.
-    pub fn new(base: ScalarRegister, offset: usize) -> Result<Self, RangeError> {
+    pub fn new(base: ScalarRegister, offset: impl TryInto<i64>) -> Result<Self, RangeError> {
         Ok(Self { offset: Offset::new(offset)?, base })
     }
 }
@@ -207,8 +211,8 @@ impl Tile {
     ///
     /// # Errors
     /// [`RangeError`] above 5.
-    pub fn new(log: usize) -> Result<Self, RangeError> {
-        check("the logarithm of a tile's side", wide(log), 0, 5).map(|log| Self(log as u8))
+    pub fn new(log: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self(log as u8))
     }
 
     /// k, 0 to 5.
@@ -237,8 +241,8 @@ impl Immediate {
     ///
     /// # Errors
     /// [`RangeError`] outside −2048 to 2047.
-    pub fn new(number: i32) -> Result<Self, RangeError> {
-        check("a 12-bit immediate", number.into(), -2048, 2047).map(|number| Self(number as i16))
+    pub fn new(number: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("a 12-bit immediate", number, -2048, 2047).map(|number| Self(number as i16))
     }
 
     /// Its value, −2048 to 2047.
@@ -257,8 +261,8 @@ impl UpperImmediate {
     ///
     /// # Errors
     /// [`RangeError`] from 2^20 on.
-    pub fn new(bits: u32) -> Result<Self, RangeError> {
-        check("a 20-bit immediate", bits.into(), 0, (1 << 20) - 1).map(|_| Self(bits))
+    pub fn new(bits: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("a 20-bit immediate", bits, 0, (1 << 20) - 1).map(|bits| Self(bits as u32))
     }
 
     /// The 20 bits, below 2^20.
@@ -279,7 +283,7 @@ impl BranchOffset {
     ///
     /// # Errors
     /// [`RangeError`] outside −1024 to 1023.
-    pub fn new(instructions: i64) -> Result<Self, RangeError> {
+    pub fn new(instructions: impl TryInto<i64>) -> Result<Self, RangeError> {
         let what = "the distance of a branch in instructions";
         check(what, instructions, -1024, 1023).map(|instructions| Self(instructions as i16))
     }
