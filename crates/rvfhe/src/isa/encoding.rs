@@ -1,0 +1,90 @@
+//! Masks, values and fields of every instruction, made from `opcodes/` by the build script.
+
+use std::fmt;
+
+/// A named range of bits of an instruction word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name in `opcodes/arg_lut.csv`.
+    pub name: &'static str,
+    /// The highest bit, 0 to 31.
+    pub high: u32,
+    /// The lowest bit, 0 to `high`.
+    pub low: u32,
+}
+
+impl Field {
+    /// The number of bits, 1 to 32.
+    #[must_use]
+    pub const fn width(self) -> u32 {
+        self.high - self.low + 1
+    }
+
+    /// The bits it covers.
+    #[must_use]
+    pub const fn mask(self) -> u32 {
+        (u32::MAX >> (32 - self.width())) << self.low
+    }
+
+    /// Its content in `word`.
+    #[must_use]
+    pub const fn get(self, word: u32) -> u32 {
+        (word & self.mask()) >> self.low
+    }
+
+    /// A word with `content` in this field and zeros elsewhere. Bits that do not fit are cut off.
+    #[must_use]
+    pub const fn put(self, content: u32) -> u32 {
+        (content << self.low) & self.mask()
+    }
+}
+
+/// How an instruction stands in its 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// The name, as in the assembly text.
+    pub name: &'static str,
+    /// The file of `opcodes/` that it comes from: `rv_xrvfhe`, `rv_frontend` or `rv_rvfhe_paper`.
+    pub extension: &'static str,
+    /// The fixed bits.
+    pub mask: u32,
+    /// What the fixed bits are; zero elsewhere.
+    pub value: u32,
+    /// Those of the fixed bits that tell it from other instructions; the other fixed bits are reserved and zero.
+    pub select: u32,
+    /// The operands, in the order of the assembly text.
+    pub fields: &'static [Field],
+}
+
+include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
+
+impl Mnemonic {
+    /// The instruction that `word` is by the bits that tell instructions apart. Its reserved bits may still be wrong.
+    #[must_use]
+    pub fn of(word: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|mnemonic| {
+            let encoding = mnemonic.encoding();
+            word & encoding.select == encoding.value & encoding.select
+        })
+    }
+}
+
+impl PaperMnemonic {
+    /// The instruction of the paper that `word` is.
+    #[must_use]
+    pub fn of(word: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|mnemonic| word & mnemonic.encoding().mask == mnemonic.encoding().value)
+    }
+}
+
+impl fmt::Display for Mnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.encoding().name)
+    }
+}
+
+impl fmt::Display for PaperMnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.encoding().name)
+    }
+}

@@ -1,0 +1,25 @@
+//! The instruction set: registers, instructions, their words and their text. `docs/rvfhe-isa.md` is its reference.
+//!
+//! The encodings have one source, `opcodes/rv_xrvfhe` in the format of the riscv-opcodes project; what this module knows of bits is
+//! made from it when the crate is built. The instruction set follows the paper on RVFHE (section 3.1, Table 2); what differs
+//! and why is on the reference page.
+
+mod codec;
+mod encoding;
+mod instruction;
+mod operand;
+pub mod paper;
+mod program;
+mod scalar;
+mod text;
+
+pub use codec::{DecodeError, DecodeProblem};
+pub use encoding::{Encoding, Field, Mnemonic, PaperMnemonic};
+pub use instruction::{FloatButterfly, Instruction, OperandError};
+pub use operand::{
+    Address, BranchOffset, Core, Immediate, ModulusRegister, Offset, Operand, RangeError, ScalarRegister, Tile,
+    TwiddleRegister, UpperImmediate, VectorRegister,
+};
+pub use program::{InstructionMemory, Program, ProgramError, ProgramProblem};
+pub use scalar::{ScalarDecodeError, ScalarInstruction, ScalarOperation};
+pub use text::{AsmError, AsmProblem, Assembly, MAX_TEXT_BYTES, assemble};

@@ -1,0 +1,308 @@
+//! The operands of instructions: registers and numbers, checked when they are made.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A number outside the range of what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{given} is not {what}: it must be {min} to {max}")]
+pub struct RangeError {
+    /// What it was to be.
+    pub what: &'static str,
+    /// The number given.
+    pub given: i64,
+    /// The smallest one allowed.
+    pub min: i64,
+    /// The largest one allowed.
+    pub max: i64,
+}
+
+pub(super) fn check(what: &'static str, given: impl TryInto<i64>, min: i64, max: i64) -> Result<i64, RangeError> {
+    // What is no `i64` is out of every range here.
+    let given = given.try_into().unwrap_or(i64::MAX);
+    if (min..=max).contains(&given) { Ok(given) } else { Err(RangeError { what, given, min, max }) }
+}
+
+/// The index of something that is in memory, and so below 2^63.
+pub(super) fn wide(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+macro_rules! register {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $count:literal, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(u8);
+
+        impl $name {
+            /// How many there are.
+            pub const COUNT: usize = $count;
+            /// The first letter of the name in text.
+            pub const PREFIX: char = $prefix;
+
+            /// The one with this number.
+            ///
+            /// # Errors
+            /// [`RangeError`] from [`Self::COUNT`] on.
+            pub fn new(number: impl TryInto<i64>) -> Result<Self, RangeError> {
+                check($what, number, 0, $count - 1).map(|number| Self(number as u8))
+            }
+
+            /// Its number, below [`Self::COUNT`].
+            #[must_use]
+            pub const fn number(self) -> usize {
+                self.0 as usize
+            }
+
+            /// All of them, by number.
+            pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
+                (0..$count as u8).map(Self)
+            }
+
+            pub(super) const fn bits(self) -> u32 {
+                self.0 as u32
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", Self::PREFIX, self.0)
+            }
+        }
+    };
+}
+
+register! {
+    /// One of a core's vector registers v0 to v31: a 32-bit word for each lane, full or empty.
+    VectorRegister, 'v', 32, "the number of a vector register"
+}
+register! {
+    /// One of a core's twiddle registers t0 to t15: for each lane a factor w and Shoup's companion ⌊w·2^32/m⌋, full or empty.
+    TwiddleRegister, 't', 16, "the number of a twiddle register"
+}
+register! {
+    /// One of a core's modulus registers m0 to m7, which are the CSRs 0x800 to 0x807.
+    ModulusRegister, 'm', 8, "the number of a modulus register"
+}
+register! {
+    /// One of the scalar registers x0 to x31; x0 is always zero.
+    ScalarRegister, 'x', 32, "the number of a scalar register"
+}
+register! {
+    /// One of the cores c0 to c31 of an array, as the destination of a copy.
+    Core, 'c', 32, "the number of a core"
+}
+
+impl ModulusRegister {
+    /// m0.
+    pub const FIRST: Self = Self(0);
+    /// The CSR of m0: the first of those that RISC-V leaves to custom use by user programs, for reading and writing.
+    pub const FIRST_CSR: u32 = 0x800;
+
+    /// The number of its CSR.
+    #[must_use]
+    pub const fn csr(self) -> u32 {
+        Self::FIRST_CSR + self.0 as u32
+    }
+}
+
+impl ScalarRegister {
+    /// The register that is always zero.
+    pub const ZERO: Self = Self(0);
+}
+
+/// A register that is read, and whether it is empty from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operand<R> {
+    /// The register.
+    pub register: R,
+    /// Whether reading empties it.
+    pub free: bool,
+}
+
+impl<R: fmt::Display> fmt::Display for Operand<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.register, if self.free { "!" } else { "" })
+    }
+}
+
+macro_rules! readable {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// Read and left full.
+            #[must_use]
+            pub const fn kept(self) -> Operand<Self> {
+                Operand { register: self, free: false }
+            }
+
+            /// Read and left empty.
+            #[must_use]
+            pub const fn freed(self) -> Operand<Self> {
+                Operand { register: self, free: true }
+            }
+        }
+    )*};
+}
+
+readable! { VectorRegister TwiddleRegister }
+
+/// An unsigned offset of `BITS` bits, in the unit of its instruction: rows, pairs or vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Offset<const BITS: u32>(u16);
+
+impl<const BITS: u32> Offset<BITS> {
+    /// The largest offset.
+    pub const MAX: usize = (1 << BITS) - 1;
+
+    /// This offset.
+    ///
+    /// # Errors
+    /// [`RangeError`] above [`Self::MAX`].
+    pub fn new(offset: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("an offset", offset, 0, Self::MAX as i64).map(|offset| Self(offset as u16))
+    }
+
+    /// Its value, up to [`Self::MAX`].
+    #[must_use]
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(super) const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A place in a memory: the content of a scalar register plus an offset, in the unit of its instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address<const BITS: u32> {
+    /// What is added to the base.
+    pub offset: Offset<BITS>,
+    /// The register with the base.
+    pub base: ScalarRegister,
+}
+
+impl<const BITS: u32> Address<BITS> {
+    /// `offset(base)`.
+    ///
+    /// # Errors
+    /// [`RangeError`] if the offset has more than `BITS` bits.
+    pub fn new(base: ScalarRegister, offset: impl TryInto<i64>) -> Result<Self, RangeError> {
+        Ok(Self { offset: Offset::new(offset)?, base })
+    }
+}
+
+impl<const BITS: u32> fmt::Display for Address<BITS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.offset.get(), self.base)
+    }
+}
+
+/// The tiles that a load transposes: 2^k rows and 2^k lanes, k from 0 (no transposition) to 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tile(u8);
+
+impl Tile {
+    /// Single words: the row as it stands.
+    pub const NONE: Self = Self(0);
+
+    /// Tiles of 2^`log` rows and lanes.
+    ///
+    /// # Errors
+    /// [`RangeError`] above 5.
+    pub fn new(log: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self(log as u8))
+    }
+
+    /// k, 0 to 5.
+    #[must_use]
+    pub const fn log(self) -> usize {
+        self.0 as usize
+    }
+
+    /// 2^k, 1 to 32.
+    #[must_use]
+    pub const fn side(self) -> usize {
+        1 << self.0
+    }
+
+    pub(super) const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A signed number of 12 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Immediate(i16);
+
+impl Immediate {
+    /// This number.
+    ///
+    /// # Errors
+    /// [`RangeError`] outside −2048 to 2047.
+    pub fn new(number: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("a 12-bit immediate", number, -2048, 2047).map(|number| Self(number as i16))
+    }
+
+    /// Its value, −2048 to 2047.
+    #[must_use]
+    pub const fn get(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+/// The upper 20 bits of a 32-bit word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UpperImmediate(u32);
+
+impl UpperImmediate {
+    /// These 20 bits, as an unsigned number.
+    ///
+    /// # Errors
+    /// [`RangeError`] from 2^20 on.
+    pub fn new(bits: impl TryInto<i64>) -> Result<Self, RangeError> {
+        check("a 20-bit immediate", bits, 0, (1 << 20) - 1).map(|bits| Self(bits as u32))
+    }
+
+    /// The 20 bits, below 2^20.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// How far a branch goes from itself, in instructions: −1024 to 1023.
+///
+/// RISC-V counts in pairs of bytes. All instructions here have four, so odd multiples of two are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BranchOffset(i16);
+
+impl BranchOffset {
+    /// This many instructions on, or back if negative.
+    ///
+    /// # Errors
+    /// [`RangeError`] outside −1024 to 1023.
+    pub fn new(instructions: impl TryInto<i64>) -> Result<Self, RangeError> {
+        let what = "the distance of a branch in instructions";
+        check(what, instructions, -1024, 1023).map(|instructions| Self(instructions as i16))
+    }
+
+    /// The distance in instructions.
+    #[must_use]
+    pub const fn instructions(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// The distance in bytes: a multiple of 4 from −4096 to 4092.
+    #[must_use]
+    pub const fn bytes(self) -> i32 {
+        4 * self.0 as i32
+    }
+}
+
+impl fmt::Display for BranchOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ".{:+}", self.bytes())
+    }
+}

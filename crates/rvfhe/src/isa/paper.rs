@@ -1,0 +1,205 @@
+//! The words that the paper gives in Table 2, and what they are in ours.
+//!
+//! `ldp` and `copy` have opcodes of 16-bit instructions there, so that no RISC-V tool takes such words for instructions. This decoder
+//! reads them for whoever has programs in the paper's form.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::encoding::{PaperMnemonic, field};
+use super::instruction::Instruction;
+use super::operand::{
+    Address, Core, ModulusRegister, Offset, RangeError, ScalarRegister, Tile, TwiddleRegister, VectorRegister,
+};
+
+/// An instruction as the paper encodes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PaperInstruction {
+    /// Prefetches data to a register.
+    Ldp {
+        /// Where it goes.
+        vd: VectorRegister,
+        /// The register with its address.
+        rs1: ScalarRegister,
+        /// How much: the paper gives no unit.
+        size: Offset<3>,
+    },
+    /// vd ← vs1 + vs2 mod m.
+    Madd {
+        /// The sum.
+        vd: VectorRegister,
+        /// A summand.
+        vs1: VectorRegister,
+        /// The other one.
+        vs2: VectorRegister,
+    },
+    /// vd ← vs1 − vs2 mod m.
+    Msub {
+        /// The difference.
+        vd: VectorRegister,
+        /// What is taken from.
+        vs1: VectorRegister,
+        /// What is taken away.
+        vs2: VectorRegister,
+    },
+    /// vd ← vs1 · vs2 mod m.
+    Mmul {
+        /// The product.
+        vd: VectorRegister,
+        /// A factor.
+        vs1: VectorRegister,
+        /// The other one; where its companion is, the paper does not say.
+        vs2: VectorRegister,
+    },
+    /// Sends data from one core to another.
+    Copy {
+        /// The destination.
+        to: Core,
+        /// The source.
+        from: Core,
+        /// What is sent.
+        vs1: VectorRegister,
+        /// How much: the paper gives no unit.
+        size: Offset<3>,
+    },
+}
+
+/// A word that is not one of the paper's.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "word {word:#010x} is none of the paper's: ldp (opcode 0x2a), madd, msub, mmul (0x2b, funct3 0, funct7 0 to 2) and copy (0x2c)"
+)]
+pub struct PaperDecodeError {
+    /// The word.
+    pub word: u32,
+}
+
+/// Why an instruction of the paper has none here that does the same.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NoEquivalent {
+    /// Its second factor is in a register that cannot hold a companion.
+    #[error(
+        "mmul by register {register}: a factor and its companion are in one of the twiddle registers t0 to t15; load them there"
+    )]
+    Factor {
+        /// The number of the register.
+        register: usize,
+    },
+    /// More or less than one vector.
+    #[error("ldp of size {size}: the paper gives no unit, and here every load is of one vector (size 0); use several")]
+    Size {
+        /// The size.
+        size: usize,
+    },
+    /// A copy has no address at its destination.
+    #[error("copy to {to}: it does not say which row of {to} it writes; write copy {to}, {vs1}, offset(base)")]
+    Row {
+        /// The destination.
+        to: Core,
+        /// What is sent.
+        vs1: VectorRegister,
+    },
+}
+
+impl PaperInstruction {
+    /// Its name.
+    #[must_use]
+    pub const fn mnemonic(&self) -> PaperMnemonic {
+        match self {
+            Self::Ldp { .. } => PaperMnemonic::Ldp,
+            Self::Madd { .. } => PaperMnemonic::Madd,
+            Self::Msub { .. } => PaperMnemonic::Msub,
+            Self::Mmul { .. } => PaperMnemonic::Mmul,
+            Self::Copy { .. } => PaperMnemonic::Copy,
+        }
+    }
+
+    /// The paper's word.
+    #[must_use]
+    pub fn encode(&self) -> u32 {
+        let operands = match *self {
+            Self::Ldp { vd, rs1, size } => {
+                field::VD.put(vd.bits()) | field::RS1.put(rs1.bits()) | field::SIZE.put(size.bits())
+            }
+            Self::Madd { vd, vs1, vs2 } | Self::Msub { vd, vs1, vs2 } | Self::Mmul { vd, vs1, vs2 } => {
+                field::VD.put(vd.bits()) | field::VS1.put(vs1.bits()) | field::VS2.put(vs2.bits())
+            }
+            Self::Copy { to, from, vs1, size } => {
+                field::TO.put(to.bits())
+                    | field::FROM.put(from.bits())
+                    | field::VS1.put(vs1.bits())
+                    | field::SIZE.put(size.bits())
+            }
+        };
+        self.mnemonic().encoding().value | operands
+    }
+
+    /// The instruction that a word is in the paper's encoding.
+    ///
+    /// # Errors
+    /// [`PaperDecodeError`] for every other word. A `madd`, `msub` or `mmul` with another modulus register than m0 (funct3) is not in
+    /// the paper's table, but [`Instruction::decode`] reads it.
+    pub fn decode(word: u32) -> Result<Self, PaperDecodeError> {
+        let wrong = PaperDecodeError { word };
+        let Some(mnemonic) = PaperMnemonic::of(word) else { return Err(wrong) };
+        Self::fields(mnemonic, word).map_err(|_| wrong)
+    }
+
+    /// All fields are as wide as what they name, so none is out of range.
+    fn fields(mnemonic: PaperMnemonic, word: u32) -> Result<Self, RangeError> {
+        let vector = |content: u32| VectorRegister::new(content);
+        let (vd, vs1, vs2) =
+            (vector(field::VD.get(word))?, vector(field::VS1.get(word))?, vector(field::VS2.get(word))?);
+        let size = Offset::new(field::SIZE.get(word))?;
+        Ok(match mnemonic {
+            PaperMnemonic::Ldp => Self::Ldp { vd, rs1: ScalarRegister::new(field::RS1.get(word))?, size },
+            PaperMnemonic::Madd => Self::Madd { vd, vs1, vs2 },
+            PaperMnemonic::Msub => Self::Msub { vd, vs1, vs2 },
+            PaperMnemonic::Mmul => Self::Mmul { vd, vs1, vs2 },
+            PaperMnemonic::Copy => {
+                let core = |content: u32| Core::new(content);
+                Self::Copy { to: core(field::TO.get(word))?, from: core(field::FROM.get(word))?, vs1, size }
+            }
+        })
+    }
+
+    /// The instruction of ours that does the same: `madd` and `msub` with modulus register m0; `mmul` by the twiddle register of the
+    /// second factor's number, below 16, which has to hold factor and companion; `ldp` of size 0, taken for one vector, from the
+    /// row that rs1 names.
+    ///
+    /// # Errors
+    /// [`NoEquivalent`] for `mmul` by registers from 16 on, `ldp` of other sizes, and every `copy`.
+    pub fn to_ours(&self) -> Result<Instruction, NoEquivalent> {
+        let modulus = ModulusRegister::FIRST;
+        match *self {
+            Self::Madd { vd, vs1, vs2 } => Ok(Instruction::Madd { vd, vs1: vs1.kept(), vs2: vs2.kept(), modulus }),
+            Self::Msub { vd, vs1, vs2 } => Ok(Instruction::Msub { vd, vs1: vs1.kept(), vs2: vs2.kept(), modulus }),
+            Self::Mmul { vd, vs1, vs2 } => {
+                let register = vs2.number();
+                let ts2 = TwiddleRegister::new(register).map_err(|_| NoEquivalent::Factor { register })?;
+                Ok(Instruction::Mmul { vd, vs1: vs1.kept(), ts2: ts2.kept(), modulus })
+            }
+            Self::Ldp { vd, rs1, size } if size.get() == 0 => {
+                let row = Address { offset: Offset::default(), base: rs1 };
+                Ok(Instruction::Ldp { vd, row, tile: Tile::NONE, free: false })
+            }
+            Self::Ldp { size, .. } => Err(NoEquivalent::Size { size: size.get() }),
+            Self::Copy { to, vs1, .. } => Err(NoEquivalent::Row { to, vs1 }),
+        }
+    }
+}
+
+impl fmt::Display for PaperInstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.mnemonic();
+        match self {
+            Self::Ldp { vd, rs1, size } => write!(f, "{name} {vd}, ({rs1}), size={}", size.get()),
+            Self::Madd { vd, vs1, vs2 } | Self::Msub { vd, vs1, vs2 } | Self::Mmul { vd, vs1, vs2 } => {
+                write!(f, "{name} {vd}, {vs1}, {vs2}")
+            }
+            Self::Copy { to, from, vs1, size } => write!(f, "{name} {to}, {from}, {vs1}, size={}", size.get()),
+        }
+    }
+}

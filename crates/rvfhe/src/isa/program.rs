@@ -1,0 +1,228 @@
+//! The program of one core, and its bytes.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::codec::DecodeError;
+use super::instruction::{Instruction, OperandError};
+use super::operand::{Core, RangeError, check, wide};
+
+/// The size of a core's instruction memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InstructionMemory {
+    words: usize,
+}
+
+impl InstructionMemory {
+    /// 16 KiB, as in the paper's section 4.
+    pub const PAPER: Self = Self { words: 4096 };
+    /// The most bytes that can be asked for: 4 MiB, so that whatever reads programs is bounded.
+    pub const MAX_BYTES: usize = 1 << 22;
+
+    /// A memory of this many bytes; a last incomplete word is not used.
+    ///
+    /// # Errors
+    /// [`RangeError`] for less than one word or more than [`Self::MAX_BYTES`].
+    pub fn new(bytes: usize) -> Result<Self, RangeError> {
+        let what = "the size of an instruction memory in bytes";
+        check(what, bytes, wide(Instruction::BYTES), wide(Self::MAX_BYTES))?;
+        Ok(Self { words: bytes / Instruction::BYTES })
+    }
+
+    /// How many instructions it holds, from 1 on.
+    #[must_use]
+    pub const fn words(self) -> usize {
+        self.words
+    }
+}
+
+/// A program of one core, which never leaves its own words: it fits into the core's instruction memory, every branch stays inside
+/// and the last instruction is `ebreak`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    core: Core,
+    instructions: Vec<Instruction>,
+}
+
+/// What is wrong with a program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("core {core}: {problem}")]
+pub struct ProgramError {
+    /// Whose program it is.
+    pub core: Core,
+    /// What is wrong.
+    pub problem: ProgramProblem,
+}
+
+/// What is wrong with a program. Indices of words count from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProgramProblem {
+    /// There is no instruction.
+    #[error("the program has no instruction; an idle core's is a single ebreak")]
+    Empty,
+    /// The bytes are not words.
+    #[error("{bytes} bytes are not a whole number of words of 4 bytes")]
+    NotWords {
+        /// How many bytes were given.
+        bytes: usize,
+    },
+    /// It does not fit.
+    #[error(
+        "the program has {words} words, but the instruction memory holds {limit}; shorten it or enlarge the memory"
+    )]
+    TooLong {
+        /// The length.
+        words: usize,
+        /// What the memory holds.
+        limit: usize,
+    },
+    /// A word is no instruction.
+    #[error("word {index}: {source}")]
+    Decode {
+        /// Which word.
+        index: usize,
+        /// Why not.
+        source: DecodeError,
+    },
+    /// An instruction's operands do not go together.
+    #[error("word {index}: {source}")]
+    Operand {
+        /// Which word.
+        index: usize,
+        /// Why not.
+        source: OperandError,
+    },
+    /// A branch leaves the program.
+    #[error("word {index}: the branch goes to word {target}, but the program has the words 0 to {last}")]
+    Branch {
+        /// Which word.
+        index: usize,
+        /// Where it goes.
+        target: i64,
+        /// The last word.
+        last: usize,
+    },
+    /// The last instruction is no `ebreak`.
+    #[error("word {index}: the program ends without ebreak; put one at its end")]
+    NoEnd {
+        /// The last word.
+        index: usize,
+    },
+}
+
+impl ProgramProblem {
+    /// The index of the word it is about, if it is about one.
+    #[must_use]
+    pub const fn index(&self) -> Option<usize> {
+        match *self {
+            Self::Empty | Self::NotWords { .. } | Self::TooLong { .. } => None,
+            Self::Decode { index, .. }
+            | Self::Operand { index, .. }
+            | Self::Branch { index, .. }
+            | Self::NoEnd { index } => Some(index),
+        }
+    }
+}
+
+impl Program {
+    /// The program of a core.
+    ///
+    /// # Errors
+    /// [`ProgramError`] if it is empty or does not fit into the memory, if [`Instruction::check`] refuses an instruction, if a branch
+    /// leaves it or its last instruction is no `ebreak`.
+    pub fn new(core: Core, instructions: Vec<Instruction>, memory: InstructionMemory) -> Result<Self, ProgramError> {
+        match valid(&instructions, memory) {
+            Ok(()) => Ok(Self { core, instructions }),
+            Err(problem) => Err(ProgramError { core, problem }),
+        }
+    }
+
+    /// A program from its words, each of 4 bytes in little-endian order.
+    ///
+    /// # Errors
+    /// [`ProgramError`] for bytes that are not words, words that are no instructions, and as [`Self::new`]. Nothing is
+    /// allocated for a program that does not fit.
+    pub fn from_bytes(core: Core, bytes: &[u8], memory: InstructionMemory) -> Result<Self, ProgramError> {
+        let wrong = |problem| ProgramError { core, problem };
+        let (words, rest) = bytes.as_chunks::<{ Instruction::BYTES }>();
+        if !rest.is_empty() {
+            return Err(wrong(ProgramProblem::NotWords { bytes: bytes.len() }));
+        }
+        fits(words.len(), memory).map_err(wrong)?;
+        let instructions = words.iter().enumerate().map(|(index, word)| {
+            let decoded = Instruction::decode(u32::from_le_bytes(*word));
+            decoded.map_err(|source| wrong(ProgramProblem::Decode { index, source }))
+        });
+        Self::new(core, instructions.collect::<Result<_, _>>()?, memory)
+    }
+
+    /// Its words, each as 4 bytes in little-endian order.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.instructions.iter().flat_map(|instruction| instruction.encode().to_le_bytes()).collect()
+    }
+
+    /// Whose program it is.
+    #[must_use]
+    pub const fn core(&self) -> Core {
+        self.core
+    }
+
+    /// The instructions, at least one.
+    #[must_use]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+}
+
+impl fmt::Display for Program {
+    /// The assembly text, with labels, which [`super::assemble`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = |index: usize| self.instructions.get(index).and_then(|instruction| branch(index, instruction));
+        let mut targets: Vec<i64> = (0..self.instructions.len()).filter_map(target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        for (index, instruction) in self.instructions.iter().enumerate() {
+            if targets.binary_search(&wide(index)).is_ok() {
+                writeln!(f, "l{index}:")?;
+            }
+            match (instruction, target(index)) {
+                (Instruction::Bne { rs1, rs2, .. }, Some(to)) => writeln!(f, "    bne {rs1}, {rs2}, l{to}")?,
+                _ => writeln!(f, "    {instruction}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The word that the branch at `index` goes to.
+fn branch(index: usize, instruction: &Instruction) -> Option<i64> {
+    match instruction {
+        Instruction::Bne { offset, .. } => Some(wide(index) + offset.instructions()),
+        _ => None,
+    }
+}
+
+fn fits(words: usize, memory: InstructionMemory) -> Result<(), ProgramProblem> {
+    if words == 0 {
+        Err(ProgramProblem::Empty)
+    } else if words > memory.words() {
+        Err(ProgramProblem::TooLong { words, limit: memory.words() })
+    } else {
+        Ok(())
+    }
+}
+
+fn valid(instructions: &[Instruction], memory: InstructionMemory) -> Result<(), ProgramProblem> {
+    fits(instructions.len(), memory)?;
+    let last = instructions.len() - 1;
+    for (index, instruction) in instructions.iter().enumerate() {
+        instruction.check().map_err(|source| ProgramProblem::Operand { index, source })?;
+        if let Some(target) = branch(index, instruction).filter(|target| !(0..=wide(last)).contains(target)) {
+            return Err(ProgramProblem::Branch { index, target, last });
+        }
+    }
+    if instructions[last] == Instruction::Ebreak { Ok(()) } else { Err(ProgramProblem::NoEnd { index: last }) }
+}

@@ -1,0 +1,101 @@
+//! The same words on the scalar base core, where they work on x registers.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::encoding::{Mnemonic, field};
+use super::operand::{ModulusRegister, ScalarRegister};
+
+/// What a scalar instruction computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScalarOperation {
+    /// rs1 + rs2 mod m.
+    Add,
+    /// rs1 − rs2 mod m.
+    Subtract,
+    /// rs1 · w mod m: bits 31 to 0 of rs2 are w, bits 63 to 32 its companion ⌊w·2^32/m⌋.
+    Multiply,
+}
+
+/// `madd`, `msub` or `mmul` on the scalar base core.
+///
+/// Sources are bits 31 to 0 of their registers, and the result is written sign-extended from bit 31, as by RV64's own instructions on
+/// words. A result below a modulus of at most 2^31 has a zero there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScalarInstruction {
+    /// What it computes.
+    pub operation: ScalarOperation,
+    /// The result.
+    pub rd: ScalarRegister,
+    /// The first operand.
+    pub rs1: ScalarRegister,
+    /// The second one.
+    pub rs2: ScalarRegister,
+    /// m.
+    pub modulus: ModulusRegister,
+}
+
+/// A word that is no RVFHE instruction of the scalar base core.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("word {word:#010x} is not madd, msub or mmul without free bits, so no RVFHE instruction of the scalar core")]
+pub struct ScalarDecodeError {
+    /// The word.
+    pub word: u32,
+}
+
+impl ScalarOperation {
+    /// The instruction that has its encoding.
+    #[must_use]
+    pub const fn mnemonic(self) -> Mnemonic {
+        match self {
+            Self::Add => Mnemonic::Madd,
+            Self::Subtract => Mnemonic::Msub,
+            Self::Multiply => Mnemonic::Mmul,
+        }
+    }
+}
+
+impl ScalarInstruction {
+    /// The word.
+    #[must_use]
+    pub fn encode(&self) -> u32 {
+        self.operation.mnemonic().encoding().value
+            | field::RD.put(self.rd.bits())
+            | field::RS1.put(self.rs1.bits())
+            | field::RS2.put(self.rs2.bits())
+            | field::M.put(self.modulus.bits())
+    }
+
+    /// The instruction that a word is.
+    ///
+    /// # Errors
+    /// [`ScalarDecodeError`] for every word but those of `madd`, `msub` and `mmul` whose free bits are clear.
+    pub fn decode(word: u32) -> Result<Self, ScalarDecodeError> {
+        Self::read(word).ok_or(ScalarDecodeError { word })
+    }
+
+    fn read(word: u32) -> Option<Self> {
+        let zero = field::FREE1.mask() | field::FREE2.mask();
+        let operations = [ScalarOperation::Add, ScalarOperation::Subtract, ScalarOperation::Multiply];
+        let operation = operations.into_iter().find(|operation| {
+            let encoding = operation.mnemonic().encoding();
+            word & (encoding.mask | zero) == encoding.value
+        })?;
+        let register = |content: u32| ScalarRegister::new(content).ok();
+        Some(Self {
+            operation,
+            rd: register(field::RD.get(word))?,
+            rs1: register(field::RS1.get(word))?,
+            rs2: register(field::RS2.get(word))?,
+            modulus: ModulusRegister::new(field::M.get(word)).ok()?,
+        })
+    }
+}
+
+impl fmt::Display for ScalarInstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, rd, rs1, rs2, modulus } = self;
+        write!(f, "{} {rd}, {rs1}, {rs2}, {modulus}", operation.mnemonic())
+    }
+}

@@ -1,0 +1,94 @@
+//! The assembler: from text to the program of a core.
+//!
+//! An instruction a line, in the form that the `Display` of [`Instruction`] gives it; labels; comments. There are no directives, no
+//! expressions and no macros: for these there is GNU as, with the macros of `include/rvfhe.inc`.
+
+mod error;
+mod line;
+mod statement;
+
+use std::collections::HashMap;
+
+pub use error::{AsmError, AsmProblem};
+
+use super::instruction::Instruction;
+use super::operand::{BranchOffset, Core, wide};
+use super::program::{InstructionMemory, Program};
+use error::shown;
+use line::Line;
+use statement::{Statement, Target};
+
+/// The longest text that is read, in bytes.
+pub const MAX_TEXT_BYTES: usize = 1 << 26;
+
+/// A program, and where in its text each instruction stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembly {
+    /// The program.
+    pub program: Program,
+    /// The line of each instruction, from 1.
+    pub lines: Vec<usize>,
+}
+
+/// Where a label stands.
+struct Label {
+    line: usize,
+    index: usize,
+}
+
+/// Turns text into the program of a core.
+///
+/// # Errors
+/// [`AsmError`], with line and column, for what is no assembly text, for texts above [`MAX_TEXT_BYTES`], and for what [`Program::new`]
+/// refuses.
+pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Assembly, AsmError> {
+    if text.len() > MAX_TEXT_BYTES {
+        let problem = AsmProblem::TextTooLong { bytes: text.len() };
+        return Err(AsmError { line: 1, column: 1, problem });
+    }
+    let mut statements: Vec<Statement<'_>> = Vec::new();
+    let mut labels: HashMap<&str, Label> = HashMap::new();
+    let mut last = 1;
+    for (number, content) in (1..).zip(text.strip_prefix('\u{feff}').unwrap_or(text).lines()) {
+        last = number;
+        let mut line = Line::new(content, number);
+        while let Some(name) = line.label()? {
+            if let Some(first) = labels.get(name.text) {
+                let problem = AsmProblem::LabelTwice { name: shown(name.text), line: first.line };
+                return Err(line.error(name.column, problem));
+            }
+            if labels.len() == memory.words() {
+                return Err(line.error(name.column, AsmProblem::TooManyLabels { limit: memory.words() }));
+            }
+            labels.insert(name.text, Label { line: number, index: statements.len() });
+        }
+        if let Some(statement) = statement::parse(&mut line)? {
+            if statements.len() == memory.words() {
+                return Err(line.error(statement.column, AsmProblem::TooManyInstructions { limit: memory.words() }));
+            }
+            statements.push(statement);
+        }
+    }
+    let mut instructions = Vec::with_capacity(statements.len());
+    for (index, statement) in statements.iter().enumerate() {
+        instructions.push(resolved(statement, index, &labels)?);
+    }
+    let program = Program::new(core, instructions, memory).map_err(|error| {
+        // What is about no word, an empty program, is about the end of the text.
+        let place = error.problem.index().and_then(|index| statements.get(index));
+        let (line, column) = place.map_or((last, 1), |statement| (statement.line, statement.column));
+        AsmError { line, column, problem: AsmProblem::Program(error.problem) }
+    })?;
+    Ok(Assembly { program, lines: statements.iter().map(|statement| statement.line).collect() })
+}
+
+/// The instruction, with its branch going where its label is.
+fn resolved(statement: &Statement<'_>, index: usize, labels: &HashMap<&str, Label>) -> Result<Instruction, AsmError> {
+    let Statement { line, mut instruction, target, .. } = *statement;
+    if let (Instruction::Bne { offset, .. }, Some(Target { name, column })) = (&mut instruction, target) {
+        let error = |problem| AsmError { line, column, problem };
+        let label = labels.get(name).ok_or_else(|| error(AsmProblem::LabelUnknown { name: shown(name) }))?;
+        *offset = BranchOffset::new(wide(label.index) - wide(index)).map_err(|range| error(range.into()))?;
+    }
+    Ok(instruction)
+}
