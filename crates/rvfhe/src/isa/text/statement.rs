@@ -1,10 +1,10 @@
 //! One instruction of the text.
 
 use super::error::{AsmError, AsmProblem};
-use super::line::{Line, integer};
+use super::line::{Line, Token, integer};
 use crate::isa::encoding::Mnemonic;
 use crate::isa::instruction::{FloatButterfly, Instruction, OperandError};
-use crate::isa::operand::{BranchOffset, Immediate, Tile, UpperImmediate};
+use crate::isa::operand::{BranchOffset, Immediate, JumpOffset, Tile, UpperImmediate};
 
 /// An instruction and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Target<'a> {
     pub(super) column: usize,
 }
 
-const EXPECTED_MNEMONIC: &str = "an instruction: madd, msub, mmul, mbfly, mbflyi, fbfly.dit, fbfly.dif, ldp, ldt, lds, sts, copy, \
-                                 copyk, phase, lui, addi, add, xor, bne, csrrw or ebreak";
+const EXPECTED_MNEMONIC: &str = "an instruction: madd, msub, mmul, mbfly, fbfly.dit, fbfly.dif, ldp, ldt, lds, sts, copy, \
+                                 copyk, phase, lui, addi, add, xor, bne, jal, csrrw or ebreak";
 
 /// The instruction on the rest of a line, if there is one.
 pub(super) fn parse<'a>(line: &mut Line<'a>) -> Result<Option<Statement<'a>>, AsmError> {
@@ -65,13 +65,10 @@ fn operands<'a>(
             let (ts2, modulus) = (next(line, Line::twiddle_read)?, next(line, Line::modulus)?);
             Instruction::Mmul { vd, vs1, ts2, modulus }
         }
-        Mnemonic::Mbfly | Mnemonic::Mbflyi => {
+        Mnemonic::Mbfly => {
             let (vd, vs1) = (line.vector()?, next(line, Line::vector)?);
             let (ts2, modulus) = (next(line, Line::twiddle_read)?, next(line, Line::modulus)?);
-            match mnemonic {
-                Mnemonic::Mbfly => Instruction::Mbfly { vd, vs1, ts2, modulus },
-                _ => Instruction::Mbflyi { vd, vs1, ts2, modulus },
-            }
+            Instruction::Mbfly { vd, vs1, ts2, modulus }
         }
         Mnemonic::FbflyDit | Mnemonic::FbflyDif => {
             let form = match mnemonic {
@@ -131,14 +128,23 @@ fn operands<'a>(
             let (rd, modulus) = (line.scalar()?, next(line, Line::modulus)?);
             Instruction::Csrrw { rd, modulus, rs1: next(line, Line::scalar)? }
         }
-        Mnemonic::Bne => branch(line, target)?,
+        Mnemonic::Bne => {
+            let (rs1, rs2) = (line.scalar()?, next(line, Line::scalar)?);
+            let (token, instructions) = distance(line, target)?;
+            Instruction::Bne { rs1, rs2, offset: line.at(token, BranchOffset::new(instructions))? }
+        }
+        Mnemonic::Jal => {
+            let rd = line.scalar()?;
+            let (token, instructions) = distance(line, target)?;
+            Instruction::Jal { rd, offset: line.at(token, JumpOffset::new(instructions))? }
+        }
         Mnemonic::Ebreak => Instruction::Ebreak,
     })
 }
 
-fn branch<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<Instruction, AsmError> {
+/// Where a branch or a jump goes, in instructions; 0 if it is a label.
+fn distance<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<(Token<'a>, i64), AsmError> {
     const EXPECTED: &str = "a label, or a distance in bytes as in .+8";
-    let (rs1, rs2) = (line.scalar()?, next(line, Line::scalar)?);
     let token = next(line, |line| line.expect(EXPECTED))?;
     let mut instructions = 0;
     match token.text.strip_prefix('.') {
@@ -153,8 +159,7 @@ fn branch<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<In
         }
         _ => *target = Some(Target { name: token.text, column: token.column }),
     }
-    let offset = line.at(token, BranchOffset::new(instructions))?;
-    Ok(Instruction::Bne { rs1, rs2, offset })
+    Ok((token, instructions))
 }
 
 fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
@@ -164,5 +169,13 @@ fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
         return Err(line.expected(EXPECTED, token));
     }
     let (token, number) = line.number()?;
-    line.at(token, Tile::new(number))
+    let rotate = line.take(",");
+    if rotate {
+        const ROTATE: &str = "`rotate`";
+        let token = line.expect(ROTATE)?;
+        if token.text != "rotate" || number == 0 {
+            return Err(line.expected(ROTATE, token));
+        }
+    }
+    line.at(token, Tile::new(number, rotate))
 }
