@@ -67,25 +67,27 @@ pub(super) enum Step {
     Front(Instruction),
 }
 
+/// An instruction of which nothing is said yet.
+const EMPTY: Queued = Queued {
+    operation: Operation::Phase,
+    queue: Queue::Compute,
+    touched: [0; TOUCHED],
+    touched_count: 0,
+    rd: 0,
+    rs1: 0,
+    rs2: 0,
+    free1: false,
+    free2: false,
+    variant: false,
+    tile: 0,
+    modulus: 0,
+    core: 0,
+    base: 0,
+    offset: 0,
+};
+
 pub(super) fn decode(instruction: Instruction) -> Step {
     use Instruction as I;
-    let empty = Queued {
-        operation: Operation::Phase,
-        queue: Queue::Compute,
-        touched: [0; TOUCHED],
-        touched_count: 0,
-        rd: 0,
-        rs1: 0,
-        rs2: 0,
-        free1: false,
-        free2: false,
-        variant: false,
-        tile: 0,
-        modulus: 0,
-        core: 0,
-        base: 0,
-        offset: 0,
-    };
     let vector = |register: VectorRegister| register.number() as u8;
     let sum = |operation, vd, vs1: Operand<VectorRegister>, vs2: Operand<VectorRegister>, modulus: usize| Queued {
         operation,
@@ -95,7 +97,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         free1: vs1.free,
         free2: vs2.free,
         modulus: modulus as u8,
-        ..empty
+        ..EMPTY
     };
     let product = |operation, vd, vs1, free1, ts2: Operand<TwiddleRegister>, modulus: usize| Queued {
         operation,
@@ -105,7 +107,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         free1,
         free2: ts2.free,
         modulus: modulus as u8,
-        ..empty
+        ..EMPTY
     };
     let queued = match instruction {
         I::Madd { vd, vs1, vs2, modulus } => sum(Operation::Add, vd, vs1, vs2, modulus.number()),
@@ -132,7 +134,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             tile: tile.log() as u8,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..empty
+            ..EMPTY
         },
         I::Lds { vd, vector: address } => Queued {
             operation: Operation::LoadScratchpad,
@@ -140,7 +142,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             rd: vector(vd),
             base: address.base.number() as u8,
             offset: address.offset.get() as u16,
-            ..empty
+            ..EMPTY
         },
         I::Ldt { td, row, broadcast } => Queued {
             operation: Operation::LoadTwiddles,
@@ -149,7 +151,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             variant: broadcast,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..empty
+            ..EMPTY
         },
         I::Sts { vs1, vector: address } => Queued {
             operation: Operation::StoreScratchpad,
@@ -158,7 +160,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             free1: true,
             base: address.base.number() as u8,
             offset: address.offset.get() as u16,
-            ..empty
+            ..EMPTY
         },
         I::Copy { core, vs1, row } | I::Copyk { core, vs1, row } => Queued {
             operation: Operation::Copy,
@@ -168,9 +170,9 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             core: core.number() as u8,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..empty
+            ..EMPTY
         },
-        I::Phase => empty,
+        I::Phase => EMPTY,
         other => return Step::Front(other),
     };
     Step::Queued(with_touched(queued))
