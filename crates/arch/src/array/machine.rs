@@ -176,7 +176,7 @@ pub enum MachineError {
 }
 
 /// Bytes of a description, at most.
-pub const MAX_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 impl Machine {
     /// Reads a description.

@@ -39,7 +39,7 @@ pub(crate) struct Schedule {
     pub cycles: u32,
 }
 
-/// How far before its first use a twiddle register is asked for, if it is free by then.
+/// How many cycles before a computation could go its factors are asked for.
 const TWIDDLE_LEAD: u32 = 8;
 
 pub(crate) fn schedule(graph: &Graph, target: &Target) -> Schedule {
@@ -47,9 +47,9 @@ pub(crate) fn schedule(graph: &Graph, target: &Target) -> Schedule {
     while list.left > 0 {
         list.step();
     }
-    let List { order, cycle, register, now, .. } = list;
-    let (twiddles, twiddle) = assign_twiddles(graph, &order, &cycle);
-    Schedule { order, cycle, register, twiddles, twiddle, cycles: now }
+    let List { order, cycle, register, now, mut twiddles, .. } = list;
+    twiddles.free_all();
+    Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now }
 }
 
 /// What a group still takes.
@@ -67,7 +67,114 @@ impl GroupState {
     }
 }
 
-type Ready = BinaryHeap<(Reverse<usize>, u32, Reverse<NodeId>)>;
+/// What goes first: the oldest transform, in it what has the longest way to go.
+type Urgency = (Reverse<usize>, u32, Reverse<NodeId>);
+type Ready = BinaryHeap<Urgency>;
+
+/// A twiddle register.
+struct Held {
+    factor: usize,
+    ready_in: u32,
+    last_user: Option<NodeId>,
+}
+
+/// The twiddle registers: what is asked for takes the place of what is needed last.
+struct Twiddles {
+    /// The factor of each node, by number; the keys; and who still needs each, the most urgent last.
+    factor: Vec<Option<usize>>,
+    keys: Vec<FactorKey>,
+    users: Vec<Vec<Urgency>>,
+    place: Vec<Option<usize>>,
+    held: [Option<Held>; TWIDDLE_REGISTERS],
+    loads: Vec<TwiddleLoad>,
+    used: HashMap<NodeId, (u8, bool)>,
+}
+
+impl Twiddles {
+    fn new(graph: &Graph, urgency: impl Fn(NodeId) -> Urgency) -> Self {
+        let mut numbers: HashMap<&FactorKey, usize> = HashMap::new();
+        let mut users: Vec<Vec<Urgency>> = Vec::new();
+        let mut keys = Vec::new();
+        let mut factor = vec![None; graph.nodes.len()];
+        for (id, node) in graph.nodes.iter().enumerate() {
+            let Some(key) = node.factor() else { continue };
+            let number = *numbers.entry(key).or_insert(users.len());
+            if number == users.len() {
+                users.push(Vec::new());
+                keys.push(key.clone());
+            }
+            users[number].push(urgency(id as NodeId));
+            factor[id] = Some(number);
+        }
+        for users in &mut users {
+            users.sort_unstable();
+        }
+        let place = vec![None; keys.len()];
+        let held = std::array::from_fn(|_| None);
+        Self { factor, keys, users, place, held, loads: Vec::new(), used: HashMap::new() }
+    }
+
+    /// Whether a node's factor can be used.
+    fn is_ready(&self, id: NodeId, now: u32) -> bool {
+        self.factor[id as usize].is_none_or(|factor| {
+            self.place[factor].and_then(|place| self.held[place].as_ref()).is_some_and(|held| held.ready_in <= now)
+        })
+    }
+
+    fn is_missing(&self, id: NodeId) -> bool {
+        self.factor[id as usize].is_some_and(|factor| self.place[factor].is_none())
+    }
+
+    /// Notes that a node uses its factor.
+    fn take(&mut self, id: NodeId) {
+        let Some(factor) = self.factor[id as usize] else { return };
+        let users = &mut self.users[factor];
+        if let Some(at) = users.iter().rposition(|(.., Reverse(user))| *user == id) {
+            users.remove(at);
+        }
+        if let Some(place) = self.place[factor]
+            && let Some(held) = &mut self.held[place]
+        {
+            held.last_user = Some(id);
+            self.used.insert(id, (place as u8, false));
+        }
+    }
+
+    /// Asks for a node's factor, if a register has nothing that is needed sooner.
+    fn ask(&mut self, wanted: Urgency, now: u32, latency: u32) -> bool {
+        let Some(factor) = self.factor[wanted.2.0 as usize] else { return false };
+        let next_use = |held: &Option<Held>| held.as_ref().and_then(|held| self.users[held.factor].last().copied());
+        // What nobody has used yet was asked for with reason, and could not be freed by a use.
+        let used = |held: &Option<Held>| held.as_ref().is_none_or(|held| held.last_user.is_some());
+        let places = (0..TWIDDLE_REGISTERS).filter(|place| used(&self.held[*place]));
+        let place = places.min_by_key(|place| next_use(&self.held[*place]));
+        let Some(place) = place.filter(|place| next_use(&self.held[*place]).is_none_or(|next| next < wanted)) else {
+            return false;
+        };
+        if let Some(old) = self.held[place].take() {
+            self.place[old.factor] = None;
+            self.free(old);
+        }
+        self.place[factor] = Some(place);
+        self.held[place] = Some(Held { factor, ready_in: now + latency, last_user: None });
+        self.loads.push(TwiddleLoad { register: place as u8, factor: self.keys[factor].clone(), cycle: now });
+        true
+    }
+
+    fn free(&mut self, held: Held) {
+        if let Some(used) = held.last_user.and_then(|user| self.used.get_mut(&user)) {
+            used.1 = true;
+        }
+    }
+
+    fn free_all(&mut self) {
+        for place in 0..TWIDDLE_REGISTERS {
+            if let Some(held) = self.held[place].take() {
+                self.free(held);
+            }
+        }
+    }
+}
 
 struct List<'a> {
     graph: &'a Graph,
@@ -79,8 +186,9 @@ struct List<'a> {
     earliest: Vec<u32>,
     /// Nodes that wait for time only, by cycle.
     pending: BinaryHeap<Reverse<(u32, NodeId)>>,
-    compute: Ready,
+    compute: Vec<Urgency>,
     send: Ready,
+    twiddles: Twiddles,
     loads: Vec<NodeId>,
     groups: Vec<GroupState>,
     /// Groups in the order in which they were opened, without those that need no more registers.
@@ -109,13 +217,17 @@ impl<'a> List<'a> {
             GroupState { opened: false, staying: group.loads.len() as u32 - passing, passing }
         });
         let waits_for: Vec<_> = graph.nodes.iter().map(|node| node.waits_for).collect();
+        let twiddles = Twiddles::new(graph, |id| {
+            (Reverse(graph.nodes[id as usize].stream), priority[id as usize], Reverse(id))
+        });
         let mut list = Self {
             graph,
             target,
             priority,
+            twiddles,
             earliest: vec![0; count],
             pending: BinaryHeap::new(),
-            compute: Ready::new(),
+            compute: Vec::new(),
             send: Ready::new(),
             loads: Vec::new(),
             groups: groups.collect(),
@@ -145,21 +257,24 @@ impl<'a> List<'a> {
                 break;
             }
             self.pending.pop();
-            let node = &self.graph.nodes[id as usize];
-            let entry = (Reverse(node.stream), self.priority[id as usize], Reverse(id));
-            match node.unit() {
+            let entry = self.urgency(id);
+            match self.graph.nodes[id as usize].unit() {
                 Unit::Load => self.loads.push(id),
                 Unit::Compute => self.compute.push(entry),
                 Unit::Send => self.send.push(entry),
             }
         }
         let mut slots = 1;
+        let ready = (0..self.compute.len()).filter(|at| self.twiddles.is_ready(self.compute[*at].2.0, self.now));
         if self.now >= self.busy_until
-            && let Some((.., Reverse(id))) = self.compute.pop()
+            && let Some(at) = ready.max_by_key(|at| self.compute[*at])
         {
+            let (.., Reverse(id)) = self.compute.swap_remove(at);
+            self.twiddles.take(id);
             self.issue(id);
             slots = 0;
         }
+        self.ask_for_twiddles();
         let copies = if self.target.copies_compete { slots } else { self.target.copies_per_cycle };
         for _ in 0..copies {
             if let Some((.., Reverse(id))) = self.send.pop() {
@@ -173,6 +288,22 @@ impl<'a> List<'a> {
             self.issue(id);
         }
         self.now += 1;
+    }
+
+    fn urgency(&self, id: NodeId) -> Urgency {
+        (Reverse(self.graph.nodes[id as usize].stream), self.priority[id as usize], Reverse(id))
+    }
+
+    /// Asks for the factor that is missed most by what could go now or soon.
+    fn ask_for_twiddles(&mut self) {
+        let soon = self.pending.iter().filter(|Reverse((cycle, _))| *cycle <= self.now + TWIDDLE_LEAD);
+        let soon = soon.map(|Reverse((_, id))| self.urgency(*id));
+        let missing = |wanted: &Urgency| self.twiddles.is_missing(wanted.2.0);
+        // What can go now, before what can go later.
+        let now = self.compute.iter().copied().filter(missing).max();
+        if let Some(wanted) = now.or_else(|| soon.filter(missing).max()) {
+            self.twiddles.ask(wanted, self.now, self.target.load_latency);
+        }
     }
 
     /// Opens groups whose rows are all there or on their way, so that they are sure to be complete one day; the one that waits least first.
@@ -217,10 +348,7 @@ impl<'a> List<'a> {
             let own = if node.passing { own.staying } else { u32::from(own.passing > 0) };
             self.free.len() as u32 > reserved + own
         };
-        let key = |id: &NodeId| {
-            (Reverse(self.graph.nodes[*id as usize].stream), self.priority[*id as usize], Reverse(*id))
-        };
-        (0..self.loads.len()).filter(|at| fits(self.loads[*at])).max_by_key(|at| key(&self.loads[*at]))
+        (0..self.loads.len()).filter(|at| fits(self.loads[*at])).max_by_key(|at| self.urgency(self.loads[*at]))
     }
 
     fn issue(&mut self, id: NodeId) {
@@ -256,52 +384,4 @@ impl<'a> List<'a> {
     fn release(&mut self, value: ValueId) {
         self.free.insert(0, self.register[value as usize]);
     }
-}
-
-/// Gives factors to twiddle registers: the one whose next use is farthest is replaced (L. Belády, 1966).
-fn assign_twiddles(
-    graph: &Graph,
-    order: &[NodeId],
-    cycle: &[u32],
-) -> (Vec<TwiddleLoad>, HashMap<NodeId, (u8, bool)>) {
-    let users: Vec<(NodeId, &FactorKey)> = order
-        .iter()
-        .filter_map(|id| graph.nodes[*id as usize].factor().map(|factor| (*id, factor)))
-        .collect();
-    let mut next_use = vec![usize::MAX; users.len()];
-    let mut seen: HashMap<&FactorKey, usize> = HashMap::new();
-    for (at, (_, factor)) in users.iter().enumerate().rev() {
-        if let Some(next) = seen.insert(factor, at) {
-            next_use[at] = next;
-        }
-    }
-    // What is in each register: the factor, its last user, the next use.
-    let mut held: [Option<(&FactorKey, usize, usize)>; TWIDDLE_REGISTERS] = [None; TWIDDLE_REGISTERS];
-    let mut loads = Vec::new();
-    let mut twiddle: HashMap<NodeId, (u8, bool)> = HashMap::new();
-    for (at, (id, factor)) in users.iter().enumerate() {
-        let known = held.iter().position(|entry| entry.is_some_and(|(held, ..)| held == *factor));
-        let register = known.unwrap_or_else(|| {
-            // An empty one; else one that nobody will use, the earliest first; else the one that is used last.
-            let victim = (0..TWIDDLE_REGISTERS)
-                .max_by_key(|register| match held[*register] {
-                    None => (usize::MAX, Reverse(0)),
-                    Some((_, last, next)) => (next, Reverse(last + 1)),
-                })
-                .expect("there are registers");
-            let free_from = held[victim].map_or(0, |(_, last, _)| {
-                twiddle.get_mut(&users[last].0).expect("a user").1 = true;
-                cycle[users[last].0 as usize]
-            });
-            let wanted = cycle[*id as usize].saturating_sub(TWIDDLE_LEAD);
-            loads.push(TwiddleLoad { register: victim as u8, factor: (*factor).clone(), cycle: wanted.max(free_from) });
-            victim
-        });
-        held[register] = Some((factor, at, next_use[at]));
-        twiddle.insert(*id, (register as u8, false));
-    }
-    for (_, last, _) in held.into_iter().flatten() {
-        twiddle.get_mut(&users[last].0).expect("a user").1 = true;
-    }
-    (loads, twiddle)
 }
