@@ -48,7 +48,7 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], group: usize) -> Resu
         let passage = match phases.last() {
             None => None,
             Some(_) => {
-                let passage = next_passage(&layout, order, done, group);
+                let passage = next_passage(&layout, order, done);
                 layout = passage.apply(&layout);
                 Some(passage)
             }
@@ -65,27 +65,22 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], group: usize) -> Resu
     Ok(phases)
 }
 
-/// Chooses what to exchange: as many cores as there can be if one is needed, and the lanes that come next.
-fn next_passage(layout: &Layout, order: &[IndexBit], done: usize, group: usize) -> Passage {
+/// Chooses what to exchange: for all slots that are done the bits that come next, from cores and from the uppermost lanes. Bits that come
+/// early cost nothing, and butterflies of rows that differ in them share a factor.
+fn next_passage(layout: &Layout, order: &[IndexBit], done: usize) -> Passage {
     // The slots that are done with, those first that were first: they leave first.
     let mut free: Vec<usize> = order[..done].iter().filter_map(|bit| layout.row_slot(*bit)).collect();
     let mut cores = Vec::new();
     let mut lanes = 0;
-    for bit in order[done..].iter().take(group) {
-        if layout.row_slot(*bit).is_some() || cores.contains(bit) {
-            continue;
+    for bit in &order[done..] {
+        if cores.len() + lanes == free.len() {
+            break;
         }
-        let spare = free.len() - cores.len() - lanes;
         if layout.cores.contains(bit) {
-            let others: Vec<IndexBit> =
-                order[done..].iter().copied().filter(|bit| layout.cores.contains(bit) && !cores.contains(bit)).collect();
-            cores.extend(others.into_iter().take(spare));
-            if !cores.contains(bit) {
-                break;
-            }
-        } else if spare > 0 && layout.lanes[layout.lanes.len() - 1 - lanes] == *bit {
+            cores.push(*bit);
+        } else if layout.lanes.iter().rev().nth(lanes) == Some(bit) {
             lanes += 1;
-        } else {
+        } else if layout.row_slot(*bit).is_none() {
             break;
         }
     }
