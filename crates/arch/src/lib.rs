@@ -1,1 +1,3 @@
 //! Cycle models of Ciphermill's accelerators.
+
+pub mod scalar;
