@@ -1,28 +1,31 @@
 //! What the tests of the scalar baseline share.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+
+pub mod assemble;
+pub mod tools;
 
 use ciphermill_arch::scalar::{Baseline, Ring, ScalarMachine, Variant};
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::reference;
 
 /// The Rocket core as described, and with the divider without early-out.
-pub(crate) fn machine(early_out: bool) -> ScalarMachine {
+pub fn machine(early_out: bool) -> ScalarMachine {
     let mut machine = ScalarMachine::rocket().expect("the committed description is valid");
     machine.divider.early_out = early_out;
     machine
 }
 
 /// The greatest prime of 31 bits that all sizes up to 2^14 have roots for.
-pub(crate) fn modulus() -> Modulus {
+pub fn modulus() -> Modulus {
     ciphermill_math::modulus::ntt_primes(31, Baseline::POLYNOMIAL_SIZE_MAX).next().expect("there are such primes")
 }
 
-pub(crate) fn baseline(variant: Variant, ring: Ring, polynomial_size: usize) -> Baseline {
+pub fn baseline(variant: Variant, ring: Ring, polynomial_size: usize) -> Baseline {
     Baseline { variant, ring, polynomial_size, modulus: modulus() }
 }
 
 /// Words below the modulus, by a linear congruential generator (Knuth's MMIX constants).
-pub(crate) fn words(count: usize, modulus: Modulus, seed: u64) -> Vec<u32> {
+pub fn words(count: usize, modulus: Modulus, seed: u64) -> Vec<u32> {
     let mut state = seed;
     (0..count)
         .map(|_| {
@@ -33,7 +36,7 @@ pub(crate) fn words(count: usize, modulus: Modulus, seed: u64) -> Vec<u32> {
 }
 
 /// What a transform must give, by the reference of `ciphermill_math`.
-pub(crate) fn expected(baseline: &Baseline, input: &[u32]) -> Vec<u32> {
+pub fn expected(baseline: &Baseline, input: &[u32]) -> Vec<u32> {
     let (n, m) = (baseline.polynomial_size, baseline.modulus);
     let mut values: Vec<u64> = input.iter().map(|&word| word.into()).collect();
     match baseline.ring {
