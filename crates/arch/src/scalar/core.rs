@@ -125,7 +125,7 @@ pub(super) fn execute<O: Observer>(job: &Job<'_>, observer: &mut O) -> Result<Fi
 #[inline(always)]
 fn fetch(segment: &CodeSegment, pc: u64) -> Option<Instruction> {
     let offset = pc.wrapping_sub(segment.start);
-    if offset % 4 != 0 {
+    if !offset.is_multiple_of(4) {
         return None;
     }
     segment.code.get((offset / 4) as usize).copied()

@@ -61,7 +61,7 @@ impl Memory {
     /// The `N` bytes at `address`.
     #[inline]
     pub(super) fn load<const N: usize>(&self, address: u64) -> Result<[u8; N], Fault> {
-        if address % N as u64 != 0 {
+        if !address.is_multiple_of(N as u64) {
             return Err(Fault::Misaligned);
         }
         let range = self.range(address, N as u64, false)?;
@@ -73,7 +73,7 @@ impl Memory {
     /// Writes `N` bytes at `address`.
     #[inline]
     pub(super) fn store<const N: usize>(&mut self, address: u64, value: [u8; N]) -> Result<(), Fault> {
-        if address % N as u64 != 0 {
+        if !address.is_multiple_of(N as u64) {
             return Err(Fault::Misaligned);
         }
         let range = self.range(address, N as u64, true)?;

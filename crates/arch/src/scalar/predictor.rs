@@ -4,8 +4,6 @@
 //! Predictions and updates are made in program order, one after another; in hardware a branch may be predicted before those
 //! a few cycles ahead of it have updated the table. What a wrong path would do to the stack is left out.
 
-use std::collections::HashMap;
-
 use super::instruction::{Class, Instruction};
 use super::machine::Branch;
 
@@ -27,7 +25,9 @@ struct Target {
 }
 
 pub(super) struct Predictor {
-    targets: HashMap<u64, Target>,
+    /// The addresses of the known branches and, at the same places, where they went.
+    known: Vec<u64>,
+    targets: Vec<Target>,
     targets_max: usize,
     /// The last `returns_max` return addresses; the newest is the last.
     returns: Vec<u64>,
@@ -42,7 +42,8 @@ pub(super) struct Predictor {
 impl Predictor {
     pub(super) fn new(parameters: &Branch) -> Self {
         Predictor {
-            targets: HashMap::new(),
+            known: Vec::new(),
+            targets: Vec::new(),
             targets_max: parameters.btb_entries as usize,
             returns: Vec::new(),
             returns_max: parameters.ras_entries as usize,
@@ -74,11 +75,11 @@ impl Predictor {
     pub(super) fn resolve(&mut self, pc: u64, instruction: Instruction, class: Class, next_pc: u64) -> Outcome {
         self.now += 1;
         let taken = next_pc != pc.wrapping_add(4);
-        let known = self.targets.get_mut(&pc);
-        if let Some(target) = known {
-            target.used = self.now;
+        let place = self.known.iter().position(|&known| known == pc);
+        if let Some(place) = place {
+            self.targets[place].used = self.now;
         }
-        let known = self.targets.get(&pc);
+        let known = place.map(|place| &self.targets[place]);
         match class {
             Class::Branch => {
                 let index = self.index(pc);
@@ -144,11 +145,20 @@ impl Predictor {
         if self.targets_max == 0 {
             return;
         }
-        if self.targets.len() == self.targets_max && !self.targets.contains_key(&pc) {
-            let oldest = self.targets.iter().min_by_key(|(_, target)| target.used).map(|(&pc, _)| pc);
-            oldest.and_then(|pc| self.targets.remove(&pc));
-        }
-        self.targets.insert(pc, Target { address, is_return, used: self.now });
+        let target = Target { address, is_return, used: self.now };
+        let oldest =
+            || self.targets.iter().enumerate().min_by_key(|(_, target)| target.used).map_or(0, |(place, _)| place);
+        let place = match self.known.iter().position(|&known| known == pc) {
+            Some(place) => place,
+            None if self.known.len() < self.targets_max => {
+                self.known.push(pc);
+                self.targets.push(target);
+                return;
+            }
+            None => oldest(),
+        };
+        self.known[place] = pc;
+        self.targets[place] = target;
     }
 }
 
