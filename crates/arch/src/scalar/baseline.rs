@@ -217,7 +217,7 @@ pub fn run(machine: &ScalarMachine, baseline: &Baseline, input: &[u32]) -> Resul
         output: report.output.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect(),
         instructions: measured.instructions,
         program_instructions: report.whole.instructions,
-        cycles: measured.cycles(),
+        cycles: measured.cycles,
         causes: measured.causes,
         butterflies: baseline.butterflies(),
     })

@@ -1,5 +1,7 @@
 //! A program on a core: what it computes, and how long it takes.
 
+use std::ops::Sub;
+
 use super::core::{self, Job, Observer, Retired};
 use super::error::ScalarError;
 use super::machine::ScalarMachine;
@@ -40,14 +42,21 @@ pub struct ExecutionReport {
 pub struct Measure {
     /// Instructions executed.
     pub instructions: u64,
-    /// Cycles, by cause.
+    /// Cycles. Simulated.
+    pub cycles: u64,
+    /// The same by cause.
     pub causes: Causes,
 }
 
-impl Measure {
-    /// Cycles.
-    pub fn cycles(&self) -> u64 {
-        self.causes.total()
+impl Sub for Measure {
+    type Output = Measure;
+
+    fn sub(self, earlier: Measure) -> Measure {
+        Measure {
+            instructions: self.instructions - earlier.instructions,
+            cycles: self.cycles - earlier.cycles,
+            causes: self.causes - earlier.causes,
+        }
     }
 }
 
@@ -68,7 +77,7 @@ pub fn simulate(machine: &ScalarMachine, execution: &Execution<'_>) -> Result<Ex
         instructions_max: execution.instructions_max,
     };
     let finished = core::execute(&job, &mut observer)?;
-    let whole = Measure { instructions: finished.instructions, causes: observer.timing.causes() };
+    let whole = Measure { instructions: finished.instructions, ..observer.now() };
     let region = match execution.region {
         Some(_) => Some(observer.measured.ok_or(ScalarError::Region { begin, end })?),
         None => None,
@@ -87,7 +96,7 @@ struct Regional<'a> {
 
 impl Regional<'_> {
     fn now(&self) -> Measure {
-        Measure { instructions: self.instructions, causes: self.timing.causes() }
+        Measure { instructions: self.instructions, cycles: self.timing.cycles(), causes: self.timing.causes() }
     }
 }
 
@@ -98,11 +107,7 @@ impl Observer for Regional<'_> {
             self.started = Some(self.now());
         }
         if retired.pc == self.end && self.measured.is_none() {
-            let now = self.now();
-            self.measured = self.started.map(|started| Measure {
-                instructions: now.instructions - started.instructions,
-                causes: now.causes - started.causes,
-            });
+            self.measured = self.started.map(|started| self.now() - started);
         }
         self.instructions += 1;
         self.timing.retire(retired);

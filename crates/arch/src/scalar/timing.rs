@@ -11,7 +11,7 @@ use std::ops::Sub;
 
 use super::cache::{Access, Cache};
 use super::core::{Observer, Retired};
-use super::instruction::{Class, Instruction};
+use super::instruction::{Class, Instruction, Op};
 use super::iterative::{divide_steps, multiply_steps};
 use super::machine::ScalarMachine;
 use super::predictor::{Outcome, Predictor};
@@ -132,6 +132,11 @@ impl<'a> Timing<'a> {
     }
 
     /// Cycles so far.
+    pub(super) fn cycles(&self) -> u64 {
+        self.last
+    }
+
+    /// The same by cause, counted by itself.
     pub(super) fn causes(&self) -> Causes {
         self.causes
     }
@@ -260,8 +265,10 @@ impl Observer for Timing<'_> {
             }
             Class::Csr => {
                 result = (at + u64::from(machine.pipeline.csr_read), Source::Csr);
-                self.causes.csr += u64::from(machine.pipeline.csr_write_flush);
-                last += u64::from(machine.pipeline.csr_write_flush);
+                if i.op == Op::Csrrw || i.op == Op::Csrrwi || i.rs1 != 0 {
+                    self.causes.csr += u64::from(machine.pipeline.csr_write_flush);
+                    last += u64::from(machine.pipeline.csr_write_flush);
+                }
             }
             Class::System => writes = false,
         }
