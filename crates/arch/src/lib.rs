@@ -2,4 +2,5 @@
 
 pub mod array;
 pub mod record;
+pub mod scalar;
 pub mod trace;
