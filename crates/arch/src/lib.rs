@@ -1,4 +1,5 @@
 //! Cycle models of Ciphermill's accelerators.
 
+pub mod pipeline;
 pub mod record;
 pub mod trace;
