@@ -74,7 +74,7 @@ fn what_holds_the_paper_s_engines_back_are_pauses_and_ping_pong_leaves() {
     // Four slots of 6144 cycles for two rows: two leaves, their merge, and an inner one.
     assert!((steady(one()) - 12288.0).abs() < 20.0);
     // Room for leaves and no pauses: stage 5 has one merge a row, and the engine its full rate.
-    let free = |machine| leaf_slots(machine, 8).with_preemption(Preemption::Buffered);
+    let free = |machine| leaf_slots(machine, 12).with_preemption(Preemption::Buffered);
     assert_eq!(steady(free(one())), 6144.0);
     assert_eq!(steady(free(paper())), 3072.0);
     // One of the two is not enough.

@@ -8,9 +8,12 @@
 //! Source: X. Ren, accelerator for encrypted matrix-vector products (the CHAM paper), sections 3.1, 3.4 and 4; packing by
 //! H. Chen, W. Dai, M. Kim and Y. Song, "Efficient homomorphic conversion between (ring) LWE ciphertexts".
 
+mod cost;
 mod error;
+mod explore;
 mod job;
 mod machine;
+mod roofline;
 mod run;
 mod simulate;
 mod station;
@@ -18,11 +21,16 @@ mod table3;
 mod traced;
 mod tree;
 
+pub use cost::{Costs, Device, Resources};
 pub use error::PipelineError;
+pub use explore::{CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, explore};
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{
     Body, BufferSpec, CHAM_CIPHERMILL, CHAM_PAPER, MACHINE_SCHEMA, MAX_CLOCK_MHZ, MAX_CYCLES, MAX_ENGINES, MAX_LIMBS,
     MAX_PLACES, MAX_POLYNOMIAL_SIZE, PipelineMachine, Preemption, Ring, Stage, StageSpec,
+};
+pub use roofline::{
+    Bound, CHAM_ROOFLINE, Kernel, Platform, ROOFLINE_SCHEMA, Roofline, RooflineMachine, RooflinePoint, roofline,
 };
 pub use run::{BufferUse, PipelineRun, StageUse};
 pub use simulate::simulate;

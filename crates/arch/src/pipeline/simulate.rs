@@ -8,7 +8,7 @@
 //! A token begins in a stage when a unit is free, its input is there, and its output has a slot.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::error::PipelineError;
 use super::job::{Counts, Job, Shape};
@@ -61,8 +61,9 @@ struct Engine {
     part: u32,
     /// When ciphertext i of the vector is there as a spectrum; `None` while its transform has not begun.
     vector_at: Vec<Option<u64>>,
-    /// Merges that have their operands: the highest level first.
-    ready: BTreeSet<(Reverse<u32>, Node)>,
+    /// Merges that have their operands: the highest level first, and of one level the one that was ready first. Any other
+    /// order within a level would leave subtrees half done, and their nodes in the buffer.
+    ready: BTreeMap<(Reverse<u32>, u64), Node>,
     /// Nodes that are to go to another engine, and the buffers that they are in; the first may be on its way.
     outgoing: VecDeque<(Node, usize)>,
     exchanging: bool,
@@ -103,7 +104,7 @@ impl<'a> Simulation<'a> {
             rows: trees.leaves(engine).into(),
             part: 0,
             vector_at: vec![None; column_tiles],
-            ready: BTreeSet::new(),
+            ready: BTreeMap::new(),
             outgoing: VecDeque::new(),
             exchanging: false,
             paused_until: 0,
@@ -221,7 +222,8 @@ impl<'a> Simulation<'a> {
         if self.trees.engine(self.trees.parent(node)) != engine {
             self.engines[engine].outgoing.push_back((node, flow));
         } else if let Some(parent) = self.trees.put(node, flow) {
-            self.engines[engine].ready.insert((Reverse(parent.level), parent));
+            self.engines[engine].ready.insert((Reverse(parent.level), self.sequence), parent);
+            self.sequence += 1;
         }
     }
 
@@ -266,7 +268,7 @@ impl<'a> Simulation<'a> {
                 Some((Token::Row { leaf, part: here.part }, [Some(flow), None]))
             }
             Stage::Combine => {
-                let &(_, node) = here.ready.first()?;
+                let (_, &node) = here.ready.first_key_value()?;
                 Some((Token::Merge(node), [Some(flow), Some(PUT_BY)]))
             }
             _ => {
