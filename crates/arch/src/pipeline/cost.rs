@@ -193,6 +193,10 @@ pub(crate) fn resources(
 ) -> Result<Resources, PipelineError> {
     let ring = machine.ring();
     let (n, limbs, special) = (ring.polynomial_size, ring.limbs, ring.special_limbs);
+    if design.radix == 4 {
+        // What was synthesised.
+        require_range("ring.polynomial_size with radix 4", n, 4096, 4096)?;
+    }
     let shape = job.shape(&ring)?;
     let lanes = |stage: Stage| n / machine.stage(stage).interval.clamp(1, n);
     let engines = machine.engines() as u64;
