@@ -154,6 +154,7 @@ fn machines_that_cannot_be_are_refused() {
     };
     let range = |from: &str, to: &str| assert!(matches!(refuse(from, to), PipelineError::Range { .. }), "{to}");
     range("units = 1", "units = 0");
+    range("units = 1", "units = 1025");
     range("interval = 6144", "interval = 0");
     range("interval = 6144", "interval = 9223372036854775807");
     range("latency = 6144", "latency = 0");

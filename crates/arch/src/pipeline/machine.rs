@@ -15,8 +15,10 @@ pub const CHAM_CIPHERMILL: &str = include_str!("../../machines/cham-ciphermill.t
 
 /// The greatest number of cycles that a stage, or the exchange, may name.
 pub const MAX_CYCLES: u64 = 1 << 28;
-/// The greatest number of slots of a buffer, and of units of a stage for each limb.
-pub const MAX_PLACES: u64 = 1 << 16;
+/// The greatest number of slots of a buffer.
+pub const MAX_SLOTS: u64 = 1 << 16;
+/// The greatest number of units of a stage for each prime.
+pub const MAX_UNITS: u64 = 1 << 10;
 /// The greatest number of engines, a power of two.
 pub const MAX_ENGINES: u64 = 16;
 /// The greatest N.
@@ -162,7 +164,7 @@ pub enum Preemption {
 pub struct StageSpec {
     /// Which one.
     pub name: Stage,
-    /// Units for each prime, 1 to 2^16.
+    /// Units for each prime, 1 to 2^10.
     pub units: u64,
     /// Initiation interval of a unit: cycles from an item to the next, 1 to 2^28.
     pub interval: u64,
@@ -389,7 +391,7 @@ fn require_power_of_two(what: &str, given: u64, min: u64, max: u64) -> Result<()
 
 fn check_stage(spec: &StageSpec) -> Result<(), PipelineError> {
     let what = |field: &str| format!("{field} of stage `{}`", spec.name.name());
-    require_range(what("units"), spec.units, 1, MAX_PLACES)?;
+    require_range(what("units"), spec.units, 1, MAX_UNITS)?;
     require_range(what("interval"), spec.interval, 1, MAX_CYCLES)?;
     require_range(what("latency"), spec.latency, 1, MAX_CYCLES)?;
     require_range(what("hold"), spec.hold_cycles(), 1, spec.interval.min(spec.latency))?;
@@ -413,7 +415,7 @@ fn stages(specs: &[StageSpec]) -> Result<[StageSpec; 9], PipelineError> {
 
 fn check_slots(spec: &BufferSpec) -> Result<usize, PipelineError> {
     let what = format!("slots of buffer `{}-{}`", spec.from.name(), spec.to.name());
-    require_range(what, spec.slots, 1, MAX_PLACES).map(|slots| slots as usize)
+    require_range(what, spec.slots, 1, MAX_SLOTS).map(|slots| slots as usize)
 }
 
 fn flow_of(spec: &BufferSpec) -> Result<usize, PipelineError> {

@@ -27,7 +27,7 @@ pub use explore::{CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{
     Body, BufferSpec, CHAM_CIPHERMILL, CHAM_PAPER, MACHINE_SCHEMA, MAX_CLOCK_MHZ, MAX_CYCLES, MAX_ENGINES, MAX_LIMBS,
-    MAX_PLACES, MAX_POLYNOMIAL_SIZE, PipelineMachine, Preemption, Ring, Stage, StageSpec,
+    MAX_POLYNOMIAL_SIZE, MAX_SLOTS, MAX_UNITS, PipelineMachine, Preemption, Ring, Stage, StageSpec,
 };
 pub use roofline::{
     Bound, CHAM_ROOFLINE, Kernel, Platform, ROOFLINE_SCHEMA, Roofline, RooflineMachine, RooflinePoint, roofline,
