@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{PipelineError, require_positive, require_range};
 use super::explore::Design;
 use super::job::Job;
-use super::machine::{FLOWS, LEAVES, NODES, PUT_BY, PipelineMachine, Stage};
+use super::machine::PipelineMachine;
+use super::parts::{FLOWS, LEAVES, NODES, PUT_BY, Stage};
 
 /// Of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

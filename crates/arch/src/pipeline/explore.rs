@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::cost::{self, Costs, Device, Resources};
 use super::error::{PipelineError, require_range};
 use super::job::Job;
-use super::machine::{Body, BufferSpec, PipelineMachine, Preemption, Stage, StageSpec};
+use super::machine::PipelineMachine;
+use super::parts::{Body, BufferSpec, Preemption, Stage, StageSpec};
 use super::simulate::simulate;
 use crate::record::{Label, Record};
 

@@ -18,7 +18,7 @@
 use serde::Serialize;
 
 use super::error::{PipelineError, require_range};
-use super::machine::{Body, Ring};
+use super::parts::{Body, Ring};
 
 /// The greatest number of rows and of columns, that of `bfv::hmvp`.
 pub const MAX_DIMENSION: u64 = 16384;

@@ -13,6 +13,7 @@ mod error;
 mod explore;
 mod job;
 mod machine;
+mod parts;
 mod roofline;
 mod run;
 mod simulate;
@@ -26,9 +27,10 @@ pub use error::PipelineError;
 pub use explore::{CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, explore};
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{
-    Body, BufferSpec, CHAM_CIPHERMILL, CHAM_PAPER, MACHINE_SCHEMA, MAX_CLOCK_MHZ, MAX_CYCLES, MAX_ENGINES, MAX_LIMBS,
-    MAX_POLYNOMIAL_SIZE, MAX_SLOTS, MAX_UNITS, PipelineMachine, Preemption, Ring, Stage, StageSpec,
+    CHAM_CIPHERMILL, CHAM_PAPER, MACHINE_SCHEMA, MAX_CLOCK_MHZ, MAX_ENGINES, MAX_LIMBS, MAX_POLYNOMIAL_SIZE,
+    PipelineMachine,
 };
+pub use parts::{Body, BufferSpec, MAX_CYCLES, MAX_SLOTS, MAX_UNITS, Preemption, Ring, Stage, StageSpec};
 pub use roofline::{
     Bound, CHAM_ROOFLINE, Kernel, Platform, ROOFLINE_SCHEMA, Roofline, RooflineMachine, RooflinePoint, roofline,
 };

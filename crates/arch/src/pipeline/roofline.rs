@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{PipelineError, require_positive, require_range};
 use super::job::{Counts, Job};
-use super::machine::{Body, MAX_CLOCK_MHZ, Ring};
+use super::machine::MAX_CLOCK_MHZ;
+use super::parts::{Body, Ring};
 use crate::record::{Label, Record};
 
 /// The schema that a roofline file names.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::job::{Counts, Job, Shape};
-use super::machine::{Body, PipelineMachine, Stage};
+use super::machine::PipelineMachine;
+use super::parts::{Body, Stage};
 use super::station::alone;
 use super::tree::Trees;
 use crate::record::{Label, Record};

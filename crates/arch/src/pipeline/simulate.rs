@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::error::PipelineError;
 use super::job::{Counts, Job, Shape};
-use super::machine::{FLOWS, LEAVES, NODES, PUT_BY, PipelineMachine, Preemption, Stage, buffer_name};
+use super::machine::PipelineMachine;
+use super::parts::{FLOWS, LEAVES, NODES, PUT_BY, Preemption, Stage, buffer_name};
 use super::run::{BufferUse, PipelineRun, StageUse, lower_bound, steady};
 use super::station::{Station, Token};
 use super::traced::Traced;

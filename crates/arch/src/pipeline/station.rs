@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::machine::StageSpec;
+use super::parts::StageSpec;
 use super::tree::Node;
 
 /// What flows.

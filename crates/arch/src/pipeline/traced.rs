@@ -1,6 +1,7 @@
 //! What a run tells a trace: a process for each engine, a track for each unit of each stage, a counter for each buffer.
 
-use super::machine::{FLOWS, PipelineMachine, Stage, buffer_name};
+use super::machine::PipelineMachine;
+use super::parts::{FLOWS, Stage, buffer_name};
 use super::station::Token;
 use super::tree::Node;
 use crate::trace::{Trace, TrackId};

@@ -121,7 +121,7 @@ impl Trees {
 #[cfg(test)]
 mod tests {
     use super::super::job::Job;
-    use super::super::machine::Ring;
+    use super::super::parts::Ring;
     use super::*;
 
     /// Every shape's trees, in full: all nodes but the leaves are merged once, in the engine that says so.
