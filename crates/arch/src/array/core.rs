@@ -10,12 +10,12 @@ use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
 use super::error::{Blocked, SimulationError, Waits};
 use super::lanes::Lanes;
-use super::machine::{Firing, Machine, Port};
+use super::machine::{Firing, Issue, Machine, Port, Transposition};
 use super::mesh::Mesh;
 use super::program::{FIRST_TWIDDLE, Operation, QUEUES, Queue, Queued, REGISTERS, Step, TOUCHED};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
-const RING: usize = 64;
+const RING: usize = 128;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
 
@@ -145,6 +145,10 @@ pub(super) struct CoreState {
     units: [u8; RING],
     arrivals: [u8; RING],
     complex_until: u64,
+    /// Until when lanes that are no pipeline are busy.
+    lanes_until: u64,
+    /// Until when a tile is being read, row by row.
+    tile_until: u64,
     given: [u16; REGISTERS],
     turn: [u16; REGISTERS],
     pub queues: [VecDeque<Entry>; QUEUES],
@@ -184,6 +188,8 @@ impl CoreState {
             units: [0; RING],
             arrivals: [0; RING],
             complex_until: 0,
+            lanes_until: 0,
+            tile_until: 0,
             given: [0; REGISTERS],
             turn: [0; REGISTERS],
             queues: std::array::from_fn(|_| VecDeque::with_capacity(depth)),
@@ -257,6 +263,11 @@ impl CoreState {
         self.done && !self.busy && self.queues.iter().all(VecDeque::is_empty)
     }
 
+    /// Whether an instruction that was fetched is not done.
+    fn is_under_way(&self) -> bool {
+        self.pending != 0 || !self.outbox.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())
+    }
+
     // What is the turn of, and what takes its turn.
 
     fn is_turn(&self, entry: &Entry) -> bool {
@@ -305,7 +316,7 @@ impl CoreState {
         for _ in 0..ports {
             let Some(entry) = self.queues[Queue::Load as usize].front().copied() else { break };
             let register = entry.queued.rd;
-            if !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
+            if now < self.tile_until || !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
                 break;
             }
             let latency = match entry.queued.operation {
@@ -317,7 +328,14 @@ impl CoreState {
                     if !self.read_row(&entry)? {
                         break;
                     }
-                    shared.machine.memory.read_latency
+                    let rows = match shared.machine.memory.transposition {
+                        Transposition::Banked => 1,
+                        Transposition::Serial => 1 << entry.queued.tile,
+                    };
+                    if rows > 1 {
+                        self.tile_until = now + u64::from(rows);
+                    }
+                    shared.machine.memory.read_latency + rows - 1
                 }
             };
             // The register file takes so many vectors a cycle.
@@ -453,6 +471,10 @@ impl CoreState {
             }) += 1;
             return Ok(false);
         }
+        if now < self.lanes_until {
+            self.counts.unit += 1;
+            return Ok(false);
+        }
         let complex = matches!(queued.operation, Operation::ComplexTime | Operation::ComplexFrequency);
         if !complex && self.moduli_set >> queued.modulus & 1 == 0 {
             return Err(SimulationError::ModulusNotSet { core: self.number, pc: entry.pc, modulus: queued.modulus });
@@ -466,6 +488,9 @@ impl CoreState {
         } else if !self.take_units(now, queued.operation, shared.machine) {
             self.counts.unit += 1;
             return Ok(false);
+        }
+        if shared.machine.core.issue == Issue::Unpipelined {
+            self.lanes_until = now + u64::from(duration(queued.operation, shared.machine));
         }
         self.empty(&queued);
         self.calculate(now, &queued, shared);
@@ -579,13 +604,7 @@ impl CoreState {
 
     // Copies and stores.
 
-    fn send(
-        &mut self,
-        now: u64,
-        queue: Queue,
-        ports: usize,
-        shared: &mut Shared<'_>,
-    ) -> Result<bool, SimulationError> {
+    fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..ports {
             let Some(entry) = self.queues[queue as usize].front().copied() else { break };
@@ -681,7 +700,7 @@ impl CoreState {
     fn fetch(&mut self, machine: &Machine) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..machine.core.issue_width {
-            if self.done {
+            if self.done || (machine.core.issue == Issue::Blocking && self.is_under_way()) {
                 break;
             }
             let Some(step) = self.program.get(self.pc) else {
@@ -806,6 +825,17 @@ impl CoreState {
                 Waits::RowEmpty { row: entry.address }
             }
         }
+    }
+}
+
+/// How long a computation occupies a lane's units, one after the other.
+fn duration(operation: Operation, machine: &Machine) -> u32 {
+    let lane = &machine.lane;
+    match operation {
+        Operation::Add | Operation::Subtract => lane.adder_latency,
+        Operation::Multiply => lane.multiplier_latency,
+        Operation::Butterfly => lane.multiplier_latency + lane.adder_latency * (3 - lane.adders),
+        _ => lane.complex_latency,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use thiserror::Error;
 
-use ciphermill_rvfhe::compiler::Target;
+use ciphermill_rvfhe::compiler::{Butterfly, Target};
 
 /// Our array.
 pub const CIPHERMILL: &str = include_str!("../../machines/ciphermill.toml");
@@ -18,6 +18,28 @@ pub enum Firing {
     Operand,
     /// All of a phase when the phase's loads are done.
     Phase,
+}
+
+/// How a core goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Issue {
+    /// Instructions wait in queues for what they need, and no longer.
+    Dataflow,
+    /// The same, but a computation waits until the lanes are done with the one before: they are no pipeline.
+    Unpipelined,
+    /// One instruction is done before the next one begins.
+    Blocking,
+}
+
+/// How a data memory reads words of several rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transposition {
+    /// Rows are skewed over the banks, so that each bank gives one word of a tile: as fast as a row.
+    Banked,
+    /// One row after the other.
+    Serial,
 }
 
 /// Whether something has ports of its own.
@@ -50,6 +72,8 @@ pub struct Core {
     pub issue_width: u32,
     /// Instructions in each queue.
     pub queue_depth: u32,
+    /// How it goes on.
+    pub issue: Issue,
     /// When computations start.
     pub firing: Firing,
 }
@@ -92,6 +116,8 @@ pub struct Memory {
     pub read_latency: u32,
     /// Rows written in a cycle.
     pub write_ports: u32,
+    /// How tiles are read.
+    pub transposition: Transposition,
 }
 
 /// The mesh that carries copies.
@@ -193,7 +219,13 @@ impl Machine {
     }
 
     fn check(&self) -> Result<(), MachineError> {
-        fn within(field: &'static str, given: u32, min: u32, max: u32, wanted: &'static str) -> Result<(), MachineError> {
+        fn within(
+            field: &'static str,
+            given: u32,
+            min: u32,
+            max: u32,
+            wanted: &'static str,
+        ) -> Result<(), MachineError> {
             if (min..=max).contains(&given) {
                 Ok(())
             } else {
@@ -267,8 +299,16 @@ impl Machine {
             twiddle_rows: self.memory.twiddle_rows,
             instructions: self.memory.instruction_words,
             scratchpad_vectors: self.scratchpad.vectors,
-            butterfly_interval: if lane.adders == 2 { 1 } else { 2 },
-            butterfly_latency: product + lane.adder_latency,
+            butterfly: Butterfly {
+                interval: 3 - lane.adders,
+                latency: product + lane.adder_latency,
+                second: 2 - lane.adders,
+            },
+            complex_butterfly: Butterfly {
+                interval: lane.complex_interval,
+                latency: lane.complex_latency + 1,
+                second: 0,
+            },
             product_latency: product,
             sum_latency: lane.adder_latency + 1,
             load_latency: self.memory.read_latency + 1,
@@ -278,6 +318,7 @@ impl Machine {
             loads_per_cycle: lane.arrival_ports,
             copies_per_cycle: lane.copy_ports,
             copies_compete: lane.copies == Port::Shared,
+            per_phase: self.core.firing == Firing::Phase,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod core;
 mod error;
+mod experiment;
 mod lanes;
 mod machine;
 mod mesh;
@@ -15,9 +16,11 @@ use ciphermill_rvfhe::isa::Instruction;
 pub use self::core::{CoreEvent, Counts};
 use self::core::{CoreState, Messages, Shared};
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
+pub use experiment::{Experiment, ExperimentError, Measurement};
 use lanes::Lanes;
 pub use machine::{
-    CIPHERMILL, Core, Dram, Firing, Grid, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
+    CIPHERMILL, Core, Dram, Firing, Grid, Issue, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
+    Transposition,
 };
 use mesh::Mesh;
 
@@ -141,9 +144,11 @@ impl Array {
                 return Err(SimulationError::InstructionMemory { core, given: words.len(), have });
             }
             let steps = words.iter().enumerate().map(|(pc, word)| {
-                Instruction::decode(*word)
-                    .map(program::decode)
-                    .map_err(|source| SimulationError::Decode { core, pc, source })
+                Instruction::decode(*word).map(program::decode).map_err(|source| SimulationError::Decode {
+                    core,
+                    pc,
+                    source,
+                })
             });
             decoded.push(steps.collect::<Result<Vec<_>, _>>()?);
         }

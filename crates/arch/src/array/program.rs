@@ -115,9 +115,7 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         I::Mmul { vd, vs1, ts2, modulus } => {
             product(Operation::Multiply, vd, vs1.register, vs1.free, ts2, modulus.number())
         }
-        I::Mbfly { vd, vs1, ts2, modulus } => {
-            product(Operation::Butterfly, vd, vs1, false, ts2, modulus.number())
-        }
+        I::Mbfly { vd, vs1, ts2, modulus } => product(Operation::Butterfly, vd, vs1, false, ts2, modulus.number()),
         I::Fbfly { form, vd, vs1, ts2 } => {
             let operation = match form {
                 ciphermill_rvfhe::isa::FloatButterfly::DecimationInTime => Operation::ComplexTime,

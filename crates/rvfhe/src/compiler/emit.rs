@@ -1,15 +1,14 @@
 //! From a schedule to each core's instructions and memories.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::isa::{
-    Address, BranchOffset, Core, Immediate, Instruction, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
-    TwiddleRegister, UpperImmediate, VectorRegister,
+    Address, BranchOffset, Core, FloatButterfly, Immediate, Instruction, JumpOffset, ModulusRegister, Operand,
+    RangeError, ScalarRegister, Tile, TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
 use super::factors::Factor;
-use super::graph::{Action, FactorKey, Graph, Place};
-use super::layout::Layout;
+use super::graph::{Action, FactorKey, Graph, Place, Region, Unit};
 use super::schedule::Schedule;
 use super::target::{SCALAR_REGISTERS, Target};
 use super::{CompileError, Polynomial};
@@ -50,7 +49,7 @@ struct Rows {
 /// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
 /// them, and it cannot be two runs ahead, as each run waits for rows from all.
 fn place_regions(graph: &Graph) -> Rows {
-    let size = |region: usize| graph.layouts[graph.regions[region].after].row_count();
+    let size = |region: usize| graph.regions[region].rows * graph.width;
     let mut first = vec![0; graph.regions.len()];
     let (remote, own): (Vec<_>, Vec<_>) =
         (0..graph.regions.len()).partition(|region| !graph.regions[*region].passage.swaps.is_empty());
@@ -116,6 +115,8 @@ pub(crate) struct Emitter<'a> {
     pub graph: &'a Graph,
     pub schedule: &'a Schedule,
     pub polynomials: &'a [Polynomial],
+    /// Vectors of one part, real or imaginary, of a polynomial.
+    pub part: u32,
     /// Vectors between the scratchpad addresses of one run and of the next.
     pub stride: u32,
     pub modulus: Option<u32>,
@@ -134,12 +135,8 @@ impl Emitter<'_> {
     }
 
     fn core(&self, core: u32, rows: &Rows) -> Result<CoreImage, CompileError> {
-        let mut twiddles = Twiddles {
-            lanes: self.target.lanes as usize,
-            pairs: Vec::new(),
-            rows: Vec::new(),
-            known: HashMap::new(),
-        };
+        let mut twiddles =
+            Twiddles { lanes: self.target.lanes as usize, pairs: Vec::new(), rows: Vec::new(), known: HashMap::new() };
         let mut places = Vec::new();
         for load in &self.schedule.twiddles {
             places.push(twiddles.place(self.factors(core, &load.factor)));
@@ -156,13 +153,21 @@ impl Emitter<'_> {
                 TwiddlePlace::Row(row) => (pair_rows + row, false),
             };
             let td = TwiddleRegister::new(load.register)?;
-            let row = Address::new(ScalarRegister::ZERO, row)?;
-            body.push(((load.cycle, 1, at), Instruction::Ldt { td, row, broadcast }));
+            let row = Address::new(ScalarRegister::ZERO, row as u32)?;
+            body.push(((load.cycle, 2, at), Instruction::Ldt { td, row, broadcast }));
         }
+        let mut begun = HashSet::new();
         for (at, id) in self.schedule.order.iter().enumerate() {
             let cycle = self.schedule.cycle[*id as usize];
-            let (rank, instruction) = self.node(core, *id, rows)?;
-            body.push(((cycle, rank, at), instruction));
+            let node = &self.graph.nodes[*id as usize];
+            if self.target.per_phase && node.unit() == Unit::Compute && begun.insert(node.group) {
+                body.push(((cycle, 0, 2 * at), Instruction::Phase));
+            }
+            for part in 0..self.graph.width {
+                if let Some((rank, instruction)) = self.node(core, *id, part, rows)? {
+                    body.push(((cycle, rank, 2 * at + part as usize), instruction));
+                }
+            }
         }
         body.sort_by_key(|(key, _)| *key);
         let mut instructions = self.prologue(rows)?;
@@ -184,8 +189,9 @@ impl Emitter<'_> {
         (0..self.target.lanes).map(|lane| set.at(key.role, layout.index(core, key.position, lane))).collect()
     }
 
-    fn vector(&self, value: u32) -> Result<VectorRegister, RangeError> {
-        VectorRegister::new(self.schedule.register[value as usize])
+    /// The register of a value, or of a complex one's real (0) or imaginary (1) part.
+    fn vector(&self, value: u32, part: u32) -> Result<VectorRegister, RangeError> {
+        VectorRegister::new(u32::from(self.schedule.register[value as usize]) * self.graph.width + part)
     }
 
     fn twiddle(&self, node: u32) -> Result<Operand<TwiddleRegister>, RangeError> {
@@ -193,55 +199,63 @@ impl Emitter<'_> {
         Ok(Operand { register: TwiddleRegister::new(register)?, free: last })
     }
 
-    fn node(&self, core: u32, id: u32, rows: &Rows) -> Result<(u8, Instruction), CompileError> {
+    /// The instruction for a part of what a node does; computations do all parts at once.
+    fn node(&self, core: u32, id: u32, part: u32, rows: &Rows) -> Result<Option<(u8, Instruction)>, CompileError> {
         let modulus = ModulusRegister::FIRST;
-        Ok(match &self.graph.nodes[id as usize].action {
+        Ok(Some(match &self.graph.nodes[id as usize].action {
+            Action::Load { value, from, layout, position, keep } => {
+                let row = self.graph.layouts[*layout].row_value(core, *position);
+                (4, self.load(core, self.vector(*value, part)?, *from, row, part, *keep, rows)?)
+            }
+            Action::Send { value, to, layout, position } => {
+                let row = self.graph.layouts[*layout].row_value(core, *position);
+                (3, self.send(core, self.vector(*value, part)?, *to, row, part, rows)?)
+            }
+            _ if part > 0 => return Ok(None),
             Action::Butterfly { low, high, bit, position, factor } => {
                 let layout = &self.graph.layouts[factor.layout];
                 let slot = layout.row_slot(*bit).expect("a level is on the rows");
                 // The low position has the high value in cores whose twin bit is set.
                 let swapped = layout.row_value(core, *position) >> slot & 1 == 1;
                 let (low, high) = if swapped { (high, low) } else { (low, high) };
-                let (vd, vs1) = (self.vector(*low)?, self.vector(*high)?);
-                (0, Instruction::Mbfly { vd, vs1, ts2: self.twiddle(id)?, modulus })
+                let (vd, vs1, ts2) = (self.vector(*low, 0)?, self.vector(*high, 0)?, self.twiddle(id)?);
+                if self.graph.width == 1 {
+                    (1, Instruction::Mbfly { vd, vs1, ts2, modulus })
+                } else {
+                    (1, Instruction::Fbfly { form: FloatButterfly::DecimationInTime, vd, vs1, ts2 })
+                }
             }
             Action::Multiply { value, .. } => {
-                let vd = self.vector(*value)?;
-                (0, Instruction::Mmul { vd, vs1: vd.kept(), ts2: self.twiddle(id)?, modulus })
+                let vd = self.vector(*value, 0)?;
+                (1, Instruction::Mmul { vd, vs1: vd.kept(), ts2: self.twiddle(id)?, modulus })
             }
             Action::Add { to, from } => {
-                let vd = self.vector(*to)?;
-                (0, Instruction::Madd { vd, vs1: vd.kept(), vs2: self.vector(*from)?.freed(), modulus })
+                let vd = self.vector(*to, 0)?;
+                (1, Instruction::Madd { vd, vs1: vd.kept(), vs2: self.vector(*from, 0)?.freed(), modulus })
             }
-            Action::Load { value, from, layout, position, keep } => {
-                (3, self.load(core, *value, *from, &self.graph.layouts[*layout], *position, *keep, rows)?)
-            }
-            Action::Send { value, to, layout, position } => {
-                (2, self.send(core, *value, *to, &self.graph.layouts[*layout], *position, rows)?)
-            }
-        })
+        }))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a load and where it is")]
     fn load(
         &self,
         core: u32,
-        value: u32,
+        vd: VectorRegister,
         from: Place,
-        layout: &Layout,
-        position: u32,
+        row: u32,
+        part: u32,
         keep: bool,
         rows: &Rows,
     ) -> Result<Instruction, CompileError> {
-        let vd = self.vector(value)?;
-        let row = layout.row_value(core, position);
         Ok(match from {
-            Place::Scratchpad(polynomial) => Instruction::Lds { vd, vector: self.scratchpad(core, polynomial, row)? },
+            Place::Scratchpad(polynomial) => {
+                Instruction::Lds { vd, vector: self.scratchpad(core, polynomial, row, part)? }
+            }
             Place::Region(region) => {
                 let tile = &self.graph.regions[region].passage.tile;
-                let row = rows.first[region] + region_row(&tile.slots, layout.rows.len(), row);
-                let row = Address::new(base(row)?, (row % WINDOW) as usize)?;
-                let tile = Tile::new(tile.slots.len(), tile.rotate)?;
+                let row = self.row(region, row, part, rows);
+                let row = Address::new(base(row)?, row % WINDOW)?;
+                let tile = Tile::new(tile.slots.len() as u32, tile.rotate)?;
                 Instruction::Ldp { vd, row, tile, free: !keep }
             }
         })
@@ -250,34 +264,39 @@ impl Emitter<'_> {
     fn send(
         &self,
         core: u32,
-        value: u32,
+        vs1: VectorRegister,
         to: Place,
-        layout: &Layout,
-        position: u32,
+        mut row: u32,
+        part: u32,
         rows: &Rows,
     ) -> Result<Instruction, CompileError> {
-        let vs1 = self.vector(value)?;
-        let mut row = layout.row_value(core, position);
         Ok(match to {
-            Place::Scratchpad(polynomial) => Instruction::Sts { vs1, vector: self.scratchpad(core, polynomial, row)? },
+            Place::Scratchpad(polynomial) => {
+                Instruction::Sts { vs1, vector: self.scratchpad(core, polynomial, row, part)? }
+            }
             Place::Region(region) => {
-                let passage = &self.graph.regions[region].passage;
                 let mut to = core;
-                for (slot, twin) in &passage.swaps {
+                for (slot, twin) in &self.graph.regions[region].passage.swaps {
                     let (row_bit, core_bit) = (row >> slot & 1, core >> twin & 1);
                     to = to & !(1 << twin) | row_bit << twin;
                     row = row & !(1 << slot) | core_bit << slot;
                 }
-                let row = rows.first[region] + region_row(&passage.tile.slots, layout.rows.len(), row);
-                let row = Address::new(base(row)?, (row % WINDOW) as usize)?;
-                Instruction::Copy { core: Core::new(to as usize)?, vs1, row }
+                let row = self.row(region, row, part, rows);
+                let row = Address::new(base(row)?, row % WINDOW)?;
+                Instruction::Copy { core: Core::new(to)?, vs1, row }
             }
         })
     }
 
-    fn scratchpad(&self, core: u32, polynomial: usize, row: u32) -> Result<Address<12>, CompileError> {
-        let vector = self.polynomials[polynomial].first_vector + row * self.target.cores + core;
-        Ok(Address::new(ScalarRegister::new(SCRATCHPAD)?, vector as usize)?)
+    /// The row of the data memory for a row of a region.
+    fn row(&self, region: usize, row: u32, part: u32, rows: &Rows) -> u32 {
+        let Region { rows: count, passage } = &self.graph.regions[region];
+        rows.first[region] + part * count + region_row(&passage.tile.slots, count.ilog2() as usize, row)
+    }
+
+    fn scratchpad(&self, core: u32, polynomial: usize, row: u32, part: u32) -> Result<Address<12>, CompileError> {
+        let vector = self.polynomials[polynomial].first_vector + part * self.part + row * self.target.cores + core;
+        Ok(Address::new(ScalarRegister::new(SCRATCHPAD)?, vector)?)
     }
 
     fn prologue(&self, rows: &Rows) -> Result<Vec<Instruction>, CompileError> {
@@ -319,7 +338,7 @@ impl Emitter<'_> {
         instructions.push(Instruction::Bne { rs1: count, rs2: ScalarRegister::ZERO, offset: BranchOffset::new(2)? });
         instructions.push(Instruction::Ebreak);
         let back = start as i64 - instructions.len() as i64;
-        instructions.push(Instruction::Jal { rd: ScalarRegister::ZERO, offset: crate::isa::JumpOffset::new(back)? });
+        instructions.push(Instruction::Jal { rd: ScalarRegister::ZERO, offset: JumpOffset::new(back)? });
         Ok(())
     }
 }

@@ -1,9 +1,8 @@
 //! The factors of butterflies and scalings: powers of a root of unity for each value, in a ring of integers modulo a prime or in complex
 //! numbers.
 
-use std::f64::consts::PI;
-
 use ciphermill_math::Modulus;
+use ciphermill_math::fft::reference32;
 
 use super::layout::IndexBit;
 use super::{CompileError, Direction, Ring, Transform};
@@ -26,7 +25,7 @@ pub(crate) struct Factors {
     log_size: u32,
     ring: Ring,
     direction: Direction,
-    /// The powers of a primitive 2N-th root of unity ψ; in a cyclic ring of ψ².
+    /// The powers of a primitive 2N-th root of unity ψ; in a cyclic ring of ψ²; of complex numbers the factors of blocks.
     powers: Vec<Factor>,
     /// ψ^-i/N, or 1/N, for each index; empty where results are not scaled.
     scale: Vec<Factor>,
@@ -42,7 +41,7 @@ impl Factors {
         let log_size = transform.polynomial_size.ilog2();
         let size = transform.polynomial_size;
         let (powers, scale) = match transform.ring {
-            Ring::Complex => (complex_powers(size), Vec::new()),
+            Ring::Complex => (complex_factors(size, transform.direction), Vec::new()),
             Ring::Cyclic | Ring::Negacyclic => {
                 let modulus = transform.modulus;
                 let no_root = CompileError::NoRoot { modulus: modulus.value(), polynomial_size: size };
@@ -72,6 +71,7 @@ impl Factors {
     pub(crate) fn at(&self, role: Role, index: u32) -> Factor {
         match role {
             Role::Scale => self.scale[index as usize],
+            Role::Level(bit) if self.ring == Ring::Complex => self.powers[self.block(bit, index) as usize],
             Role::Level(bit) => self.powers[self.exponent(bit, index) as usize >> u32::from(self.ring == Ring::Cyclic)],
         }
     }
@@ -83,6 +83,16 @@ impl Factors {
             (Role::Scale, _) => all,
             (Role::Level(bit), Direction::Forward) => all & !((2 << bit) - 1),
             (Role::Level(bit), Direction::Inverse) => (1 << bit) - 1,
+        }
+    }
+
+    /// The number of the block in the golden model's order: natural forward, and places renamed for the inverse.
+    fn block(&self, bit: IndexBit, index: u32) -> u32 {
+        match self.direction {
+            Direction::Forward => (index >> bit) >> 1,
+            Direction::Inverse => {
+                (index & ((1 << bit) - 1)).reverse_bits().checked_shr(32 - u32::from(bit)).unwrap_or(0)
+            }
         }
     }
 
@@ -112,12 +122,11 @@ fn successive(modulus: Modulus, first: u64, step: u64) -> impl Iterator<Item = F
         .map(move |power| with_companion(power, modulus))
 }
 
-/// e^(−πi·e/N) for e below 2N, each part rounded from f64.
-fn complex_powers(size: usize) -> Vec<Factor> {
-    (0..2 * size)
-        .map(|e| {
-            let (sin, cos) = (-PI * e as f64 / size as f64).sin_cos();
-            ((cos as f32).to_bits(), (sin as f32).to_bits())
-        })
-        .collect()
+/// The factors of blocks, the real and the imaginary part's bits.
+fn complex_factors(size: usize, direction: Direction) -> Vec<Factor> {
+    let direction = match direction {
+        Direction::Forward => reference32::Direction::Forward,
+        Direction::Inverse => reference32::Direction::Inverse,
+    };
+    reference32::twiddles(size, direction).into_iter().map(|(re, im)| (re.to_bits(), im.to_bits())).collect()
 }

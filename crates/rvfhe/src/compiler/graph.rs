@@ -52,8 +52,7 @@ pub(crate) struct FactorKey {
 /// A place that holds a polynomial of one layout in each core's data memory.
 #[derive(Debug)]
 pub(crate) struct Region {
-    pub before: usize,
-    pub after: usize,
+    pub rows: u32,
     pub passage: Passage,
 }
 
@@ -74,7 +73,7 @@ pub(crate) enum Action {
     /// In place; `low` and `high` are at positions that differ in the level's slot only, `position` is that of `low`.
     Butterfly { low: ValueId, high: ValueId, factor: FactorKey, bit: IndexBit, position: u32 },
     /// In place.
-    Multiply { value: ValueId, factor: FactorKey, position: u32 },
+    Multiply { value: ValueId, factor: FactorKey },
     /// Adds a value to another and ends it.
     Add { to: ValueId, from: ValueId },
     /// Takes a value out of its register.
@@ -97,7 +96,7 @@ pub(crate) struct Node {
     /// What waits for it, and for how many cycles from its issue on.
     pub then: Vec<(NodeId, u32)>,
     pub waits_for: u32,
-    /// Loads only: the group whose registers it takes.
+    /// The group of rows that it works on.
     pub group: usize,
     /// Loads only: the value ends in another one's sum.
     pub passing: bool,
@@ -128,11 +127,13 @@ pub(crate) struct Group {
 }
 
 /// All nodes of a program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
     pub groups: Vec<Group>,
     pub regions: Vec<Region>,
+    /// Vectors that a number takes: two if it is complex.
+    pub width: u32,
     pub layouts: Vec<Rc<Layout>>,
     pub sets: Vec<FactorSet>,
     pub values: u32,
@@ -147,19 +148,10 @@ pub(crate) enum Work {
     Multiply { set: usize, role: Role },
 }
 
-/// A phase as the graph takes it.
-#[derive(Clone, Debug)]
-pub(crate) struct Stage {
-    pub layout: usize,
-    pub works: Vec<Work>,
-    /// How values come from the stage before.
-    pub passage: Option<Passage>,
-}
-
 /// The sends that fill a place, by position: empty for the scratchpad.
 pub(crate) type Filled = Vec<NodeId>;
 
-/// A source of a stage's values: a place, what fills it, and whether it is read again by others. More than one are multiplied each by its
+/// A source of a phase's values: a place, what fills it, and whether it is read again by others. More than one are multiplied each by its
 /// set's factors and summed.
 pub(crate) struct Input {
     pub place: Place,
@@ -169,23 +161,29 @@ pub(crate) struct Input {
 }
 
 impl Graph {
+    pub(crate) fn new(width: u32) -> Self {
+        Self {
+            nodes: Vec::new(),
+            groups: Vec::new(),
+            regions: Vec::new(),
+            width,
+            layouts: Vec::new(),
+            sets: Vec::new(),
+            values: 0,
+        }
+    }
+
+    /// A place for the rows of a phase, as another one will read them.
+    pub(crate) fn region(&mut self, from: &Phase, passage: Passage) -> Place {
+        self.regions.push(Region { rows: from.layout.row_count(), passage });
+        Place::Region(self.regions.len() - 1)
+    }
+
     pub(crate) fn layout(&mut self, layout: &Layout) -> usize {
         self.layouts.iter().position(|known| **known == *layout).unwrap_or_else(|| {
             self.layouts.push(Rc::new(layout.clone()));
             self.layouts.len() - 1
         })
-    }
-
-    /// Stages of a plan whose levels have one set of factors.
-    pub(crate) fn stages(&mut self, phases: &[Phase], set: usize) -> Vec<Stage> {
-        phases
-            .iter()
-            .map(|phase| Stage {
-                layout: self.layout(&phase.layout),
-                works: phase.levels.iter().map(|bit| Work::Level { bit: *bit, set }).collect(),
-                passage: phase.passage.clone(),
-            })
-            .collect()
     }
 
     fn node(&mut self, stream: usize, action: Action, after: &[(NodeId, u32)]) -> NodeId {
@@ -194,45 +192,46 @@ impl Graph {
             self.nodes[*before as usize].then.push((id, *latency));
         }
         let waits_for = after.len() as u32;
-        self.nodes.push(Node { action, stream, then: Vec::new(), waits_for, group: 0, passing: false });
+        let group = self.groups.len() - 1;
+        self.nodes.push(Node { action, stream, then: Vec::new(), waits_for, group, passing: false });
         id
     }
 
-    fn load(&mut self, stream: usize, action: Action, after: &[(NodeId, u32)], group: usize, passing: bool) -> NodeId {
+    fn load(&mut self, stream: usize, action: Action, after: &[(NodeId, u32)], passing: bool) -> NodeId {
         let id = self.node(stream, action, after);
         let node = &mut self.nodes[id as usize];
-        (node.group, node.passing) = (group, passing);
-        self.groups[group].loads.push(id);
+        node.passing = passing;
+        self.groups[node.group].loads.push(id);
         id
     }
 
-    /// Takes values through stages, from inputs to a place. Gives the sends of the last one, by position.
+    /// Takes values through phases, from inputs to a place. Gives the sends of the last one, by position.
     pub(crate) fn chain(
         &mut self,
         target: &Target,
         stream: usize,
         mut inputs: Vec<Input>,
-        stages: &[Stage],
+        phases: &[Phase],
         to: Place,
     ) -> Filled {
-        for (at, stage) in stages.iter().enumerate() {
-            let next = match stages.get(at + 1) {
+        for (at, phase) in phases.iter().enumerate() {
+            let next = match phases.get(at + 1) {
                 None => to,
                 Some(next) => {
-                    let passage = next.passage.clone().expect("only the first stage has none");
-                    self.regions.push(Region { before: stage.layout, after: next.layout, passage });
-                    Place::Region(self.regions.len() - 1)
+                    let passage = next.passage.clone().expect("only the first phase has none");
+                    self.region(phase, passage)
                 }
             };
-            let filled = self.stage(target, stream, &inputs, stage, next);
+            let filled = self.phase(target, stream, &inputs, phase, next);
             inputs = vec![Input { place: next, filled, keep: false, set: None }];
         }
         inputs.pop().map_or_else(Vec::new, |input| input.filled)
     }
 
-    fn stage(&mut self, target: &Target, stream: usize, inputs: &[Input], stage: &Stage, to: Place) -> Filled {
-        let layout = Rc::clone(&self.layouts[stage.layout]);
-        let slots = stage.works.iter().filter_map(|work| match work {
+    fn phase(&mut self, target: &Target, stream: usize, inputs: &[Input], phase: &Phase, to: Place) -> Filled {
+        let number = self.layout(&phase.layout);
+        let layout = Rc::clone(&self.layouts[number]);
+        let slots = phase.works.iter().filter_map(|work| match work {
             Work::Level { bit, .. } => layout.row_slot(*bit),
             Work::Multiply { .. } => None,
         });
@@ -245,18 +244,35 @@ impl Graph {
             // What made the value at each position, and how long it takes to be ready.
             let mut current: Vec<(ValueId, NodeId, u32)> = Vec::new();
             for &position in &positions {
-                let value = self.input(target, stream, inputs, stage.layout, position);
+                let value = self.input(target, stream, inputs, number, position);
                 current.push(value);
             }
-            for work in &stage.works {
-                self.work(target, stream, stage.layout, work, &positions, &mut current);
+            for (at, work) in phase.works.iter().enumerate() {
+                let first = self.nodes.len();
+                self.work(target, stream, number, work, &positions, &mut current);
+                if at == 0 && target.per_phase {
+                    self.wait_for_loads(target, first);
+                }
             }
             for (position, (value, maker, latency)) in positions.iter().zip(current) {
-                let action = Action::Send { value, to, layout: stage.layout, position: *position };
+                let action = Action::Send { value, to, layout: number, position: *position };
                 sends[*position as usize] = self.node(stream, action, &[(maker, latency)]);
             }
         }
         sends
+    }
+
+    /// Lets nodes from a number on wait for all loads of the group.
+    fn wait_for_loads(&mut self, target: &Target, from: usize) {
+        let loads = self.groups.last().map_or(Vec::new(), |group| group.loads.clone());
+        for load in loads {
+            let Action::Load { from: place, .. } = self.nodes[load as usize].action else { continue };
+            let latency = target.load_latency(place);
+            for id in from..self.nodes.len() {
+                self.nodes[load as usize].then.push((id as NodeId, latency));
+                self.nodes[id].waits_for += 1;
+            }
+        }
     }
 
     /// The value at a position: one input, or the sum of several multiplied ones.
@@ -274,9 +290,8 @@ impl Graph {
             self.values += 1;
             let after = self.sources(target, input, position);
             let action = Action::Load { value, from: input.place, layout, position, keep: input.keep };
-            let group = self.groups.len() - 1;
-            let mut made =
-                (value, self.load(stream, action, &after, group, sum.is_some()), target.load_latency(input.place));
+            let load = self.load(stream, action, &after, sum.is_some());
+            let mut made = (value, load, target.load_latency(input.place));
             if let Some(set) = input.set {
                 made = self.multiply(target, stream, layout, set, Role::Scale, position, made);
             }
@@ -288,7 +303,7 @@ impl Graph {
                 }
             });
         }
-        sum.expect("a stage has an input")
+        sum.expect("a phase has an input")
     }
 
     /// The sends that a load waits for.
@@ -323,7 +338,7 @@ impl Graph {
         (value, maker, latency): (ValueId, NodeId, u32),
     ) -> (ValueId, NodeId, u32) {
         let factor = self.factor(set, role, layout, position);
-        let node = self.node(stream, Action::Multiply { value, factor, position }, &[(maker, latency)]);
+        let node = self.node(stream, Action::Multiply { value, factor }, &[(maker, latency)]);
         (value, node, target.product_latency)
     }
 
@@ -343,20 +358,19 @@ impl Graph {
                 }
             }
             Work::Level { bit, set } => {
-                let slot = self.layouts[layout].row_slot(bit).expect("a stage's levels are on its rows");
+                let slot = self.layouts[layout].row_slot(bit).expect("a phase's levels are on its rows");
                 for low in (0..positions.len()).filter(|at| positions[*at] >> slot & 1 == 0) {
                     let position = positions[low];
-                    let high = positions
-                        .binary_search(&(position | 1 << slot))
-                        .expect("a group has both rows of each pair");
+                    let high =
+                        positions.binary_search(&(position | 1 << slot)).expect("a group has both rows of each pair");
                     let factor = self.factor(set, Role::Level(bit), layout, position);
                     let ((low_value, low_maker, low_latency), (high_value, high_maker, high_latency)) =
                         (current[low], current[high]);
                     let action = Action::Butterfly { low: low_value, high: high_value, factor, bit, position };
-                    let node =
-                        self.node(stream, action, &[(low_maker, low_latency), (high_maker, high_latency)]);
-                    current[low] = (low_value, node, target.butterfly_latency(0));
-                    current[high] = (high_value, node, target.butterfly_latency(1));
+                    let node = self.node(stream, action, &[(low_maker, low_latency), (high_maker, high_latency)]);
+                    let times = target.butterfly(self.width);
+                    current[low] = (low_value, node, times.latency);
+                    current[high] = (high_value, node, times.latency + times.second);
                 }
             }
         }

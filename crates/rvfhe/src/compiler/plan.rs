@@ -5,21 +5,22 @@
 //! to other cores, and with lanes, by reading tiles of the memory transposed. This is the four-step transform (Bailey, "FFTs in external
 //! or hierarchical memory", 1990) for as many steps as there are, with the twists merged into the butterflies' factors.
 
+use super::graph::Work;
 use super::layout::{IndexBit, Layout, RowSlot};
 
-/// The levels of a phase; each pairs rows that differ in one slot.
+/// What a core does on the rows it holds, between two passages.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     /// Where the values are during the phase.
     pub layout: Layout,
-    /// The bits of the index that its levels pair, in order.
-    pub levels: Vec<IndexBit>,
+    /// What is done with them, in order.
+    pub works: Vec<Work>,
     /// How the values come: from the scratchpad if there is no passage.
     pub passage: Option<Passage>,
 }
 
 /// From the layout of one phase to that of the next, through the data memories.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Passage {
     /// Slots of the row and of the core that are exchanged.
     pub swaps: Vec<(usize, usize)>,
@@ -40,8 +41,9 @@ pub(crate) struct Tile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooFewRows;
 
-/// Plans levels on `order`'s bits from a layout on, in phases of at most `group` levels. The phases' first takes the values as they are.
-pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], group: usize) -> Result<Vec<Phase>, TooFewRows> {
+/// Plans levels on `order`'s bits from a layout on, with factors of a set, in phases of at most `group` levels. The first phase takes the
+/// values as they are. [`twin`] is left to be done.
+pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut done = 0;
     while done < order.len() {
@@ -53,15 +55,14 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], group: usize) -> Resu
                 Some(passage)
             }
         };
-        let levels: Vec<_> =
-            order[done..].iter().copied().take_while(|bit| layout.row_slot(*bit).is_some()).take(group).collect();
-        if levels.is_empty() {
+        let bits = order[done..].iter().take_while(|bit| layout.row_slot(**bit).is_some()).take(group);
+        let works: Vec<_> = bits.map(|bit| Work::Level { bit: *bit, set }).collect();
+        if works.is_empty() {
             return Err(TooFewRows);
         }
-        done += levels.len();
-        phases.push(Phase { layout: layout.clone(), levels, passage });
+        done += works.len();
+        phases.push(Phase { layout: layout.clone(), works, passage });
     }
-    twin(&mut phases);
     Ok(phases)
 }
 
@@ -124,7 +125,7 @@ impl Passage {
 }
 
 /// Marks the rows' slots that are exchanged with cores' ones, on both sides of the passage and for as long as they hold the same bit.
-fn twin(phases: &mut [Phase]) {
+pub(crate) fn twin(phases: &mut [Phase]) {
     for at in 1..phases.len() {
         let swaps = phases[at].passage.as_ref().map_or(Vec::new(), |passage| passage.swaps.clone());
         for (row, core) in swaps {

@@ -197,6 +197,9 @@ struct List<'a> {
     next_group: usize,
     free: Vec<u8>,
     now: u32,
+    /// Loads that could have begun: a number may take two.
+    load_credit: u32,
+    copy_credit: u32,
     busy_until: u32,
     left: usize,
     order: Vec<NodeId>,
@@ -217,9 +220,8 @@ impl<'a> List<'a> {
             GroupState { opened: false, staying: group.loads.len() as u32 - passing, passing }
         });
         let waits_for: Vec<_> = graph.nodes.iter().map(|node| node.waits_for).collect();
-        let twiddles = Twiddles::new(graph, |id| {
-            (Reverse(graph.nodes[id as usize].stream), priority[id as usize], Reverse(id))
-        });
+        let twiddles =
+            Twiddles::new(graph, |id| (Reverse(graph.nodes[id as usize].stream), priority[id as usize], Reverse(id)));
         let mut list = Self {
             graph,
             target,
@@ -233,7 +235,9 @@ impl<'a> List<'a> {
             groups: groups.collect(),
             open: Vec::new(),
             next_group: 0,
-            free: (0..REGISTERS as u8).rev().collect(),
+            free: (0..(REGISTERS / graph.width as usize) as u8).rev().collect(),
+            load_credit: 0,
+            copy_credit: 0,
             now: 0,
             busy_until: 0,
             left: count,
@@ -264,6 +268,7 @@ impl<'a> List<'a> {
                 Unit::Send => self.send.push(entry),
             }
         }
+        let width = self.graph.width;
         let mut slots = 1;
         let ready = (0..self.compute.len()).filter(|at| self.twiddles.is_ready(self.compute[*at].2.0, self.now));
         if self.now >= self.busy_until
@@ -276,16 +281,21 @@ impl<'a> List<'a> {
         }
         self.ask_for_twiddles();
         let copies = if self.target.copies_compete { slots } else { self.target.copies_per_cycle };
-        for _ in 0..copies {
-            if let Some((.., Reverse(id))) = self.send.pop() {
-                self.issue(id);
-            }
+        self.copy_credit = (self.copy_credit + copies).min(copies.max(width));
+        while self.copy_credit >= width
+            && let Some((.., Reverse(id))) = self.send.pop()
+        {
+            self.issue(id);
+            self.copy_credit -= width;
         }
         self.open_groups();
-        for _ in 0..self.target.loads_per_cycle {
-            let Some(at) = self.best_load() else { break };
+        self.load_credit = (self.load_credit + self.target.loads_per_cycle).min(self.target.loads_per_cycle.max(width));
+        while self.load_credit >= width
+            && let Some(at) = self.best_load()
+        {
             let id = self.loads.swap_remove(at);
             self.issue(id);
+            self.load_credit -= width;
         }
         self.now += 1;
     }
@@ -314,9 +324,11 @@ impl<'a> List<'a> {
                 return;
             }
             let candidates = (self.next_group..self.groups.len()).filter(|group| !self.groups[*group].opened);
-            let ready = candidates.filter_map(|group| Some((self.expected(group)?, self.graph.groups[group].stream, group)));
+            let ready =
+                candidates.filter_map(|group| Some((self.expected(group)?, self.graph.groups[group].stream, group)));
             // Older transforms have precedence over a little waiting.
-            let Some((.., group)) = ready.min_by_key(|(cycle, stream, group)| (cycle / 8, *stream, *cycle, *group)) else {
+            let Some((.., group)) = ready.min_by_key(|(cycle, stream, group)| (cycle / 8, *stream, *cycle, *group))
+            else {
                 return;
             };
             self.groups[group].opened = true;
@@ -368,7 +380,7 @@ impl<'a> List<'a> {
             }
             Action::Add { from, .. } => self.release(*from),
             Action::Send { value, .. } => self.release(*value),
-            Action::Butterfly { .. } => self.busy_until = self.now + self.target.butterfly_interval,
+            Action::Butterfly { .. } => self.busy_until = self.now + self.target.butterfly(graph.width).interval,
             Action::Multiply { .. } => {}
         }
         for (next, latency) in &node.then {

@@ -1,5 +1,6 @@
 //! What the compiler knows of a machine.
 
+use super::CompileError;
 use super::graph::Place;
 
 /// Vector registers of a core.
@@ -8,6 +9,17 @@ pub(crate) const REGISTERS: usize = 32;
 pub(crate) const TWIDDLE_REGISTERS: usize = 16;
 /// Scalar registers of a core, the one that is zero among them.
 pub(crate) const SCALAR_REGISTERS: usize = 32;
+
+/// The times of a butterfly, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Butterfly {
+    /// From one to the next: 1 to 16.
+    pub interval: u32,
+    /// From its issue to that of an instruction which reads its first result.
+    pub latency: u32,
+    /// How much later the second result is.
+    pub second: u32,
+}
 
 /// The machine that programs are for: sizes, which bind, and latencies in cycles, for which a program is only in good order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +36,10 @@ pub struct Target {
     pub instructions: u32,
     /// Vectors of the scratchpad.
     pub scratchpad_vectors: u32,
-    /// Cycles from one butterfly to the next: 1 with two adders, 2 with one.
-    pub butterfly_interval: u32,
-    /// From a butterfly's issue to that of an instruction which reads its sum.
-    pub butterfly_latency: u32,
+    /// Of butterflies modulo a prime.
+    pub butterfly: Butterfly,
+    /// Of complex ones.
+    pub complex_butterfly: Butterfly,
     /// From a product's issue to that of an instruction which reads it.
     pub product_latency: u32,
     /// From a sum's issue to that of an instruction which reads it.
@@ -46,9 +58,31 @@ pub struct Target {
     pub copies_per_cycle: u32,
     /// Whether a copy takes the cycle of a computation: the core issues one of them at a time.
     pub copies_compete: bool,
+    /// Whether computations on a group of rows begin when all of them are there; else each begins when it can.
+    pub per_phase: bool,
 }
 
 impl Target {
+    pub(crate) fn check(&self) -> Result<(), CompileError> {
+        let power = |what, given: u32, min, max, wanted| {
+            let right = given.is_power_of_two() && (min..=max).contains(&given);
+            if right { Ok(()) } else { Err(CompileError::Target { what, given, wanted }) }
+        };
+        power("number of cores", self.cores, 1, 32, "a power of two from 1 to 32")?;
+        power("number of lanes", self.lanes, 2, 32, "a power of two from 2 to 32")?;
+        for (what, given) in [
+            ("interval of butterflies", self.butterfly.interval),
+            ("interval of complex butterflies", self.complex_butterfly.interval),
+            ("number of loads in a cycle", self.loads_per_cycle),
+            ("number of copies in a cycle", self.copies_per_cycle),
+        ] {
+            if !(1..=16).contains(&given) {
+                return Err(CompileError::Target { what, given, wanted: "1 to 16" });
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn load_latency(&self, from: Place) -> u32 {
         match from {
             Place::Scratchpad(_) => self.scratchpad_latency,
@@ -60,8 +94,8 @@ impl Target {
         if remote { self.remote_latency } else { self.own_latency }
     }
 
-    /// Of a butterfly's sum (0) or difference (1).
-    pub(crate) fn butterfly_latency(&self, result: u32) -> u32 {
-        self.butterfly_latency + result * (self.butterfly_interval - 1)
+    /// The butterflies of a ring whose numbers take so many vectors.
+    pub(crate) fn butterfly(&self, width: u32) -> Butterfly {
+        if width == 1 { self.butterfly } else { self.complex_butterfly }
     }
 }

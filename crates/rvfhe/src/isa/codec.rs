@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::encoding::{Field, Mnemonic, field};
 use super::instruction::{FloatButterfly, Instruction, OperandError};
 use super::operand::{
-    Address, BranchOffset, Core, JumpOffset, Immediate, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
+    Address, BranchOffset, Core, Immediate, JumpOffset, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
@@ -56,9 +56,7 @@ impl Instruction {
                     | flag(field::FREE2, vs2.free)
             }
             Self::Mmul { vd, vs1, ts2, modulus } => put_vd(vd) | put_vs1(vs1) | put_ts2(ts2) | put_m(modulus),
-            Self::Mbfly { vd, vs1, ts2, modulus } => {
-                put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2) | put_m(modulus)
-            }
+            Self::Mbfly { vd, vs1, ts2, modulus } => put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2) | put_m(modulus),
             Self::Fbfly { vd, vs1, ts2, .. } => put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2),
             Self::Ldp { vd, row, tile, free } => {
                 put_vd(vd)
@@ -191,9 +189,7 @@ impl Instruction {
                     let offset = BranchOffset::new(i64::from(branch_bytes(word) >> 2))?;
                     Self::Bne { rs1: rs1()?, rs2: rs2()?, offset }
                 }
-                Mnemonic::Jal => {
-                    Self::Jal { rd: rd()?, offset: JumpOffset::new(i64::from(jump_bytes(word) >> 2))? }
-                }
+                Mnemonic::Jal => Self::Jal { rd: rd()?, offset: JumpOffset::new(i64::from(jump_bytes(word) >> 2))? },
                 Mnemonic::Csrrw => {
                     let csr = i64::from(field::CSR.get(word)) - i64::from(ModulusRegister::FIRST_CSR);
                     Self::Csrrw { rd: rd()?, modulus: ModulusRegister::new(csr)?, rs1: rs1()? }

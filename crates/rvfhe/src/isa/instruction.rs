@@ -244,7 +244,9 @@ pub enum OperandError {
     #[error("ldp rotates tiles of one row: that means nothing; clear the rotate bit")]
     RotatesNothing,
     /// A branch into the middle of an instruction.
-    #[error("a branch or jump: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4")]
+    #[error(
+        "a branch or jump: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4"
+    )]
     BranchNotAligned {
         /// The distance.
         bytes: i32,
@@ -332,7 +334,11 @@ impl fmt::Display for Instruction {
             Self::Fbfly { vd, vs1, ts2, .. } => write!(f, "{name} {vd}, {vs1}, {ts2}"),
             Self::Ldp { vd, row, tile, free } => {
                 write!(f, "{name} {vd}, {row}{}", if free { "!" } else { "" })?;
-                if tile == Tile::NONE { Ok(()) } else { write!(f, ", tile={}{}", tile.log(), if tile.rotates() { ", rotate" } else { "" }) }
+                if tile == Tile::NONE {
+                    Ok(())
+                } else {
+                    write!(f, ", tile={}{}", tile.log(), if tile.rotates() { ", rotate" } else { "" })
+                }
             }
             Self::Ldt { td, row, broadcast } => {
                 write!(f, "{name} {td}, {row}{}", if broadcast { ", broadcast" } else { "" })

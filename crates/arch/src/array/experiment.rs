@@ -1,0 +1,303 @@
+//! Experiments: a task compiled for a machine, run on it with random values, and every result compared with the golden models of `math`.
+
+use ciphermill_math::Modulus;
+use ciphermill_math::fft::reference32::{self, Point32};
+use ciphermill_math::ntt::{Convolution, FourStepNtt};
+use ciphermill_rvfhe::compiler::{CompileError, Direction, Polynomial, Ring, Task, Transform, compile};
+use ciphermill_rvfhe::isa::Instruction;
+use thiserror::Error;
+
+use super::{Array, Machine, Run, SimulationError};
+use crate::record::{Label, Record};
+
+/// What is run, and how often.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What is done with each input.
+    pub task: Task,
+    /// Inputs whose computations overlap in one run of the program, at least 1.
+    pub in_flight: usize,
+    /// Runs of the program, one behind the other, at least 1. For a figure in steady state there must be 2.
+    pub runs: usize,
+    /// Of the random inputs.
+    pub seed: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// Cycles from the first instruction to the last result of the first run.
+    pub first: u64,
+    /// Cycles for each input, from the end of the first run to the end of the last one; none of a single run.
+    pub steady: Option<f64>,
+    /// Whether every value of every output was that of the golden model.
+    pub correct: bool,
+    /// The share of cycles in which the adders worked, all runs together; with one input in flight and one run that of a single one.
+    pub adders: f64,
+    /// The same, counted from the end of the first run on.
+    pub adders_steady: Option<f64>,
+    /// Instructions of the longest program.
+    pub instructions: usize,
+    /// What the cores did.
+    pub run: Run,
+    /// Cycles of a run that the compiler had expected.
+    pub expected: u32,
+    /// Butterflies of one input, in all lanes.
+    pub butterflies: u64,
+}
+
+/// No measurement.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// There is no program.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The program did not run to its end.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// A count of runs that is none.
+    #[error("{given} runs: 1 to {max} are wanted, as their inputs and outputs have to fit the scratchpad")]
+    Runs {
+        /// How many.
+        given: usize,
+        /// The most.
+        max: usize,
+    },
+}
+
+/// Cycles that a run may take for each instruction of the longest program: one that goes on has met an error.
+const CYCLES_PER_INSTRUCTION: u64 = 200;
+
+impl Experiment {
+    /// Compiles, runs and compares.
+    ///
+    /// # Errors
+    /// [`ExperimentError`]. Values that differ are no error, but [`Measurement::correct`] says so.
+    pub fn measure(&self, machine: &Machine) -> Result<Measurement, ExperimentError> {
+        let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
+        let most = (machine.scratchpad.vectors / compiled.stride) as usize;
+        if !(1..=most).contains(&self.runs) {
+            return Err(ExperimentError::Runs { given: self.runs, max: most });
+        }
+        let mut array = Array::new(machine.clone());
+        let mut programs: Vec<Vec<u32>> = Vec::new();
+        for (core, image) in compiled.cores.iter().enumerate() {
+            array.set_twiddles(core, &image.twiddles)?;
+            programs.push(image.instructions.iter().map(Instruction::encode).collect());
+        }
+        let lanes = machine.core.lanes as usize;
+        let mut random = Random(self.seed);
+        let mut inputs = Vec::new();
+        let at = |run: usize, polynomial: &Polynomial| {
+            (run as u32 * compiled.stride + polynomial.first_vector) as usize * lanes
+        };
+        for run in 0..self.runs {
+            for input in &compiled.inputs {
+                let values = self.task.random(&mut random);
+                for (place, word) in self.task.places(input, true) {
+                    array.scratchpad_mut()[at(run, input) + place] = values[word];
+                }
+                inputs.push(values);
+            }
+        }
+        let instructions = programs.iter().map(Vec::len).max().unwrap_or(0);
+        let limit = CYCLES_PER_INSTRUCTION * instructions as u64 * self.runs as u64;
+        let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
+
+        let each = compiled.inputs.len() / self.in_flight;
+        let wanted: Vec<Vec<u32>> = inputs.chunks(each).flat_map(|inputs| self.task.golden(inputs)).collect();
+        let outputs = (0..self.runs).flat_map(|run| compiled.outputs.iter().map(move |output| (run, output)));
+        let correct = outputs.zip(&wanted).all(|((run, output), wanted)| {
+            let mut places = self.task.places(output, false);
+            places.all(|(place, word)| array.scratchpad()[at(run, output) + place] == wanted[word])
+        });
+
+        let (first, last) = (run.marks.first().copied().unwrap_or(run.cycles), run.marks.last().copied());
+        let later = (self.runs - 1) as f64;
+        let rest = last.map_or(0.0, |last| (last - first) as f64);
+        // Cycles of all adders in one run: two sums for a butterfly, one for a sum.
+        let per_core = compiled.butterflies as f64 * self.in_flight as f64
+            / self.in_flight as f64
+            / f64::from(machine.cores() * machine.core.lanes);
+        let sums = run.counts.iter().map(|counts| counts.sums).sum::<u64>() as f64
+            / self.runs as f64
+            / f64::from(machine.cores());
+        let busy = (2.0 * per_core + sums) / f64::from(machine.lane.adders);
+        Ok(Measurement {
+            first,
+            steady: (self.runs > 1).then(|| rest / later / self.in_flight as f64),
+            correct,
+            adders: busy * self.runs as f64 / run.cycles as f64,
+            adders_steady: (self.runs > 1).then(|| busy * later / rest),
+            instructions,
+            expected: compiled.expected_cycles,
+            butterflies: compiled.butterflies / self.in_flight as u64,
+            run,
+        })
+    }
+}
+
+impl Measurement {
+    /// The line of a report.
+    pub fn record(&self, experiment: &Experiment, machine: &Machine) -> Record {
+        let (name, size) = match &experiment.task {
+            Task::Transform(Transform {
+                ring: Ring::Complex, direction: Direction::Forward, polynomial_size, ..
+            }) => ("fft", *polynomial_size),
+            Task::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => ("ifft", *polynomial_size),
+            Task::Transform(Transform { direction: Direction::Forward, polynomial_size, .. }) => {
+                ("ntt", *polynomial_size)
+            }
+            Task::Transform(Transform { polynomial_size, .. }) => ("intt", *polynomial_size),
+            Task::Product { polynomial_size, .. } => ("product", *polynomial_size),
+            Task::KeySwitch { polynomial_size, .. } => ("key-switch", *polynomial_size),
+        };
+        let lanes = machine.cores() * machine.core.lanes;
+        let mut record =
+            Record::new(format!("arch-{name}/n{size}/p{lanes}"), &machine.name, Label::Simulated, self.first)
+                .with("n", size)
+                .with("lanes", lanes)
+                .with("in_flight", experiment.in_flight)
+                .with("runs", experiment.runs)
+                .with("seed", experiment.seed)
+                .with("instructions", self.instructions)
+                .with("butterflies", self.butterflies);
+        record.cycles_steady = self.steady;
+        record.utilization = Some(self.adders_steady.unwrap_or(self.adders));
+        record.correct = Some(self.correct);
+        record
+    }
+}
+
+/// What a task does, by the golden models.
+trait Golden {
+    /// One input: coefficients or points by number, below the modulus; of complex numbers all real parts, then all imaginary ones.
+    fn random(&self, random: &mut Random) -> Vec<u32>;
+    /// Words of a polynomial, and which of the values' words is there.
+    fn places(&self, polynomial: &Polynomial, input: bool) -> Box<dyn Iterator<Item = (usize, usize)>>;
+    /// The outputs for the inputs of one.
+    fn golden(&self, inputs: &[Vec<u32>]) -> Vec<Vec<u32>>;
+}
+
+impl Golden for Task {
+    fn random(&self, random: &mut Random) -> Vec<u32> {
+        match self {
+            Self::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => {
+                (0..2 * polynomial_size).map(|_| random.number().to_bits()).collect()
+            }
+            Self::Transform(Transform { polynomial_size, modulus, .. })
+            | Self::Product { polynomial_size, modulus, .. }
+            | Self::KeySwitch { polynomial_size, modulus, .. } => {
+                (0..*polynomial_size).map(|_| (random.next() % modulus.value()) as u32).collect()
+            }
+        }
+    }
+
+    fn places(&self, polynomial: &Polynomial, input: bool) -> Box<dyn Iterator<Item = (usize, usize)>> {
+        let size = polynomial.order.len();
+        let (spectrum, parts) = match self {
+            Self::Transform(transform) => (
+                (transform.direction == Direction::Forward) != input,
+                if transform.ring == Ring::Complex { 2 } else { 1 },
+            ),
+            _ => (false, 1),
+        };
+        let order = polynomial.order.clone();
+        Box::new((0..parts * size).map(move |place| {
+            let index = order[place % size];
+            let number = if spectrum { index.reverse_bits() >> (32 - size.ilog2()) } else { index };
+            (place, place / size * size + number as usize)
+        }))
+    }
+
+    fn golden(&self, inputs: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        match self {
+            Self::Transform(Transform { ring: Ring::Complex, direction, .. }) => vec![complex(*direction, &inputs[0])],
+            Self::Transform(Transform { polynomial_size, modulus, ring, direction }) => {
+                let ntt = ntt(*polynomial_size, *modulus, *ring);
+                let mut values = wide(&inputs[0]);
+                match direction {
+                    Direction::Forward => ntt.forward(&mut values),
+                    Direction::Inverse => ntt.inverse(&mut values),
+                }
+                vec![narrow(&values)]
+            }
+            Self::Product { polynomial_size, modulus, ring, operand } => {
+                let ntt = ntt(*polynomial_size, *modulus, *ring);
+                vec![sum_of_products(&ntt, *modulus, [(&inputs[0][..], &operand[..])])]
+            }
+            Self::KeySwitch { polynomial_size, modulus, key } => {
+                let ntt = ntt(*polynomial_size, *modulus, Ring::Negacyclic);
+                let sum = |output: usize| {
+                    let pairs = inputs.iter().zip(key).map(|(digit, key)| (&digit[..], &key[output][..]));
+                    sum_of_products(&ntt, *modulus, pairs)
+                };
+                vec![sum(0), sum(1)]
+            }
+        }
+    }
+}
+
+fn ntt(size: usize, modulus: Modulus, ring: Ring) -> FourStepNtt {
+    let convolution = if ring == Ring::Cyclic { Convolution::Cyclic } else { Convolution::Negacyclic };
+    let half = 1 << (size.ilog2() / 2);
+    FourStepNtt::new(&[half, size / half], convolution, modulus).expect("the compiler has found its roots")
+}
+
+fn wide(words: &[u32]) -> Vec<u64> {
+    words.iter().map(|word| u64::from(*word)).collect()
+}
+
+fn narrow(words: &[u64]) -> Vec<u32> {
+    words.iter().map(|word| *word as u32).collect()
+}
+
+fn sum_of_products<'a>(
+    ntt: &FourStepNtt,
+    modulus: Modulus,
+    pairs: impl IntoIterator<Item = (&'a [u32], &'a [u32])>,
+) -> Vec<u32> {
+    let mut sum = vec![0; ntt.size()];
+    for (x, y) in pairs {
+        let (mut x, mut y) = (wide(x), wide(y));
+        ntt.forward(&mut x);
+        ntt.forward(&mut y);
+        for ((sum, x), y) in sum.iter_mut().zip(x).zip(y) {
+            *sum = modulus.add(*sum, modulus.mul(x, y));
+        }
+    }
+    ntt.inverse(&mut sum);
+    narrow(&sum)
+}
+
+fn complex(direction: Direction, words: &[u32]) -> Vec<u32> {
+    let (re, im) = words.split_at(words.len() / 2);
+    let number = |(re, im): (&u32, &u32)| (f32::from_bits(*re), f32::from_bits(*im));
+    let mut values: Vec<Point32> = re.iter().zip(im).map(number).collect();
+    let direction = match direction {
+        Direction::Forward => reference32::Direction::Forward,
+        Direction::Inverse => reference32::Direction::Inverse,
+    };
+    reference32::transform(direction, &mut values);
+    reference32::reorder(&mut values);
+    let re = values.iter().map(|value| value.0.to_bits());
+    re.chain(values.iter().map(|value| value.1.to_bits())).collect()
+}
+
+/// Numbers for tests of arithmetic, not for secrets: SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From −1 to 1.
+    fn number(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+}
