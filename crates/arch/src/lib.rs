@@ -3,5 +3,6 @@
 pub mod array;
 pub mod pipeline;
 pub mod record;
+pub mod report;
 pub mod scalar;
 pub mod trace;

@@ -1,0 +1,62 @@
+//! Why there is no report.
+
+use ciphermill_math::modulus::ModulusError;
+use ciphermill_rvfhe::compiler::CompileError;
+use thiserror::Error;
+
+use crate::array::{ExperimentError, MachineError};
+use crate::scalar;
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A machine that cannot be.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A modulus that is no prime, or too large.
+    #[error(transparent)]
+    Modulus(#[from] ModulusError),
+    /// Digits that no key switch takes.
+    #[error("{given} digits: 1 to {max} are wanted")]
+    Digits {
+        /// What was given.
+        given: usize,
+        /// The most.
+        max: usize,
+    },
+    /// A workload that is too large for the machine, or too small.
+    #[error("{source} ({machine}, {task}, {in_flight} in flight; {})", Fits(*.largest))]
+    DoesNotFit {
+        /// The machine's name.
+        machine: String,
+        /// What was to be run, as `ntt of 2^17`.
+        task: String,
+        /// Inputs in flight.
+        in_flight: usize,
+        /// The largest N of the same task that fits the machine with as many in flight; `None` if none does.
+        largest: Option<usize>,
+        /// What the compiler says.
+        source: CompileError,
+    },
+    /// Another refusal of the compiler, or a run that does not end.
+    #[error(transparent)]
+    Experiment(ExperimentError),
+    /// The base core.
+    #[error(transparent)]
+    Scalar(#[from] scalar::ScalarError),
+    /// The base core's description.
+    #[error(transparent)]
+    ScalarMachine(#[from] scalar::MachineError),
+}
+
+struct Fits(Option<usize>);
+
+impl std::fmt::Display for Fits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(size) => write!(f, "the largest that fits is {size}"),
+            None => write!(f, "no size fits"),
+        }
+    }
+}

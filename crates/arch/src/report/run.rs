@@ -1,0 +1,265 @@
+//! A workload on an array: one input by itself, and many behind one another.
+
+use serde::Serialize;
+
+use super::error::ReportError;
+use super::workload::Workload;
+use crate::array::{Counts, Experiment, ExperimentError, Machine, Measurement, Port};
+use crate::record::Record;
+
+/// Inputs in flight that are tried where none are asked for.
+const FLIGHTS: [usize; 3] = [1, 2, 4];
+/// Runs where none are asked for, if their inputs and outputs fit the scratchpad.
+const RUNS: usize = 8;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The workload.
+    pub workload: Workload,
+    /// Inputs in flight; without a number one by itself, and then the best of 1, 2 and 4 that fit.
+    pub in_flight: Option<usize>,
+    /// Runs of the program behind one another; without a number 8, or as many as fit.
+    pub runs: Option<usize>,
+}
+
+/// One measurement, simulated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Inputs in flight.
+    pub in_flight: usize,
+    /// Runs of the program.
+    pub runs: usize,
+    /// Cycles to the last result of the first run.
+    pub first: u64,
+    /// Cycles for each input from there on; none of a single run.
+    pub steady: Option<f64>,
+    /// Cycles for each input in which the unit that has most to do works; analytic.
+    pub bound: f64,
+    /// The share of cycles in which the adders worked, 0 to 1, in steady state if there is one; none of complex numbers.
+    pub adders: Option<f64>,
+    /// Whether all values were those of the golden model.
+    pub correct: bool,
+    /// Butterflies of each input.
+    pub butterflies: u64,
+    /// Instructions on vectors that all cores did for each input.
+    pub instructions: u64,
+    /// Words of the longest program.
+    pub words: usize,
+    #[serde(skip)]
+    record: Record,
+}
+
+impl Line {
+    /// Cycles for each input: in steady state, or of the only run.
+    pub fn cycles(&self) -> f64 {
+        self.steady.unwrap_or(self.first as f64)
+    }
+
+    /// Cycles by the bound: 1 is the best there can be.
+    pub fn ratio(&self) -> f64 {
+        self.cycles() / self.bound
+    }
+
+    /// Cycles of one lane for each butterfly that it does.
+    pub fn cycles_per_butterfly_and_lane(&self, machine: &Machine) -> f64 {
+        self.cycles() * f64::from(machine.cores() * machine.core.lanes) / self.butterflies as f64
+    }
+
+    /// The line of a report.
+    pub fn record(&self) -> Record {
+        self.record.clone()
+    }
+}
+
+/// What a plan came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunReport {
+    /// The machine's name.
+    pub machine: String,
+    /// One by itself, then steady state; or the one that was asked for.
+    pub lines: Vec<Line>,
+}
+
+impl RunReport {
+    /// One record each.
+    pub fn records(&self) -> Vec<Record> {
+        self.lines.iter().map(Line::record).collect()
+    }
+
+    /// Whether all values were those of the golden model.
+    pub fn correct(&self) -> bool {
+        self.lines.iter().all(|line| line.correct)
+    }
+}
+
+/// Runs a plan on a machine.
+///
+/// # Errors
+/// [`ReportError`]: what does not fit says what would.
+pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError> {
+    let mut lines = Vec::new();
+    match plan.in_flight {
+        Some(in_flight) => lines.push(line(machine, &plan.workload, in_flight, plan.runs)?),
+        None => {
+            lines.push(line(machine, &plan.workload, 1, Some(1))?);
+            lines.extend(steady(machine, &plan.workload, plan.runs)?);
+        }
+    }
+    Ok(RunReport { machine: machine.name.clone(), lines })
+}
+
+/// The best steady state of those with 1, 2 and 4 in flight that fit; none if only one run fits.
+pub(super) fn steady(
+    machine: &Machine,
+    workload: &Workload,
+    runs: Option<usize>,
+) -> Result<Option<Line>, ReportError> {
+    let mut best: Option<Line> = None;
+    for in_flight in FLIGHTS {
+        let one = match line(machine, workload, in_flight, runs) {
+            Err(ReportError::DoesNotFit { .. }) if in_flight > 1 => break,
+            other => other?,
+        };
+        if one.steady.is_some() && best.as_ref().is_none_or(|best| one.cycles() < best.cycles()) {
+            best = Some(one);
+        }
+    }
+    Ok(best)
+}
+
+/// One measurement. Without a number of runs there are 8, or as many as fit.
+pub(super) fn line(
+    machine: &Machine,
+    workload: &Workload,
+    in_flight: usize,
+    runs: Option<usize>,
+) -> Result<Line, ReportError> {
+    let mut experiment =
+        Experiment { task: workload.task()?, in_flight, runs: runs.unwrap_or(RUNS), seed: workload.seed };
+    let measured = match experiment.measure(machine) {
+        Err(ExperimentError::Runs { max, .. }) if runs.is_none() && max > 0 => {
+            experiment.runs = max;
+            experiment.measure(machine)
+        }
+        measured => measured,
+    };
+    let measured = measured.map_err(|error| workload.explain(machine, in_flight, error))?;
+    let inputs = (experiment.runs * in_flight) as u64;
+    let bound = bound(machine, &measured.run.counts, workload.operation.is_complex()) / inputs as f64;
+    let adders = (!workload.operation.is_complex()).then(|| measured.adders_steady.unwrap_or(measured.adders));
+    let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
+    let words = measured.instructions;
+    let mut record = record(&measured, &experiment, machine, workload);
+    let cycles = measured.steady.unwrap_or(measured.first as f64);
+    record.utilization = Some(bound / cycles);
+    record = record.with("bound_cycles", bound).with("adders", adders).with("instructions", instructions);
+    Ok(Line {
+        in_flight,
+        runs: experiment.runs,
+        first: measured.first,
+        steady: measured.steady,
+        bound,
+        adders,
+        correct: measured.correct,
+        butterflies: measured.butterflies,
+        instructions,
+        words,
+        record: record.with("words", words),
+    })
+}
+
+fn record(measured: &Measurement, experiment: &Experiment, machine: &Machine, workload: &Workload) -> Record {
+    let record = measured.record(experiment, machine);
+    if workload.operation.is_complex() {
+        return record;
+    }
+    let ring = if workload.ring() == ciphermill_rvfhe::compiler::Ring::Cyclic { "cyclic" } else { "negacyclic" };
+    let record = record.with("ring", ring).with("modulus", workload.modulus);
+    match workload.operation {
+        super::Operation::KeySwitch => record.with("digits", workload.digits),
+        _ => record,
+    }
+}
+
+/// Instructions on vectors.
+fn instructions(counts: &Counts) -> u64 {
+    let Counts { butterflies, products, sums, .. } = counts;
+    let loads = counts.row_loads + counts.scratchpad_loads + counts.twiddle_loads;
+    butterflies + products + sums + loads + counts.scratchpad_stores + counts.own_copies + counts.remote_copies
+}
+
+/// Cycles that the counted computations take where nothing ever waits: of a core's lanes one computation begins in a cycle, and
+/// adders and multipliers take one vector each.
+pub(super) fn bound(machine: &Machine, counts: &[Counts], complex: bool) -> f64 {
+    let of_core = |counts: &Counts| {
+        let Counts { butterflies, products, sums, .. } = counts;
+        if complex {
+            return (butterflies * u64::from(machine.lane.complex_interval)) as f64;
+        }
+        let copies = counts.own_copies + counts.remote_copies + counts.scratchpad_stores;
+        let shared = if machine.lane.copies == Port::Shared { copies } else { 0 };
+        let adders = (2 * butterflies + sums) as f64 / f64::from(machine.lane.adders);
+        adders.max((butterflies + products + sums + shared) as f64)
+    };
+    counts.iter().map(of_core).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{CIPHERMILL, PAPER};
+    use crate::report::Operation;
+
+    fn ours() -> Machine {
+        Machine::from_toml(CIPHERMILL).unwrap()
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_formula() {
+        // N/2·log2 N butterflies in 512 lanes, and two sums each where there is one adder.
+        for (text, each) in [(CIPHERMILL, 1.0), (PAPER, 2.0)] {
+            let machine = Machine::from_toml(text).unwrap();
+            for log in 12..=14 {
+                let one = line(&machine, &Workload::ntt(1 << log), 1, Some(2)).unwrap();
+                assert_eq!(one.bound, each * f64::from(log << (log - 1)) / 512.0);
+                assert!(one.correct && one.ratio() > 1.0);
+                // The adders are what limits a transform.
+                let share = one.bound / one.cycles();
+                assert!((one.adders.unwrap() - share).abs() < 1e-9);
+                assert_eq!(one.record().utilization, Some(share));
+            }
+        }
+        // A product: two transforms, the factors of the operand, and the scaling.
+        let product = Workload { operation: Operation::Product, ..Workload::ntt(8192) };
+        let one = line(&ours(), &product, 1, Some(1)).unwrap();
+        assert_eq!(one.bound, 2.0 * 104.0 + 2.0 * 16.0);
+        // A complex butterfly is four products on one multiplier.
+        let fft = Workload { operation: Operation::Fft, ..Workload::ntt(8192) };
+        assert_eq!(line(&ours(), &fft, 1, Some(1)).unwrap().bound, 4.0 * 104.0);
+    }
+
+    #[test]
+    fn a_plan_without_numbers_takes_the_best() {
+        let plan = |in_flight, runs| Plan { workload: Workload::ntt(8192), in_flight, runs };
+        let report = measure(&ours(), &plan(None, None)).unwrap();
+        let [single, steady] = &report.lines[..] else { panic!("{report:?}") };
+        assert_eq!((single.in_flight, single.runs, single.steady), (1, 1, None));
+        let best = [1, 2, 4].map(|flight| measure(&ours(), &plan(Some(flight), None)).unwrap().lines.remove(0));
+        let least = best.iter().map(Line::cycles).fold(f64::INFINITY, f64::min);
+        assert_eq!(steady.cycles(), least);
+        assert_eq!(report.records().len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_would() {
+        for size in [1 << 17, 1 << 40, 3000, 2] {
+            let plan = Plan { workload: Workload::ntt(size), in_flight: None, runs: None };
+            let error = measure(&ours(), &plan).unwrap_err().to_string();
+            assert!(error.contains("the largest that fits is 65536"), "{size}: {error}");
+        }
+        let plan = Plan { workload: Workload::ntt(8192), in_flight: Some(1), runs: Some(10_000) };
+        let error = measure(&ours(), &plan).unwrap_err().to_string();
+        assert!(error.contains("10000 runs: 1 to "), "{error}");
+    }
+}
