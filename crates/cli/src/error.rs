@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ciphermill_arch::pipeline::PipelineError;
+use ciphermill_arch::report::ReportError;
 use ciphermill_bfv::BfvError;
 use ciphermill_blockspace::volume::VolumeError;
 use ciphermill_device::{DeviceError, StoreError};
@@ -149,6 +151,12 @@ pub(crate) enum CliError {
     /// The way to a served device.
     #[error("{0}")]
     Connect(String),
+    /// A cycle model refused or failed.
+    #[error(transparent)]
+    Arch(#[from] ReportError),
+    /// The model of the macro-pipeline refused or failed.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
     /// A scrub found damage.
     #[error("{} has {damaged} damaged object(s) or block(s); restore them from copies", path.display())]
     Damaged {

@@ -110,11 +110,7 @@ pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError>
 }
 
 /// The best steady state of those with 1, 2 and 4 in flight that fit; none if only one run fits.
-pub(super) fn steady(
-    machine: &Machine,
-    workload: &Workload,
-    runs: Option<usize>,
-) -> Result<Option<Line>, ReportError> {
+pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>) -> Result<Option<Line>, ReportError> {
     let mut best: Option<Line> = None;
     for in_flight in FLIGHTS {
         let one = match line(machine, workload, in_flight, runs) {

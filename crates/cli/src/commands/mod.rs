@@ -1,5 +1,6 @@
 //! The verbs, one per module.
 
+mod arch;
 mod bench;
 mod blob;
 mod completions;
@@ -46,6 +47,7 @@ enum Command {
     Paillier(paillier::Args),
     Info(info::Args),
     Bench(bench::Args),
+    Arch(arch::Args),
     Completions(completions::Args),
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::Paillier(args) => paillier::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Arch(args) => arch::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

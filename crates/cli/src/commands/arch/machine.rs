@@ -1,0 +1,103 @@
+//! Machines and workloads, as all verbs of `arch` take them.
+
+use std::path::{Path, PathBuf};
+
+use ciphermill_arch::array::{CIPHERMILL, Machine, PAPER};
+use ciphermill_arch::report::{DEFAULT_MODULUS, Operation, Workload};
+
+use crate::error::CliError;
+use crate::files;
+
+/// Bytes of a description that are read: the models refuse longer ones by themselves.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The text of a description: one of those that are built in, or a file's.
+pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Result<String, CliError> {
+    if let Some((_, text)) = built_in.iter().find(|(known, _)| Path::new(known) == name) {
+        return Ok((*text).to_owned());
+    }
+    let names = || built_in.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+    if !name.exists() {
+        return Err(CliError::Content {
+            path: name.to_owned(),
+            what: format!("no such file, and none of the machines that are built in: {}", names()),
+        });
+    }
+    let bytes = files::read(name, MAX_BYTES)?;
+    let text = std::str::from_utf8(&bytes).map_err(CliError::content(name))?;
+    Ok(text.to_owned())
+}
+
+/// An array.
+#[derive(clap::Args, Debug)]
+pub(super) struct MachineArg {
+    /// The array: ciphermill, paper, or a file like crates/arch/machines/ciphermill.toml
+    #[arg(long, value_name = "NAME|FILE", default_value = "ciphermill")]
+    machine: PathBuf,
+}
+
+/// Reads an array's description.
+pub(super) fn array(name: &Path) -> Result<Machine, CliError> {
+    let text = description(name, &[("ciphermill", CIPHERMILL), ("paper", PAPER)])?;
+    Machine::from_toml(&text).map_err(CliError::content(name))
+}
+
+impl MachineArg {
+    pub(super) fn machine(&self) -> Result<Machine, CliError> {
+        array(&self.machine)
+    }
+}
+
+/// N, as 8192 or 2^13.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let number = match text.split_once('^') {
+        Some(("2", exponent)) => exponent.parse().ok().and_then(|shift: u32| 1usize.checked_shl(shift)),
+        _ => text.parse().ok(),
+    };
+    number.filter(|n| n.is_power_of_two()).ok_or_else(|| "a power of two is wanted, as 8192 or 2^13".to_owned())
+}
+
+/// What the array does.
+#[derive(clap::Args, Debug)]
+pub(super) struct WorkloadArgs {
+    /// Coefficients of a polynomial, a power of two, as 8192 or 2^13
+    #[arg(long, value_name = "N", default_value = "8192", value_parser = size)]
+    n: usize,
+    /// What is done: ntt, intt, fft, ifft, product, key-switch
+    #[arg(long, value_name = "TASK", default_value = "ntt")]
+    task: Operation,
+    /// The ring modulo X^N + 1 or X^N − 1
+    #[arg(long, value_enum, default_value = "negacyclic")]
+    ring: RingArg,
+    /// Digits of a key switch
+    #[arg(long, value_name = "D", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=16))]
+    digits: u16,
+    /// A prime below 2^31 that is 1 modulo 2N
+    #[arg(long, value_name = "M", default_value_t = DEFAULT_MODULUS)]
+    modulus: u64,
+    /// Of the random inputs
+    #[arg(long, value_name = "S", default_value = "1")]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum RingArg {
+    Negacyclic,
+    Cyclic,
+}
+
+impl WorkloadArgs {
+    pub(super) fn workload(&self) -> Result<Workload, CliError> {
+        if self.task == Operation::KeySwitch && self.ring == RingArg::Cyclic {
+            return Err(CliError::Usage("key switches are made modulo X^N + 1: leave --ring out".to_owned()));
+        }
+        Ok(Workload {
+            operation: self.task,
+            polynomial_size: self.n,
+            modulus: self.modulus,
+            cyclic: self.ring == RingArg::Cyclic,
+            digits: self.digits.into(),
+            seed: self.seed,
+        })
+    }
+}

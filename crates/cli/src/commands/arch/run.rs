@@ -1,0 +1,79 @@
+//! `arch run`: a workload on an array.
+
+use ciphermill_arch::report::{Plan, measure};
+
+use super::machine::{MachineArg, WorkloadArgs};
+use crate::error::CliError;
+use crate::output;
+
+/// Compile a transform, a product or a key switch for an array and run it, cycle by cycle, with every value compared
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch run --n 8192 --machine ciphermill
+
+Without --in-flight one input runs by itself (first), and then as many overlap as give the best steady state. The bound is
+analytic: cycles for each input if the busiest unit never waited. Everything else is simulated, scratchpad to scratchpad.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// Inputs whose computations overlap [default: one by itself, then the best of 1, 2 and 4]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    in_flight: Option<u16>,
+    /// Runs of the program behind one another; a steady state needs 2 [default: 8, or as many as fit]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    runs: Option<u16>,
+    /// Print the records as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = args.machine.machine()?;
+    let plan = Plan {
+        workload: args.workload.workload()?,
+        in_flight: args.in_flight.map(usize::from),
+        runs: args.runs.map(usize::from),
+    };
+    let report = measure(&machine, &plan)?;
+    let mut table = output::table([
+        "in flight",
+        "runs",
+        "first",
+        "steady",
+        "bound",
+        "ratio",
+        "adders",
+        "instructions",
+        "words",
+        "correct",
+    ]);
+    for line in &report.lines {
+        table.add_row([
+            line.in_flight.to_string(),
+            line.runs.to_string(),
+            line.first.to_string(),
+            line.steady.map_or(String::new(), |steady| format!("{steady:.1}")),
+            format!("{:.1}", line.bound),
+            format!("{:.2}", line.ratio()),
+            line.adders.map_or(String::new(), |adders| format!("{:.1} %", 100.0 * adders)),
+            line.instructions.to_string(),
+            line.words.to_string(),
+            if line.correct { "yes" } else { "NO" }.to_owned(),
+        ]);
+    }
+    let text = format!(
+        "{table}\n{} on `{}`, {} × {} lanes; cycles, simulated (bound: analytic), scratchpad to scratchpad",
+        plan.workload,
+        machine.name,
+        machine.cores(),
+        machine.core.lanes
+    );
+    output::result(args.json, &report.records(), &text)?;
+    match report.lines.iter().filter(|line| !line.correct).count() {
+        0 => Ok(()),
+        wrong => Err(CliError::WrongResults { wrong }),
+    }
+}
