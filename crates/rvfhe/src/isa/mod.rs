@@ -6,6 +6,7 @@
 
 mod codec;
 mod encoding;
+pub mod gnu;
 mod instruction;
 mod operand;
 pub mod paper;

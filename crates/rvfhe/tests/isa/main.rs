@@ -1,0 +1,9 @@
+//! The instruction set: words, text, programs, the source of the encodings, and GNU's tools as its judge.
+
+mod binutils;
+mod opcodes;
+mod paper;
+mod program;
+mod strategy;
+mod text;
+mod words;
