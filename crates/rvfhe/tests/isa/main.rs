@@ -6,4 +6,5 @@ mod paper;
 mod program;
 mod strategy;
 mod text;
+mod tools;
 mod words;

@@ -27,9 +27,8 @@ const HEAD: &str = "\
  * Made from crates/rvfhe/opcodes/rv_xrvfhe by the example `rvfhe-generate`: do not edit.
  *
  * Each macro is one word of 4 bytes. Registers are v0 to v31 (vectors), t0 to t15 (twiddles), m0 to m7 (moduli), x0 to x31 or their
- * ABI names (scalars); cores are c0 to c31. What stands with a value in the first line of a macro may be left out. */
-
-.ifndef .Lrvfhe_v_v0
+ * ABI names (scalars); cores are c0 to c31. What stands with a value in the first line of a macro may be left out. Include
+ * this file once. */
 
 ";
 
@@ -62,7 +61,7 @@ pub fn assembler_include() -> String {
             text.push_str(&macro_of(mnemonic));
         }
     }
-    text + "\n.endif\n"
+    text
 }
 
 fn arguments(encoding: &Encoding) -> Vec<Argument> {
