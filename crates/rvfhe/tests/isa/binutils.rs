@@ -6,7 +6,7 @@ use ciphermill_rvfhe::isa::*;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::strategy::{examples, instruction};
+use crate::strategy::{examples, instruction, page_example};
 use crate::tools::{AS, GCC, OBJCOPY, OBJDUMP, QEMU, Tools, include_folder, lines};
 
 /// The examples, and as many others as shall be tried; branches stay near enough for the assembler.
@@ -117,6 +117,26 @@ fn the_macros_take_expressions() {
     let program = assemble(ours, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap().program;
     let words: Vec<u32> = program.instructions().iter().map(Instruction::encode).collect();
     assert_eq!(tools.words("text.o"), words);
+}
+
+/// The examples of the reference page: the program is one, and the C compiles.
+#[test]
+fn the_pages_examples_assemble_and_compile() {
+    let Some(tools) = Tools::find(&[AS, OBJCOPY, GCC]) else { return };
+    // `assemble` includes the macros already.
+    let text = page_example("asm").replace(".include \"rvfhe.inc\"", "");
+    let output = tools.assemble(&text);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bytes: Vec<u8> = tools.words("text.o").iter().flat_map(|word| word.to_le_bytes()).collect();
+    let program = Program::from_bytes(Core::new(0).unwrap(), &bytes, InstructionMemory::PAPER).unwrap();
+    let expected = "l0:\n    ldp v0, 0(x10)!\n    ldp v1, 8(x10)!, tile=2\n    mbfly v0, v1, t0, m0\n    \
+                    madd v2, v0!, v1, m0\n    copy c1, v2, 0(x10)\n    addi x10, x10, -1\n    bne x10, x0, l0\n    phase\n    \
+                    csrrw x0, m0, x11\n    ebreak\n";
+    assert_eq!(program.to_string(), expected);
+
+    tools.write("example.c", page_example("c"));
+    let include = format!("-I{}", include_folder().display());
+    tools.output(GCC, &["-O2", "-Wall", "-Werror", &include, "-c", "example.c"]);
 }
 
 /// The paper's opcodes of LDP and COPY are those of 16-bit instructions: the assembler refuses such a word of four bytes, and the

@@ -1,4 +1,7 @@
-//! Arbitrary operands and instructions.
+//! What other modules start from: operands, arbitrary instructions, one example of each, the reference page.
+
+use std::fs;
+use std::path::Path;
 
 use ciphermill_rvfhe::isa::*;
 use proptest::prelude::*;
@@ -183,4 +186,12 @@ pub(crate) fn examples() -> Vec<Instruction> {
         Csrrw { rd: x(0), modulus: m(3), rs1: x(26) },
         Ebreak,
     ]
+}
+
+/// The first example in this language on the reference page.
+pub(crate) fn page_example(language: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe-isa.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, rest) = page.split_once(&format!("\n```{language}\n")).expect("an example");
+    rest.split_once("\n```\n").expect("its end").0.to_owned()
 }

@@ -3,7 +3,7 @@
 use ciphermill_rvfhe::isa::*;
 use proptest::prelude::*;
 
-use crate::strategy::{c, examples, instruction};
+use crate::strategy::{c, examples, instruction, page_example};
 
 /// The text of `examples`, in the same order.
 const TEXTS: [&str; 26] = [
@@ -76,6 +76,19 @@ l5:
 ";
     assert_eq!(program.to_string(), expected);
     assert_eq!(assembled(expected).unwrap().program, program);
+}
+
+/// The example of the reference page.
+#[test]
+fn the_pages_example_assembles() {
+    let text = page_example("text");
+    let program = assembled(&text).unwrap().program;
+    assert_eq!(program.instructions().len(), 10);
+    assert!(
+        program
+            .to_string()
+            .contains("    ldp v1, 8(x1)!, tile=2\n    mbfly v0, v1, t0, m0\n    madd v2, v0!, v1, m0\n")
+    );
 }
 
 #[test]
