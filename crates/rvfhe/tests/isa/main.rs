@@ -1,4 +1,5 @@
 //! The instruction set: words, text, programs, the source of the encodings, and GNU's tools as its judge.
+#![allow(clippy::unusual_byte_groupings, reason = "groups are the fields of instruction words")]
 
 mod binutils;
 mod opcodes;
