@@ -13,6 +13,7 @@ if ! command -v mmdebstrap >/dev/null; then
     apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null
 fi
 
+exported=$(git rev-parse --short HEAD)
 root=$(mktemp -d "${TMPDIR:-/tmp}/ciphermill-fresh.XXXXXX")
 # Mounts live in the namespace of `inside` alone, so that nothing but plain files is left to remove.
 running=
@@ -41,7 +42,7 @@ for home in root home/builder; do
     for config in "${CARGO_HOME:-$HOME/.cargo}"/config*; do
         if [ -f "$config" ]; then cp "$config" "$root/$home/.cargo/"; fi
     done
-    git archive HEAD | tar -x -C "$root/$home/ciphermill"
+    git archive "$exported" | tar -x -C "$root/$home/ciphermill"
 done
 chroot "$root" chown -R builder:builder /home/builder
 
@@ -82,5 +83,5 @@ run_all() { # run_all USER HOME
 run_all root /root
 run_all builder /home/builder
 
-printf '\n== fresh: all passed on an export of %s\n' "$(git rev-parse --short HEAD)"
+printf '\n== fresh: all passed on an export of %s\n' "$exported"
 printf '%s\n' "${summary[@]}"

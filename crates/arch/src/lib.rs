@@ -1,1 +1,5 @@
 //! Cycle models of Ciphermill's accelerators.
+
+pub mod array;
+pub mod record;
+pub mod trace;

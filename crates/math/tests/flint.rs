@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_math::goldilocks::MODULUS as GOLDILOCKS;
-use ciphermill_math::ntt::{NttEngine, goldilocks_engine, prime_engine, prime_engine_u32};
+use ciphermill_math::ntt::{Convolution, FourStepNtt, NttEngine, goldilocks_engine, prime_engine, prime_engine_u32};
 use ciphermill_math::{Isa, Modulus};
 
 const WORDS: &[u8] = include_bytes!("vectors/flint.bin");
@@ -80,6 +80,23 @@ fn words_of_32_bits_too() {
         engine.multiply(&mut x, &y);
         engine.inverse_in_place(&mut x);
         assert!(x == narrow(&product), "product, {isa}");
+    }
+}
+
+#[test]
+fn the_four_step_transform_too() {
+    for ((n, p), [values, product]) in CASES.into_iter().zip(expected()).filter(|((_, p), _)| *p != GOLDILOCKS) {
+        let modulus = Modulus::new(p).expect("a prime");
+        let transform = FourStepNtt::new(&[n / 16, 16], Convolution::Negacyclic, modulus).expect("a split on offer");
+        let (mut x, mut y) = (numbers(1, n, p), numbers(2, n, p));
+        transform.forward(&mut x);
+        transform.forward(&mut y);
+        let mut sorted = x.clone();
+        sorted.sort_unstable();
+        assert!(sorted == values, "values, N = {n}, modulo {p}");
+        x.iter_mut().zip(&y).for_each(|(x, &y)| *x = modulus.mul(*x, y));
+        transform.inverse(&mut x);
+        assert!(x == product, "product, N = {n}, modulo {p}");
     }
 }
 

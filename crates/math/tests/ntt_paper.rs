@@ -1,24 +1,14 @@
 //! What the transform pair printed by the NVMe-TFHE platform (its Fig. 5 and Appendix A) computes: the transpose of the
 //! negacyclic transform. The pair inverts itself, so a round trip does not show it; products do.
 
-use ciphermill_math::goldilocks::{PAPER_PSI, inverse, mul, pow, primitive_root_2n, reference as field};
+use ciphermill_math::goldilocks::{PAPER_PSI, inverse, mul, pow, primitive_root_2n};
 use ciphermill_math::ntt::reference::{
-    bit_reverse, forward, negacyclic_product, negacyclic_product_by_ntt, normalise, paper_forward, paper_inverse,
+    bit_reverse, cyclic_product, forward, negacyclic_product, negacyclic_product_by_ntt, normalise, paper_forward,
+    paper_inverse,
 };
 
 fn residues(seed: u64, n: usize) -> Vec<u64> {
     (0..n as u64).map(|j| pow(7, seed + 31 * j + j * j)).collect()
-}
-
-fn cyclic_product(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let n = a.len();
-    let mut product = vec![0; n];
-    for (i, &x) in a.iter().enumerate() {
-        for (j, &y) in b.iter().enumerate() {
-            product[(i + j) % n] = field::add(product[(i + j) % n], field::mul(x, y));
-        }
-    }
-    product
 }
 
 /// The product as the paper's CMux forms it, with `correction` applied to entry i of the spectrum.

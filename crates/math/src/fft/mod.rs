@@ -71,6 +71,7 @@ mod packed;
 mod plan;
 mod portable;
 pub mod reference;
+pub mod reference32;
 mod torus;
 
 pub use packed::PackedWord;

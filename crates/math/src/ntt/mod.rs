@@ -9,6 +9,7 @@ use crate::modulus::ModulusError;
 use crate::{CoefficientSource, Isa};
 
 mod constant_geometry;
+mod four_step;
 mod goldilocks;
 mod prime;
 pub mod reference;
@@ -18,6 +19,7 @@ mod transpose;
 pub(crate) mod word32;
 
 pub use constant_geometry::ConstantGeometryNtt;
+pub use four_step::{Convolution, FourStepError, FourStepNtt};
 pub use goldilocks::GoldilocksNtt;
 pub use prime::PrimeNtt;
 pub use rns::{RnsError, RnsNtt};

@@ -5,13 +5,15 @@
 //! which is the golden model at full size. The algorithms are those of Longa and Naehrig, "Speeding up the number
 //! theoretic transform for faster ideal lattice-based cryptography" (CANS 2016), without lazy reduction.
 //!
+//! Beside them stand the two quadratic definitions of the cyclic transform, for strategies that offer it.
+//!
 //! [`paper_forward`] and [`paper_inverse`] are the pair that the NVMe-TFHE platform prints; they are here only so that a
 //! test can state what they compute.
 //!
 //! All coefficients are in `[0, p)`. Lengths must be powers of two N from 1 for which 2N divides p − 1 (2^31 is the
-//! largest over Goldilocks): anything else is a caller's error and panics.
+//! largest over Goldilocks), for the cyclic definitions N divides p − 1: anything else is a caller's error and panics.
 
-use crate::goldilocks::{add, inverse, mul, pow, primitive_root_2n, sub};
+use crate::goldilocks::{add, inverse, mul, pow, primitive_root_2n, root_of_unity, sub};
 use crate::modulus::Modulus;
 
 /// The arithmetic that the definitions below need, so that each is written once.
@@ -22,10 +24,16 @@ trait Field: Copy {
     fn pow(self, base: u64, exponent: u64) -> u64;
     fn inverse(self, a: u64) -> Option<u64>;
     fn primitive_root_2n(self, polynomial_size: usize) -> Option<u64>;
+    fn root_of_unity(self, log_order: u32) -> Option<u64>;
 
     fn psi(self, polynomial_size: usize) -> u64 {
         self.primitive_root_2n(polynomial_size)
             .expect("the length N of a polynomial is a power of two, 2N divides p - 1")
+    }
+
+    fn omega(self, polynomial_size: usize) -> u64 {
+        assert!(polynomial_size.is_power_of_two(), "the length N of a polynomial is a power of two");
+        self.root_of_unity(polynomial_size.trailing_zeros()).expect("N divides p - 1")
     }
 
     fn inverse_of(self, x: u64) -> u64 {
@@ -60,6 +68,10 @@ impl Field for Goldilocks {
     fn primitive_root_2n(self, polynomial_size: usize) -> Option<u64> {
         primitive_root_2n(polynomial_size)
     }
+
+    fn root_of_unity(self, log_order: u32) -> Option<u64> {
+        root_of_unity(log_order)
+    }
 }
 
 impl Field for Modulus {
@@ -86,6 +98,10 @@ impl Field for Modulus {
     fn primitive_root_2n(self, polynomial_size: usize) -> Option<u64> {
         Modulus::primitive_root_2n(self, polynomial_size)
     }
+
+    fn root_of_unity(self, log_order: u32) -> Option<u64> {
+        Modulus::root_of_unity(self, log_order)
+    }
 }
 
 /// The `bits` lowest bits of `index` in reverse order.
@@ -99,15 +115,28 @@ mod generic {
 
     pub(super) fn evaluate_at_odd_powers(field: impl Field, coefficients: &[u64]) -> Vec<u64> {
         let psi = field.psi(coefficients.len());
-        (0..coefficients.len() as u64)
-            .map(|i| {
-                let x = field.pow(psi, 2 * i + 1);
-                coefficients.iter().rev().fold(0, |value, &c| field.add(field.mul(value, x), c))
-            })
-            .collect()
+        (0..coefficients.len() as u64).map(|i| value_at(field, coefficients, field.pow(psi, 2 * i + 1))).collect()
+    }
+
+    pub(super) fn evaluate_at_powers(field: impl Field, coefficients: &[u64]) -> Vec<u64> {
+        let omega = field.omega(coefficients.len());
+        (0..coefficients.len() as u64).map(|i| value_at(field, coefficients, field.pow(omega, i))).collect()
+    }
+
+    fn value_at(field: impl Field, coefficients: &[u64], x: u64) -> u64 {
+        coefficients.iter().rev().fold(0, |value, &c| field.add(field.mul(value, x), c))
     }
 
     pub(super) fn negacyclic_product(field: impl Field, a: &[u64], b: &[u64]) -> Vec<u64> {
+        product(field, a, b, |slot, term| field.sub(slot, term))
+    }
+
+    pub(super) fn cyclic_product(field: impl Field, a: &[u64], b: &[u64]) -> Vec<u64> {
+        product(field, a, b, |slot, term| field.add(slot, term))
+    }
+
+    /// The schoolbook product; `wrap` takes in the terms whose exponent is N or more.
+    fn product(field: impl Field, a: &[u64], b: &[u64], wrap: impl Fn(u64, u64) -> u64) -> Vec<u64> {
         assert_eq!(a.len(), b.len());
         let n = a.len();
         let mut product = vec![0; n];
@@ -115,7 +144,7 @@ mod generic {
             for (j, &y) in b.iter().enumerate() {
                 let term = field.mul(x, y);
                 let slot = &mut product[(i + j) % n];
-                *slot = if i + j < n { field.add(*slot, term) } else { field.sub(*slot, term) };
+                *slot = if i + j < n { field.add(*slot, term) } else { wrap(*slot, term) };
             }
         }
         product
@@ -196,6 +225,17 @@ pub fn negacyclic_product(a: &[u64], b: &[u64]) -> Vec<u64> {
     generic::negacyclic_product(Goldilocks, a, b)
 }
 
+/// a(ω^i) for i = 0 … N−1 by Horner's rule, ω being the root of order N of the family that ψ belongs to: the cyclic
+/// transform, in natural order.
+pub fn evaluate_at_powers(coefficients: &[u64]) -> Vec<u64> {
+    generic::evaluate_at_powers(Goldilocks, coefficients)
+}
+
+/// The product modulo X^N − 1 by N² multiplications.
+pub fn cyclic_product(a: &[u64], b: &[u64]) -> Vec<u64> {
+    generic::cyclic_product(Goldilocks, a, b)
+}
+
 /// ψ^bit_reverse(k) for k = 0 … N−1: the twiddle factor of block i at a level of m blocks is entry m + i.
 pub fn twiddles(psi: u64, polynomial_size: usize) -> Vec<u64> {
     generic::twiddles(Goldilocks, psi, polynomial_size)
@@ -225,7 +265,8 @@ pub fn negacyclic_product_by_ntt(a: &[u64], b: &[u64]) -> Vec<u64> {
     generic::negacyclic_product_by_ntt(Goldilocks, a, b)
 }
 
-/// The same definitions over any [`Modulus`], with ψ = [`Modulus::primitive_root_2n`].
+/// The same definitions over any [`Modulus`], with ψ = [`Modulus::primitive_root_2n`] and ω =
+/// [`Modulus::root_of_unity`]`(log2 N)`.
 pub mod prime {
     use super::{Modulus, generic};
 
@@ -237,6 +278,16 @@ pub mod prime {
     /// See [`super::negacyclic_product`].
     pub fn negacyclic_product(modulus: Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
         generic::negacyclic_product(modulus, a, b)
+    }
+
+    /// See [`super::evaluate_at_powers`].
+    pub fn evaluate_at_powers(modulus: Modulus, coefficients: &[u64]) -> Vec<u64> {
+        generic::evaluate_at_powers(modulus, coefficients)
+    }
+
+    /// See [`super::cyclic_product`].
+    pub fn cyclic_product(modulus: Modulus, a: &[u64], b: &[u64]) -> Vec<u64> {
+        generic::cyclic_product(modulus, a, b)
     }
 
     /// See [`super::twiddles`].

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::encoding::{Field, Mnemonic, field};
 use super::instruction::{FloatButterfly, Instruction, OperandError};
 use super::operand::{
-    Address, BranchOffset, Core, Immediate, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
+    Address, BranchOffset, Core, Immediate, JumpOffset, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
@@ -56,15 +56,14 @@ impl Instruction {
                     | flag(field::FREE2, vs2.free)
             }
             Self::Mmul { vd, vs1, ts2, modulus } => put_vd(vd) | put_vs1(vs1) | put_ts2(ts2) | put_m(modulus),
-            Self::Mbfly { vd, vs1, ts2, modulus } | Self::Mbflyi { vd, vs1, ts2, modulus } => {
-                put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2) | put_m(modulus)
-            }
+            Self::Mbfly { vd, vs1, ts2, modulus } => put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2) | put_m(modulus),
             Self::Fbfly { vd, vs1, ts2, .. } => put_vd(vd) | put_vs1(vs1.kept()) | put_ts2(ts2),
             Self::Ldp { vd, row, tile, free } => {
                 put_vd(vd)
-                    | field::OFF8.put(row.offset.bits())
+                    | field::ROWOFF.put(row.offset.bits())
                     | field::RS1.put(row.base.bits())
                     | field::TILE.put(tile.bits())
+                    | flag(field::ROTATE, tile.rotates())
                     | flag(field::FREE, free)
             }
             Self::Ldt { td, row, broadcast } => {
@@ -99,6 +98,7 @@ impl Instruction {
             Self::Bne { rs1, rs2, offset } => {
                 field::RS1.put(rs1.bits()) | field::RS2.put(rs2.bits()) | put_branch(offset)
             }
+            Self::Jal { rd, offset } => put_rd(rd) | put_jump(offset),
             Self::Csrrw { rd, modulus, rs1 } => put_rd(rd) | field::RS1.put(rs1.bits()) | field::CSR.put(modulus.csr()),
         }
     }
@@ -146,7 +146,6 @@ impl Instruction {
                 Mnemonic::Msub => Self::Msub { vd: vd()?, vs1: vs1_read()?, vs2: vs2_read()?, modulus: modulus()? },
                 Mnemonic::Mmul => Self::Mmul { vd: vd()?, vs1: vs1_read()?, ts2: ts2()?, modulus: modulus()? },
                 Mnemonic::Mbfly => Self::Mbfly { vd: vd()?, vs1: vs1()?, ts2: ts2()?, modulus: modulus()? },
-                Mnemonic::Mbflyi => Self::Mbflyi { vd: vd()?, vs1: vs1()?, ts2: ts2()?, modulus: modulus()? },
                 Mnemonic::FbflyDit => {
                     Self::Fbfly { form: FloatButterfly::DecimationInTime, vd: vd()?, vs1: vs1()?, ts2: ts2()? }
                 }
@@ -155,8 +154,8 @@ impl Instruction {
                 }
                 Mnemonic::Ldp => Self::Ldp {
                     vd: vd()?,
-                    row: Address::new(rs1()?, field::OFF8.get(word))?,
-                    tile: Tile::new(field::TILE.get(word))?,
+                    row: Address::new(rs1()?, field::ROWOFF.get(word))?,
+                    tile: Tile::new(field::TILE.get(word), is_set(word, field::ROTATE))?,
                     free: is_set(word, field::FREE),
                 },
                 Mnemonic::Ldt => Self::Ldt {
@@ -190,6 +189,7 @@ impl Instruction {
                     let offset = BranchOffset::new(i64::from(branch_bytes(word) >> 2))?;
                     Self::Bne { rs1: rs1()?, rs2: rs2()?, offset }
                 }
+                Mnemonic::Jal => Self::Jal { rd: rd()?, offset: JumpOffset::new(i64::from(jump_bytes(word) >> 2))? },
                 Mnemonic::Csrrw => {
                     let csr = i64::from(field::CSR.get(word)) - i64::from(ModulusRegister::FIRST_CSR);
                     Self::Csrrw { rd: rd()?, modulus: ModulusRegister::new(csr)?, rs1: rs1()? }
@@ -197,10 +197,13 @@ impl Instruction {
                 Mnemonic::Ebreak => Self::Ebreak,
             })
         };
-        // These two are not ranges of a number.
+        // These are not ranges of a number.
         match mnemonic {
             Mnemonic::Bne if branch_bytes(word) % 4 != 0 => {
-                return Err(OperandError::BranchNotAligned { bytes: branch_bytes(word) });
+                return Err(OperandError::BranchNotAligned { mnemonic, bytes: branch_bytes(word) });
+            }
+            Mnemonic::Jal if jump_bytes(word) % 4 != 0 => {
+                return Err(OperandError::BranchNotAligned { mnemonic, bytes: jump_bytes(word) });
             }
             Mnemonic::Csrrw if !ModulusRegister::all().any(|modulus| modulus.csr() == field::CSR.get(word)) => {
                 return Err(OperandError::NotAModulus { csr: field::CSR.get(word) });
@@ -273,4 +276,16 @@ fn put_branch(offset: BranchOffset) -> u32 {
 fn branch_bytes(word: u32) -> i32 {
     let (upper, lower) = (field::BIMM12HI.get(word), field::BIMM12LO.get(word));
     signed((upper >> 6) << 12 | (lower & 1) << 11 | (upper & 0x3f) << 5 | (lower >> 1) << 1, 13)
+}
+
+/// RISC-V's order for jumps: bits 20, 10 to 1, 11 and 19 to 12 of the distance.
+fn put_jump(offset: JumpOffset) -> u32 {
+    let bytes = offset.bytes().cast_unsigned();
+    let (twentieth, eleventh) = (bytes >> 20 & 1, bytes >> 11 & 1);
+    field::JIMM20.put(twentieth << 19 | (bytes >> 1 & 0x3ff) << 9 | eleventh << 8 | bytes >> 12 & 0xff)
+}
+
+fn jump_bytes(word: u32) -> i32 {
+    let bits = field::JIMM20.get(word);
+    signed((bits >> 19) << 20 | (bits & 0xff) << 12 | (bits >> 8 & 1) << 11 | (bits >> 9 & 0x3ff) << 1, 21)
 }

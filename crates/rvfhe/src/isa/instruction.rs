@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::encoding::Mnemonic;
 use super::operand::{
-    Address, BranchOffset, Core, Immediate, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
+    Address, BranchOffset, Core, Immediate, JumpOffset, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
@@ -69,17 +69,6 @@ pub enum Instruction {
         /// m.
         modulus: ModulusRegister,
     },
-    /// (vd, vs1) ← (vd + vs1, (vd − vs1)·w) mod m: the butterfly of Gentleman and Sande, in place.
-    Mbflyi {
-        /// a, below the modulus, and the sum.
-        vd: VectorRegister,
-        /// b, below the modulus, and the product.
-        vs1: VectorRegister,
-        /// w, with Shoup's companion.
-        ts2: Operand<TwiddleRegister>,
-        /// m.
-        modulus: ModulusRegister,
-    },
     /// A butterfly of complex numbers in binary32, in place: real parts in the registers named, which are even, imaginary parts in the
     /// next ones.
     Fbfly {
@@ -92,13 +81,13 @@ pub enum Instruction {
         /// w: its halves are the real and the imaginary part.
         ts2: Operand<TwiddleRegister>,
     },
-    /// vd ← a row of the core's data memory, or words of 2^k rows, transposed in tiles.
+    /// vd ← a row of the core's data memory, or one of 2^k parts of each of 2^k rows.
     Ldp {
         /// Where the words go.
         vd: VectorRegister,
-        /// The row, 8 bits of offset.
-        row: Address<8>,
-        /// The side of the tiles.
+        /// The row, 7 bits of offset.
+        row: Address<7>,
+        /// How many rows, and how their parts are put together.
         tile: Tile,
         /// Whether the words read become empty.
         free: bool,
@@ -189,6 +178,13 @@ pub enum Instruction {
         /// How far, from this instruction.
         offset: BranchOffset,
     },
+    /// rd ← the address of the next instruction, in bytes; goes on elsewhere.
+    Jal {
+        /// Takes the address.
+        rd: ScalarRegister,
+        /// How far, from this instruction.
+        offset: JumpOffset,
+    },
     /// rd ← the modulus, and the modulus ← rs1.
     Csrrw {
         /// Takes the modulus as it was.
@@ -244,9 +240,16 @@ pub enum OperandError {
         /// The CSR.
         csr: u32,
     },
+    /// A load without a transposition that says how to transpose.
+    #[error("ldp cannot rotate without a tile; take `rotate` away, or ask for a tile of 1 to 5")]
+    RotatesNothing,
     /// A branch into the middle of an instruction.
-    #[error("bne: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4")]
+    #[error(
+        "{mnemonic}: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4"
+    )]
     BranchNotAligned {
+        /// Of which instruction.
+        mnemonic: Mnemonic,
         /// The distance.
         bytes: i32,
     },
@@ -264,7 +267,6 @@ impl Instruction {
             Self::Msub { .. } => Mnemonic::Msub,
             Self::Mmul { .. } => Mnemonic::Mmul,
             Self::Mbfly { .. } => Mnemonic::Mbfly,
-            Self::Mbflyi { .. } => Mnemonic::Mbflyi,
             Self::Fbfly { form: FloatButterfly::DecimationInTime, .. } => Mnemonic::FbflyDit,
             Self::Fbfly { form: FloatButterfly::DecimationInFrequency, .. } => Mnemonic::FbflyDif,
             Self::Ldp { .. } => Mnemonic::Ldp,
@@ -279,13 +281,14 @@ impl Instruction {
             Self::Add { .. } => Mnemonic::Add,
             Self::Xor { .. } => Mnemonic::Xor,
             Self::Bne { .. } => Mnemonic::Bne,
+            Self::Jal { .. } => Mnemonic::Jal,
             Self::Csrrw { .. } => Mnemonic::Csrrw,
             Self::Ebreak => Mnemonic::Ebreak,
         }
     }
 
     /// Whether its operands go together: no operand is freed that is also written, a butterfly has two registers, complex ones even
-    /// ones.
+    /// ones, and only a tile is rotated.
     ///
     /// # Errors
     /// [`OperandError`]. The word of such an instruction is refused by [`Self::decode`] for the same reason.
@@ -297,13 +300,14 @@ impl Instruction {
                 not_written(mnemonic, vd, vs2)
             }
             Self::Mmul { vd, vs1, .. } => not_written(mnemonic, vd, vs1),
-            Self::Mbfly { vd, vs1, .. } | Self::Mbflyi { vd, vs1, .. } => two(mnemonic, vd, vs1),
+            Self::Mbfly { vd, vs1, .. } => two(mnemonic, vd, vs1),
             Self::Fbfly { vd, vs1, .. } => {
                 if let Some(register) = [vd, vs1].into_iter().find(|register| register.number() % 2 == 1) {
                     return Err(OperandError::OddRegister { mnemonic, register });
                 }
                 two(mnemonic, vd, vs1)
             }
+            Self::Ldp { tile, .. } if tile.rotates() && tile.log() == 0 => Err(OperandError::RotatesNothing),
             _ => Ok(()),
         }
     }
@@ -321,7 +325,7 @@ fn two(mnemonic: Mnemonic, one: VectorRegister, other: VectorRegister) -> Result
 }
 
 impl fmt::Display for Instruction {
-    /// The assembly text, which [`super::assemble`] reads; a branch as its distance in bytes, `.+8`.
+    /// The assembly text, which [`super::assemble`] reads; a branch or jump with its distance in bytes, `.+8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.mnemonic();
         match *self {
@@ -329,13 +333,12 @@ impl fmt::Display for Instruction {
                 write!(f, "{name} {vd}, {vs1}, {vs2}, {modulus}")
             }
             Self::Mmul { vd, vs1, ts2, modulus } => write!(f, "{name} {vd}, {vs1}, {ts2}, {modulus}"),
-            Self::Mbfly { vd, vs1, ts2, modulus } | Self::Mbflyi { vd, vs1, ts2, modulus } => {
-                write!(f, "{name} {vd}, {vs1}, {ts2}, {modulus}")
-            }
+            Self::Mbfly { vd, vs1, ts2, modulus } => write!(f, "{name} {vd}, {vs1}, {ts2}, {modulus}"),
             Self::Fbfly { vd, vs1, ts2, .. } => write!(f, "{name} {vd}, {vs1}, {ts2}"),
             Self::Ldp { vd, row, tile, free } => {
                 write!(f, "{name} {vd}, {row}{}", if free { "!" } else { "" })?;
-                if tile == Tile::NONE { Ok(()) } else { write!(f, ", tile={}", tile.log()) }
+                let rotate = if tile.rotates() { ", rotate" } else { "" };
+                if tile == Tile::NONE { Ok(()) } else { write!(f, ", tile={}{rotate}", tile.log()) }
             }
             Self::Ldt { td, row, broadcast } => {
                 write!(f, "{name} {td}, {row}{}", if broadcast { ", broadcast" } else { "" })
@@ -350,6 +353,7 @@ impl fmt::Display for Instruction {
             Self::Addi { rd, rs1, immediate } => write!(f, "{name} {rd}, {rs1}, {}", immediate.get()),
             Self::Add { rd, rs1, rs2 } | Self::Xor { rd, rs1, rs2 } => write!(f, "{name} {rd}, {rs1}, {rs2}"),
             Self::Bne { rs1, rs2, offset } => write!(f, "{name} {rs1}, {rs2}, {offset}"),
+            Self::Jal { rd, offset } => write!(f, "{name} {rd}, {offset}"),
             Self::Csrrw { rd, modulus, rs1 } => write!(f, "{name} {rd}, {modulus}, {rs1}"),
         }
     }

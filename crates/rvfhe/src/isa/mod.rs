@@ -30,8 +30,8 @@ pub use codec::{DecodeError, DecodeProblem};
 pub use encoding::{Encoding, Field, Mnemonic, PaperMnemonic};
 pub use instruction::{FloatButterfly, Instruction, OperandError};
 pub use operand::{
-    Address, BranchOffset, Core, Immediate, ModulusRegister, Offset, Operand, RangeError, ScalarRegister, Tile,
-    TwiddleRegister, UpperImmediate, VectorRegister,
+    Address, BranchOffset, Core, Immediate, JumpOffset, ModulusRegister, Offset, Operand, RangeError, ScalarRegister,
+    Tile, TwiddleRegister, UpperImmediate, VectorRegister,
 };
 pub use program::{InstructionMemory, Program, ProgramError, ProgramProblem};
 pub use scalar::{ScalarDecodeError, ScalarInstruction, ScalarOperation};

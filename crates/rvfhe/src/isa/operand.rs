@@ -199,36 +199,51 @@ impl<const BITS: u32> fmt::Display for Address<BITS> {
     }
 }
 
-/// The tiles that a load transposes: 2^k rows and 2^k lanes, k from 0 (no transposition) to 5.
+/// What a load transposes: tiles of 2^k rows, k from 0 (no transposition) to 5. The row's number among them, c, chooses one of 2^k equal
+/// parts of each row; these become one vector, one behind the other, or word by word in turn.
+///
+/// With w lanes in a part, word c·w + j of row r of the tile goes to lane r·w + j, or, rotated, to lane j·2^k + r. So the uppermost k bits
+/// of the lane's number change places with the lowest k bits of the row's; rotation then moves the lane's other bits up by k, and
+/// those k bits below them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Tile(u8);
+pub struct Tile {
+    log: u8,
+    rotate: bool,
+}
 
 impl Tile {
-    /// Single words: the row as it stands.
-    pub const NONE: Self = Self(0);
+    /// The row as it stands.
+    pub const NONE: Self = Self { log: 0, rotate: false };
 
-    /// Tiles of 2^`log` rows and lanes.
+    /// Tiles of 2^`log` rows; `rotate` if the parts' words are taken in turn. There is no rotation of single rows:
+    /// [`Instruction::check`](super::Instruction::check) refuses it.
     ///
     /// # Errors
     /// [`RangeError`] above 5.
-    pub fn new(log: impl TryInto<i64>) -> Result<Self, RangeError> {
-        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self(log as u8))
+    pub fn new(log: impl TryInto<i64>, rotate: bool) -> Result<Self, RangeError> {
+        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self { log: log as u8, rotate })
+    }
+
+    /// Whether the parts' words are taken in turn.
+    #[must_use]
+    pub const fn rotates(self) -> bool {
+        self.rotate
     }
 
     /// k, 0 to 5.
     #[must_use]
     pub const fn log(self) -> usize {
-        self.0 as usize
+        self.log as usize
     }
 
     /// 2^k, 1 to 32.
     #[must_use]
     pub const fn side(self) -> usize {
-        1 << self.0
+        1 << self.log
     }
 
     pub(super) const fn bits(self) -> u32 {
-        self.0 as u32
+        self.log as u32
     }
 }
 
@@ -302,6 +317,39 @@ impl BranchOffset {
 }
 
 impl fmt::Display for BranchOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ".{:+}", self.bytes())
+    }
+}
+
+/// How far a jump goes from itself, in instructions: −2^18 to 2^18 − 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JumpOffset(i32);
+
+impl JumpOffset {
+    /// This many instructions on, or back if negative.
+    ///
+    /// # Errors
+    /// [`RangeError`] outside −2^18 to 2^18 − 1.
+    pub fn new(instructions: impl TryInto<i64>) -> Result<Self, RangeError> {
+        let what = "the distance of a jump in instructions";
+        check(what, instructions, -(1 << 18), (1 << 18) - 1).map(|instructions| Self(instructions as i32))
+    }
+
+    /// The distance in instructions.
+    #[must_use]
+    pub const fn instructions(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// The distance in bytes: a multiple of 4 from −2^20 to 2^20 − 4.
+    #[must_use]
+    pub const fn bytes(self) -> i32 {
+        4 * self.0
+    }
+}
+
+impl fmt::Display for JumpOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ".{:+}", self.bytes())
     }

@@ -190,6 +190,7 @@ impl fmt::Display for Program {
             }
             match (instruction, target(index)) {
                 (Instruction::Bne { rs1, rs2, .. }, Some(to)) => writeln!(f, "    bne {rs1}, {rs2}, l{to}")?,
+                (Instruction::Jal { rd, .. }, Some(to)) => writeln!(f, "    jal {rd}, l{to}")?,
                 _ => writeln!(f, "    {instruction}")?,
             }
         }
@@ -201,6 +202,7 @@ impl fmt::Display for Program {
 fn branch(index: usize, instruction: &Instruction) -> Option<i64> {
     match instruction {
         Instruction::Bne { offset, .. } => Some(wide(index) + offset.instructions()),
+        Instruction::Jal { offset, .. } => Some(wide(index) + offset.instructions()),
         _ => None,
     }
 }

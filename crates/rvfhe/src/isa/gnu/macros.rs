@@ -69,7 +69,7 @@ fn arguments(encoding: &Encoding) -> Vec<Argument> {
     for &field in encoding.fields {
         // An offset in two pieces is given as its high and then its low one.
         let name = field.name.strip_suffix("hi").or_else(|| field.name.strip_suffix("lo")).unwrap_or(field.name);
-        let name = if name.starts_with("off") { "offset" } else { name };
+        let name = if name.starts_with("off") || name == "rowoff" { "offset" } else { name };
         match arguments.iter_mut().find(|argument| argument.name == name) {
             Some(argument) => argument.fields.insert(0, field),
             None => arguments.push(Argument { name: name.to_owned(), class: Class::Number(0), fields: vec![field] }),
@@ -84,7 +84,7 @@ fn arguments(encoding: &Encoding) -> Vec<Argument> {
             "rs1" | "rs2" => Class::Named("x", "a scalar register"),
             "core" => Class::Named("c", "a core, c0 to c31"),
             "tile" => Class::Optional(5),
-            "free" | "free1" | "free2" | "broadcast" => Class::Optional(1),
+            "free" | "free1" | "free2" | "broadcast" | "rotate" => Class::Optional(1),
             _ => Class::Number((1 << width) - 1),
         };
     }
@@ -142,8 +142,11 @@ fn macro_of(mnemonic: Mnemonic) -> String {
             "\\vd and \\vs1 must be even: real parts, imaginary parts in the next",
         );
     }
-    if matches!(mnemonic, Mnemonic::Mbfly | Mnemonic::Mbflyi | Mnemonic::FbflyDit | Mnemonic::FbflyDif) {
+    if matches!(mnemonic, Mnemonic::Mbfly | Mnemonic::FbflyDit | Mnemonic::FbflyDif) {
         refuse(&format!(".if {vd} == {vs1}"), "both results would go to \\vd");
+    }
+    if mnemonic == Mnemonic::Ldp {
+        refuse(".if (\\rotate) && ((\\tile) == 0)", "rotate needs a tile of 1 to 5");
     }
     let _ = writeln!(text, "  .insn 4, {}\n.endm", word.join(" | "));
     text

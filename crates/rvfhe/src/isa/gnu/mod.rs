@@ -29,13 +29,14 @@ pub fn gnu_text(instruction: &Instruction) -> String {
             let (one, two) = (flag("free1", vs1.free), free2(ts2));
             format!("rvfhe.{name} {vd}, {}, {}, {modulus}{one}{two}", vs1.register, ts2.register)
         }
-        Mbfly { vd, vs1, ts2, modulus } | Mbflyi { vd, vs1, ts2, modulus } => {
+        Mbfly { vd, vs1, ts2, modulus } => {
             format!("rvfhe.{name} {vd}, {vs1}, {}, {modulus}{}", ts2.register, free2(ts2))
         }
         Fbfly { vd, vs1, ts2, .. } => format!("rvfhe.{name} {vd}, {vs1}, {}{}", ts2.register, free2(ts2)),
         Ldp { vd, row, tile, free } => {
+            let rotate = flag("rotate", tile.rotates());
             let tile = if tile == Tile::NONE { String::new() } else { format!(", tile={}", tile.log()) };
-            format!("rvfhe.{name} {vd}, {}{tile}{}", place(row), flag("free", free))
+            format!("rvfhe.{name} {vd}, {}{tile}{rotate}{}", place(row), flag("free", free))
         }
         Ldt { td, row, broadcast } => format!("rvfhe.{name} {td}, {}{}", place(row), flag("broadcast", broadcast)),
         Lds { vd, vector } => format!("rvfhe.{name} {vd}, {}", place(vector)),
@@ -43,7 +44,9 @@ pub fn gnu_text(instruction: &Instruction) -> String {
         Copy { core, vs1, row } | Copyk { core, vs1, row } => format!("rvfhe.{name} {core}, {vs1}, {}", place(row)),
         Phase => format!("rvfhe.{name}"),
         Csrrw { rd, modulus, rs1 } => format!("{name} {rd}, {:#x}, {rs1}", modulus.csr()),
-        Lui { .. } | Addi { .. } | Add { .. } | Xor { .. } | Bne { .. } | Ebreak => instruction.to_string(),
+        Lui { .. } | Addi { .. } | Add { .. } | Xor { .. } | Bne { .. } | Jal { .. } | Ebreak => {
+            instruction.to_string()
+        }
     }
 }
 

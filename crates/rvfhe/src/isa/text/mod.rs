@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub use error::{AsmError, AsmProblem};
 
 use super::instruction::Instruction;
-use super::operand::{BranchOffset, Core, wide};
+use super::operand::{BranchOffset, Core, JumpOffset, wide};
 use super::program::{InstructionMemory, Program};
 use error::shown;
 use line::Line;
@@ -85,10 +85,19 @@ pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Ass
 /// The instruction, with its branch going where its label is.
 fn resolved(statement: &Statement<'_>, index: usize, labels: &HashMap<&str, Label>) -> Result<Instruction, AsmError> {
     let Statement { line, mut instruction, target, .. } = *statement;
-    if let (Instruction::Bne { offset, .. }, Some(Target { name, column })) = (&mut instruction, target) {
+    if let Some(Target { name, column }) = target {
         let error = |problem| AsmError { line, column, problem };
         let label = labels.get(name).ok_or_else(|| error(AsmProblem::LabelUnknown { name: shown(name) }))?;
-        *offset = BranchOffset::new(wide(label.index) - wide(index)).map_err(|range| error(range.into()))?;
+        let distance = wide(label.index) - wide(index);
+        match &mut instruction {
+            Instruction::Bne { offset, .. } => {
+                *offset = BranchOffset::new(distance).map_err(|range| error(range.into()))?;
+            }
+            Instruction::Jal { offset, .. } => {
+                *offset = JumpOffset::new(distance).map_err(|range| error(range.into()))?;
+            }
+            _ => {}
+        }
     }
     Ok(instruction)
 }

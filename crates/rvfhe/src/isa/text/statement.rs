@@ -1,10 +1,10 @@
 //! One instruction of the text.
 
 use super::error::{AsmError, AsmProblem};
-use super::line::{Line, integer};
+use super::line::{Line, Token, integer};
 use crate::isa::encoding::Mnemonic;
 use crate::isa::instruction::{FloatButterfly, Instruction, OperandError};
-use crate::isa::operand::{BranchOffset, Immediate, Tile, UpperImmediate};
+use crate::isa::operand::{BranchOffset, Immediate, JumpOffset, Tile, UpperImmediate};
 
 /// An instruction and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Target<'a> {
     pub(super) column: usize,
 }
 
-const EXPECTED_MNEMONIC: &str = "an instruction: madd, msub, mmul, mbfly, mbflyi, fbfly.dit, fbfly.dif, ldp, ldt, lds, sts, copy, \
-                                 copyk, phase, lui, addi, add, xor, bne, csrrw or ebreak";
+const EXPECTED_MNEMONIC: &str = "an instruction: madd, msub, mmul, mbfly, fbfly.dit, fbfly.dif, ldp, ldt, lds, sts, copy, \
+                                 copyk, phase, lui, addi, add, xor, bne, jal, csrrw or ebreak";
 
 /// The instruction on the rest of a line, if there is one.
 pub(super) fn parse<'a>(line: &mut Line<'a>) -> Result<Option<Statement<'a>>, AsmError> {
@@ -65,13 +65,10 @@ fn operands<'a>(
             let (ts2, modulus) = (next(line, Line::twiddle_read)?, next(line, Line::modulus)?);
             Instruction::Mmul { vd, vs1, ts2, modulus }
         }
-        Mnemonic::Mbfly | Mnemonic::Mbflyi => {
+        Mnemonic::Mbfly => {
             let (vd, vs1) = (line.vector()?, next(line, Line::vector)?);
             let (ts2, modulus) = (next(line, Line::twiddle_read)?, next(line, Line::modulus)?);
-            match mnemonic {
-                Mnemonic::Mbfly => Instruction::Mbfly { vd, vs1, ts2, modulus },
-                _ => Instruction::Mbflyi { vd, vs1, ts2, modulus },
-            }
+            Instruction::Mbfly { vd, vs1, ts2, modulus }
         }
         Mnemonic::FbflyDit | Mnemonic::FbflyDif => {
             let form = match mnemonic {
@@ -89,15 +86,7 @@ fn operands<'a>(
         }
         Mnemonic::Ldt => {
             let (td, row) = (line.twiddle()?, next(line, Line::address)?);
-            let broadcast = line.take(",");
-            if broadcast {
-                const EXPECTED: &str = "`broadcast`";
-                let token = line.expect(EXPECTED)?;
-                if token.text != "broadcast" {
-                    return Err(line.expected(EXPECTED, token));
-                }
-            }
-            Instruction::Ldt { td, row, broadcast }
+            Instruction::Ldt { td, row, broadcast: option(line, "broadcast", "`broadcast`")? }
         }
         Mnemonic::Lds => Instruction::Lds { vd: line.vector()?, vector: next(line, Line::address)? },
         Mnemonic::Sts => Instruction::Sts { vs1: line.vector()?, vector: next(line, Line::address)? },
@@ -131,14 +120,27 @@ fn operands<'a>(
             let (rd, modulus) = (line.scalar()?, next(line, Line::modulus)?);
             Instruction::Csrrw { rd, modulus, rs1: next(line, Line::scalar)? }
         }
-        Mnemonic::Bne => branch(line, target)?,
+        Mnemonic::Bne => {
+            let (rs1, rs2) = (line.scalar()?, next(line, Line::scalar)?);
+            let (token, instructions) = distance(mnemonic, line, target)?;
+            Instruction::Bne { rs1, rs2, offset: line.at(token, BranchOffset::new(instructions))? }
+        }
+        Mnemonic::Jal => {
+            let rd = line.scalar()?;
+            let (token, instructions) = distance(mnemonic, line, target)?;
+            Instruction::Jal { rd, offset: line.at(token, JumpOffset::new(instructions))? }
+        }
         Mnemonic::Ebreak => Instruction::Ebreak,
     })
 }
 
-fn branch<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<Instruction, AsmError> {
+/// Where a branch or a jump goes, in instructions; 0 if it is a label.
+fn distance<'a>(
+    mnemonic: Mnemonic,
+    line: &mut Line<'a>,
+    target: &mut Option<Target<'a>>,
+) -> Result<(Token<'a>, i64), AsmError> {
     const EXPECTED: &str = "a label, or a distance in bytes as in .+8";
-    let (rs1, rs2) = (line.scalar()?, next(line, Line::scalar)?);
     let token = next(line, |line| line.expect(EXPECTED))?;
     let mut instructions = 0;
     match token.text.strip_prefix('.') {
@@ -146,15 +148,23 @@ fn branch<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<In
             let bytes = integer(distance).ok_or_else(|| line.expected(EXPECTED, token))?;
             if bytes % 4 != 0 {
                 let bytes = i32::try_from(bytes).unwrap_or(if bytes < 0 { i32::MIN } else { i32::MAX });
-                let problem = AsmProblem::Operand(OperandError::BranchNotAligned { bytes });
+                let problem = AsmProblem::Operand(OperandError::BranchNotAligned { mnemonic, bytes });
                 return Err(line.error(token.column, problem));
             }
             instructions = bytes / 4;
         }
         _ => *target = Some(Target { name: token.text, column: token.column }),
     }
-    let offset = line.at(token, BranchOffset::new(instructions))?;
-    Ok(Instruction::Bne { rs1, rs2, offset })
+    Ok((token, instructions))
+}
+
+/// Whether a comma and this word stand next; nothing else may.
+fn option(line: &mut Line<'_>, word: &str, expected: &'static str) -> Result<bool, AsmError> {
+    if !line.take(",") {
+        return Ok(false);
+    }
+    let token = line.expect(expected)?;
+    if token.text == word { Ok(true) } else { Err(line.expected(expected, token)) }
 }
 
 fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
@@ -164,5 +174,6 @@ fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
         return Err(line.expected(EXPECTED, token));
     }
     let (token, number) = line.number()?;
-    line.at(token, Tile::new(number))
+    let rotate = option(line, "rotate", "`rotate`")?;
+    line.at(token, Tile::new(number, rotate))
 }

@@ -1,0 +1,194 @@
+//! The RVFHE array, cycle by cycle: cores, their memories, the mesh and the scratchpad, with the values that they carry.
+//!
+//! It executes encoded programs. What each instruction waits for is in [`core`]; every size and latency comes from a [`Machine`].
+
+mod core;
+mod error;
+mod lanes;
+mod machine;
+mod mesh;
+mod program;
+
+use ciphermill_math::isa::Isa;
+use ciphermill_rvfhe::isa::Instruction;
+
+pub use self::core::Counts;
+use self::core::{CoreState, Messages, Shared};
+pub use error::{AllBlocked, Blocked, SimulationError, Waits};
+use lanes::Lanes;
+pub use machine::{
+    CIPHERMILL, Core, Dram, Firing, Grid, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
+};
+use mesh::Mesh;
+
+/// Cycles without any event after which nothing will come: longer than any latency.
+const STILL: u64 = 128;
+
+/// An array at work.
+#[derive(Debug)]
+pub struct Array {
+    machine: Machine,
+    lanes: Lanes,
+    cores: Vec<CoreState>,
+    mesh: Mesh,
+    messages: Messages,
+    scratchpad: Vec<u32>,
+    now: u64,
+}
+
+/// What a run took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// From the first instruction's fetch to the end of the last event.
+    pub cycles: u64,
+    /// The cycle of every so many scratchpad stores, counted over all cores.
+    pub marks: Vec<u64>,
+    /// What each core did.
+    pub counts: Vec<Counts>,
+    /// Cycles in which links of the mesh were occupied, added up.
+    pub link_cycles: u64,
+}
+
+impl Array {
+    /// An array with empty memories, on the best instruction set of this CPU.
+    pub fn new(machine: Machine) -> Self {
+        Self::on(machine, Isa::best())
+    }
+
+    /// The same with values calculated on a certain instruction set (the portable one if the CPU lacks it). It does not change any
+    /// result.
+    pub fn on(machine: Machine, isa: Isa) -> Self {
+        let lanes = machine.core.lanes as usize;
+        Self {
+            cores: (0..machine.cores() as usize).map(|number| CoreState::new(number, &machine)).collect(),
+            mesh: Mesh::new(&machine),
+            messages: Messages::new(lanes),
+            scratchpad: vec![0; machine.scratchpad.vectors as usize * lanes],
+            lanes: Lanes::new(isa),
+            machine,
+            now: 0,
+        }
+    }
+
+    /// What it is.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The words of the scratchpad, vector after vector.
+    pub fn scratchpad(&self) -> &[u32] {
+        &self.scratchpad
+    }
+
+    /// The same, to write.
+    pub fn scratchpad_mut(&mut self) -> &mut [u32] {
+        &mut self.scratchpad
+    }
+
+    /// Fills a core's twiddle memory from its first row on: factor and companion of each lane.
+    ///
+    /// # Errors
+    /// If there is no such core, or its memory is smaller.
+    pub fn set_twiddles(&mut self, core: usize, pairs: &[(u32, u32)]) -> Result<(), SimulationError> {
+        let (lanes, cores) = (self.machine.core.lanes as usize, self.cores.len());
+        let state = self.cores.get_mut(core).ok_or(SimulationError::Cores { given: core + 1, cores })?;
+        let have = state.twiddle_memory.len() / 2;
+        if pairs.len() > have {
+            return Err(SimulationError::TwiddleMemory { core, given: pairs.len(), have });
+        }
+        for (row, pairs) in state.twiddle_memory.chunks_exact_mut(2 * lanes).zip(pairs.chunks(lanes)) {
+            for (lane, (factor, companion)) in pairs.iter().enumerate() {
+                (row[lane], row[lanes + lane]) = (*factor, *companion);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers and their values.
+    /// Every `mark_every` scratchpad stores the cycle is noted.
+    ///
+    /// # Errors
+    /// [`SimulationError`]: a program that cannot run, waits for ever, or takes more than `cycle_limit` cycles.
+    pub fn run(
+        &mut self,
+        programs: &[Vec<u32>],
+        arguments: &[(usize, u32)],
+        mark_every: u64,
+        cycle_limit: u64,
+    ) -> Result<Run, SimulationError> {
+        if programs.len() != self.cores.len() {
+            return Err(SimulationError::Cores { given: programs.len(), cores: self.cores.len() });
+        }
+        let have = self.machine.memory.instruction_words as usize;
+        let mut decoded = Vec::with_capacity(programs.len());
+        for (core, words) in programs.iter().enumerate() {
+            if words.len() > have {
+                return Err(SimulationError::InstructionMemory { core, given: words.len(), have });
+            }
+            let steps = words.iter().enumerate().map(|(pc, word)| {
+                Instruction::decode(*word)
+                    .map(program::decode)
+                    .map_err(|source| SimulationError::Decode { core, pc, source })
+            });
+            decoded.push(steps.collect::<Result<Vec<_>, _>>()?);
+        }
+        for (core, steps) in self.cores.iter_mut().zip(decoded) {
+            core.counts = Counts::default();
+            core.start(steps, arguments);
+        }
+        let (start, links) = (self.now, self.mesh.link_cycles);
+        let mut marks = Vec::new();
+        let mut last_event = self.now;
+        while !self.is_idle() {
+            if self.step()? {
+                last_event = self.now;
+            } else if self.now - last_event > STILL {
+                let blocked = self.cores.iter().flat_map(|core| core.blocked(&self.messages)).collect();
+                return Err(SimulationError::Deadlock { cycle: self.now - start, blocked: AllBlocked(blocked) });
+            }
+            if self.now - start > cycle_limit {
+                return Err(SimulationError::CycleLimit { limit: cycle_limit });
+            }
+            let stores: u64 = self.cores.iter().map(|core| core.counts.scratchpad_stores).sum();
+            while mark_every > 0 && stores >= mark_every * (marks.len() as u64 + 1) {
+                marks.push(self.now - start);
+            }
+        }
+        Ok(Run {
+            cycles: self.now - start,
+            marks,
+            counts: self.cores.iter().map(|core| core.counts).collect(),
+            link_cycles: self.mesh.link_cycles - links,
+        })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.mesh.is_empty() && self.cores.iter().all(CoreState::is_idle)
+    }
+
+    /// One cycle; whether anything happened.
+    fn step(&mut self) -> Result<bool, SimulationError> {
+        let mut shared = Shared {
+            machine: &self.machine,
+            lanes: self.lanes,
+            scratchpad: &mut self.scratchpad,
+            messages: &mut self.messages,
+            mesh: &mut self.mesh,
+        };
+        let mut moved = false;
+        for core in &mut self.cores {
+            if !core.is_idle() || core.busy {
+                moved |= core.step(self.now, &mut shared)?;
+            }
+        }
+        if !self.mesh.is_empty() {
+            moved |= self.mesh.step(self.now, |node, message| {
+                let core = &mut self.cores[node];
+                core.busy = true;
+                core.accept(message)
+            });
+        }
+        self.now += 1;
+        Ok(moved)
+    }
+}

@@ -1,0 +1,344 @@
+//! From a schedule to each core's instructions and memories.
+
+use std::collections::HashMap;
+
+use crate::isa::{
+    Address, BranchOffset, Core, Immediate, Instruction, ModulusRegister, Operand, RangeError, ScalarRegister, Tile,
+    TwiddleRegister, UpperImmediate, VectorRegister,
+};
+
+use super::factors::Factor;
+use super::graph::{Action, FactorKey, Graph, Place};
+use super::layout::Layout;
+use super::schedule::Schedule;
+use super::target::{SCALAR_REGISTERS, Target};
+use super::{CompileError, Polynomial};
+
+/// What a core is given before it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreImage {
+    /// Its program. It expects in `x10` how often it is to run, one time at least.
+    pub instructions: Vec<Instruction>,
+    /// Its twiddle memory: factors and companions of each row, lane by lane.
+    pub twiddles: Vec<(u32, u32)>,
+}
+
+/// Rows that one offset of a copy or a load covers.
+const WINDOW: u32 = 128;
+/// How often the program still runs.
+const COUNT: usize = 10;
+/// Scratchpad addresses of inputs and outputs, and what is added to them after each run.
+const SCRATCHPAD: usize = 11;
+const STRIDE: usize = 12;
+/// For the constants that a program starts with.
+const SCRATCH: usize = 5;
+/// What changes the bases of the regions that other cores write to.
+const TOGGLE: usize = 6;
+/// The first of the bases of the data memory.
+const FIRST_BASE: usize = 13;
+
+/// Where regions are in the data memories.
+struct Rows {
+    /// The first row of each region.
+    first: Vec<u32>,
+    /// Rows of the windows that other cores write to; as many follow, for every second run.
+    shared: u32,
+    /// All rows.
+    count: u32,
+}
+
+/// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
+/// them, and it cannot be two runs ahead, as each run waits for rows from all.
+fn place_regions(graph: &Graph) -> Rows {
+    let size = |region: usize| graph.layouts[graph.regions[region].after].row_count();
+    let mut first = vec![0; graph.regions.len()];
+    let (remote, own): (Vec<_>, Vec<_>) =
+        (0..graph.regions.len()).partition(|region| !graph.regions[*region].passage.swaps.is_empty());
+    let mut next = 0;
+    for region in remote {
+        first[region] = next;
+        next += size(region);
+    }
+    // A power of two, so that one exclusive or changes between the two.
+    let shared = if next == 0 { 0 } else { next.next_power_of_two().max(WINDOW) };
+    next = 2 * shared;
+    for region in own {
+        first[region] = next;
+        next += size(region);
+    }
+    Rows { first, shared, count: next }
+}
+
+/// The place of a row in its region: the slots that become lanes are its low bits.
+fn region_row(tile: &[usize], rows: usize, value: u32) -> u32 {
+    let others = (0..rows).filter(|slot| !tile.contains(slot));
+    tile.iter().copied().chain(others).enumerate().fold(0, |row, (bit, slot)| row | (value >> slot & 1) << bit)
+}
+
+/// The twiddle memory of one core: single pairs first, then rows.
+struct Twiddles {
+    lanes: usize,
+    pairs: Vec<Factor>,
+    rows: Vec<Vec<Factor>>,
+    known: HashMap<Vec<Factor>, usize>,
+}
+
+enum TwiddlePlace {
+    Pair(usize),
+    Row(usize),
+}
+
+impl Twiddles {
+    fn place(&mut self, factors: Vec<Factor>) -> TwiddlePlace {
+        let single = factors.iter().all(|factor| *factor == factors[0]);
+        let next = if single { self.pairs.len() } else { self.rows.len() };
+        let at = *self.known.entry(factors.clone()).or_insert(next);
+        if at == next {
+            if single { self.pairs.push(factors[0]) } else { self.rows.push(factors) }
+        }
+        if single { TwiddlePlace::Pair(at) } else { TwiddlePlace::Row(at) }
+    }
+
+    fn pair_rows(&self) -> usize {
+        self.pairs.len().div_ceil(self.lanes)
+    }
+
+    fn image(self) -> Vec<Factor> {
+        let mut image = self.pairs;
+        image.resize(image.len().next_multiple_of(self.lanes), (0, 0));
+        image.extend(self.rows.into_iter().flatten());
+        image
+    }
+}
+
+pub(crate) struct Emitter<'a> {
+    pub target: &'a Target,
+    pub graph: &'a Graph,
+    pub schedule: &'a Schedule,
+    pub polynomials: &'a [Polynomial],
+    /// Vectors between the scratchpad addresses of one run and of the next.
+    pub stride: u32,
+    pub modulus: Option<u32>,
+}
+
+/// One instruction's place in the order.
+type Key = (u32, u8, usize);
+
+impl Emitter<'_> {
+    pub(crate) fn emit(&self) -> Result<Vec<CoreImage>, CompileError> {
+        let rows = place_regions(self.graph);
+        if rows.count > self.target.data_rows {
+            return Err(CompileError::DataRows { needed: rows.count, have: self.target.data_rows });
+        }
+        (0..self.target.cores).map(|core| self.core(core, &rows)).collect()
+    }
+
+    fn core(&self, core: u32, rows: &Rows) -> Result<CoreImage, CompileError> {
+        let mut twiddles = Twiddles {
+            lanes: self.target.lanes as usize,
+            pairs: Vec::new(),
+            rows: Vec::new(),
+            known: HashMap::new(),
+        };
+        let mut places = Vec::new();
+        for load in &self.schedule.twiddles {
+            places.push(twiddles.place(self.factors(core, &load.factor)));
+        }
+        let pair_rows = twiddles.pair_rows();
+        let needed = (pair_rows + twiddles.rows.len()) as u32;
+        if needed > self.target.twiddle_rows {
+            return Err(CompileError::TwiddleRows { needed, have: self.target.twiddle_rows });
+        }
+        let mut body: Vec<(Key, Instruction)> = Vec::new();
+        for (at, (load, place)) in self.schedule.twiddles.iter().zip(places).enumerate() {
+            let (row, broadcast) = match place {
+                TwiddlePlace::Pair(pair) => (pair, true),
+                TwiddlePlace::Row(row) => (pair_rows + row, false),
+            };
+            let td = TwiddleRegister::new(load.register)?;
+            let row = Address::new(ScalarRegister::ZERO, row)?;
+            body.push(((load.cycle, 1, at), Instruction::Ldt { td, row, broadcast }));
+        }
+        for (at, id) in self.schedule.order.iter().enumerate() {
+            let cycle = self.schedule.cycle[*id as usize];
+            let (rank, instruction) = self.node(core, *id, rows)?;
+            body.push(((cycle, rank, at), instruction));
+        }
+        body.sort_by_key(|(key, _)| *key);
+        let mut instructions = self.prologue(rows)?;
+        let start = instructions.len();
+        instructions.extend(body.into_iter().map(|(_, instruction)| instruction));
+        self.epilogue(rows, start, &mut instructions)?;
+        if instructions.len() > self.target.instructions as usize {
+            return Err(CompileError::Instructions {
+                needed: instructions.len() as u32,
+                have: self.target.instructions,
+            });
+        }
+        Ok(CoreImage { instructions, twiddles: twiddles.image() })
+    }
+
+    /// The factors of all lanes.
+    fn factors(&self, core: u32, key: &FactorKey) -> Vec<Factor> {
+        let (layout, set) = (&self.graph.layouts[key.layout], &self.graph.sets[key.set]);
+        (0..self.target.lanes).map(|lane| set.at(key.role, layout.index(core, key.position, lane))).collect()
+    }
+
+    fn vector(&self, value: u32) -> Result<VectorRegister, RangeError> {
+        VectorRegister::new(self.schedule.register[value as usize])
+    }
+
+    fn twiddle(&self, node: u32) -> Result<Operand<TwiddleRegister>, RangeError> {
+        let (register, last) = self.schedule.twiddle[&node];
+        Ok(Operand { register: TwiddleRegister::new(register)?, free: last })
+    }
+
+    fn node(&self, core: u32, id: u32, rows: &Rows) -> Result<(u8, Instruction), CompileError> {
+        let modulus = ModulusRegister::FIRST;
+        Ok(match &self.graph.nodes[id as usize].action {
+            Action::Butterfly { low, high, bit, position, factor } => {
+                let layout = &self.graph.layouts[factor.layout];
+                let slot = layout.row_slot(*bit).expect("a level is on the rows");
+                // The low position has the high value in cores whose twin bit is set.
+                let swapped = layout.row_value(core, *position) >> slot & 1 == 1;
+                let (low, high) = if swapped { (high, low) } else { (low, high) };
+                let (vd, vs1) = (self.vector(*low)?, self.vector(*high)?);
+                (0, Instruction::Mbfly { vd, vs1, ts2: self.twiddle(id)?, modulus })
+            }
+            Action::Multiply { value, .. } => {
+                let vd = self.vector(*value)?;
+                (0, Instruction::Mmul { vd, vs1: vd.kept(), ts2: self.twiddle(id)?, modulus })
+            }
+            Action::Add { to, from } => {
+                let vd = self.vector(*to)?;
+                (0, Instruction::Madd { vd, vs1: vd.kept(), vs2: self.vector(*from)?.freed(), modulus })
+            }
+            Action::Load { value, from, layout, position, keep } => {
+                (3, self.load(core, *value, *from, &self.graph.layouts[*layout], *position, *keep, rows)?)
+            }
+            Action::Send { value, to, layout, position } => {
+                (2, self.send(core, *value, *to, &self.graph.layouts[*layout], *position, rows)?)
+            }
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a load and where it is")]
+    fn load(
+        &self,
+        core: u32,
+        value: u32,
+        from: Place,
+        layout: &Layout,
+        position: u32,
+        keep: bool,
+        rows: &Rows,
+    ) -> Result<Instruction, CompileError> {
+        let vd = self.vector(value)?;
+        let row = layout.row_value(core, position);
+        Ok(match from {
+            Place::Scratchpad(polynomial) => Instruction::Lds { vd, vector: self.scratchpad(core, polynomial, row)? },
+            Place::Region(region) => {
+                let tile = &self.graph.regions[region].passage.tile;
+                let row = rows.first[region] + region_row(&tile.slots, layout.rows.len(), row);
+                let row = Address::new(base(row)?, (row % WINDOW) as usize)?;
+                let tile = Tile::new(tile.slots.len(), tile.rotate)?;
+                Instruction::Ldp { vd, row, tile, free: !keep }
+            }
+        })
+    }
+
+    fn send(
+        &self,
+        core: u32,
+        value: u32,
+        to: Place,
+        layout: &Layout,
+        position: u32,
+        rows: &Rows,
+    ) -> Result<Instruction, CompileError> {
+        let vs1 = self.vector(value)?;
+        let mut row = layout.row_value(core, position);
+        Ok(match to {
+            Place::Scratchpad(polynomial) => Instruction::Sts { vs1, vector: self.scratchpad(core, polynomial, row)? },
+            Place::Region(region) => {
+                let passage = &self.graph.regions[region].passage;
+                let mut to = core;
+                for (slot, twin) in &passage.swaps {
+                    let (row_bit, core_bit) = (row >> slot & 1, core >> twin & 1);
+                    to = to & !(1 << twin) | row_bit << twin;
+                    row = row & !(1 << slot) | core_bit << slot;
+                }
+                let row = rows.first[region] + region_row(&passage.tile.slots, layout.rows.len(), row);
+                let row = Address::new(base(row)?, (row % WINDOW) as usize)?;
+                Instruction::Copy { core: Core::new(to as usize)?, vs1, row }
+            }
+        })
+    }
+
+    fn scratchpad(&self, core: u32, polynomial: usize, row: u32) -> Result<Address<12>, CompileError> {
+        let vector = self.polynomials[polynomial].first_vector + row * self.target.cores + core;
+        Ok(Address::new(ScalarRegister::new(SCRATCHPAD)?, vector as usize)?)
+    }
+
+    fn prologue(&self, rows: &Rows) -> Result<Vec<Instruction>, CompileError> {
+        let mut instructions = Vec::new();
+        if let Some(modulus) = self.modulus {
+            set(&mut instructions, SCRATCH, modulus)?;
+            instructions.push(Instruction::Csrrw {
+                rd: ScalarRegister::ZERO,
+                modulus: ModulusRegister::FIRST,
+                rs1: ScalarRegister::new(SCRATCH)?,
+            });
+        }
+        set(&mut instructions, STRIDE, self.stride)?;
+        set(&mut instructions, TOGGLE, rows.shared)?;
+        for window in 0..rows.count.div_ceil(WINDOW) {
+            let register = FIRST_BASE + window as usize;
+            if register >= SCALAR_REGISTERS {
+                return Err(CompileError::DataRows {
+                    needed: rows.count,
+                    have: (SCALAR_REGISTERS - FIRST_BASE) as u32 * WINDOW,
+                });
+            }
+            set(&mut instructions, register, window * WINDOW)?;
+        }
+        Ok(instructions)
+    }
+
+    fn epilogue(&self, rows: &Rows, start: usize, instructions: &mut Vec<Instruction>) -> Result<(), CompileError> {
+        let register = |number| ScalarRegister::new(number);
+        for window in 0..rows.shared / WINDOW {
+            let base = register(FIRST_BASE + window as usize)?;
+            instructions.push(Instruction::Xor { rd: base, rs1: base, rs2: register(TOGGLE)? });
+        }
+        let scratchpad = register(SCRATCHPAD)?;
+        instructions.push(Instruction::Add { rd: scratchpad, rs1: scratchpad, rs2: register(STRIDE)? });
+        let count = register(COUNT)?;
+        instructions.push(Instruction::Addi { rd: count, rs1: count, immediate: Immediate::new(-1)? });
+        // A branch does not reach as far back as a jump.
+        instructions.push(Instruction::Bne { rs1: count, rs2: ScalarRegister::ZERO, offset: BranchOffset::new(2)? });
+        instructions.push(Instruction::Ebreak);
+        let back = start as i64 - instructions.len() as i64;
+        instructions.push(Instruction::Jal { rd: ScalarRegister::ZERO, offset: crate::isa::JumpOffset::new(back)? });
+        Ok(())
+    }
+}
+
+fn base(row: u32) -> Result<ScalarRegister, RangeError> {
+    ScalarRegister::new(FIRST_BASE + (row / WINDOW) as usize)
+}
+
+/// Puts a constant below 2^31 into a scalar register.
+fn set(instructions: &mut Vec<Instruction>, register: usize, constant: u32) -> Result<(), RangeError> {
+    let rd = ScalarRegister::new(register)?;
+    // addi takes its 12 bits as signed.
+    let low = (constant << 20) as i32 >> 20;
+    let upper = constant.wrapping_sub(low as u32);
+    let mut rs1 = ScalarRegister::ZERO;
+    if upper != 0 {
+        instructions.push(Instruction::Lui { rd, immediate: UpperImmediate::new(upper >> 12)? });
+        rs1 = rd;
+    }
+    instructions.push(Instruction::Addi { rd, rs1, immediate: Immediate::new(low)? });
+    Ok(())
+}

@@ -1,0 +1,364 @@
+//! What has to be done, and what waits for what: one core's share, by positions. All cores do the same.
+
+use std::rc::Rc;
+
+use super::factors::{Factor, Factors, Role};
+use super::layout::{IndexBit, Layout};
+use super::plan::{Passage, Phase};
+use super::target::Target;
+
+/// A number of a node, in the order in which they were made: a node waits only for earlier ones.
+pub(crate) type NodeId = u32;
+/// A number of a vector: from what brings it into a register to what takes it out.
+pub(crate) type ValueId = u32;
+
+/// Where factors come from.
+#[derive(Debug)]
+pub(crate) enum FactorSet {
+    /// Roots of unity.
+    Transform(Factors),
+    /// One for each index: an operand that was prepared.
+    Operand(Vec<Factor>),
+}
+
+impl FactorSet {
+    pub(crate) fn at(&self, role: Role, index: u32) -> Factor {
+        match self {
+            Self::Transform(factors) => factors.at(role, index),
+            Self::Operand(factors) => factors[index as usize],
+        }
+    }
+
+    fn depends_on(&self, role: Role) -> u32 {
+        match self {
+            Self::Transform(factors) => factors.depends_on(role),
+            Self::Operand(factors) => factors.len() as u32 - 1,
+        }
+    }
+}
+
+/// What fills a twiddle register: equal ones hold the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FactorKey {
+    /// Of [`Graph::sets`].
+    pub set: usize,
+    pub role: Role,
+    /// Of [`Graph::layouts`].
+    pub layout: usize,
+    /// The position, without the bits on which the factor does not depend.
+    pub position: u32,
+}
+
+/// A place that holds a polynomial of one layout in each core's data memory.
+#[derive(Debug)]
+pub(crate) struct Region {
+    pub before: usize,
+    pub after: usize,
+    pub passage: Passage,
+}
+
+/// Where rows come from and go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A polynomial of the scratchpad.
+    Scratchpad(usize),
+    /// Of [`Graph::regions`].
+    Region(usize),
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Brings a row into a register; what is kept in memory can be read again.
+    Load { value: ValueId, from: Place, layout: usize, position: u32, keep: bool },
+    /// In place; `low` and `high` are at positions that differ in the level's slot only, `position` is that of `low`.
+    Butterfly { low: ValueId, high: ValueId, factor: FactorKey, bit: IndexBit, position: u32 },
+    /// In place.
+    Multiply { value: ValueId, factor: FactorKey, position: u32 },
+    /// Adds a value to another and ends it.
+    Add { to: ValueId, from: ValueId },
+    /// Takes a value out of its register.
+    Send { value: ValueId, to: Place, layout: usize, position: u32 },
+}
+
+/// Which part of a core does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Load,
+    Compute,
+    Send,
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub action: Action,
+    /// The transform in flight that it is of: earlier ones go first.
+    pub stream: usize,
+    /// What waits for it, and for how many cycles from its issue on.
+    pub then: Vec<(NodeId, u32)>,
+    pub waits_for: u32,
+    /// Loads only: the group whose registers it takes.
+    pub group: usize,
+    /// Loads only: the value ends in another one's sum.
+    pub passing: bool,
+}
+
+impl Node {
+    pub(crate) fn unit(&self) -> Unit {
+        match self.action {
+            Action::Load { .. } => Unit::Load,
+            Action::Send { .. } => Unit::Send,
+            _ => Unit::Compute,
+        }
+    }
+
+    pub(crate) fn factor(&self) -> Option<&FactorKey> {
+        match &self.action {
+            Action::Butterfly { factor, .. } | Action::Multiply { factor, .. } => Some(factor),
+            _ => None,
+        }
+    }
+}
+
+/// Rows that are in registers together.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub stream: usize,
+    pub loads: Vec<NodeId>,
+}
+
+/// All nodes of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub nodes: Vec<Node>,
+    pub groups: Vec<Group>,
+    pub regions: Vec<Region>,
+    pub layouts: Vec<Rc<Layout>>,
+    pub sets: Vec<FactorSet>,
+    pub values: u32,
+}
+
+/// What is done in a phase, in order.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Butterflies on a bit with factors of a set.
+    Level { bit: IndexBit, set: usize },
+    /// A product of each value with a factor of a set.
+    Multiply { set: usize, role: Role },
+}
+
+/// A phase as the graph takes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    pub layout: usize,
+    pub works: Vec<Work>,
+    /// How values come from the stage before.
+    pub passage: Option<Passage>,
+}
+
+/// The sends that fill a place, by position: empty for the scratchpad.
+pub(crate) type Filled = Vec<NodeId>;
+
+/// A source of a stage's values: a place, what fills it, and whether it is read again by others. More than one are multiplied each by its
+/// set's factors and summed.
+pub(crate) struct Input {
+    pub place: Place,
+    pub filled: Filled,
+    pub keep: bool,
+    pub set: Option<usize>,
+}
+
+impl Graph {
+    pub(crate) fn layout(&mut self, layout: &Layout) -> usize {
+        self.layouts.iter().position(|known| **known == *layout).unwrap_or_else(|| {
+            self.layouts.push(Rc::new(layout.clone()));
+            self.layouts.len() - 1
+        })
+    }
+
+    /// Stages of a plan whose levels have one set of factors.
+    pub(crate) fn stages(&mut self, phases: &[Phase], set: usize) -> Vec<Stage> {
+        phases
+            .iter()
+            .map(|phase| Stage {
+                layout: self.layout(&phase.layout),
+                works: phase.levels.iter().map(|bit| Work::Level { bit: *bit, set }).collect(),
+                passage: phase.passage.clone(),
+            })
+            .collect()
+    }
+
+    fn node(&mut self, stream: usize, action: Action, after: &[(NodeId, u32)]) -> NodeId {
+        let id = self.nodes.len() as NodeId;
+        for (before, latency) in after {
+            self.nodes[*before as usize].then.push((id, *latency));
+        }
+        let waits_for = after.len() as u32;
+        self.nodes.push(Node { action, stream, then: Vec::new(), waits_for, group: 0, passing: false });
+        id
+    }
+
+    fn load(&mut self, stream: usize, action: Action, after: &[(NodeId, u32)], group: usize, passing: bool) -> NodeId {
+        let id = self.node(stream, action, after);
+        let node = &mut self.nodes[id as usize];
+        (node.group, node.passing) = (group, passing);
+        self.groups[group].loads.push(id);
+        id
+    }
+
+    /// Takes values through stages, from inputs to a place. Gives the sends of the last one, by position.
+    pub(crate) fn chain(
+        &mut self,
+        target: &Target,
+        stream: usize,
+        mut inputs: Vec<Input>,
+        stages: &[Stage],
+        to: Place,
+    ) -> Filled {
+        for (at, stage) in stages.iter().enumerate() {
+            let next = match stages.get(at + 1) {
+                None => to,
+                Some(next) => {
+                    let passage = next.passage.clone().expect("only the first stage has none");
+                    self.regions.push(Region { before: stage.layout, after: next.layout, passage });
+                    Place::Region(self.regions.len() - 1)
+                }
+            };
+            let filled = self.stage(target, stream, &inputs, stage, next);
+            inputs = vec![Input { place: next, filled, keep: false, set: None }];
+        }
+        inputs.pop().map_or_else(Vec::new, |input| input.filled)
+    }
+
+    fn stage(&mut self, target: &Target, stream: usize, inputs: &[Input], stage: &Stage, to: Place) -> Filled {
+        let layout = Rc::clone(&self.layouts[stage.layout]);
+        let slots = stage.works.iter().filter_map(|work| match work {
+            Work::Level { bit, .. } => layout.row_slot(*bit),
+            Work::Multiply { .. } => None,
+        });
+        let in_group = slots.fold(0_u32, |mask, slot| mask | 1 << slot);
+        let rows = layout.row_count();
+        let mut sends = vec![NodeId::MAX; rows as usize];
+        for first in (0..rows).filter(|position| position & in_group == 0) {
+            let positions: Vec<u32> = (0..rows).filter(|position| position & !in_group == first).collect();
+            self.groups.push(Group { stream, loads: Vec::new() });
+            // What made the value at each position, and how long it takes to be ready.
+            let mut current: Vec<(ValueId, NodeId, u32)> = Vec::new();
+            for &position in &positions {
+                let value = self.input(target, stream, inputs, stage.layout, position);
+                current.push(value);
+            }
+            for work in &stage.works {
+                self.work(target, stream, stage.layout, work, &positions, &mut current);
+            }
+            for (position, (value, maker, latency)) in positions.iter().zip(current) {
+                let action = Action::Send { value, to, layout: stage.layout, position: *position };
+                sends[*position as usize] = self.node(stream, action, &[(maker, latency)]);
+            }
+        }
+        sends
+    }
+
+    /// The value at a position: one input, or the sum of several multiplied ones.
+    fn input(
+        &mut self,
+        target: &Target,
+        stream: usize,
+        inputs: &[Input],
+        layout: usize,
+        position: u32,
+    ) -> (ValueId, NodeId, u32) {
+        let mut sum: Option<(ValueId, NodeId, u32)> = None;
+        for input in inputs {
+            let value = self.values;
+            self.values += 1;
+            let after = self.sources(target, input, position);
+            let action = Action::Load { value, from: input.place, layout, position, keep: input.keep };
+            let group = self.groups.len() - 1;
+            let mut made =
+                (value, self.load(stream, action, &after, group, sum.is_some()), target.load_latency(input.place));
+            if let Some(set) = input.set {
+                made = self.multiply(target, stream, layout, set, Role::Scale, position, made);
+            }
+            sum = Some(match sum {
+                None => made,
+                Some((to, maker, latency)) => {
+                    let action = Action::Add { to, from: made.0 };
+                    (to, self.node(stream, action, &[(maker, latency), (made.1, made.2)]), target.sum_latency)
+                }
+            });
+        }
+        sum.expect("a stage has an input")
+    }
+
+    /// The sends that a load waits for.
+    fn sources(&self, target: &Target, input: &Input, position: u32) -> Vec<(NodeId, u32)> {
+        let Place::Region(region) = input.place else { return Vec::new() };
+        let passage = &self.regions[region].passage;
+        let tile = passage.tile.slots.iter().fold(0_u32, |mask, slot| mask | 1 << slot);
+        let latency = target.passage_latency(!passage.swaps.is_empty());
+        (0_u32..)
+            .zip(&input.filled)
+            .filter(|(from, _)| from & !tile == position & !tile)
+            .map(|(_, send)| (*send, latency))
+            .collect()
+    }
+
+    fn factor(&self, set: usize, role: Role, layout: usize, position: u32) -> FactorKey {
+        let depends_on = self.sets[set].depends_on(role);
+        let rows = self.layouts[layout].rows.iter().enumerate();
+        let mask = rows.fold(0, |mask, (slot, row)| mask | (depends_on >> row.bit & 1) << slot);
+        FactorKey { set, role, layout, position: position & mask }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a node and where it is")]
+    fn multiply(
+        &mut self,
+        target: &Target,
+        stream: usize,
+        layout: usize,
+        set: usize,
+        role: Role,
+        position: u32,
+        (value, maker, latency): (ValueId, NodeId, u32),
+    ) -> (ValueId, NodeId, u32) {
+        let factor = self.factor(set, role, layout, position);
+        let node = self.node(stream, Action::Multiply { value, factor, position }, &[(maker, latency)]);
+        (value, node, target.product_latency)
+    }
+
+    fn work(
+        &mut self,
+        target: &Target,
+        stream: usize,
+        layout: usize,
+        work: &Work,
+        positions: &[u32],
+        current: &mut [(ValueId, NodeId, u32)],
+    ) {
+        match *work {
+            Work::Multiply { set, role } => {
+                for (position, made) in positions.iter().zip(current) {
+                    *made = self.multiply(target, stream, layout, set, role, *position, *made);
+                }
+            }
+            Work::Level { bit, set } => {
+                let slot = self.layouts[layout].row_slot(bit).expect("a stage's levels are on its rows");
+                for low in (0..positions.len()).filter(|at| positions[*at] >> slot & 1 == 0) {
+                    let position = positions[low];
+                    let high = positions
+                        .binary_search(&(position | 1 << slot))
+                        .expect("a group has both rows of each pair");
+                    let factor = self.factor(set, Role::Level(bit), layout, position);
+                    let ((low_value, low_maker, low_latency), (high_value, high_maker, high_latency)) =
+                        (current[low], current[high]);
+                    let action = Action::Butterfly { low: low_value, high: high_value, factor, bit, position };
+                    let node =
+                        self.node(stream, action, &[(low_maker, low_latency), (high_maker, high_latency)]);
+                    current[low] = (low_value, node, target.butterfly_latency(0));
+                    current[high] = (high_value, node, target.butterfly_latency(1));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! How a transform is cut into phases: the levels that a core does on the rows it holds, and the passages between them.
+//!
+//! Of a core's registers half hold one group of 2^g rows, so a phase has at most g levels. A passage takes the rows through the data
+//! memories and exchanges bits of the rows' numbers that are done for bits still to come: with bits of the core's number, by sending rows
+//! to other cores, and with lanes, by reading tiles of the memory transposed. This is the four-step transform (Bailey, "FFTs in external
+//! or hierarchical memory", 1990) for as many steps as there are, with the twists merged into the butterflies' factors.
+
+use super::layout::{IndexBit, Layout, RowSlot};
+
+/// The levels of a phase; each pairs rows that differ in one slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Phase {
+    /// Where the values are during the phase.
+    pub layout: Layout,
+    /// The bits of the index that its levels pair, in order.
+    pub levels: Vec<IndexBit>,
+    /// How the values come: from the scratchpad if there is no passage.
+    pub passage: Option<Passage>,
+}
+
+/// From the layout of one phase to that of the next, through the data memories.
+#[derive(Clone, Debug)]
+pub(crate) struct Passage {
+    /// Slots of the row and of the core that are exchanged.
+    pub swaps: Vec<(usize, usize)>,
+    /// The transposition on reading.
+    pub tile: Tile,
+}
+
+/// A transposition of tiles: slots of the row become lanes, and as many lanes, the uppermost, become these slots of the row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tile {
+    /// The slots, the one that becomes the lowest lane first. They are the low bits of a row's place in memory.
+    pub slots: Vec<usize>,
+    /// Whether the other lanes move up, so that the new ones are the lowest; else the new ones are the uppermost.
+    pub rotate: bool,
+}
+
+/// No levels can be done: too few rows for so many cores and lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooFewRows;
+
+/// Plans levels on `order`'s bits from a layout on, in phases of at most `group` levels. The phases' first takes the values as they are.
+pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], group: usize) -> Result<Vec<Phase>, TooFewRows> {
+    let mut phases: Vec<Phase> = Vec::new();
+    let mut done = 0;
+    while done < order.len() {
+        let passage = match phases.last() {
+            None => None,
+            Some(_) => {
+                let passage = next_passage(&layout, order, done);
+                layout = passage.apply(&layout);
+                Some(passage)
+            }
+        };
+        let levels: Vec<_> =
+            order[done..].iter().copied().take_while(|bit| layout.row_slot(*bit).is_some()).take(group).collect();
+        if levels.is_empty() {
+            return Err(TooFewRows);
+        }
+        done += levels.len();
+        phases.push(Phase { layout: layout.clone(), levels, passage });
+    }
+    twin(&mut phases);
+    Ok(phases)
+}
+
+/// Chooses what to exchange: for all slots that are done the bits that come next, from cores and from the uppermost lanes. Bits that come
+/// early cost nothing, and butterflies of rows that differ in them share a factor.
+fn next_passage(layout: &Layout, order: &[IndexBit], done: usize) -> Passage {
+    // The slots that are done with, those first that were first: they leave first.
+    let mut free: Vec<usize> = order[..done].iter().filter_map(|bit| layout.row_slot(*bit)).collect();
+    let mut cores = Vec::new();
+    let mut lanes = 0;
+    for bit in &order[done..] {
+        if cores.len() + lanes == free.len() {
+            break;
+        }
+        if layout.cores.contains(bit) {
+            cores.push(*bit);
+        } else if layout.lanes.iter().rev().nth(lanes) == Some(bit) {
+            lanes += 1;
+        } else if layout.row_slot(*bit).is_none() {
+            break;
+        }
+    }
+    free.truncate(cores.len() + lanes);
+    // Cores take the upper bits, lanes the lower ones: so what comes back from an inverse is where it came from.
+    free.sort_by_key(|slot| layout.rows[*slot].bit);
+    let descending = order.len() > 1 && order[0] > order[1];
+    let mut to_cores = free.split_off(lanes);
+    if descending {
+        free.reverse();
+        to_cores.reverse();
+    }
+    let core_slot = |bit: IndexBit| layout.cores.iter().position(|core| *core == bit).expect("a bit of the core");
+    let swaps = to_cores.into_iter().zip(cores.into_iter().map(core_slot)).collect();
+    let below = &layout.lanes[..layout.lanes.len() - lanes];
+    let rotate = lanes > 0 && below.iter().any(|bit| order[done..].contains(bit));
+    Passage { swaps, tile: Tile { slots: free, rotate } }
+}
+
+impl Passage {
+    /// The layout on the other side.
+    fn apply(&self, before: &Layout) -> Layout {
+        let mut after = before.clone();
+        for (row, core) in &self.swaps {
+            after.rows[*row] = RowSlot { bit: before.cores[*core], twin: None };
+            after.cores[*core] = before.rows[*row].bit;
+        }
+        let count = self.tile.slots.len();
+        let (below, above) = before.lanes.split_at(before.lanes.len() - count);
+        for (slot, bit) in self.tile.slots.iter().zip(above) {
+            after.rows[*slot] = RowSlot { bit: *bit, twin: None };
+        }
+        let new = self.tile.slots.iter().map(|slot| before.rows[*slot].bit);
+        after.lanes = if self.tile.rotate {
+            new.chain(below.iter().copied()).collect()
+        } else {
+            below.iter().copied().chain(new).collect()
+        };
+        after
+    }
+}
+
+/// Marks the rows' slots that are exchanged with cores' ones, on both sides of the passage and for as long as they hold the same bit.
+fn twin(phases: &mut [Phase]) {
+    for at in 1..phases.len() {
+        let swaps = phases[at].passage.as_ref().map_or(Vec::new(), |passage| passage.swaps.clone());
+        for (row, core) in swaps {
+            let (before, after) = phases.split_at_mut(at);
+            mark(before.iter_mut().rev(), row, core);
+            mark(after.iter_mut(), row, core);
+        }
+    }
+}
+
+fn mark<'a>(phases: impl Iterator<Item = &'a mut Phase>, row: usize, core: usize) {
+    let mut bit = None;
+    for phase in phases {
+        let slot = &mut phase.layout.rows[row];
+        if *bit.get_or_insert(slot.bit) != slot.bit || slot.twin.is_some() {
+            return;
+        }
+        slot.twin = Some(core as u8);
+    }
+}
