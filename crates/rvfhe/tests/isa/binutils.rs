@@ -65,6 +65,9 @@ fn as_objdump(instruction: &Instruction, address: u64) -> String {
             let target = address.wrapping_add_signed(offset.bytes().into());
             format!("bne {rs1}, {rs2}, {target:#x}")
         }
+        Instruction::Jal { rd, offset } => {
+            format!("jal {rd}, {:#x}", address.wrapping_add_signed(offset.bytes().into()))
+        }
         Instruction::Csrrw { rd, modulus, rs1 } => format!("csrrw {rd}, {:#x}, {rs1}", modulus.csr()),
         _ => instruction.to_string(),
     };
@@ -86,12 +89,13 @@ fn the_macros_check_their_operands() {
         ("rvfhe.mmul v1, v1, t1, m0, free1=1", "rvfhe.mmul: v1 is written, so it cannot be freed"),
         ("rvfhe.madd v1, v2, v3, m0, free1=2", "rvfhe.madd: free1 must be 0 to 1, not 2"),
         ("rvfhe.mbfly v1, v1, t3, m0", "rvfhe.mbfly: both results would go to v1"),
-        ("rvfhe.mbflyi v9, v9, t3, m0", "rvfhe.mbflyi: both results would go to v9"),
         ("rvfhe.fbfly.dit v2, v5, t3", "rvfhe.fbfly.dit: v2 and v5 must be even"),
         ("rvfhe.fbfly.dif v2, v2, t3", "rvfhe.fbfly.dif: both results would go to v2"),
-        ("rvfhe.ldp v1, 256, x2", "rvfhe.ldp: offset must be 0 to 255, not 256"),
-        ("rvfhe.ldp v1, -1, x2", "rvfhe.ldp: offset must be 0 to 255, not -1"),
+        ("rvfhe.ldp v1, 128, x2", "rvfhe.ldp: offset must be 0 to 127, not 128"),
+        ("rvfhe.ldp v1, -1, x2", "rvfhe.ldp: offset must be 0 to 127, not -1"),
         ("rvfhe.ldp v1, 0, x2, tile=6", "rvfhe.ldp: tile must be 0 to 5, not 6"),
+        ("rvfhe.ldp v1, 0, x2, tile=1, rotate=2", "rvfhe.ldp: rotate must be 0 to 1, not 2"),
+        ("rvfhe.ldp v1, 0, x2, rotate=1", "rvfhe.ldp: rotate needs a tile of 1 to 5"),
         ("rvfhe.ldt t1, 2048, a0", "rvfhe.ldt: offset must be 0 to 2047, not 2048"),
         ("rvfhe.lds v1, 4096, a0", "rvfhe.lds: offset must be 0 to 4095, not 4096"),
         ("rvfhe.sts v1, 4096, v0", "rvfhe.sts: offset must be 0 to 4095, not 4096"),
@@ -109,11 +113,12 @@ fn the_macros_check_their_operands() {
 #[test]
 fn the_macros_take_expressions() {
     let Some(tools) = Tools::find(&[AS, OBJCOPY]) else { return };
-    let text = ".set ROWS, 8\nloop: rvfhe.ldp v3, ROWS * 2 + 1, a0, tile=ROWS - 3, free=1\n\
-                rvfhe.sts v3, ROWS | 0x800, sp\nbne a0, a1, loop\nebreak";
+    let text = ".set ROWS, 8\nloop: rvfhe.ldp v3, ROWS * 2 + 1, a0, tile=ROWS - 3, rotate=ROWS / 8, free=1\n\
+                rvfhe.sts v3, ROWS | 0x800, sp\nbne a0, a1, loop\nj loop\nebreak";
     let output = tools.assemble(text);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let ours = "loop: ldp v3, 17(x10)!, tile=5\nsts v3, 0x808(x2)\nbne x10, x11, loop\nebreak";
+    let ours = "loop: ldp v3, 17(x10)!, tile=5, rotate\nsts v3, 0x808(x2)\nbne x10, x11, loop\n\
+                jal x0, loop\nebreak";
     let program = assemble(ours, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap().program;
     let words: Vec<u32> = program.instructions().iter().map(Instruction::encode).collect();
     assert_eq!(tools.words("text.o"), words);
@@ -129,7 +134,7 @@ fn the_pages_examples_assemble_and_compile() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes: Vec<u8> = tools.words("text.o").iter().flat_map(|word| word.to_le_bytes()).collect();
     let program = Program::from_bytes(Core::new(0).unwrap(), &bytes, InstructionMemory::PAPER).unwrap();
-    let expected = "l0:\n    ldp v0, 0(x10)!\n    ldp v1, 8(x10)!, tile=2\n    mbfly v0, v1, t0, m0\n    \
+    let expected = "l0:\n    ldp v0, 0(x10)!\n    ldp v1, 8(x10)!, tile=2, rotate\n    mbfly v0, v1, t0, m0\n    \
                     madd v2, v0!, v1, m0\n    copy c1, v2, 0(x10)\n    addi x10, x10, -1\n    bne x10, x0, l0\n    phase\n    \
                     csrrw x0, m0, x11\n    ebreak\n";
     assert_eq!(program.to_string(), expected);

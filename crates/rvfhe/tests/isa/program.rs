@@ -9,6 +9,10 @@ fn bne(instructions: i64) -> Instruction {
     Instruction::Bne { rs1: x(1), rs2: x(0), offset: BranchOffset::new(instructions).unwrap() }
 }
 
+fn jal(instructions: i64) -> Instruction {
+    Instruction::Jal { rd: x(0), offset: JumpOffset::new(instructions).unwrap() }
+}
+
 fn problem(instructions: &[Instruction], bytes: usize) -> ProgramProblem {
     let memory = InstructionMemory::new(bytes).unwrap();
     let made = Program::new(c(5), instructions.to_vec(), memory).unwrap_err();
@@ -41,9 +45,16 @@ fn refused_programs() {
     let error = OperandError::FreesWritten { mnemonic: Mnemonic::Madd, register: v(1) };
     let freed = Instruction::Madd { vd: v(1), vs1: v(1).freed(), vs2: v(2).kept(), modulus: ModulusRegister::FIRST };
     assert_eq!(problem(&[Phase, freed, Ebreak], 16), ProgramProblem::Operand { index: 1, source: error });
+    assert_eq!(problem(&[Phase, jal(2), Ebreak], 16), ProgramProblem::Branch { index: 1, target: 3, last: 2 });
+    assert_eq!(problem(&[jal(-1), Ebreak], 16), ProgramProblem::Branch { index: 0, target: -1, last: 1 });
+    // A program may end with a jump, which goes somewhere; a branch may not.
+    assert_eq!(problem(&[Ebreak, jal(1)], 16), ProgramProblem::Branch { index: 1, target: 2, last: 1 });
+    assert_eq!(problem(&[Ebreak, bne(-1)], 16), ProgramProblem::NoEnd { index: 1 });
+    assert!(Program::new(c(0), vec![Phase, bne(2), Ebreak, jal(-3)], InstructionMemory::PAPER).is_ok());
     // To itself, to the first and to the last word.
     for distance in [0, -1, 1] {
         assert!(Program::new(c(0), vec![Phase, bne(distance), Ebreak], InstructionMemory::PAPER).is_ok());
+        assert!(Program::new(c(0), vec![Phase, jal(distance), Ebreak], InstructionMemory::PAPER).is_ok());
     }
 }
 
@@ -59,8 +70,8 @@ fn refused_bytes() {
 /// The paper's 16 KiB are filled to the last word.
 #[test]
 fn a_full_memory() {
-    let mut instructions: Vec<_> =
-        examples().into_iter().filter(|i| i.mnemonic() != Mnemonic::Bne).cycle().take(4095).collect();
+    let stays = |instruction: &Instruction| !matches!(instruction.mnemonic(), Mnemonic::Bne | Mnemonic::Jal);
+    let mut instructions: Vec<_> = examples().into_iter().filter(stays).cycle().take(4095).collect();
     instructions.push(Instruction::Ebreak);
     let program = Program::new(c(1), instructions, InstructionMemory::PAPER).unwrap();
     let bytes = program.to_bytes();

@@ -54,6 +54,10 @@ fn address<const BITS: u32>() -> impl Strategy<Value = Address<BITS>> {
     (0..1_i64 << BITS, 0..32_i64).prop_map(|(offset, base)| at(offset, base))
 }
 
+fn tile() -> impl Strategy<Value = Tile> {
+    (0..6_i64, any::<bool>()).prop_map(|(log, rotate)| Tile::new(log, rotate).unwrap())
+}
+
 /// An instruction of any fields, also of such that do not go together.
 pub(crate) fn any_instruction() -> impl Strategy<Value = Instruction> {
     let form = prop_oneof![Just(FloatButterfly::DecimationInTime), Just(FloatButterfly::DecimationInFrequency)];
@@ -83,22 +87,16 @@ pub(crate) fn any_instruction() -> impl Strategy<Value = Instruction> {
             ts2,
             modulus
         }),
-        (vector(), vector(), twiddle_read(), modulus()).prop_map(|(vd, vs1, ts2, modulus)| Instruction::Mbflyi {
-            vd,
-            vs1,
-            ts2,
-            modulus
-        }),
         (form, vector(), vector(), twiddle_read()).prop_map(|(form, vd, vs1, ts2)| Instruction::Fbfly {
             form,
             vd,
             vs1,
             ts2
         }),
-        (vector(), address(), 0..6_i64, any::<bool>()).prop_map(|(vd, row, tile, free)| Instruction::Ldp {
+        (vector(), address(), tile(), any::<bool>()).prop_map(|(vd, row, tile, free)| Instruction::Ldp {
             vd,
             row,
-            tile: Tile::new(tile).unwrap(),
+            tile,
             free
         }),
         (0..16_i64, address(), any::<bool>()).prop_map(|(td, row, broadcast)| Instruction::Ldt {
@@ -125,6 +123,8 @@ pub(crate) fn any_instruction() -> impl Strategy<Value = Instruction> {
             rs2,
             offset: BranchOffset::new(distance).unwrap()
         }),
+        (scalar(), -(1 << 18)..1_i64 << 18)
+            .prop_map(|(rd, distance)| Instruction::Jal { rd, offset: JumpOffset::new(distance).unwrap() }),
         (scalar(), modulus(), scalar()).prop_map(|(rd, modulus, rs1)| Instruction::Csrrw { rd, modulus, rs1 }),
         Just(Instruction::Ebreak),
     ]
@@ -135,14 +135,16 @@ pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {
     any_instruction().prop_filter("operands go together", |instruction| instruction.check().is_ok())
 }
 
-/// The instructions of a program: branches stay inside, the last one is `ebreak`.
+/// The instructions of a program: branches and jumps stay inside, the last one is `ebreak`.
 pub(crate) fn program(most: usize) -> impl Strategy<Value = Vec<Instruction>> {
     prop::collection::vec((instruction(), any::<prop::sample::Index>()), 0..most).prop_map(|drawn| {
         let length = drawn.len() + 1;
         let inside = |(index, (mut instruction, target)): (usize, (Instruction, prop::sample::Index))| {
-            if let Instruction::Bne { offset, .. } = &mut instruction {
-                let distance = target.index(length) as i64 - index as i64;
-                *offset = BranchOffset::new(distance.clamp(-1024, 1023)).unwrap();
+            let distance = target.index(length) as i64 - index as i64;
+            match &mut instruction {
+                Instruction::Bne { offset, .. } => *offset = BranchOffset::new(distance.clamp(-1024, 1023)).unwrap(),
+                Instruction::Jal { offset, .. } => *offset = JumpOffset::new(distance).unwrap(),
+                _ => {}
             }
             instruction
         };
@@ -154,20 +156,22 @@ pub(crate) fn program(most: usize) -> impl Strategy<Value = Vec<Instruction>> {
 pub(crate) fn examples() -> Vec<Instruction> {
     use FloatButterfly::{DecimationInFrequency, DecimationInTime};
     use Instruction::*;
-    let tile = |log: i64| Tile::new(log).unwrap();
+    let tile = |log: i64, rotate| Tile::new(log, rotate).unwrap();
     let upper = |bits: i64| UpperImmediate::new(bits).unwrap();
     let immediate = |number: i64| Immediate::new(number).unwrap();
     let distance = |instructions: i64| BranchOffset::new(instructions).unwrap();
+    let jump = |instructions: i64| JumpOffset::new(instructions).unwrap();
     vec![
         Madd { vd: v(1), vs1: v(2).freed(), vs2: v(3).kept(), modulus: m(5) },
         Msub { vd: v(31), vs1: v(30).kept(), vs2: v(29).freed(), modulus: m(7) },
         Mmul { vd: v(4), vs1: v(8).freed(), ts2: t(15).freed(), modulus: m(0) },
         Mbfly { vd: v(3), vs1: v(7), ts2: t(2).kept(), modulus: m(0) },
-        Mbflyi { vd: v(9), vs1: v(10), ts2: t(11).freed(), modulus: m(6) },
+        Mbfly { vd: v(9), vs1: v(10), ts2: t(11).freed(), modulus: m(6) },
         Fbfly { form: DecimationInTime, vd: v(2), vs1: v(4), ts2: t(3).kept() },
         Fbfly { form: DecimationInFrequency, vd: v(30), vs1: v(0), ts2: t(8).freed() },
-        Ldp { vd: v(12), row: at(0xa5, 6), tile: Tile::NONE, free: false },
-        Ldp { vd: v(13), row: at(255, 31), tile: tile(5), free: true },
+        Ldp { vd: v(12), row: at(0x55, 6), tile: Tile::NONE, free: false },
+        Ldp { vd: v(13), row: at(127, 31), tile: tile(5, false), free: true },
+        Ldp { vd: v(27), row: at(0x2a, 28), tile: tile(2, true), free: false },
         Ldt { td: t(14), row: at(0x555, 17), broadcast: false },
         Ldt { td: t(1), row: at(2047, 0), broadcast: true },
         Lds { vd: v(16), vector: at(4095, 18) },
@@ -183,6 +187,11 @@ pub(crate) fn examples() -> Vec<Instruction> {
         Bne { rs1: x(12), rs2: x(13), offset: distance(2) },
         Bne { rs1: x(14), rs2: x(15), offset: distance(-1024) },
         Bne { rs1: x(16), rs2: x(17), offset: distance(1023) },
+        // Each bit of the distance that has a place of its own, and both ends: bits 11 and 12, 20, 19 to 13 and 10 to 2.
+        Jal { rd: x(18), offset: jump(512) },
+        Jal { rd: x(1), offset: jump(1024) },
+        Jal { rd: x(0), offset: jump(-1 << 18) },
+        Jal { rd: x(31), offset: jump((1 << 18) - 1) },
         Csrrw { rd: x(0), modulus: m(3), rs1: x(26) },
         Ebreak,
     ]

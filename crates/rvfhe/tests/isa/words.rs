@@ -7,16 +7,17 @@ use crate::strategy::{any_instruction, examples, m, t, v, x};
 
 /// Put together by hand from the tables of the reference page: funct7, rs2, rs1, funct3, rd, opcode, or an immediate in place of the
 /// first ones. The order is that of `examples`.
-const WORDS: [u32; 26] = [
+const WORDS: [u32; 31] = [
     0b00_0_1_000_00011_00010_101_00001_0101011,
     0b00_1_0_001_11101_11110_111_11111_0101011,
     0b00_1_1_010_01111_01000_000_00100_0101011,
     0b00_0_0_011_00010_00111_000_00011_0101011,
-    0b00_1_0_100_01011_01010_110_01001_0101011,
+    0b00_1_0_011_01011_01010_110_01001_0101011,
     0b00_0_0_101_00011_00100_000_00010_0101011,
     0b00_1_0_101_01000_00000_001_11110_0101011,
-    0b0_000_10100101_00110_000_01100_0001011,
-    0b1_101_11111111_11111_000_01101_0001011,
+    0b0_000_0_1010101_00110_000_01100_0001011,
+    0b1_101_0_1111111_11111_000_01101_0001011,
+    0b0_010_1_0101010_11100_000_11011_0001011,
     0b0_10101010101_10001_001_01110_0001011,
     0b1_11111111111_00000_001_00001_0001011,
     0b111111111111_10010_010_10000_0001011,
@@ -34,6 +35,11 @@ const WORDS: [u32; 26] = [
     0b0_000000_01101_01100_001_0100_0_1100011,
     0b1_000000_01111_01110_001_0000_0_1100011,
     0b0_111111_10001_10000_001_1110_1_1100011,
+    // Distances of 2048, 4096, −2^20 and 2^20 − 4 bytes: bits 20, 10 to 1, 11 and 19 to 12.
+    0b0_0000000000_1_00000000_10010_1101111,
+    0b0_0000000000_0_00000001_00001_1101111,
+    0b1_0000000000_0_00000000_00000_1101111,
+    0b0_1111111110_1_11111111_11111_1101111,
     0b100000000011_11010_001_00000_1110011,
     0b000000000001_00000_000_00000_1110011,
 ];
@@ -48,12 +54,12 @@ fn known_words() {
     assert!(Mnemonic::ALL.iter().all(shown), "an instruction has no known word");
 }
 
-/// Every word of both custom opcodes: what decodes encodes to itself, and as many do as the operands have combinations.
+/// Every word of both custom opcodes and of jumps: what decodes encodes to itself, and as many do as the operands have combinations.
 #[test]
-fn all_words_of_the_custom_opcodes() {
+fn all_words_of_the_custom_opcodes_and_jumps() {
     let mut counts = [0_u64; Mnemonic::ALL.len()];
     for upper in 0..1_u32 << 25 {
-        for opcode in [0x0b, 0x2b] {
+        for opcode in [0x0b, 0x2b, 0x6f] {
             let word = upper << 7 | opcode;
             if let Ok(instruction) = Instruction::decode(word) {
                 assert_eq!(instruction.encode(), word);
@@ -68,21 +74,22 @@ fn all_words_of_the_custom_opcodes() {
         (Mnemonic::Msub, 8 * 32 * freed * freed),
         (Mnemonic::Mmul, 8 * 32 * freed * twiddles),
         (Mnemonic::Mbfly, 8 * 32 * 31 * twiddles),
-        (Mnemonic::Mbflyi, 8 * 32 * 31 * twiddles),
         (Mnemonic::FbflyDit, 16 * 15 * twiddles),
         (Mnemonic::FbflyDif, 16 * 15 * twiddles),
-        (Mnemonic::Ldp, 32 * 256 * 32 * 6 * 2),
+        (Mnemonic::Ldp, 32 * 128 * 32 * (1 + 5 * 2) * 2),
         (Mnemonic::Ldt, 16 * 2048 * 32 * 2),
         (Mnemonic::Lds, 32 * 4096 * 32),
         (Mnemonic::Sts, 32 * 4096 * 32),
         (Mnemonic::Copy, 32 * 32 * 128 * 32),
         (Mnemonic::Copyk, 32 * 32 * 128 * 32),
         (Mnemonic::Phase, 1),
+        // Every second distance is half an instruction.
+        (Mnemonic::Jal, 32 << 19),
     ] {
         assert_eq!(counts[mnemonic as usize], count, "{mnemonic}");
         counts[mnemonic as usize] = 0;
     }
-    assert!(counts.iter().all(|&count| count == 0), "other instructions among the custom opcodes: {counts:?}");
+    assert!(counts.iter().all(|&count| count == 0), "other instructions among these opcodes: {counts:?}");
 }
 
 fn problem(word: u32) -> DecodeProblem {
@@ -100,7 +107,7 @@ fn refused_words() {
     assert_eq!(problem(0b00_1_0_001_00001_00011_000_00001_0101011), freed(Mnemonic::Msub, 1));
     assert_eq!(problem(0b00_0_1_010_00001_00011_000_00011_0101011), freed(Mnemonic::Mmul, 3));
     // The first operand of a butterfly is written whatever it is.
-    for (operation, mnemonic) in [(3, Mnemonic::Mbfly), (4, Mnemonic::Mbflyi), (5, Mnemonic::FbflyDit)] {
+    for (operation, mnemonic) in [(3, Mnemonic::Mbfly), (5, Mnemonic::FbflyDit)] {
         assert_eq!(problem(0b00_0_1_000_00001_00110_000_00010_0101011 | operation << 25), freed(mnemonic, 6));
     }
     let same = |mnemonic| DecodeProblem::Operand(OperandError::SameRegister { mnemonic, register: v(6) });
@@ -119,7 +126,13 @@ fn refused_words() {
     assert_eq!(range(0b00_0_0_010_10000_00110_000_00111_0101011), (Mnemonic::Mmul, 16, 15));
     assert_eq!(range(0b00_0_0_011_11111_00110_000_00111_0101011), (Mnemonic::Mbfly, 31, 15));
     assert_eq!(range(0b0_00000000000_00000_001_10000_0001011), (Mnemonic::Ldt, 16, 15));
-    assert_eq!(range(0b0_110_00000000_00000_000_10000_0001011), (Mnemonic::Ldp, 6, 5));
+    assert_eq!(range(0b0_110_0_0000000_00000_000_10000_0001011), (Mnemonic::Ldp, 6, 5));
+    assert_eq!(range(0b0_111_1_0000000_00000_000_10000_0001011), (Mnemonic::Ldp, 7, 5));
+
+    // A rotation of single rows.
+    let rotated = DecodeProblem::Operand(OperandError::RotatesNothing);
+    assert_eq!(problem(0b0_000_1_0000000_00000_000_10000_0001011), rotated);
+    assert_eq!(problem(0b1_000_1_1111111_11111_000_11111_0001011), rotated);
 
     // Reserved bits.
     let reserved = |mnemonic, bits| DecodeProblem::Reserved { mnemonic, bits };
@@ -129,18 +142,23 @@ fn refused_words() {
     assert_eq!(problem(0b00_0_0_101_00001_00100_010_00010_0101011), reserved(Mnemonic::FbflyDit, 0x2000));
     assert_eq!(problem(0b00_0_0_101_00001_00100_111_00010_0101011), reserved(Mnemonic::FbflyDif, 0x6000));
 
-    // No instruction at all: operations 6 and 7, custom-0's funct3 7, the paper's opcodes, other standard instructions.
-    for word in [0x0c00_002b, 0x0e00_002b, 0x0000_700b, 0x2a, 0x2c, 0, u32::MAX, 0x4000_0033, 0x0000_0073, 0x0000_1013]
-    {
+    // No instruction at all: operations 4, 6 and 7, custom-0's funct3 7, the paper's opcodes, other standard instructions.
+    let custom = [0x0800_002b, 0x2831_332b, 0x0c00_002b, 0x0e00_002b, 0x0000_700b, 0x2a, 0x2c];
+    // sub, ecall, slli, jalr, beq.
+    let standard = [0x4000_0033, 0x0000_0073, 0x0000_1013, 0x0000_0067, 0x0000_0063];
+    for word in custom.into_iter().chain(standard).chain([0, u32::MAX]) {
         assert_eq!(problem(word), DecodeProblem::Unknown(word), "{word:#010x}");
     }
 
-    // csrrw of mstatus and of the CSRs around ours; bne by 2 bytes.
+    // csrrw of mstatus and of the CSRs around ours; bne by 2 bytes, jal by 2 and by −2.
     for csr in [0x300, 0x7ff, 0x808, 0] {
         let word = csr << 20 | 0x1073;
         assert_eq!(problem(word), DecodeProblem::Operand(OperandError::NotAModulus { csr }));
     }
-    assert_eq!(problem(0x0000_1163), DecodeProblem::Operand(OperandError::BranchNotAligned { bytes: 2 }));
+    let odd = |mnemonic, bytes| DecodeProblem::Operand(OperandError::BranchNotAligned { mnemonic, bytes });
+    assert_eq!(problem(0x0000_1163), odd(Mnemonic::Bne, 2));
+    assert_eq!(problem(0x0020_006f), odd(Mnemonic::Jal, 2));
+    assert_eq!(problem(0xffff_f0ef), odd(Mnemonic::Jal, -2));
 }
 
 #[test]
@@ -156,16 +174,19 @@ fn operands_are_checked() {
     assert_eq!(refused(Core::new(u64::MAX)), (i64::MAX, 0, 31));
     assert_eq!(refused(Offset::<7>::new(128)), (128, 0, 127));
     assert_eq!(refused(Address::<12>::new(x(1), 4096)), (4096, 0, 4095));
-    assert_eq!(refused(Tile::new(6)), (6, 0, 5));
+    assert_eq!(refused(Tile::new(6, false)), (6, 0, 5));
+    assert_eq!(refused(Tile::new(-1, true)), (-1, 0, 5));
     assert_eq!(refused(Immediate::new(2048)), (2048, -2048, 2047));
     assert_eq!(refused(UpperImmediate::new(1 << 20)), (1 << 20, 0, (1 << 20) - 1));
     assert_eq!(refused(BranchOffset::new(1024)), (1024, -1024, 1023));
+    assert_eq!(refused(JumpOffset::new(1 << 18)), (1 << 18, -(1 << 18), (1 << 18) - 1));
+    assert_eq!(refused(JumpOffset::new(-(1 << 18) - 1)), (-(1 << 18) - 1, -(1 << 18), (1 << 18) - 1));
     assert_eq!(refused(InstructionMemory::new(3)), (3, 4, 1 << 22));
     assert_eq!(
         ModulusRegister::all().map(ModulusRegister::csr).collect::<Vec<_>>(),
         (0x800..0x808).collect::<Vec<_>>()
     );
-    assert_eq!((v(31).number(), t(15).number(), m(7).number(), Tile::new(5).unwrap().side()), (31, 15, 7, 32));
+    assert_eq!((v(31).number(), t(15).number(), m(7).number(), Tile::new(5, true).unwrap().side()), (31, 15, 7, 32));
 }
 
 /// The scalar core: the same words, any register as a factor, and nothing else.
@@ -221,8 +242,8 @@ proptest! {
 
     /// Words at random; the standard opcodes are found often enough.
     #[test]
-    fn words_come_back(word in any::<u32>(), standard in any::<bool>(), opcode in 0..6_usize) {
-        let word = if standard { word & !0x7f | [0x37, 0x13, 0x33, 0x63, 0x73, 0x73][opcode] } else { word };
+    fn words_come_back(word in any::<u32>(), standard in any::<bool>(), opcode in 0..7_usize) {
+        let word = if standard { word & !0x7f | [0x37, 0x13, 0x33, 0x63, 0x6f, 0x73, 0x73][opcode] } else { word };
         match Instruction::decode(word) {
             Ok(instruction) => prop_assert_eq!(instruction.encode(), word),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
