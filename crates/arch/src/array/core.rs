@@ -104,6 +104,27 @@ pub struct Counts {
     pub unit: u64,
 }
 
+/// Something that a core did, for comparisons with the RTL of its lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CoreEvent {
+    /// A computation or a copy left its queue.
+    Issue {
+        /// When.
+        cycle: u64,
+        /// Its place in the program.
+        pc: u32,
+    },
+    /// A vector came into a register: an instruction of the next cycle can read it.
+    Arrival {
+        /// When: of a twiddle register, the cycle of its second half.
+        cycle: u64,
+        /// The register; a twiddle register from 32 on.
+        register: u8,
+        /// The words; of a twiddle register factors, then companions.
+        words: Vec<u32>,
+    },
+}
+
 #[derive(Debug)]
 pub(super) struct CoreState {
     number: usize,
@@ -137,6 +158,7 @@ pub(super) struct CoreState {
     row_full: Vec<u32>,
     pub twiddle_memory: Vec<u32>,
     pub counts: Counts,
+    pub events: Option<Vec<CoreEvent>>,
     /// Registers with something under way, or messages in the boxes.
     pub busy: bool,
 }
@@ -174,6 +196,7 @@ impl CoreState {
             row_full: vec![0; machine.memory.data_rows as usize],
             twiddle_memory: vec![0; 2 * machine.memory.twiddle_rows as usize * lanes],
             counts: Counts::default(),
+            events: None,
             busy: false,
         }
     }
@@ -213,11 +236,16 @@ impl CoreState {
         moved |= self.load(now, shared)?;
         moved |= self.write_rows(now, shared);
         moved |= self.load_twiddles(now, shared)?;
-        let computed = self.compute(now, shared)?;
-        moved |= computed;
-        if !(computed && shared.machine.lane.copies == Port::Shared) {
-            moved |= self.send(now, shared)?;
+        let copy_is_next = self.queues[Queue::Compute as usize]
+            .front()
+            .is_some_and(|entry| matches!(entry.queued.operation, Operation::Copy | Operation::StoreScratchpad));
+        if copy_is_next {
+            // They share the queue of computations.
+            moved |= self.send(now, Queue::Compute, 1, shared)?;
+        } else {
+            moved |= self.compute(now, shared)?;
         }
+        moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
         moved |= self.fetch(shared.machine)?;
         self.units[at] = 0;
         self.arrivals[at] = 0;
@@ -251,6 +279,24 @@ impl CoreState {
         self.becomes_full[(now as usize + latency as usize) % RING] |= 1 << register;
     }
 
+    fn log(&mut self, event: CoreEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+
+    fn log_arrival(&mut self, now: u64, register: u8, latency: u32) {
+        if self.events.is_some() {
+            let lanes = self.lanes;
+            let words = if register < FIRST_TWIDDLE {
+                self.vectors[usize::from(register) * lanes..][..lanes].to_vec()
+            } else {
+                self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
+            };
+            self.log(CoreEvent::Arrival { cycle: now + u64::from(latency), register, words });
+        }
+    }
+
     // Loads.
 
     fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
@@ -281,6 +327,7 @@ impl CoreState {
             }
             self.arrivals[(now as usize + latency as usize) % RING] += 1;
             self.fill_later(register, now, latency + 1);
+            self.log_arrival(now, register, latency);
             self.loads_ready[(now as usize + latency as usize + 1) % RING] += 1;
             self.leave(Queue::Load);
             moved = true;
@@ -375,6 +422,7 @@ impl CoreState {
             to.copy_from_slice(&self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
         }
         self.fill_later(register, now, latency + 1);
+        self.log_arrival(now, register, latency);
         self.counts.twiddle_loads += 1;
         self.leave(Queue::Twiddle);
         Ok(true)
@@ -421,6 +469,7 @@ impl CoreState {
         }
         self.empty(&queued);
         self.calculate(now, &queued, shared);
+        self.log(CoreEvent::Issue { cycle: now, pc: entry.pc });
         self.leave(Queue::Compute);
         Ok(true)
     }
@@ -530,11 +579,16 @@ impl CoreState {
 
     // Copies and stores.
 
-    fn send(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        let ports = shared.machine.lane.copy_ports as usize;
+    fn send(
+        &mut self,
+        now: u64,
+        queue: Queue,
+        ports: usize,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..ports {
-            let Some(entry) = self.queues[Queue::Send as usize].front().copied() else { break };
+            let Some(entry) = self.queues[queue as usize].front().copied() else { break };
             let register = entry.queued.rs1;
             if !self.is_turn(&entry) || self.full >> register & 1 == 0 {
                 break;
@@ -573,10 +627,10 @@ impl CoreState {
             if entry.queued.free1 {
                 self.full &= !(1 << register);
             }
-            self.leave(Queue::Send);
+            self.log(CoreEvent::Issue { cycle: now, pc: entry.pc });
+            self.leave(queue);
             moved = true;
         }
-        let _ = now;
         Ok(moved)
     }
 
@@ -638,7 +692,11 @@ impl CoreState {
                 Step::Front(Instruction::Csrrw { .. }) if !self.queues[Queue::Compute as usize].is_empty() => break,
                 Step::Front(instruction) => self.execute(instruction),
                 Step::Queued(queued) => {
-                    if self.queues[queued.queue as usize].len() >= machine.core.queue_depth as usize {
+                    let queue = match queued.queue {
+                        Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
+                        queue => queue,
+                    };
+                    if self.queues[queue as usize].len() >= machine.core.queue_depth as usize {
                         break;
                     }
                     let mut tickets = [0; TOUCHED];
@@ -651,7 +709,7 @@ impl CoreState {
                     }
                     self.loads_given += u32::from(queued.queue == Queue::Load);
                     let (address, loads, pc) = (self.address(&queued), self.loads_given, self.pc as u32);
-                    self.queues[queued.queue as usize].push_back(Entry { queued, tickets, loads, address, pc });
+                    self.queues[queue as usize].push_back(Entry { queued, tickets, loads, address, pc });
                     self.pc += 1;
                 }
             }

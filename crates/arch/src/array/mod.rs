@@ -12,7 +12,7 @@ mod program;
 use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
-pub use self::core::Counts;
+pub use self::core::{CoreEvent, Counts};
 use self::core::{CoreState, Messages, Shared};
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 use lanes::Lanes;
@@ -83,6 +83,21 @@ impl Array {
     /// The same, to write.
     pub fn scratchpad_mut(&mut self) -> &mut [u32] {
         &mut self.scratchpad
+    }
+
+    /// From the next run on notes what a core does; [`Self::take_events`] gives it.
+    ///
+    /// # Errors
+    /// If there is no such core.
+    pub fn observe(&mut self, core: usize) -> Result<(), SimulationError> {
+        let cores = self.cores.len();
+        self.cores.get_mut(core).ok_or(SimulationError::Cores { given: core + 1, cores })?.events = Some(Vec::new());
+        Ok(())
+    }
+
+    /// What a core did since [`Self::observe`], in the order in which it was decided; nothing for other cores.
+    pub fn take_events(&mut self, core: usize) -> Vec<CoreEvent> {
+        self.cores.get_mut(core).and_then(|core| core.events.take()).unwrap_or_default()
     }
 
     /// Fills a core's twiddle memory from its first row on: factor and companion of each lane.

@@ -1,0 +1,390 @@
+//! The design space (figure 3 of the paper): every combination of a sweep, what it takes of the device, and how fast it is.
+//!
+//! What a design takes is a formula ([`Costs`](super::cost)); how fast it is, a run of the pipeline. Stages without
+//! transforms get as many lanes, a power of two, as they need to be no slower than the slowest stage of transforms: the
+//! paper's rule that stages be alike.
+
+use serde::{Deserialize, Serialize};
+
+use super::cost::{self, Costs, Device, Resources};
+use super::error::{PipelineError, require_range};
+use super::job::Job;
+use super::machine::PipelineMachine;
+use super::parts::{Body, BufferSpec, Preemption, Stage, StageSpec};
+use super::simulate::simulate;
+use crate::record::{Label, Record};
+
+/// The schema that a sweep names.
+pub const EXPLORE_SCHEMA: &str = "ciphermill-explore/1";
+/// The paper's sweep, on its FPGA.
+pub const CHAM_EXPLORE: &str = include_str!("../../machines/cham-explore.toml");
+/// The greatest number of designs of a sweep.
+pub const MAX_DESIGNS: u64 = 1 << 14;
+
+/// Cycles from the last of a transform's interval to its last result: what `ntt_cg` and `ntt_cg_r4` have.
+const RADIX_2_DEPTH: u64 = 10;
+const RADIX_4_DEPTH: u64 = 22;
+/// Butterflies that radix 4 is built for.
+const RADIX_4_BUTTERFLIES: u64 = 4;
+/// Cycles of a lane's pipeline.
+const LANE_DEPTH: u64 = 12;
+/// The greatest number of lanes and of butterflies.
+const MAX_LANES: u64 = 64;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sweep {
+    engines: Vec<u64>,
+    butterflies: Vec<u64>,
+    radix: Vec<u64>,
+    forward_units: Vec<u64>,
+    inverse_units: Vec<u64>,
+    leaf_slots: Vec<u64>,
+    body: Vec<Body>,
+    preemption: Vec<Preemption>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobSpec {
+    rows: u64,
+    columns: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: String,
+    name: String,
+    job: JobSpec,
+    sweep: Sweep,
+    device: Device,
+    cost: Costs,
+}
+
+/// A sweep, checked.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    file: File,
+}
+
+impl Exploration {
+    /// Reads and checks a sweep.
+    ///
+    /// # Errors
+    /// If it is no TOML of this shape, a number is out of its range, a list is empty, or there are too many designs.
+    pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
+        let syntax = |why: String| PipelineError::Syntax { what: "sweep", why };
+        let file: File = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        if file.schema != EXPLORE_SCHEMA {
+            return Err(syntax(format!("its schema is `{}`, not `{EXPLORE_SCHEMA}`", file.schema)));
+        }
+        file.device.check()?;
+        file.cost.check()?;
+        let sweep = &file.sweep;
+        let lists = [
+            ("engines", sweep.engines.len()),
+            ("butterflies", sweep.butterflies.len()),
+            ("radix", sweep.radix.len()),
+            ("forward_units", sweep.forward_units.len()),
+            ("inverse_units", sweep.inverse_units.len()),
+            ("leaf_slots", sweep.leaf_slots.len()),
+            ("body", sweep.body.len()),
+            ("preemption", sweep.preemption.len()),
+        ];
+        let mut designs = 1u64;
+        for (what, len) in lists {
+            if len == 0 {
+                return Err(PipelineError::EmptySweep { what });
+            }
+            designs = designs.saturating_mul(len as u64);
+        }
+        require_range("number of designs", designs, 1, MAX_DESIGNS)?;
+        for &butterflies in &sweep.butterflies {
+            require_range("butterflies", butterflies, 1, MAX_LANES)?;
+            if !butterflies.is_power_of_two() {
+                return Err(PipelineError::PowerOfTwo { what: "butterflies".to_owned(), given: butterflies });
+            }
+        }
+        for &radix in &sweep.radix {
+            if radix != 2 && radix != 4 {
+                return Err(PipelineError::Range { what: "radix (2 or 4)".to_owned(), given: radix, min: 2, max: 4 });
+            }
+        }
+        for &units in sweep.forward_units.iter().chain(&sweep.inverse_units) {
+            require_range("transform units", units, 1, MAX_LANES)?;
+        }
+        for &slots in &sweep.leaf_slots {
+            require_range("leaf_slots", slots, 2, 1024)?;
+        }
+        Ok(Self { file })
+    }
+
+    /// The job that every design runs.
+    pub fn job(&self) -> Job {
+        Job { rows: self.file.job.rows, columns: self.file.job.columns }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.file.device
+    }
+
+    /// All designs of the sweep, in its order. Radix 4 is left out where there is no such transform.
+    fn designs(&self) -> Vec<Design> {
+        let sweep = &self.file.sweep;
+        let mut designs = vec![Design::default()];
+        /// Every design with every value.
+        fn by<T: Copy>(designs: &mut Vec<Design>, values: &[T], set: impl Fn(&mut Design, T)) {
+            let with = |design: Design, value: T| {
+                let mut design = design;
+                set(&mut design, value);
+                design
+            };
+            *designs = designs
+                .iter()
+                .flat_map(|&design| values.iter().map(move |&v| (design, v)))
+                .map(|(d, v)| with(d, v))
+                .collect();
+        }
+        by(&mut designs, &sweep.engines, |design, value| design.engines = value);
+        by(&mut designs, &sweep.butterflies, |design, value| design.butterflies = value);
+        by(&mut designs, &sweep.radix, |design, value| design.radix = value);
+        by(&mut designs, &sweep.forward_units, |design, value| design.forward_units = value);
+        by(&mut designs, &sweep.inverse_units, |design, value| design.inverse_units = value);
+        by(&mut designs, &sweep.leaf_slots, |design, value| design.leaf_slots = value);
+        by(&mut designs, &sweep.body, |design, value| design.body = value);
+        by(&mut designs, &sweep.preemption, |design, value| design.preemption = value);
+        designs.retain(|design| design.radix == 2 || design.butterflies == RADIX_4_BUTTERFLIES);
+        designs
+    }
+}
+
+/// One combination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Design {
+    /// Engines.
+    pub engines: u64,
+    /// Butterflies of a transform unit; with radix 4 its general multipliers.
+    pub butterflies: u64,
+    /// Of forward transforms; inverse ones have radix 2.
+    pub radix: u64,
+    /// Forward units for each prime in stage 6.
+    pub forward_units: u64,
+    /// Inverse units for each prime in stage 8.
+    pub inverse_units: u64,
+    /// Slots between stages 4 and 5.
+    pub leaf_slots: u64,
+    /// What becomes of a product's first polynomial.
+    pub body: Body,
+    /// What inner nodes do to the dot products.
+    pub preemption: Preemption,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        Self {
+            engines: 1,
+            butterflies: 4,
+            radix: 2,
+            forward_units: 2,
+            inverse_units: 2,
+            leaf_slots: 2,
+            body: Body::Transform,
+            preemption: Preemption::Pause,
+        }
+    }
+}
+
+impl Design {
+    /// The machine of this design: `base` with other stages, buffers and engines.
+    ///
+    /// # Errors
+    /// If its N is not a power of four and the radix is 4, or too small for so many butterflies.
+    pub fn machine(&self, base: &PipelineMachine) -> Result<PipelineMachine, PipelineError> {
+        let n = base.ring().polynomial_size;
+        // A row of a unit is 2P values, a stage at least four rows.
+        require_range("butterflies", self.butterflies, 1, (n / 8).max(1))?;
+        let log = u64::from(n.ilog2());
+        let row = n / (2 * self.butterflies);
+        let inverse = (row * log, row * log + RADIX_2_DEPTH, row);
+        let forward = if self.radix == 4 {
+            if log % 2 != 0 {
+                return Err(PipelineError::PowerOfTwo { what: "log2 N with radix 4, halved,".to_owned(), given: log });
+            }
+            // Three products of a butterfly on its multipliers: N/4·3/P cycles to a stage.
+            let stage = n / 4 * 3 / self.butterflies;
+            (stage * log / 2, stage * log / 2 + RADIX_4_DEPTH, stage)
+        } else {
+            inverse
+        };
+        let mut machine = base
+            .clone()
+            .named(self.name())
+            .with_engines(self.engines as usize)?
+            .with_body(self.body)
+            .with_preemption(self.preemption);
+        let digits = base.ring().digits;
+        let mut slowest = 0;
+        for stage in Stage::ALL.into_iter().filter(|stage| stage.is_transform()) {
+            let ((interval, latency, hold), units, of) = match stage {
+                Stage::Ntt => (forward, self.forward_units, digits),
+                Stage::DigitNtt => (forward, self.forward_units, digits),
+                _ => (inverse, self.inverse_units, 2),
+            };
+            let items = machine.items(stage);
+            let units = (units * items).div_ceil(of);
+            slowest = slowest.max((items * interval).div_ceil(units));
+            machine = machine.with_stage(StageSpec { name: stage, units, interval, latency, hold: Some(hold) })?;
+        }
+        for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_transform()) {
+            let needed = (machine.items(stage) * n).div_ceil(slowest).next_power_of_two();
+            let interval = n / needed.min(n);
+            let latency = interval + LANE_DEPTH;
+            machine = machine.with_stage(StageSpec { name: stage, units: 1, interval, latency, hold: None })?;
+        }
+        // Where a stage works on two tokens at a time, its output has a slot for each and one that is read.
+        for (from, to) in [(Stage::Intt, Stage::Rescale), (Stage::KeyIntt, Stage::ModDown)] {
+            let spec = machine.stage(from);
+            let slots = if spec.units > machine.items(from) { 3 } else { 2 };
+            machine = machine.with_buffer(BufferSpec { from, to, slots })?;
+        }
+        machine.with_buffer(BufferSpec { from: Stage::Rescale, to: Stage::Combine, slots: self.leaf_slots })
+    }
+
+    /// As `e2-b4-r2-f2-i2-s2-transform-pause`.
+    pub fn name(&self) -> String {
+        let Self { engines, butterflies, radix, forward_units, inverse_units, leaf_slots, .. } = self;
+        let body = match self.body {
+            Body::Transform => "transform",
+            Body::Sum => "sum",
+        };
+        let preemption = match self.preemption {
+            Preemption::Buffered => "buffered",
+            Preemption::Pause => "pause",
+        };
+        format!(
+            "e{engines}-b{butterflies}-r{radix}-f{forward_units}-i{inverse_units}-s{leaf_slots}-{body}-{preemption}"
+        )
+    }
+}
+
+/// A design, what it takes, and how fast it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DesignPoint {
+    /// The design.
+    pub design: Design,
+    /// Of all engines and the platform.
+    pub resources: Resources,
+    /// The greatest share of a resource of the device.
+    pub share: f64,
+    /// Which resource that is.
+    pub scarcest: &'static str,
+    /// Whether all shares are below the device's `max_share`.
+    pub fits: bool,
+    /// Cycles of the job; `None` for a design that does not fit.
+    pub cycles: Option<u64>,
+    /// Cycles per row in the middle of the job.
+    pub cycles_steady: Option<f64>,
+    /// The greatest utilization of a stage.
+    pub utilization: Option<f64>,
+    /// Whether no design that fits is at least as fast with less of the device, or faster with as much.
+    pub pareto: bool,
+}
+
+/// The designs of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DesignSpace {
+    /// The sweep's name.
+    pub name: String,
+    /// Cycles are simulated, resources analytic.
+    pub label: Label,
+    /// The job.
+    pub job: Job,
+    /// The device.
+    pub device: Device,
+    /// In the order of the sweep.
+    pub points: Vec<DesignPoint>,
+}
+
+/// Runs a sweep with the ring, the clock and what else does not change of `base`.
+///
+/// # Errors
+/// If a design cannot be, or the job is out of range.
+pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<DesignSpace, PipelineError> {
+    let file = &exploration.file;
+    let job = exploration.job();
+    let mut points = Vec::new();
+    for design in exploration.designs() {
+        let machine = design.machine(base)?;
+        let resources = cost::resources(&file.cost, &file.device, &machine, &design, &job)?;
+        let (scarcest, share) = file.device.scarcest(&resources);
+        let fits = share <= file.device.max_share;
+        let run = if fits { Some(simulate(&machine, &job, None)?) } else { None };
+        points.push(DesignPoint {
+            design,
+            resources,
+            share,
+            scarcest,
+            fits,
+            cycles: run.as_ref().map(|run| run.cycles),
+            cycles_steady: run.as_ref().and_then(|run| run.steady_cycles_per_row),
+            utilization: run.as_ref().map(super::run::PipelineRun::utilization),
+            pareto: false,
+        });
+    }
+    mark_front(&mut points);
+    Ok(DesignSpace { name: file.name.clone(), label: Label::Simulated, job, device: file.device.clone(), points })
+}
+
+/// Sorted by share and then by cycles, a design is on the front if it is faster than all before it.
+fn mark_front(points: &mut [DesignPoint]) {
+    let mut order: Vec<usize> = (0..points.len()).filter(|&i| points[i].cycles.is_some()).collect();
+    order.sort_by(|&i, &j| {
+        points[i].share.total_cmp(&points[j].share).then(points[i].cycles.cmp(&points[j].cycles)).then(i.cmp(&j))
+    });
+    let mut best = u64::MAX;
+    for i in order {
+        let cycles = points[i].cycles.unwrap_or(u64::MAX);
+        points[i].pareto = cycles < best;
+        best = best.min(cycles);
+    }
+}
+
+impl DesignSpace {
+    /// The point of a design, if it is in the sweep.
+    pub fn point(&self, design: &Design) -> Option<&DesignPoint> {
+        self.points.iter().find(|point| point.design == *design)
+    }
+
+    /// The designs on the Pareto front, the smallest first.
+    pub fn front(&self) -> Vec<&DesignPoint> {
+        let mut front: Vec<&DesignPoint> = self.points.iter().filter(|point| point.pareto).collect();
+        front.sort_by(|a, b| a.share.total_cmp(&b.share));
+        front
+    }
+
+    /// A record for each design that fits, `arch-explore/<sweep>/<design>`.
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        for point in &self.points {
+            let Some(cycles) = point.cycles else { continue };
+            let design = point.design.name();
+            let mut record =
+                Record::new(format!("arch-explore/{}/{design}", self.name), design, Label::Simulated, cycles)
+                    .with("rows", self.job.rows)
+                    .with("columns", self.job.columns)
+                    .with("lut", point.resources.lut)
+                    .with("dsp", point.resources.dsp)
+                    .with("bram", point.resources.bram)
+                    .with("uram", point.resources.uram)
+                    .with("share", point.share)
+                    .with("scarcest", point.scarcest)
+                    .with("pareto", point.pareto);
+            record.cycles_steady = point.cycles_steady;
+            record.utilization = point.utilization;
+            records.push(record);
+        }
+        records
+    }
+}

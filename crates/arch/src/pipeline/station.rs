@@ -1,0 +1,81 @@
+//! A stage of an engine: units that start items at their initiation interval.
+
+use std::collections::VecDeque;
+
+use super::parts::StageSpec;
+use super::tree::Node;
+
+/// What flows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Token {
+    /// A ciphertext of the vector, on its way through stage 1.
+    Vector,
+    /// A row, or its product with ciphertext `part` of the vector.
+    Row { leaf: Node, part: u32 },
+    /// A merge.
+    Merge(Node),
+}
+
+/// When a token goes through a stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passage {
+    /// All of its input has been read.
+    pub(crate) read: u64,
+    /// All of its output is there.
+    pub(crate) done: u64,
+    /// The stage can take the next token.
+    pub(crate) free: u64,
+}
+
+/// One stage. All primes go in step, so that the units of one stand for those of all.
+#[derive(Debug)]
+pub(crate) struct Station {
+    spec: StageSpec,
+    /// When each unit is free again, the earliest first.
+    units: VecDeque<(u64, usize)>,
+    /// Tokens whose output is not complete, in order.
+    pub(crate) flight: VecDeque<Token>,
+    pub(crate) tokens: u64,
+    pub(crate) items: u64,
+}
+
+impl Station {
+    pub(crate) fn new(spec: StageSpec) -> Self {
+        let units = (0..spec.units as usize).map(|unit| (0, unit)).collect();
+        Self { spec, units, flight: VecDeque::new(), tokens: 0, items: 0 }
+    }
+
+    pub(crate) fn is_free(&self, now: u64) -> bool {
+        self.units[0].0 <= now
+    }
+
+    /// Gives the items of a token, one after the other, each to the unit that is free first; `begun` learns of (unit,
+    /// begin). Items begin in order, so a unit that gets one is the last to be free again.
+    pub(crate) fn begin(&mut self, now: u64, token: Token, items: u64, mut begun: impl FnMut(usize, u64)) -> Passage {
+        let mut last = now;
+        for _ in 0..items {
+            let (free, unit) = self.units.pop_front().expect("at least one unit");
+            last = free.max(now);
+            self.units.push_back((last + self.spec.interval, unit));
+            begun(unit, last);
+        }
+        self.flight.push_back(token);
+        self.tokens += 1;
+        self.items += items;
+        Passage { read: last + self.spec.hold_cycles(), done: last + self.spec.latency, free: self.units[0].0 }
+    }
+
+    /// Unit cycles that were taken.
+    pub(crate) fn busy(&self) -> u64 {
+        self.items * self.spec.interval
+    }
+
+    pub(crate) fn spec(&self) -> &StageSpec {
+        &self.spec
+    }
+}
+
+/// Cycles from the begin of a token of so many items to its end, when nothing else is there.
+pub(crate) fn alone(spec: &StageSpec, items: u64) -> u64 {
+    (items.div_ceil(spec.units) - 1) * spec.interval + spec.latency
+}

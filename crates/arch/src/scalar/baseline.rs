@@ -1,0 +1,224 @@
+//! The programs that the array is measured against: forward transforms in C, compiled with gcc, whose files are committed in
+//! `crates/arch/baseline`.
+
+use ciphermill_math::Modulus;
+use ciphermill_math::ntt::reference;
+
+use super::error::{ElfError, ScalarError};
+use super::machine::ScalarMachine;
+use super::program::Program;
+use super::simulate::{Execution, simulate};
+use super::timing::Causes;
+
+/// How a baseline does its modular arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Variant {
+    /// Products by one 64-bit remainder; sums and differences by a conditional correction.
+    Naive,
+    /// A remainder behind each operation, and twiddle factors made on the way (in the cyclic transform): four divisions a
+    /// butterfly there, three in the negacyclic one.
+    Textbook,
+    /// Products by Shoup's method: three multiplications, no division.
+    Shoup,
+    /// The RVFHE instructions madd, msub and mmul on scalar registers.
+    Rvfhe,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Variant; 4] = [Variant::Naive, Variant::Textbook, Variant::Shoup, Variant::Rvfhe];
+
+    /// Its name: that of its file, `ntt-<name>.elf`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Naive => "naive",
+            Variant::Textbook => "textbook",
+            Variant::Shoup => "shoup",
+            Variant::Rvfhe => "rvfhe",
+        }
+    }
+
+    /// Its committed ELF file.
+    pub const fn elf(self) -> &'static [u8] {
+        match self {
+            Variant::Naive => include_bytes!("../../baseline/ntt-naive.elf"),
+            Variant::Textbook => include_bytes!("../../baseline/ntt-textbook.elf"),
+            Variant::Shoup => include_bytes!("../../baseline/ntt-shoup.elf"),
+            Variant::Rvfhe => include_bytes!("../../baseline/ntt-rvfhe.elf"),
+        }
+    }
+
+    /// Its program.
+    ///
+    /// # Errors
+    /// None that a build with its tests passed can give.
+    pub fn program(self) -> Result<Program, ElfError> {
+        Program::from_elf(self.elf())
+    }
+
+    /// Whether its factors are pairs of a factor and Shoup's companion.
+    const fn has_companions(self) -> bool {
+        matches!(self, Variant::Shoup | Variant::Rvfhe)
+    }
+}
+
+/// Which transform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ring {
+    /// Word k of the result is the sum of a_j·ω^(jk), with ω = ψ²: modulo X^N − 1, natural order in and out. Bit reversal,
+    /// then decimation in time, as the RVFHE paper's.
+    Cyclic,
+    /// [`reference::prime::forward`]: modulo X^N + 1, natural order in, bit-reversed order out.
+    Negacyclic,
+}
+
+impl Ring {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ring::Cyclic => "cyclic",
+            Ring::Negacyclic => "negacyclic",
+        }
+    }
+}
+
+/// A transform on the base core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Baseline {
+    /// Its arithmetic.
+    pub variant: Variant,
+    /// Which transform.
+    pub ring: Ring,
+    /// N: a power of two from 2 to 2^14.
+    pub polynomial_size: usize,
+    /// A prime below 2^31 that is 1 modulo 2N.
+    pub modulus: Modulus,
+}
+
+/// What a transform came to, without the reading of its input and the writing of its output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalarRun {
+    /// The transformed words.
+    pub output: Vec<u32>,
+    /// Instructions of the transform.
+    pub instructions: u64,
+    /// Instructions of the whole program.
+    pub program_instructions: u64,
+    /// Cycles of the transform. Simulated.
+    pub cycles: u64,
+    /// The same, by cause.
+    pub causes: Causes,
+    /// N/2 · log2 N.
+    pub butterflies: u64,
+}
+
+impl ScalarRun {
+    /// Cycles divided by butterflies. What else a transform does (bit reversal, loops) is in the cycles.
+    pub fn cycles_per_butterfly(&self) -> f64 {
+        self.cycles as f64 / self.butterflies as f64
+    }
+}
+
+/// More than any transform here takes, by some factor.
+const INSTRUCTIONS_MAX: u64 = 1 << 28;
+
+impl Baseline {
+    /// The least N.
+    pub const POLYNOMIAL_SIZE_MIN: usize = 2;
+    /// The greatest N.
+    pub const POLYNOMIAL_SIZE_MAX: usize = 1 << 14;
+
+    /// What the program reads: a header, the words, the twiddle factors.
+    ///
+    /// # Errors
+    /// If size, modulus or input do not fit.
+    pub fn input(&self, words: &[u32]) -> Result<Vec<u8>, ScalarError> {
+        let n = self.polynomial_size;
+        let (min, max) = (Self::POLYNOMIAL_SIZE_MIN, Self::POLYNOMIAL_SIZE_MAX);
+        if !n.is_power_of_two() || !(min..=max).contains(&n) {
+            return Err(ScalarError::PolynomialSize { given: n, min, max });
+        }
+        let modulus = self.modulus.value();
+        let unfit = ScalarError::Modulus { given: modulus, polynomial_size: n, step: 2 * n };
+        let Some(psi) = self.modulus.primitive_root_2n(n).filter(|_| modulus >> 31 == 0) else { return Err(unfit) };
+        if words.len() != n {
+            return Err(ScalarError::InputLength { given: words.len(), wanted: n });
+        }
+        if let Some(index) = words.iter().position(|&word| u64::from(word) >= modulus) {
+            return Err(ScalarError::InputRange { index, given: words[index], modulus });
+        }
+        let ring = match self.ring {
+            Ring::Cyclic => 0,
+            Ring::Negacyclic => 1,
+        };
+        let header = [u32::from_le_bytes(*b"NTT1"), ring, n.trailing_zeros(), modulus as u32];
+        let mut bytes = Vec::with_capacity(16 + 12 * n);
+        bytes.extend(header.iter().chain(words).flat_map(|word| word.to_le_bytes()));
+        for factor in self.factors(psi) {
+            bytes.extend((factor as u32).to_le_bytes());
+            if self.variant.has_companions() {
+                bytes.extend(self.modulus.shoup_quotient_32(factor).to_le_bytes());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The twiddle factors in the order in which the transform reads them.
+    fn factors(&self, psi: u64) -> Vec<u64> {
+        let (n, m) = (self.polynomial_size, self.modulus);
+        match self.ring {
+            Ring::Negacyclic => reference::prime::twiddles(m, psi, n),
+            Ring::Cyclic => {
+                // Those of the level with half-length h are h entries from h on; entry 0 is not used.
+                let mut factors = vec![1; n];
+                for log_half in 0..n.trailing_zeros() {
+                    let half = 1usize << log_half;
+                    let root = m.pow(psi, (n / half) as u64);
+                    for k in 1..half {
+                        factors[half + k] = m.mul(factors[half + k - 1], root);
+                    }
+                }
+                factors
+            }
+        }
+    }
+
+    /// N/2 · log2 N.
+    pub fn butterflies(&self) -> u64 {
+        (self.polynomial_size as u64 / 2) * u64::from(self.polynomial_size.trailing_zeros())
+    }
+}
+
+/// Runs a transform on a core; the input is N words below the modulus.
+///
+/// # Errors
+/// If size, modulus or input do not fit, or the machine was changed to something impossible.
+pub fn run(machine: &ScalarMachine, baseline: &Baseline, input: &[u32]) -> Result<ScalarRun, ScalarError> {
+    let job = baseline.input(input)?;
+    let program = baseline.variant.program()?;
+    let wanted = 4 * baseline.polynomial_size;
+    let region = (program.symbol("transform_begin")?, program.symbol("transform_end")?);
+    let execution = Execution {
+        program: &program,
+        input: &job,
+        output_max: wanted,
+        instructions_max: INSTRUCTIONS_MAX,
+        region: Some(region),
+    };
+    let report = simulate(machine, &execution)?;
+    if report.status != 0 {
+        return Err(ScalarError::Status { status: report.status });
+    }
+    if report.output.len() != wanted {
+        return Err(ScalarError::OutputLength { given: report.output.len(), wanted });
+    }
+    let measured = report.region.ok_or(ScalarError::Region { begin: region.0, end: region.1 })?;
+    Ok(ScalarRun {
+        output: report.output.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect(),
+        instructions: measured.instructions,
+        program_instructions: report.whole.instructions,
+        cycles: measured.cycles,
+        causes: measured.causes,
+        butterflies: baseline.butterflies(),
+    })
+}

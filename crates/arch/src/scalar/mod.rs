@@ -1,0 +1,33 @@
+//! The scalar baseline: a RISC-V core that runs compiled C, with the latencies of a Rocket core.
+//!
+//! An interpreter of RV64IM executes a static ELF program exactly, and a timing model follows the sequence of its instructions
+//! through a five-stage in-order pipeline. All latencies come from a TOML description ([`ScalarMachine`]);
+//! docs/rvfhe-scalar.md has the sources and the figures. The programs ([`Baseline`]) are number-theoretic transforms by
+//! division, by Shoup's method, and by the RVFHE instructions that a scalar core has.
+//!
+//! Cycles are simulated: the model follows the published sources of the core, and has not been compared with its RTL.
+
+mod arithmetic;
+mod baseline;
+mod cache;
+mod core;
+mod error;
+mod instruction;
+mod iterative;
+mod machine;
+mod memory;
+mod predictor;
+mod program;
+mod simulate;
+mod timing;
+
+pub use baseline::{Baseline, Ring, ScalarRun, Variant, run};
+pub use error::{ElfError, ScalarError};
+pub use instruction::{Instruction, Op};
+pub use machine::{
+    Branch, DataCache, Divider, InstructionCache, L2, MachineError, Memory, Multiplier, Pipeline, Replacement, Rvfhe,
+    ScalarMachine,
+};
+pub use program::Program;
+pub use simulate::{Execution, ExecutionReport, Measure, simulate};
+pub use timing::Causes;

@@ -1,0 +1,119 @@
+//! A program on a core: what it computes, and how long it takes.
+
+use std::ops::Sub;
+
+use super::core::{self, Job, Observer, Retired};
+use super::error::ScalarError;
+use super::machine::ScalarMachine;
+use super::program::Program;
+use super::timing::{Causes, Timing};
+
+/// A program to be run, and its bounds.
+#[derive(Clone, Debug)]
+pub struct Execution<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// What it reads from file 0.
+    pub input: &'a [u8],
+    /// The most bytes that it may write to file 1.
+    pub output_max: usize,
+    /// The most instructions that it may execute.
+    pub instructions_max: u64,
+    /// A region that is measured by itself: from the first execution of the instruction at the first address until, for the
+    /// first time, that at the second is about to be executed.
+    pub region: Option<(u64, u64)>,
+}
+
+/// What an execution came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutionReport {
+    /// The status that the program exited with.
+    pub status: i32,
+    /// What it wrote.
+    pub output: Vec<u8>,
+    /// All of it.
+    pub whole: Measure,
+    /// The region; `None` if there was none to be measured.
+    pub region: Option<Measure>,
+}
+
+/// Instructions and cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measure {
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Cycles. Simulated.
+    pub cycles: u64,
+    /// The same by cause.
+    pub causes: Causes,
+}
+
+impl Sub for Measure {
+    type Output = Measure;
+
+    fn sub(self, earlier: Measure) -> Measure {
+        Measure {
+            instructions: self.instructions - earlier.instructions,
+            cycles: self.cycles - earlier.cycles,
+            causes: self.causes - earlier.causes,
+        }
+    }
+}
+
+/// Runs a program on a core.
+///
+/// # Errors
+/// On the first instruction that cannot be executed, at a bound, and if a region was asked for that the program did not go
+/// through.
+pub fn simulate(machine: &ScalarMachine, execution: &Execution<'_>) -> Result<ExecutionReport, ScalarError> {
+    machine.check()?;
+    let (begin, end) = execution.region.unwrap_or((u64::MAX, u64::MAX));
+    let mut observer =
+        Regional { timing: Timing::new(machine), begin, end, instructions: 0, started: None, measured: None };
+    let job = Job {
+        program: execution.program,
+        input: execution.input,
+        output_max: execution.output_max,
+        instructions_max: execution.instructions_max,
+    };
+    let finished = core::execute(&job, &mut observer)?;
+    let whole = Measure { instructions: finished.instructions, ..observer.now() };
+    let region = match execution.region {
+        Some(_) => Some(observer.measured.ok_or(ScalarError::Region { begin, end })?),
+        None => None,
+    };
+    Ok(ExecutionReport { status: finished.status, output: finished.output, whole, region })
+}
+
+struct Regional<'a> {
+    timing: Timing<'a>,
+    begin: u64,
+    end: u64,
+    instructions: u64,
+    started: Option<Measure>,
+    measured: Option<Measure>,
+}
+
+impl Regional<'_> {
+    fn now(&self) -> Measure {
+        Measure { instructions: self.instructions, cycles: self.timing.cycles(), causes: self.timing.causes() }
+    }
+}
+
+impl Observer for Regional<'_> {
+    #[inline(always)]
+    fn retire(&mut self, retired: &Retired) {
+        if retired.pc == self.begin && self.started.is_none() {
+            self.started = Some(self.now());
+        }
+        if retired.pc == self.end && self.measured.is_none() {
+            self.measured = self.started.map(|started| self.now() - started);
+        }
+        self.instructions += 1;
+        self.timing.retire(retired);
+    }
+
+    fn system_write(&mut self, address: u64, length: u64) {
+        self.timing.system_write(address, length);
+    }
+}
