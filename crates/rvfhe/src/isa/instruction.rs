@@ -135,14 +135,14 @@ pub enum Instruction {
     },
     /// The end of a phase; does nothing unless the machine fires per phase.
     Phase,
-    /// rd ← the immediate in bits 31 to 12, sign-extended.
+    /// rd ← the immediate in bits 31 to 12, zeros below.
     Lui {
         /// The destination.
         rd: ScalarRegister,
         /// Bits 31 to 12.
         immediate: UpperImmediate,
     },
-    /// rd ← rs1 + the immediate.
+    /// rd ← rs1 + the immediate, modulo 2^32.
     Addi {
         /// The sum.
         rd: ScalarRegister,
@@ -151,7 +151,7 @@ pub enum Instruction {
         /// The other one.
         immediate: Immediate,
     },
-    /// rd ← rs1 + rs2.
+    /// rd ← rs1 + rs2, modulo 2^32.
     Add {
         /// The sum.
         rd: ScalarRegister,
