@@ -1,6 +1,6 @@
 //! The RVFHE array, cycle by cycle: cores, their memories, the mesh and the scratchpad, with the values that they carry.
 //!
-//! It executes encoded programs. What each instruction waits for is in [`core`]; every size and latency comes from a [`Machine`].
+//! It executes encoded programs. Every size and latency comes from a [`Machine`].
 
 mod core;
 mod error;
