@@ -12,7 +12,7 @@ use super::error::{Blocked, SimulationError, Waits};
 use super::lanes::Lanes;
 use super::machine::{Firing, Issue, Machine, Port, Transposition};
 use super::mesh::Mesh;
-use super::program::{FIRST_TWIDDLE, Operation, QUEUES, Queue, Queued, REGISTERS, Step, TOUCHED};
+use super::program::{FIRST_TWIDDLE, Operation, QUEUES, Queue, Queued, REGISTERS, Step};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
 const RING: usize = 128;
@@ -22,12 +22,13 @@ const MODULI: usize = 8;
 /// An instruction in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    pub queued: Queued,
-    tickets: [u16; TOUCHED],
+    /// Its place in the program.
+    pc: u32,
+    address: u32,
+    /// How many instructions must have left each queue: the last one of another queue that touches one of its registers, and those before.
+    after: [u32; QUEUES],
     /// Loads before it, for the end of a phase.
     loads: u32,
-    address: u32,
-    pub pc: u32,
 }
 
 /// A vector on its way to a row.
@@ -59,7 +60,7 @@ impl Messages {
         });
         let at = usize::from(message);
         self.rows[at] = row;
-        self.words[at * self.lanes..][..self.lanes].copy_from_slice(words);
+        copy(&mut self.words[at * self.lanes..][..self.lanes], words);
         message
     }
 }
@@ -71,6 +72,8 @@ pub(super) struct Shared<'a> {
     pub scratchpad: &'a mut [u32],
     pub messages: &'a mut Messages,
     pub mesh: &'a mut Mesh,
+    /// Vectors stored in the scratchpad.
+    pub stores: &'a mut u64,
 }
 
 /// What became of the cycles of a core's computations, and what else it did.
@@ -149,8 +152,11 @@ pub(super) struct CoreState {
     lanes_until: u64,
     /// Until when a tile is being read, row by row.
     tile_until: u64,
-    given: [u16; REGISTERS],
-    turn: [u16; REGISTERS],
+    /// The queue of the last instruction fetched that touches each register, and its number there.
+    last: [(u8, u32); REGISTERS],
+    /// How many instructions each queue has been given, and how many have left it.
+    given: [u32; QUEUES],
+    left: [u32; QUEUES],
     pub queues: [VecDeque<Entry>; QUEUES],
     loads_given: u32,
     loads_ready: [u32; RING],
@@ -190,8 +196,9 @@ impl CoreState {
             complex_until: 0,
             lanes_until: 0,
             tile_until: 0,
-            given: [0; REGISTERS],
-            turn: [0; REGISTERS],
+            last: [(0, 0); REGISTERS],
+            given: [0; QUEUES],
+            left: [0; QUEUES],
             queues: std::array::from_fn(|_| VecDeque::with_capacity(depth)),
             loads_given: 0,
             loads_ready: [0; RING],
@@ -242,9 +249,8 @@ impl CoreState {
         moved |= self.load(now, shared)?;
         moved |= self.write_rows(now, shared);
         moved |= self.load_twiddles(now, shared)?;
-        let copy_is_next = self.queues[Queue::Compute as usize]
-            .front()
-            .is_some_and(|entry| matches!(entry.queued.operation, Operation::Copy | Operation::StoreScratchpad));
+        let copy_is_next = shared.machine.lane.copies == Port::Shared
+            && self.head(Queue::Compute).is_some_and(|(_, queued)| queued.queue == Queue::Send);
         if copy_is_next {
             // They share the queue of computations.
             moved |= self.send(now, Queue::Compute, 1, shared)?;
@@ -270,18 +276,22 @@ impl CoreState {
 
     // What is the turn of, and what takes its turn.
 
+    /// The head of a queue, and what it does.
+    fn head(&self, queue: Queue) -> Option<(Entry, Queued)> {
+        let entry = *self.queues[queue as usize].front()?;
+        match self.program[entry.pc as usize] {
+            Step::Queued(queued) => Some((entry, queued)),
+            Step::Front(_) => None,
+        }
+    }
+
     fn is_turn(&self, entry: &Entry) -> bool {
-        let count = usize::from(entry.queued.touched_count);
-        (0..count).all(|at| self.turn[usize::from(entry.queued.touched[at])] == entry.tickets[at])
+        entry.after.iter().zip(&self.left).all(|(after, left)| left.wrapping_sub(*after).cast_signed() >= 0)
     }
 
     fn leave(&mut self, queue: Queue) {
-        if let Some(entry) = self.queues[queue as usize].pop_front() {
-            for register in &entry.queued.touched[..usize::from(entry.queued.touched_count)] {
-                let turn = &mut self.turn[usize::from(*register)];
-                *turn = turn.wrapping_add(1);
-            }
-        }
+        self.queues[queue as usize].pop_front();
+        self.left[queue as usize] = self.left[queue as usize].wrapping_add(1);
     }
 
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
@@ -314,23 +324,23 @@ impl CoreState {
         let ports = shared.machine.lane.arrival_ports;
         let mut moved = false;
         for _ in 0..ports {
-            let Some(entry) = self.queues[Queue::Load as usize].front().copied() else { break };
-            let register = entry.queued.rd;
+            let Some((entry, queued)) = self.head(Queue::Load) else { break };
+            let register = queued.rd;
             if now < self.tile_until || !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
                 break;
             }
-            let latency = match entry.queued.operation {
+            let latency = match queued.operation {
                 Operation::LoadScratchpad => {
-                    self.read_scratchpad(&entry, shared)?;
+                    self.read_scratchpad(&entry, register, shared)?;
                     shared.machine.scratchpad.latency
                 }
                 _ => {
-                    if !self.read_row(&entry)? {
+                    if !self.read_row(&entry, &queued)? {
                         break;
                     }
                     let rows = match shared.machine.memory.transposition {
                         Transposition::Banked => 1,
-                        Transposition::Serial => 1 << entry.queued.tile,
+                        Transposition::Serial => 1 << queued.tile,
                     };
                     if rows > 1 {
                         self.tile_until = now + u64::from(rows);
@@ -353,20 +363,20 @@ impl CoreState {
         Ok(moved)
     }
 
-    fn read_scratchpad(&mut self, entry: &Entry, shared: &mut Shared<'_>) -> Result<(), SimulationError> {
+    fn read_scratchpad(&mut self, entry: &Entry, register: u8, shared: &mut Shared<'_>) -> Result<(), SimulationError> {
         let vectors = shared.machine.scratchpad.vectors;
         if entry.address >= vectors {
             return Err(self.out_of_range(entry, "scratchpad", vectors));
         }
         let from = &shared.scratchpad[entry.address as usize * self.lanes..][..self.lanes];
-        self.vectors[usize::from(entry.queued.rd) * self.lanes..][..self.lanes].copy_from_slice(from);
+        copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], from);
         self.counts.scratchpad_loads += 1;
         Ok(())
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
-    fn read_row(&mut self, entry: &Entry) -> Result<bool, SimulationError> {
-        let (lanes, tile) = (self.lanes, entry.queued.tile);
+    fn read_row(&mut self, entry: &Entry, queued: &Queued) -> Result<bool, SimulationError> {
+        let (lanes, tile) = (self.lanes, queued.tile);
         let side = 1_usize << tile;
         let row = entry.address as usize;
         let first = row & !(side - 1);
@@ -382,15 +392,15 @@ impl CoreState {
         if self.row_full[first..first + side].iter().any(|full| full & words != words) {
             return Ok(false);
         }
-        if entry.queued.free1 {
+        if queued.free1 {
             for full in &mut self.row_full[first..first + side] {
                 *full &= !words;
             }
         }
-        let to = &mut self.vectors[usize::from(entry.queued.rd) * lanes..][..lanes];
+        let to = &mut self.vectors[usize::from(queued.rd) * lanes..][..lanes];
         if side == 1 {
-            to.copy_from_slice(&self.rows[row * lanes..][..lanes]);
-        } else if entry.queued.variant {
+            copy(to, &self.rows[row * lanes..][..lanes]);
+        } else if queued.variant {
             for (place, from) in self.rows[first * lanes..].chunks_exact(lanes).take(side).enumerate() {
                 for (low, word) in from[column * wide..][..wide].iter().enumerate() {
                     to[low * side + place] = *word;
@@ -406,8 +416,8 @@ impl CoreState {
     }
 
     fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        let Some(entry) = self.queues[Queue::Twiddle as usize].front().copied() else { return Ok(false) };
-        let register = entry.queued.rd;
+        let Some((entry, queued)) = self.head(Queue::Twiddle) else { return Ok(false) };
+        let register = queued.rd;
         if !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
             return Ok(false);
         }
@@ -426,7 +436,7 @@ impl CoreState {
         }
         let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
         let address = entry.address as usize;
-        if entry.queued.variant {
+        if queued.variant {
             if address >= rows * lanes {
                 return Err(self.out_of_range(&entry, "twiddle memory's pairs", (rows * lanes) as u32));
             }
@@ -437,7 +447,7 @@ impl CoreState {
             if address >= rows {
                 return Err(self.out_of_range(&entry, "twiddle memory", rows as u32));
             }
-            to.copy_from_slice(&self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
+            copy(to, &self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
         }
         self.fill_later(register, now, latency + 1);
         self.log_arrival(now, register, latency);
@@ -449,11 +459,10 @@ impl CoreState {
     // Computations.
 
     fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        let Some(entry) = self.queues[Queue::Compute as usize].front().copied() else {
+        let Some((entry, queued)) = self.head(Queue::Compute) else {
             self.counts.no_instruction += 1;
             return Ok(false);
         };
-        let queued = entry.queued;
         if queued.operation == Operation::Phase {
             let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= entry.loads;
             if ends {
@@ -462,8 +471,8 @@ impl CoreState {
             self.counts.operand += 1;
             return Ok(ends);
         }
-        let needs = needs(&queued);
-        if needs & self.full != needs || !self.is_turn(&entry) || self.pending & written(&queued) != 0 {
+        let needs = queued.needs;
+        if needs & self.full != needs || !self.is_turn(&entry) || self.pending & queued.writes != 0 {
             *(if needs & self.full | 0xffff_ffff == needs | 0xffff_ffff {
                 &mut self.counts.operand
             } else {
@@ -607,28 +616,29 @@ impl CoreState {
     fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..ports {
-            let Some(entry) = self.queues[queue as usize].front().copied() else { break };
-            let register = entry.queued.rs1;
+            let Some((entry, queued)) = self.head(queue) else { break };
+            let register = queued.rs1;
             if !self.is_turn(&entry) || self.full >> register & 1 == 0 {
                 break;
             }
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
-            if entry.queued.operation == Operation::StoreScratchpad {
+            if queued.operation == Operation::StoreScratchpad {
                 let vectors = shared.machine.scratchpad.vectors;
                 if entry.address >= vectors {
                     return Err(self.out_of_range(&entry, "scratchpad", vectors));
                 }
-                shared.scratchpad[entry.address as usize * self.lanes..][..self.lanes].copy_from_slice(words);
+                copy(&mut shared.scratchpad[entry.address as usize * self.lanes..][..self.lanes], words);
                 self.counts.scratchpad_stores += 1;
+                *shared.stores += 1;
             } else {
                 if entry.address as usize >= self.row_full.len() {
                     return Err(self.out_of_range(&entry, "data memory", self.row_full.len() as u32));
                 }
-                if u32::from(entry.queued.core) >= shared.machine.cores() {
+                if u32::from(queued.core) >= shared.machine.cores() {
                     return Err(SimulationError::NoSuchCore {
                         core: self.number,
                         pc: entry.pc,
-                        named: entry.queued.core,
+                        named: queued.core,
                         cores: shared.machine.cores(),
                     });
                 }
@@ -636,14 +646,14 @@ impl CoreState {
                     break;
                 }
                 let message = shared.messages.put(entry.address, words);
-                self.outbox.push_back(Outgoing { core: entry.queued.core, message });
-                if usize::from(entry.queued.core) == self.number {
+                self.outbox.push_back(Outgoing { core: queued.core, message });
+                if usize::from(queued.core) == self.number {
                     self.counts.own_copies += 1;
                 } else {
                     self.counts.remote_copies += 1;
                 }
             }
-            if entry.queued.free1 {
+            if queued.free1 {
                 self.full &= !(1 << register);
             }
             self.log(CoreEvent::Issue { cycle: now, pc: entry.pc });
@@ -690,7 +700,7 @@ impl CoreState {
         }
         self.row_full[row] = u32::MAX >> (32 - self.lanes as u32);
         let words = &shared.messages.words[at * self.lanes..][..self.lanes];
-        self.rows[row * self.lanes..][..self.lanes].copy_from_slice(words);
+        copy(&mut self.rows[row * self.lanes..][..self.lanes], words);
         shared.messages.unused.push(message);
         true
     }
@@ -718,17 +728,23 @@ impl CoreState {
                     if self.queues[queue as usize].len() >= machine.core.queue_depth as usize {
                         break;
                     }
-                    let mut tickets = [0; TOUCHED];
-                    for (ticket, register) in
-                        tickets.iter_mut().zip(&queued.touched[..usize::from(queued.touched_count)])
-                    {
-                        let given = &mut self.given[usize::from(*register)];
-                        *ticket = *given;
-                        *given = given.wrapping_add(1);
+                    let number = queue as usize;
+                    self.given[number] = self.given[number].wrapping_add(1);
+                    // Nothing to wait for in a queue is what has left it.
+                    let mut after = self.left;
+                    for register in queued.touched() {
+                        let last = &mut self.last[usize::from(*register)];
+                        let (other, count) = std::mem::replace(last, (number as u8, self.given[number]));
+                        let other = usize::from(other);
+                        // Its own queue keeps the order by itself.
+                        if other != number && count.wrapping_sub(after[other]).cast_signed() > 0 {
+                            after[other] = count;
+                        }
                     }
                     self.loads_given += u32::from(queued.queue == Queue::Load);
-                    let (address, loads, pc) = (self.address(&queued), self.loads_given, self.pc as u32);
-                    self.queues[queue as usize].push_back(Entry { queued, tickets, loads, address, pc });
+                    let address = self.address(&queued);
+                    let entry = Entry { pc: self.pc as u32, address, after, loads: self.loads_given };
+                    self.queues[number].push_back(entry);
                     self.pc += 1;
                 }
             }
@@ -786,8 +802,10 @@ impl CoreState {
     pub(super) fn blocked(&self, messages: &Messages) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for queue in &self.queues {
-            if let Some(entry) = queue.front() {
-                let waits = self.waits(entry);
+            if let Some(entry) = queue.front()
+                && let Some(Step::Queued(queued)) = self.program.get(entry.pc as usize)
+            {
+                let waits = self.waits(entry, queued);
                 blocked.push(Blocked { core: self.number, pc: Some(entry.pc), waits });
             }
         }
@@ -800,31 +818,34 @@ impl CoreState {
         blocked
     }
 
-    fn waits(&self, entry: &Entry) -> Waits {
-        let queued = &entry.queued;
-        let count = usize::from(queued.touched_count);
+    fn waits(&self, entry: &Entry, queued: &Queued) -> Waits {
         if queued.operation == Operation::Phase {
             return Waits::Loads;
         }
-        if let Some(at) = (0..count).find(|at| self.turn[usize::from(queued.touched[*at])] != entry.tickets[*at]) {
-            return Waits::Turn { register: queued.touched[at] };
+        let missing = queued.needs & !self.full;
+        if missing != 0 {
+            return Waits::Operand { register: missing.trailing_zeros() as u8 };
+        }
+        if !self.is_turn(entry) {
+            return Waits::Turn;
         }
         match queued.queue {
-            Queue::Compute | Queue::Send => {
-                let needs = if queued.queue == Queue::Send { 1 << queued.rs1 } else { needs(queued) };
-                let missing = needs & !self.full;
-                if missing != 0 {
-                    return Waits::Operand { register: missing.trailing_zeros() as u8 };
-                }
-                Waits::Network
+            Queue::Compute | Queue::Send => Waits::Network,
+            Queue::Load | Queue::Twiddle if (self.full | self.pending) & queued.writes != 0 => {
+                Waits::DestinationFull { register: queued.rd }
             }
-            Queue::Load | Queue::Twiddle => {
-                if (self.full | self.pending) >> queued.rd & 1 == 1 {
-                    return Waits::DestinationFull { register: queued.rd };
-                }
-                Waits::RowEmpty { row: entry.address }
-            }
+            Queue::Load | Queue::Twiddle => Waits::RowEmpty { row: entry.address },
         }
+    }
+}
+
+/// Copies a vector: most have 32 lanes, and for a known length no function need be called.
+#[inline(always)]
+fn copy(to: &mut [u32], from: &[u32]) {
+    if let (Ok(to), Ok(from)) = (<&mut [u32; 32]>::try_from(&mut *to), <&[u32; 32]>::try_from(from)) {
+        *to = *from;
+    } else {
+        to.copy_from_slice(from);
     }
 }
 
@@ -836,24 +857,5 @@ fn duration(operation: Operation, machine: &Machine) -> u32 {
         Operation::Multiply => lane.multiplier_latency,
         Operation::Butterfly => lane.multiplier_latency + lane.adder_latency * (3 - lane.adders),
         _ => lane.complex_latency,
-    }
-}
-
-/// The registers that a computation reads.
-fn needs(queued: &Queued) -> u64 {
-    let mask = match queued.operation {
-        Operation::ComplexTime | Operation::ComplexFrequency => 3 << queued.rd | 3 << queued.rs1,
-        Operation::Butterfly => 1 << queued.rd | 1 << queued.rs1,
-        _ => 1 << queued.rs1,
-    };
-    mask | 1 << queued.rs2
-}
-
-/// The registers that it writes.
-fn written(queued: &Queued) -> u64 {
-    match queued.operation {
-        Operation::ComplexTime | Operation::ComplexFrequency => 3 << queued.rd | 3 << queued.rs1,
-        Operation::Butterfly => 1 << queued.rd | 1 << queued.rs1,
-        _ => 1 << queued.rd,
     }
 }

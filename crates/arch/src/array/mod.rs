@@ -37,6 +37,10 @@ pub struct Array {
     messages: Messages,
     scratchpad: Vec<u32>,
     now: u64,
+    /// Cores that have something to do, a bit for each.
+    running: u32,
+    /// Vectors that were stored in the scratchpad.
+    stores: u64,
 }
 
 /// What a run took.
@@ -70,6 +74,8 @@ impl Array {
             lanes: Lanes::new(isa),
             machine,
             now: 0,
+            running: 0,
+            stores: 0,
         }
     }
 
@@ -156,6 +162,8 @@ impl Array {
             core.counts = Counts::default();
             core.start(steps, arguments);
         }
+        self.running = (u32::MAX) >> (32 - self.cores.len());
+        self.stores = 0;
         let (start, links) = (self.now, self.mesh.link_cycles);
         let mut marks = Vec::new();
         let mut last_event = self.now;
@@ -169,8 +177,7 @@ impl Array {
             if self.now - start > cycle_limit {
                 return Err(SimulationError::CycleLimit { limit: cycle_limit });
             }
-            let stores: u64 = self.cores.iter().map(|core| core.counts.scratchpad_stores).sum();
-            while mark_every > 0 && stores >= mark_every * (marks.len() as u64 + 1) {
+            while mark_every > 0 && self.stores >= mark_every * (marks.len() as u64 + 1) {
                 marks.push(self.now - start);
             }
         }
@@ -183,7 +190,7 @@ impl Array {
     }
 
     fn is_idle(&self) -> bool {
-        self.mesh.is_empty() && self.cores.iter().all(CoreState::is_idle)
+        self.mesh.is_empty() && self.running == 0
     }
 
     /// One cycle; whether anything happened.
@@ -194,18 +201,23 @@ impl Array {
             scratchpad: &mut self.scratchpad,
             messages: &mut self.messages,
             mesh: &mut self.mesh,
+            stores: &mut self.stores,
         };
         let mut moved = false;
-        for core in &mut self.cores {
-            if !core.is_idle() || core.busy {
-                moved |= core.step(self.now, &mut shared)?;
+        let mut running = self.running;
+        while running != 0 {
+            let number = running.trailing_zeros();
+            running &= running - 1;
+            let core = &mut self.cores[number as usize];
+            moved |= core.step(self.now, &mut shared)?;
+            if core.is_idle() {
+                self.running &= !(1 << number);
             }
         }
         if !self.mesh.is_empty() {
             moved |= self.mesh.step(self.now, |node, message| {
-                let core = &mut self.cores[node];
-                core.busy = true;
-                core.accept(message)
+                self.running |= 1 << node;
+                self.cores[node].accept(message)
             });
         }
         self.now += 1;

@@ -42,8 +42,11 @@ pub(super) struct Queued {
     pub operation: Operation,
     pub queue: Queue,
     /// The registers whose order it keeps, of [`REGISTERS`].
-    pub touched: [u8; TOUCHED],
-    pub touched_count: u8,
+    touched: [u8; TOUCHED],
+    touched_count: u8,
+    /// Those of them that a computation reads and writes, a bit for each.
+    pub needs: u64,
+    pub writes: u64,
     pub rd: u8,
     pub rs1: u8,
     pub rs2: u8,
@@ -73,6 +76,8 @@ const EMPTY: Queued = Queued {
     queue: Queue::Compute,
     touched: [0; TOUCHED],
     touched_count: 0,
+    needs: 0,
+    writes: 0,
     rd: 0,
     rs1: 0,
     rs2: 0,
@@ -176,28 +181,33 @@ pub(super) fn decode(instruction: Instruction) -> Step {
     Step::Queued(with_touched(queued))
 }
 
-fn with_touched(mut queued: Queued) -> Queued {
-    let mut touch = |register: u8| {
-        let count = usize::from(queued.touched_count);
-        if !queued.touched[..count].contains(&register) {
-            queued.touched[count] = register;
-            queued.touched_count += 1;
-        }
-    };
-    match queued.operation {
-        Operation::Add | Operation::Subtract | Operation::Multiply | Operation::Butterfly => {
-            touch(queued.rd);
-            touch(queued.rs1);
-            touch(queued.rs2);
-        }
-        Operation::ComplexTime | Operation::ComplexFrequency => {
-            for register in [queued.rd, queued.rd + 1, queued.rs1, queued.rs1 + 1, queued.rs2] {
-                touch(register);
-            }
-        }
-        Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => touch(queued.rd),
-        Operation::StoreScratchpad | Operation::Copy => touch(queued.rs1),
-        Operation::Phase => {}
+impl Queued {
+    /// The registers whose order it keeps.
+    pub(super) fn touched(&self) -> &[u8] {
+        &self.touched[..usize::from(self.touched_count)]
     }
+}
+
+fn with_touched(mut queued: Queued) -> Queued {
+    let (rd, rs1, rs2) = (queued.rd, queued.rs1, queued.rs2);
+    let bit = |register: u8| 1_u64 << register;
+    let (needs, writes) = match queued.operation {
+        Operation::Add | Operation::Subtract | Operation::Multiply => (bit(rs1) | bit(rs2), bit(rd)),
+        Operation::Butterfly => (bit(rd) | bit(rs1) | bit(rs2), bit(rd) | bit(rs1)),
+        Operation::ComplexTime | Operation::ComplexFrequency => {
+            let numbers = 3 << rd | 3 << rs1;
+            (numbers | bit(rs2), numbers)
+        }
+        Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => (0, bit(rd)),
+        Operation::StoreScratchpad | Operation::Copy => (bit(rs1), 0),
+        Operation::Phase => (0, 0),
+    };
+    let mut left = needs | writes;
+    while left != 0 {
+        queued.touched[usize::from(queued.touched_count)] = left.trailing_zeros() as u8;
+        queued.touched_count += 1;
+        left &= left - 1;
+    }
+    (queued.needs, queued.writes) = (needs, writes);
     queued
 }
