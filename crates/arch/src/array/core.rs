@@ -29,6 +29,9 @@ pub(super) struct Entry {
     after: [u32; QUEUES],
     /// Loads before it, for the end of a phase.
     loads: u32,
+    /// As of what it does: a look at the queue is enough to see that it has to wait.
+    needs: u64,
+    writes: u64,
 }
 
 /// A vector on its way to a row.
@@ -285,6 +288,17 @@ impl CoreState {
         }
     }
 
+    /// Whether the head of a queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
+    /// touches the same.
+    fn may_go(&self, queue: Queue) -> bool {
+        self.queues[queue as usize].front().is_some_and(|entry| {
+            let unavailable = entry.writes & self.pending | entry.writes & !entry.needs & self.full;
+            let waits = entry.needs & !self.full
+                | if queue == Queue::Compute { entry.writes & self.pending } else { unavailable };
+            waits == 0 && self.is_turn(entry)
+        })
+    }
+
     fn is_turn(&self, entry: &Entry) -> bool {
         entry.after.iter().zip(&self.left).all(|(after, left)| left.wrapping_sub(*after).cast_signed() >= 0)
     }
@@ -324,11 +338,11 @@ impl CoreState {
         let ports = shared.machine.lane.arrival_ports;
         let mut moved = false;
         for _ in 0..ports {
-            let Some((entry, queued)) = self.head(Queue::Load) else { break };
-            let register = queued.rd;
-            if now < self.tile_until || !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
+            if now < self.tile_until || !self.may_go(Queue::Load) {
                 break;
             }
+            let Some((entry, queued)) = self.head(Queue::Load) else { break };
+            let register = queued.rd;
             let latency = match queued.operation {
                 Operation::LoadScratchpad => {
                     self.read_scratchpad(&entry, register, shared)?;
@@ -416,11 +430,11 @@ impl CoreState {
     }
 
     fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        let Some((entry, queued)) = self.head(Queue::Twiddle) else { return Ok(false) };
-        let register = queued.rd;
-        if !self.is_turn(&entry) || (self.full | self.pending) >> register & 1 == 1 {
+        if !self.may_go(Queue::Twiddle) {
             return Ok(false);
         }
+        let Some((entry, queued)) = self.head(Queue::Twiddle) else { return Ok(false) };
+        let register = queued.rd;
         let lanes = self.lanes;
         let rows = self.twiddle_memory.len() / (2 * lanes);
         let mut latency = shared.machine.memory.read_latency;
@@ -459,10 +473,17 @@ impl CoreState {
     // Computations.
 
     fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        let Some((entry, queued)) = self.head(Queue::Compute) else {
-            self.counts.no_instruction += 1;
+        if !self.may_go(Queue::Compute) {
+            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.needs & !self.full);
+            let vectors = u64::from(u32::MAX);
+            match missing {
+                None => self.counts.no_instruction += 1,
+                Some(missing) if missing & vectors == 0 && missing != 0 => self.counts.twiddle += 1,
+                Some(_) => self.counts.operand += 1,
+            }
             return Ok(false);
-        };
+        }
+        let Some((entry, queued)) = self.head(Queue::Compute) else { return Ok(false) };
         if queued.operation == Operation::Phase {
             let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= entry.loads;
             if ends {
@@ -470,15 +491,6 @@ impl CoreState {
             }
             self.counts.operand += 1;
             return Ok(ends);
-        }
-        let needs = queued.needs;
-        if needs & self.full != needs || !self.is_turn(&entry) || self.pending & queued.writes != 0 {
-            *(if needs & self.full | 0xffff_ffff == needs | 0xffff_ffff {
-                &mut self.counts.operand
-            } else {
-                &mut self.counts.twiddle
-            }) += 1;
-            return Ok(false);
         }
         if now < self.lanes_until {
             self.counts.unit += 1;
@@ -616,11 +628,11 @@ impl CoreState {
     fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..ports {
-            let Some((entry, queued)) = self.head(queue) else { break };
-            let register = queued.rs1;
-            if !self.is_turn(&entry) || self.full >> register & 1 == 0 {
+            if !self.may_go(queue) {
                 break;
             }
+            let Some((entry, queued)) = self.head(queue) else { break };
+            let register = queued.rs1;
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
             if queued.operation == Operation::StoreScratchpad {
                 let vectors = shared.machine.scratchpad.vectors;
@@ -708,18 +720,25 @@ impl CoreState {
     // The front end.
 
     fn fetch(&mut self, machine: &Machine) -> Result<bool, SimulationError> {
+        let program = std::mem::take(&mut self.program);
+        let fetched = self.fetch_from(&program, machine);
+        self.program = program;
+        fetched
+    }
+
+    fn fetch_from(&mut self, program: &[Step], machine: &Machine) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..machine.core.issue_width {
             if self.done || (machine.core.issue == Issue::Blocking && self.is_under_way()) {
                 break;
             }
-            let Some(step) = self.program.get(self.pc) else {
+            let Some(step) = program.get(self.pc) else {
                 return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 });
             };
-            match *step {
+            match step {
                 // A modulus is changed when all that needs the old one has begun.
                 Step::Front(Instruction::Csrrw { .. }) if !self.queues[Queue::Compute as usize].is_empty() => break,
-                Step::Front(instruction) => self.execute(instruction),
+                Step::Front(instruction) => self.execute(*instruction),
                 Step::Queued(queued) => {
                     let queue = match queued.queue {
                         Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
@@ -742,8 +761,14 @@ impl CoreState {
                         }
                     }
                     self.loads_given += u32::from(queued.queue == Queue::Load);
-                    let address = self.address(&queued);
-                    let entry = Entry { pc: self.pc as u32, address, after, loads: self.loads_given };
+                    let entry = Entry {
+                        pc: self.pc as u32,
+                        address: self.address(queued),
+                        after,
+                        loads: self.loads_given,
+                        needs: queued.needs,
+                        writes: queued.writes,
+                    };
                     self.queues[number].push_back(entry);
                     self.pc += 1;
                 }
