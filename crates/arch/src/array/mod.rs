@@ -17,7 +17,7 @@ use self::core::{CoreState, Messages, Shared};
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 use lanes::Lanes;
 pub use machine::{
-    CIPHERMILL, Core, Dram, Firing, Grid, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
+    CIPHERMILL, Core, Dram, Firing, Grid, LANE, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
 };
 use mesh::Mesh;
 
