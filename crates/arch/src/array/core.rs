@@ -110,18 +110,43 @@ pub struct Counts {
     pub unit: u64,
 }
 
-/// Something that a core did, for comparisons with the RTL of its lanes.
+/// Something that a core did or that came to it: all that its lanes see from outside, for comparisons with their RTL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoreEvent {
-    /// A computation or a copy left its queue.
-    Issue {
+    /// A computation, a copy or a store came into its queue: it can leave from the next cycle on.
+    Fetch {
         /// When.
         cycle: u64,
         /// Its place in the program.
         pc: u32,
     },
+    /// A modulus register was set: what leaves a queue in the next cycle has it.
+    Modulus {
+        /// When.
+        cycle: u64,
+        /// The register.
+        register: u8,
+        /// What it is set to.
+        value: u32,
+    },
+    /// A computation, a copy or a store left its queue.
+    Issue {
+        /// When.
+        cycle: u64,
+        /// Its place in the program.
+        pc: u32,
+        /// What a copy or a store carries; none of a computation.
+        words: Vec<u32>,
+    },
+    /// Memory or network took the eldest copy or store that had not been taken.
+    Taken {
+        /// When: one cycle after its issue at least.
+        cycle: u64,
+    },
     /// A vector came into a register: an instruction of the next cycle can read it.
     Arrival {
+        /// When the first half of a twiddle register came; of a vector the same as `cycle`.
+        first: u64,
         /// When: of a twiddle register, the cycle of its second half.
         cycle: u64,
         /// The register; a twiddle register from 32 on.
@@ -261,7 +286,7 @@ impl CoreState {
             moved |= self.compute(now, shared)?;
         }
         moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
-        moved |= self.fetch(shared.machine)?;
+        moved |= self.fetch(now, shared.machine)?;
         self.units[at] = 0;
         self.arrivals[at] = 0;
         self.busy = self.pending != 0 || !self.inbox.is_empty() || !self.outbox.is_empty();
@@ -320,7 +345,7 @@ impl CoreState {
         }
     }
 
-    fn log_arrival(&mut self, now: u64, register: u8, latency: u32) {
+    fn log_arrival(&mut self, first: u64, cycle: u64, register: u8) {
         if self.events.is_some() {
             let lanes = self.lanes;
             let words = if register < FIRST_TWIDDLE {
@@ -328,7 +353,7 @@ impl CoreState {
             } else {
                 self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
             };
-            self.log(CoreEvent::Arrival { cycle: now + u64::from(latency), register, words });
+            self.log(CoreEvent::Arrival { first, cycle, register, words });
         }
     }
 
@@ -369,7 +394,8 @@ impl CoreState {
             }
             self.arrivals[(now as usize + latency as usize) % RING] += 1;
             self.fill_later(register, now, latency + 1);
-            self.log_arrival(now, register, latency);
+            let cycle = now + u64::from(latency);
+            self.log_arrival(cycle, cycle, register);
             self.loads_ready[(now as usize + latency as usize + 1) % RING] += 1;
             self.leave(Queue::Load);
             moved = true;
@@ -438,14 +464,18 @@ impl CoreState {
         let lanes = self.lanes;
         let rows = self.twiddle_memory.len() / (2 * lanes);
         let mut latency = shared.machine.memory.read_latency;
+        let mut first = latency;
         if shared.machine.lane.twiddle_port == Port::Shared {
             // Two arrivals, one after the other.
             let ports = shared.machine.lane.arrival_ports;
-            for _ in 0..2 {
+            for half in 0..2 {
                 while u32::from(self.arrivals[(now as usize + latency as usize) % RING]) >= ports {
                     latency += 1;
                 }
                 self.arrivals[(now as usize + latency as usize) % RING] += 1;
+                if half == 0 {
+                    first = latency;
+                }
             }
         }
         let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
@@ -464,7 +494,7 @@ impl CoreState {
             copy(to, &self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
         }
         self.fill_later(register, now, latency + 1);
-        self.log_arrival(now, register, latency);
+        self.log_arrival(now + u64::from(first), now + u64::from(latency), register);
         self.counts.twiddle_loads += 1;
         self.leave(Queue::Twiddle);
         Ok(true)
@@ -515,7 +545,7 @@ impl CoreState {
         }
         self.empty(&queued);
         self.calculate(now, &queued, shared);
-        self.log(CoreEvent::Issue { cycle: now, pc: entry.pc });
+        self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words: Vec::new() });
         self.leave(Queue::Compute);
         Ok(true)
     }
@@ -668,7 +698,14 @@ impl CoreState {
             if queued.free1 {
                 self.full &= !(1 << register);
             }
-            self.log(CoreEvent::Issue { cycle: now, pc: entry.pc });
+            if self.events.is_some() {
+                let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
+                self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words });
+                if queued.operation == Operation::StoreScratchpad {
+                    // The scratchpad takes everything at once.
+                    self.log(CoreEvent::Taken { cycle: now + 1 });
+                }
+            }
             self.leave(queue);
             moved = true;
         }
@@ -699,6 +736,7 @@ impl CoreState {
                 writes -= 1;
             }
             self.outbox.pop_front();
+            self.log(CoreEvent::Taken { cycle: now });
             moved = true;
         }
         moved
@@ -719,14 +757,14 @@ impl CoreState {
 
     // The front end.
 
-    fn fetch(&mut self, machine: &Machine) -> Result<bool, SimulationError> {
+    fn fetch(&mut self, now: u64, machine: &Machine) -> Result<bool, SimulationError> {
         let program = std::mem::take(&mut self.program);
-        let fetched = self.fetch_from(&program, machine);
+        let fetched = self.fetch_from(now, &program, machine);
         self.program = program;
         fetched
     }
 
-    fn fetch_from(&mut self, program: &[Step], machine: &Machine) -> Result<bool, SimulationError> {
+    fn fetch_from(&mut self, now: u64, program: &[Step], machine: &Machine) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..machine.core.issue_width {
             if self.done || (machine.core.issue == Issue::Blocking && self.is_under_way()) {
@@ -738,7 +776,7 @@ impl CoreState {
             match step {
                 // A modulus is changed when all that needs the old one has begun.
                 Step::Front(Instruction::Csrrw { .. }) if !self.queues[Queue::Compute as usize].is_empty() => break,
-                Step::Front(instruction) => self.execute(*instruction),
+                Step::Front(instruction) => self.execute(now, *instruction),
                 Step::Queued(queued) => {
                     let queue = match queued.queue {
                         Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
@@ -770,6 +808,9 @@ impl CoreState {
                         writes: queued.writes,
                     };
                     self.queues[number].push_back(entry);
+                    if matches!(queued.queue, Queue::Compute | Queue::Send) {
+                        self.log(CoreEvent::Fetch { cycle: now, pc: self.pc as u32 });
+                    }
                     self.pc += 1;
                 }
             }
@@ -778,7 +819,7 @@ impl CoreState {
         Ok(moved)
     }
 
-    fn execute(&mut self, instruction: Instruction) {
+    fn execute(&mut self, now: u64, instruction: Instruction) {
         use Instruction as I;
         let x = |register: ScalarRegister| self.x[register.number()];
         let mut next = self.pc as i64 + 1;
@@ -803,6 +844,7 @@ impl CoreState {
                 // As the lanes take it: anything else leaves the register unset.
                 let valid = (1..=1 << 31).contains(&new);
                 self.moduli_set = self.moduli_set & !(1 << at) | u8::from(valid) << at;
+                self.log(CoreEvent::Modulus { cycle: now, register: at as u8, value: new });
                 (rd, old)
             }
             _ => {

@@ -9,6 +9,8 @@ use ciphermill_rvfhe::compiler::{Butterfly, Target};
 pub const CIPHERMILL: &str = include_str!("../../machines/ciphermill.toml");
 /// The paper's.
 pub const PAPER: &str = include_str!("../../machines/paper.toml");
+/// Ours with cores as the RTL of the lanes has them.
+pub const LANE: &str = include_str!("../../machines/lane.toml");
 
 /// When computations start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -19,8 +19,8 @@ pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
 use lanes::Lanes;
 pub use machine::{
-    CIPHERMILL, Core, Dram, Firing, Grid, Issue, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
-    Transposition,
+    CIPHERMILL, Core, Dram, Firing, Grid, Issue, LANE, Lane, Machine, MachineError, Memory, Network, PAPER, Port,
+    Scratchpad, Transposition,
 };
 use mesh::Mesh;
 
