@@ -130,3 +130,35 @@ fn ablation() {
         }
     }
 }
+
+#[test]
+fn slices_of_the_scratchpad_at_one_edge_only() {
+    let task = transform(13, Ring::Negacyclic, Direction::Forward);
+    let everywhere = measure(&ours(), task.clone(), 1, 2);
+    let mut machine = ours();
+    machine.scratchpad.slices = vec![0, 4, 8, 12];
+    let edge = measure(&machine, task.clone(), 1, 2);
+    // 256 vectors come over the four links from the first column, and go back: 128 cycles of each at least.
+    assert!(edge.first >= everywhere.first + 64, "{} {}", edge.first, everywhere.first);
+    // Narrow links carry a vector in eight cycles.
+    machine.network.link_bytes = 16;
+    let narrow = measure(&machine, task, 1, 2);
+    assert!(narrow.first > 2 * edge.first, "{} {}", narrow.first, edge.first);
+    println!("launch {}, completed {} of {}", everywhere.run.launch, everywhere.run.completed, everywhere.run.cycles);
+    assert!(everywhere.run.launch > 6 * 2 && everywhere.run.completed > everywhere.run.cycles);
+}
+
+#[test]
+fn other_arrays() {
+    for (rows, columns, lanes, log_size) in
+        [(1, 1, 32, 9), (1, 2, 32, 10), (2, 2, 32, 11), (2, 2, 16, 10), (2, 4, 8, 9), (4, 4, 8, 11), (4, 8, 32, 14)]
+    {
+        let mut machine = ours();
+        (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (rows, columns, lanes);
+        for ring in [Ring::Cyclic, Ring::Negacyclic] {
+            for direction in [Direction::Forward, Direction::Inverse] {
+                measure(&machine, transform(log_size, ring, direction), 2, 3);
+            }
+        }
+    }
+}

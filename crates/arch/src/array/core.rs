@@ -13,6 +13,7 @@ use super::lanes::Lanes;
 use super::machine::{Firing, Issue, Machine, Port, Transposition};
 use super::mesh::Mesh;
 use super::program::{FIRST_TWIDDLE, Operation, QUEUES, Queue, Queued, REGISTERS, Step};
+use super::scratchpad::ScratchpadState;
 
 /// Cycles into the future that are kept track of; latencies are shorter.
 const RING: usize = 128;
@@ -72,11 +73,9 @@ impl Messages {
 pub(super) struct Shared<'a> {
     pub machine: &'a Machine,
     pub lanes: Lanes,
-    pub scratchpad: &'a mut [u32],
+    pub scratchpad: &'a mut ScratchpadState,
     pub messages: &'a mut Messages,
     pub mesh: &'a mut Mesh,
-    /// Vectors stored in the scratchpad.
-    pub stores: &'a mut u64,
 }
 
 /// What became of the cycles of a core's computations, and what else it did.
@@ -199,6 +198,8 @@ pub(super) struct CoreState {
     pub events: Option<Vec<CoreEvent>>,
     /// Registers with something under way, or messages in the boxes.
     pub busy: bool,
+    /// The cycle from which on it had nothing to do.
+    pub idle_from: u64,
 }
 
 impl CoreState {
@@ -239,6 +240,7 @@ impl CoreState {
             counts: Counts::default(),
             events: None,
             busy: false,
+            idle_from: 0,
         }
     }
 
@@ -370,7 +372,25 @@ impl CoreState {
             let register = queued.rd;
             let latency = match queued.operation {
                 Operation::LoadScratchpad => {
-                    self.read_scratchpad(&entry, register, shared)?;
+                    let vectors = shared.machine.scratchpad.vectors;
+                    if entry.address >= vectors {
+                        return Err(self.out_of_range(&entry, "scratchpad", vectors));
+                    }
+                    if shared.scratchpad.node(entry.address) != self.number {
+                        if !shared.scratchpad.ask(now, self.number, register, entry.address) {
+                            break;
+                        }
+                        self.pending |= 1 << register;
+                        self.counts.scratchpad_loads += 1;
+                        self.leave(Queue::Load);
+                        moved = true;
+                        continue;
+                    }
+                    copy(
+                        &mut self.vectors[usize::from(register) * self.lanes..][..self.lanes],
+                        shared.scratchpad.vector(entry.address),
+                    );
+                    self.counts.scratchpad_loads += 1;
                     shared.machine.scratchpad.latency
                 }
                 _ => {
@@ -403,15 +423,18 @@ impl CoreState {
         Ok(moved)
     }
 
-    fn read_scratchpad(&mut self, entry: &Entry, register: u8, shared: &mut Shared<'_>) -> Result<(), SimulationError> {
-        let vectors = shared.machine.scratchpad.vectors;
-        if entry.address >= vectors {
-            return Err(self.out_of_range(entry, "scratchpad", vectors));
+    /// Takes a vector that has come from another core's slice, if the register file can.
+    pub(super) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
+        let next = (now as usize + 1) % RING;
+        if u32::from(self.arrivals[next]) >= machine.lane.arrival_ports {
+            return false;
         }
-        let from = &shared.scratchpad[entry.address as usize * self.lanes..][..self.lanes];
-        copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], from);
-        self.counts.scratchpad_loads += 1;
-        Ok(())
+        self.arrivals[next] += 1;
+        copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], words);
+        self.becomes_full[(next + 1) % RING] |= 1 << register;
+        self.loads_ready[(next + 1) % RING] += 1;
+        self.log_arrival(now + 1, now + 1, register);
+        true
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
@@ -669,9 +692,12 @@ impl CoreState {
                 if entry.address >= vectors {
                     return Err(self.out_of_range(&entry, "scratchpad", vectors));
                 }
-                copy(&mut shared.scratchpad[entry.address as usize * self.lanes..][..self.lanes], words);
+                if shared.scratchpad.node(entry.address) == self.number {
+                    shared.scratchpad.store(entry.address, words);
+                } else if !shared.scratchpad.send(now, self.number, entry.address, words) {
+                    break;
+                }
                 self.counts.scratchpad_stores += 1;
-                *shared.stores += 1;
             } else {
                 if entry.address as usize >= self.row_full.len() {
                     return Err(self.out_of_range(&entry, "data memory", self.row_full.len() as u32));
@@ -729,7 +755,7 @@ impl CoreState {
                 if !shared.mesh.accepts(self.number) {
                     break;
                 }
-                shared.mesh.send(now, self.number, outgoing.core, outgoing.message);
+                shared.mesh.send(now, self.number, outgoing.core, outgoing.message, shared.machine.flits() as u8);
             } else if writes == 0 || !self.write_row(outgoing.message, shared) {
                 break;
             } else {

@@ -2,6 +2,7 @@
 //!
 //! It executes encoded programs. Every size and latency comes from a [`Machine`].
 
+mod control;
 mod core;
 mod error;
 mod experiment;
@@ -9,6 +10,7 @@ mod lanes;
 mod machine;
 mod mesh;
 mod program;
+mod scratchpad;
 
 use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
@@ -23,6 +25,7 @@ pub use machine::{
     Scratchpad, Transposition,
 };
 use mesh::Mesh;
+use scratchpad::ScratchpadState;
 
 /// Cycles without any event after which nothing will come: longer than any latency.
 const STILL: u64 = 128;
@@ -35,12 +38,10 @@ pub struct Array {
     cores: Vec<CoreState>,
     mesh: Mesh,
     messages: Messages,
-    scratchpad: Vec<u32>,
+    scratchpad: ScratchpadState,
     now: u64,
     /// Cores that have something to do, a bit for each.
     running: u32,
-    /// Vectors that were stored in the scratchpad.
-    stores: u64,
 }
 
 /// What a run took.
@@ -48,6 +49,10 @@ pub struct Array {
 pub struct Run {
     /// From the first instruction's fetch to the end of the last event.
     pub cycles: u64,
+    /// Before that: from the control core's first message to the start of the programs.
+    pub launch: u64,
+    /// When the control core knew that all had ended, counted as `cycles` is.
+    pub completed: u64,
     /// The cycle of every so many scratchpad stores, counted over all cores.
     pub marks: Vec<u64>,
     /// What each core did.
@@ -70,12 +75,11 @@ impl Array {
             cores: (0..machine.cores() as usize).map(|number| CoreState::new(number, &machine)).collect(),
             mesh: Mesh::new(&machine),
             messages: Messages::new(lanes),
-            scratchpad: vec![0; machine.scratchpad.vectors as usize * lanes],
+            scratchpad: ScratchpadState::new(&machine),
             lanes: Lanes::new(isa),
             machine,
             now: 0,
             running: 0,
-            stores: 0,
         }
     }
 
@@ -86,12 +90,12 @@ impl Array {
 
     /// The words of the scratchpad, vector after vector.
     pub fn scratchpad(&self) -> &[u32] {
-        &self.scratchpad
+        self.scratchpad.words()
     }
 
     /// The same, to write.
     pub fn scratchpad_mut(&mut self) -> &mut [u32] {
-        &mut self.scratchpad
+        self.scratchpad.words_mut()
     }
 
     /// From the next run on notes what a core does; [`Self::take_events`] gives it.
@@ -163,7 +167,7 @@ impl Array {
             core.start(steps, arguments);
         }
         self.running = (u32::MAX) >> (32 - self.cores.len());
-        self.stores = 0;
+        self.scratchpad.stores = 0;
         let (start, links) = (self.now, self.mesh.link_cycles);
         let mut marks = Vec::new();
         let mut last_event = self.now;
@@ -177,12 +181,15 @@ impl Array {
             if self.now - start > cycle_limit {
                 return Err(SimulationError::CycleLimit { limit: cycle_limit });
             }
-            while mark_every > 0 && self.stores >= mark_every * (marks.len() as u64 + 1) {
+            while mark_every > 0 && self.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
                 marks.push(self.now - start);
             }
         }
+        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
         Ok(Run {
             cycles: self.now - start,
+            launch: control::launch(&self.machine),
+            completed: control::completion(&self.machine, &ended),
             marks,
             counts: self.cores.iter().map(|core| core.counts).collect(),
             link_cycles: self.mesh.link_cycles - links,
@@ -190,7 +197,7 @@ impl Array {
     }
 
     fn is_idle(&self) -> bool {
-        self.mesh.is_empty() && self.running == 0
+        self.mesh.is_empty() && self.scratchpad.is_idle() && self.running == 0
     }
 
     /// One cycle; whether anything happened.
@@ -201,7 +208,6 @@ impl Array {
             scratchpad: &mut self.scratchpad,
             messages: &mut self.messages,
             mesh: &mut self.mesh,
-            stores: &mut self.stores,
         };
         let mut moved = false;
         let mut running = self.running;
@@ -212,12 +218,19 @@ impl Array {
             moved |= core.step(self.now, &mut shared)?;
             if core.is_idle() {
                 self.running &= !(1 << number);
+                core.idle_from = self.now + 1;
             }
         }
         if !self.mesh.is_empty() {
             moved |= self.mesh.step(self.now, |node, message| {
                 self.running |= 1 << node;
                 self.cores[node].accept(message)
+            });
+        }
+        if !self.scratchpad.is_idle() {
+            moved |= self.scratchpad.step(self.now, |core, register, words| {
+                self.running |= 1 << core;
+                self.cores[core].take(self.now, register, words, &self.machine)
             });
         }
         self.now += 1;
