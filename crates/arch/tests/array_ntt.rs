@@ -162,3 +162,24 @@ fn other_arrays() {
         }
     }
 }
+
+#[test]
+fn a_trace_has_what_was_done() {
+    use ciphermill_arch::trace::Trace;
+    let task = transform(13, Ring::Negacyclic, Direction::Forward);
+    let experiment = Experiment { task, in_flight: 1, runs: 1, seed: 3 };
+    let mut trace = Trace::new();
+    let measured = experiment.measure_with(&ours(), Some(&mut trace)).unwrap();
+    assert!(measured.correct);
+    assert_eq!(measured.first, experiment.measure(&ours()).unwrap().first, "looking changes nothing");
+    let mut json = Vec::new();
+    trace.write(&mut json).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let events = value["traceEvents"].as_array().unwrap();
+    let named = |name: &str| events.iter().filter(|event| event["name"].as_str().unwrap().starts_with(name)).count();
+    assert_eq!(named("mbfly "), 16 * 104);
+    assert_eq!((named("copy "), named("sts ")), (16 * 48, 16 * 16));
+    // An exchange of all with all on a mesh of 4 x 4, where the mean way is 2.5 hops: 16 · 16 vectors.
+    assert_eq!(named("vector"), 640);
+    assert_eq!(trace.left_out(), 0);
+}

@@ -4,6 +4,7 @@
 
 mod control;
 mod core;
+mod dram;
 mod error;
 mod experiment;
 mod lanes;
@@ -11,12 +12,14 @@ mod machine;
 mod mesh;
 mod program;
 mod scratchpad;
+mod timeline;
 
 use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
 use self::core::{CoreState, Messages, Shared};
+pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
 use lanes::Lanes;

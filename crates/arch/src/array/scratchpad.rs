@@ -82,6 +82,11 @@ impl ScratchpadState {
         &mut self.words
     }
 
+    /// The networks of requests and of answers.
+    pub(super) fn meshes_mut(&mut self) -> impl Iterator<Item = &mut Mesh> {
+        [&mut self.requests, &mut self.answers].into_iter()
+    }
+
     /// Where a vector is.
     pub(super) fn node(&self, vector: u32) -> usize {
         usize::from(self.nodes[vector as usize % self.nodes.len()])
