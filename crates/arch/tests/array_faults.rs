@@ -155,9 +155,9 @@ proptest! {
 
     /// Whatever words there are: an end, or an error, in a bounded time.
     #[test]
-    fn any_words_end(words in prop::collection::vec(any_instruction(), 0..60), seed: u64) {
+    fn any_words_end(random in prop::collection::vec(any_instruction(), 0..60), seed: u64) {
         let mut array = Array::new(machine());
-        let mut program = words;
+        let mut program = random;
         program.push(0x0010_0073);
         let mut programs = vec![vec![0x0010_0073]; 16];
         programs[seed as usize % 16] = program.clone();
