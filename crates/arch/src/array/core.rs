@@ -718,6 +718,7 @@ impl CoreState {
 
     fn fetch(&mut self, now: u64, machine: &Machine) -> Result<bool, SimulationError> {
         let mut moved = false;
+        let mut modulus_set = false;
         for _ in 0..machine.core.issue_width {
             if self.done {
                 break;
@@ -726,9 +727,16 @@ impl CoreState {
                 return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 });
             };
             match *step {
-                // A modulus is changed when all that needs the old one has begun.
-                Step::Front(Instruction::Csrrw { .. }) if !self.queues[Queue::Compute as usize].is_empty() => break,
-                Step::Front(instruction) => self.execute(now, instruction),
+                // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
+                Step::Front(Instruction::Csrrw { .. })
+                    if modulus_set || !self.queues[Queue::Compute as usize].is_empty() =>
+                {
+                    break;
+                }
+                Step::Front(instruction) => {
+                    modulus_set |= matches!(instruction, Instruction::Csrrw { .. });
+                    self.execute(now, instruction);
+                }
                 Step::Queued(queued) => {
                     let queue = match queued.queue {
                         Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
