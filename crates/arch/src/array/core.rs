@@ -620,7 +620,8 @@ impl CoreState {
         for _ in 0..ports {
             let Some(entry) = self.queues[queue as usize].front().copied() else { break };
             let register = entry.queued.rs1;
-            if !self.is_turn(&entry) || self.full >> register & 1 == 0 {
+            if !self.is_turn(&entry) || self.full >> register & 1 == 0 || self.outbox.len() >= ports {
+                // A store leaves by the port on which a copy may stand that has not been taken.
                 break;
             }
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
@@ -642,9 +643,6 @@ impl CoreState {
                         named: entry.queued.core,
                         cores: shared.machine.cores(),
                     });
-                }
-                if self.outbox.len() >= ports {
-                    break;
                 }
                 let message = shared.messages.put(entry.address, words);
                 self.outbox.push_back(Outgoing { core: entry.queued.core, message });
