@@ -681,7 +681,8 @@ impl CoreState {
     fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         let mut moved = false;
         for _ in 0..ports {
-            if !self.may_go(queue) {
+            // A store leaves by the port on which a copy may stand that has not been taken.
+            if !self.may_go(queue) || self.outbox.len() >= ports {
                 break;
             }
             let Some((entry, queued)) = self.head(queue) else { break };
@@ -709,9 +710,6 @@ impl CoreState {
                         named: queued.core,
                         cores: shared.machine.cores(),
                     });
-                }
-                if self.outbox.len() >= ports {
-                    break;
                 }
                 let message = shared.messages.put(entry.address, words);
                 self.outbox.push_back(Outgoing { core: queued.core, message });
@@ -792,6 +790,7 @@ impl CoreState {
 
     fn fetch_from(&mut self, now: u64, program: &[Step], machine: &Machine) -> Result<bool, SimulationError> {
         let mut moved = false;
+        let mut modulus_set = false;
         for _ in 0..machine.core.issue_width {
             if self.done || (machine.core.issue == Issue::Blocking && self.is_under_way()) {
                 break;
@@ -800,9 +799,16 @@ impl CoreState {
                 return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 });
             };
             match step {
-                // A modulus is changed when all that needs the old one has begun.
-                Step::Front(Instruction::Csrrw { .. }) if !self.queues[Queue::Compute as usize].is_empty() => break,
-                Step::Front(instruction) => self.execute(now, *instruction),
+                // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
+                Step::Front(Instruction::Csrrw { .. })
+                    if modulus_set || !self.queues[Queue::Compute as usize].is_empty() =>
+                {
+                    break;
+                }
+                Step::Front(instruction) => {
+                    modulus_set |= matches!(instruction, Instruction::Csrrw { .. });
+                    self.execute(now, *instruction);
+                }
                 Step::Queued(queued) => {
                     let queue = match queued.queue {
                         Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
