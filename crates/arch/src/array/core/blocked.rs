@@ -2,7 +2,7 @@
 
 use super::{CoreState, Entry, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
-use crate::array::program::{Operation, Queue, Queued, Step};
+use crate::array::program::{Operation, Queue, Queued};
 
 impl CoreState {
     pub(super) fn out_of_range(&self, entry: &Entry, memory: &'static str, size: u32) -> SimulationError {
@@ -13,10 +13,8 @@ impl CoreState {
     pub(in crate::array) fn blocked(&self, messages: &Messages) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for queue in &self.queues {
-            if let Some(entry) = queue.front()
-                && let Some(Step::Queued(queued)) = self.program.get(entry.pc as usize)
-            {
-                let waits = self.waits(entry, queued);
+            if let Some(entry) = queue.front() {
+                let waits = self.waits(entry, &entry.queued);
                 blocked.push(Blocked { core: self.number, pc: Some(entry.pc), waits });
             }
         }

@@ -9,7 +9,7 @@ use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
 impl CoreState {
     pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         if !self.may_go(Queue::Compute) {
-            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.needs & !self.full);
+            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.queued.needs & !self.full);
             let vectors = u64::from(u32::MAX);
             match missing {
                 None => self.counts.no_instruction += 1,

@@ -53,8 +53,10 @@ impl CoreState {
                     self.given[number] = self.given[number].wrapping_add(1);
                     // Nothing to wait for in a queue is what has left it.
                     let mut after = self.left;
-                    for register in queued.touched() {
-                        let last = &mut self.last[usize::from(*register)];
+                    let mut touched = queued.needs | queued.writes;
+                    while touched != 0 {
+                        let last = &mut self.last[touched.trailing_zeros() as usize];
+                        touched &= touched - 1;
                         let (other, count) = std::mem::replace(last, (number as u8, self.given[number]));
                         let other = usize::from(other);
                         // Its own queue keeps the order by itself.
@@ -68,8 +70,7 @@ impl CoreState {
                         address: self.address(queued),
                         after,
                         loads: self.loads_given,
-                        needs: queued.needs,
-                        writes: queued.writes,
+                        queued: *queued,
                     };
                     self.queues[number].push_back(entry);
                     if matches!(queued.queue, Queue::Compute | Queue::Send) {

@@ -37,9 +37,7 @@ pub(super) struct Entry {
     after: [u32; QUEUES],
     /// Loads before it, for the end of a phase.
     loads: u32,
-    /// As of what it does: a look at the queue is enough to see that it has to wait.
-    needs: u64,
-    writes: u64,
+    queued: Queued,
 }
 
 /// A vector on its way to a row.
@@ -238,21 +236,16 @@ impl CoreState {
 
     /// The head of a queue, and what it does.
     fn head(&self, queue: Queue) -> Option<(Entry, Queued)> {
-        let entry = *self.queues[queue as usize].front()?;
-        match self.program[entry.pc as usize] {
-            Step::Queued(queued) => Some((entry, queued)),
-            Step::Front(_) => None,
-        }
+        self.queues[queue as usize].front().map(|entry| (*entry, entry.queued))
     }
 
     /// Whether the head of a queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
     /// touches the same.
     fn may_go(&self, queue: Queue) -> bool {
         self.queues[queue as usize].front().is_some_and(|entry| {
-            let unavailable = entry.writes & self.pending | entry.writes & !entry.needs & self.full;
-            let waits = entry.needs & !self.full
-                | if queue == Queue::Compute { entry.writes & self.pending } else { unavailable };
-            waits == 0 && self.is_turn(entry)
+            let Queued { needs, writes, .. } = entry.queued;
+            let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
+            (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
         })
     }
 
