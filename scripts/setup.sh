@@ -3,6 +3,7 @@
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
+#   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
 #   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
 #   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
@@ -88,6 +89,14 @@ want_guest() {
     command -v qemu-system-x86_64 >/dev/null || debian qemu-system-x86
 }
 
+want_riscv() {
+    command -v riscv64-linux-gnu-as >/dev/null || debian binutils-riscv64-linux-gnu
+    if ! command -v riscv64-linux-gnu-gcc >/dev/null || [ ! -e /usr/riscv64-linux-gnu/include/stdio.h ]; then
+        debian gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
+    fi
+    command -v qemu-riscv64 >/dev/null || debian qemu-user
+}
+
 want_bench() {
     want_python bench/python-peers.txt bench/.venv
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
@@ -154,10 +163,11 @@ case "${1:-}" in
         want_build
         want_python scripts/python-tools.txt .venv
         want_hw
-        # A plain user need not have what checks the scripts, nor the guest; he is told, and the test that needs it says that it
-        # skips.
+        # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V; he is told, and the tests that
+        # need them say that they skip.
         if [ "$(id -u)" -eq 0 ]; then
             want_guest
+            want_riscv
             command -v shellcheck >/dev/null || debian shellcheck
         fi
         install_lacking
@@ -166,7 +176,16 @@ case "${1:-}" in
         need_cargo_deny
         need_python_tools
         need_hw
-        if [ "$(id -u)" -eq 0 ]; then need_guest; else (want_guest; install_lacking; need_guest) || true; fi
+        if [ "$(id -u)" -eq 0 ]; then
+            need_guest
+        else
+            (want_guest; install_lacking; need_guest) || true
+            (want_riscv; install_lacking) || true
+        fi
+        ;;
+    riscv)
+        want_riscv
+        install_lacking
         ;;
     hw)
         want_build
@@ -210,6 +229,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|python|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|bench|fuzz"
         ;;
 esac

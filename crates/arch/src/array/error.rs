@@ -21,11 +21,8 @@ pub enum Waits {
         /// Its number.
         register: u8,
     },
-    /// An instruction before it touches the same register and has not been done.
-    Turn {
-        /// The register.
-        register: u8,
-    },
+    /// An instruction before it, in another queue, touches one of its registers and has not begun.
+    Turn,
     /// Words of a row, or of the tile around it, are empty.
     RowEmpty {
         /// The row.
@@ -71,9 +68,7 @@ impl fmt::Display for Blocked {
         match self.waits {
             Waits::Operand { register } => write!(f, "{} is empty", Register(register)),
             Waits::DestinationFull { register } => write!(f, "{} is still full", Register(register)),
-            Waits::Turn { register } => {
-                write!(f, "an earlier instruction on {} has not been done", Register(register))
-            }
+            Waits::Turn => write!(f, "an earlier instruction on one of its registers has not begun"),
             Waits::RowEmpty { row } => write!(f, "words of row {row}, or of its tile, are empty"),
             Waits::RowFull { row } => write!(f, "row {row} is still full"),
             Waits::Loads => write!(f, "loads of the phase are not done"),

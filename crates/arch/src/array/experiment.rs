@@ -7,8 +7,10 @@ use ciphermill_rvfhe::compiler::{CompileError, Direction, Polynomial, Ring, Task
 use ciphermill_rvfhe::isa::Instruction;
 use thiserror::Error;
 
+use super::dram::{DramRun, dram_to_dram};
 use super::{Array, Machine, Run, SimulationError};
 use crate::record::{Label, Record};
+use crate::trace::Trace;
 
 /// What is run, and how often.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub struct Measurement {
     pub expected: u32,
     /// Butterflies of one input, in all lanes.
     pub butterflies: u64,
+    /// The same from DRAM to DRAM, a run of the program being a batch.
+    pub dram: DramRun,
 }
 
 /// No measurement.
@@ -66,6 +70,9 @@ pub enum ExperimentError {
     },
 }
 
+/// Batches of a figure from DRAM to DRAM.
+const DRAM_BATCHES: usize = 16;
+
 /// Cycles that a run may take for each instruction of the longest program: one that goes on has met an error.
 const CYCLES_PER_INSTRUCTION: u64 = 200;
 
@@ -75,6 +82,14 @@ impl Experiment {
     /// # Errors
     /// [`ExperimentError`]. Values that differ are no error, but [`Measurement::correct`] says so.
     pub fn measure(&self, machine: &Machine) -> Result<Measurement, ExperimentError> {
+        self.measure_with(machine, None)
+    }
+
+    /// The same, with a trace of all cores and networks if there is one to write to.
+    ///
+    /// # Errors
+    /// As of [`Self::measure`].
+    pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
         if !(1..=most).contains(&self.runs) {
@@ -103,7 +118,13 @@ impl Experiment {
         }
         let instructions = programs.iter().map(Vec::len).max().unwrap_or(0);
         let limit = CYCLES_PER_INSTRUCTION * instructions as u64 * self.runs as u64;
+        if trace.is_some() {
+            array.observe_all();
+        }
         let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
+        if let Some(trace) = trace {
+            array.timeline(&programs, trace);
+        }
 
         let each = compiled.inputs.len() / self.in_flight;
         let wanted: Vec<Vec<u32>> = inputs.chunks(each).flat_map(|inputs| self.task.golden(inputs)).collect();
@@ -113,6 +134,7 @@ impl Experiment {
             places.all(|(place, word)| array.scratchpad()[at(run, output) + place] == wanted[word])
         });
 
+        let bytes = |polynomials: &[Polynomial]| polynomials.len() as u64 * 4 * self.task.words() as u64;
         let (first, last) = (run.marks.first().copied().unwrap_or(run.cycles), run.marks.last().copied());
         let later = (self.runs - 1) as f64;
         let rest = last.map_or(0.0, |last| (last - first) as f64);
@@ -133,6 +155,7 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
+            dram: dram_to_dram(machine, bytes(&compiled.inputs), bytes(&compiled.outputs), first, DRAM_BATCHES),
             run,
         })
     }
@@ -162,7 +185,9 @@ impl Measurement {
                 .with("runs", experiment.runs)
                 .with("seed", experiment.seed)
                 .with("instructions", self.instructions)
-                .with("butterflies", self.butterflies);
+                .with("butterflies", self.butterflies)
+                .with("launch", self.run.launch)
+                .with("dram_steady", self.dram.steady / experiment.in_flight as f64);
         record.cycles_steady = self.steady;
         record.utilization = Some(self.adders_steady.unwrap_or(self.adders));
         record.correct = Some(self.correct);
@@ -172,6 +197,8 @@ impl Measurement {
 
 /// What a task does, by the golden models.
 trait Golden {
+    /// Words of a polynomial.
+    fn words(&self) -> usize;
     /// One input: coefficients or points by number, below the modulus; of complex numbers all real parts, then all imaginary ones.
     fn random(&self, random: &mut Random) -> Vec<u32>;
     /// Words of a polynomial, and which of the values' words is there.
@@ -181,6 +208,15 @@ trait Golden {
 }
 
 impl Golden for Task {
+    fn words(&self) -> usize {
+        match self {
+            Self::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => 2 * polynomial_size,
+            Self::Transform(Transform { polynomial_size, .. })
+            | Self::Product { polynomial_size, .. }
+            | Self::KeySwitch { polynomial_size, .. } => *polynomial_size,
+        }
+    }
+
     fn random(&self, random: &mut Random) -> Vec<u32> {
         match self {
             Self::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => {

@@ -9,6 +9,8 @@ use ciphermill_rvfhe::compiler::{Butterfly, Target};
 pub const CIPHERMILL: &str = include_str!("../../machines/ciphermill.toml");
 /// The paper's.
 pub const PAPER: &str = include_str!("../../machines/paper.toml");
+/// Ours with cores as the RTL of the lanes has them.
+pub const LANE: &str = include_str!("../../machines/lane.toml");
 
 /// When computations start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -120,7 +122,7 @@ pub struct Memory {
     pub transposition: Transposition,
 }
 
-/// The mesh that carries copies.
+/// The three meshes: copies between cores, vectors of the scratchpad, and what starts and ends programs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
@@ -140,6 +142,9 @@ pub struct Scratchpad {
     pub vectors: u32,
     /// From a load's issue to the register, from the core's own slice.
     pub latency: u32,
+    /// The cores that have a slice, in order; vector v is in the slice v mod their number. Each core has one if there are none here.
+    #[serde(default)]
+    pub slices: Vec<u32>,
 }
 
 /// What is outside.
@@ -266,6 +271,11 @@ impl Machine {
         within("network.buffer", self.network.buffer, 1, 64, "1 to 64")?;
         within("scratchpad.vectors", self.scratchpad.vectors, 1, 1 << 20, "1 to 1048576")?;
         within("scratchpad.latency", self.scratchpad.latency, 1, 28, "1 to 28")?;
+        let slices = &self.scratchpad.slices;
+        if slices.len() > cores as usize || slices.iter().any(|slice| *slice >= cores) {
+            let wanted = "numbers of cores, each at most once";
+            return Err(MachineError::Value { field: "scratchpad.slices", given: format!("{slices:?}"), wanted });
+        }
         within("dram.bytes_per_cycle", self.dram.bytes_per_cycle, 1, 1 << 16, "1 to 65536")?;
         if !self.clock_ghz.is_finite() || self.clock_ghz <= 0.0 || self.clock_ghz > 100.0 {
             let wanted = "above 0, at most 100";

@@ -12,6 +12,8 @@ const PORTS: usize = 5;
 struct Waiting {
     message: u16,
     to: u8,
+    /// Cycles in which it occupies a link.
+    flits: u8,
     /// The first cycle in which it can leave.
     from: u64,
 }
@@ -26,7 +28,7 @@ struct Buffer {
 
 impl Buffer {
     fn new(size: usize) -> Self {
-        Self { waiting: vec![Waiting { message: 0, to: 0, from: 0 }; size].into(), first: 0, count: 0 }
+        Self { waiting: vec![Waiting { message: 0, to: 0, flits: 1, from: 0 }; size].into(), first: 0, count: 0 }
     }
 
     fn head(&self) -> Option<Waiting> {
@@ -63,12 +65,20 @@ pub(super) struct Mesh {
     active: u64,
     next_hop: Vec<u8>,
     neighbours: Vec<[u8; PORTS]>,
-    flits: u64,
     hop_latency: u64,
     /// Messages times cycles on links.
     pub link_cycles: u64,
-    /// The longest that a message waited beyond its time.
-    pub messages: u64,
+    /// When a link was taken, if that is asked for.
+    pub hops: Option<Vec<Hop>>,
+}
+
+/// A message on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hop {
+    pub cycle: u64,
+    pub from: u8,
+    pub to: u8,
+    pub flits: u8,
 }
 
 impl Mesh {
@@ -107,10 +117,9 @@ impl Mesh {
             active: 0,
             next_hop,
             neighbours,
-            flits: u64::from(machine.flits()),
             hop_latency: u64::from(machine.network.hop_latency),
             link_cycles: 0,
-            messages: 0,
+            hops: None,
         }
     }
 
@@ -120,10 +129,9 @@ impl Mesh {
     }
 
     /// Takes a message of a node, which [`Self::accepts`] it.
-    pub(super) fn send(&mut self, now: u64, node: usize, to: u8, message: u16) {
-        self.buffers[node][LOCAL].push(Waiting { message, to, from: now + 1 });
+    pub(super) fn send(&mut self, now: u64, node: usize, to: u8, message: u16, flits: u8) {
+        self.buffers[node][LOCAL].push(Waiting { message, to, flits, from: now + 1 });
         self.active |= 1 << node;
-        self.messages += 1;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -172,12 +180,15 @@ impl Mesh {
                     if !into.has_room() {
                         continue;
                     }
-                    into.push(Waiting { from: now + self.hop_latency + self.flits - 1, ..head });
+                    into.push(Waiting { from: now + self.hop_latency + u64::from(head.flits) - 1, ..head });
                     self.active |= 1 << next;
-                    self.link_cycles += self.flits;
+                    self.link_cycles += u64::from(head.flits);
+                    if let Some(hops) = &mut self.hops {
+                        hops.push(Hop { cycle: now, from: node as u8, to: next as u8, flits: head.flits });
+                    }
                 }
                 self.buffers[node][input].pop();
-                self.free_from[node][output] = now + self.flits;
+                self.free_from[node][output] = now + u64::from(head.flits);
                 self.turn[node][output] = (input as u8 + 1) % PORTS as u8;
                 moved = true;
             }

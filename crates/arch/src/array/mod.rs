@@ -1,28 +1,34 @@
 //! The RVFHE array, cycle by cycle: cores, their memories, the mesh and the scratchpad, with the values that they carry.
 //!
-//! It executes encoded programs. What each instruction waits for is in [`core`]; every size and latency comes from a [`Machine`].
+//! It executes encoded programs. Every size and latency comes from a [`Machine`].
 
+mod control;
 mod core;
+mod dram;
 mod error;
 mod experiment;
 mod lanes;
 mod machine;
 mod mesh;
 mod program;
+mod scratchpad;
+mod timeline;
 
 use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
 use self::core::{CoreState, Messages, Shared};
+pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
 use lanes::Lanes;
 pub use machine::{
-    CIPHERMILL, Core, Dram, Firing, Grid, Issue, Lane, Machine, MachineError, Memory, Network, PAPER, Port, Scratchpad,
-    Transposition,
+    CIPHERMILL, Core, Dram, Firing, Grid, Issue, LANE, Lane, Machine, MachineError, Memory, Network, PAPER, Port,
+    Scratchpad, Transposition,
 };
 use mesh::Mesh;
+use scratchpad::ScratchpadState;
 
 /// Cycles without any event after which nothing will come: longer than any latency.
 const STILL: u64 = 128;
@@ -35,8 +41,10 @@ pub struct Array {
     cores: Vec<CoreState>,
     mesh: Mesh,
     messages: Messages,
-    scratchpad: Vec<u32>,
+    scratchpad: ScratchpadState,
     now: u64,
+    /// Cores that have something to do, a bit for each.
+    running: u32,
 }
 
 /// What a run took.
@@ -44,6 +52,10 @@ pub struct Array {
 pub struct Run {
     /// From the first instruction's fetch to the end of the last event.
     pub cycles: u64,
+    /// Before that: from the control core's first message to the start of the programs.
+    pub launch: u64,
+    /// When the control core knew that all had ended, counted as `cycles` is.
+    pub completed: u64,
     /// The cycle of every so many scratchpad stores, counted over all cores.
     pub marks: Vec<u64>,
     /// What each core did.
@@ -66,10 +78,11 @@ impl Array {
             cores: (0..machine.cores() as usize).map(|number| CoreState::new(number, &machine)).collect(),
             mesh: Mesh::new(&machine),
             messages: Messages::new(lanes),
-            scratchpad: vec![0; machine.scratchpad.vectors as usize * lanes],
+            scratchpad: ScratchpadState::new(&machine),
             lanes: Lanes::new(isa),
             machine,
             now: 0,
+            running: 0,
         }
     }
 
@@ -80,12 +93,12 @@ impl Array {
 
     /// The words of the scratchpad, vector after vector.
     pub fn scratchpad(&self) -> &[u32] {
-        &self.scratchpad
+        self.scratchpad.words()
     }
 
     /// The same, to write.
     pub fn scratchpad_mut(&mut self) -> &mut [u32] {
-        &mut self.scratchpad
+        self.scratchpad.words_mut()
     }
 
     /// From the next run on notes what a core does; [`Self::take_events`] gives it.
@@ -156,6 +169,8 @@ impl Array {
             core.counts = Counts::default();
             core.start(steps, arguments);
         }
+        self.running = (u32::MAX) >> (32 - self.cores.len());
+        self.scratchpad.stores = 0;
         let (start, links) = (self.now, self.mesh.link_cycles);
         let mut marks = Vec::new();
         let mut last_event = self.now;
@@ -169,13 +184,15 @@ impl Array {
             if self.now - start > cycle_limit {
                 return Err(SimulationError::CycleLimit { limit: cycle_limit });
             }
-            let stores: u64 = self.cores.iter().map(|core| core.counts.scratchpad_stores).sum();
-            while mark_every > 0 && stores >= mark_every * (marks.len() as u64 + 1) {
+            while mark_every > 0 && self.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
                 marks.push(self.now - start);
             }
         }
+        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
         Ok(Run {
             cycles: self.now - start,
+            launch: control::launch(&self.machine),
+            completed: control::completion(&self.machine, &ended),
             marks,
             counts: self.cores.iter().map(|core| core.counts).collect(),
             link_cycles: self.mesh.link_cycles - links,
@@ -183,7 +200,7 @@ impl Array {
     }
 
     fn is_idle(&self) -> bool {
-        self.mesh.is_empty() && self.cores.iter().all(CoreState::is_idle)
+        self.mesh.is_empty() && self.scratchpad.is_idle() && self.running == 0
     }
 
     /// One cycle; whether anything happened.
@@ -196,16 +213,27 @@ impl Array {
             mesh: &mut self.mesh,
         };
         let mut moved = false;
-        for core in &mut self.cores {
-            if !core.is_idle() || core.busy {
-                moved |= core.step(self.now, &mut shared)?;
+        let mut running = self.running;
+        while running != 0 {
+            let number = running.trailing_zeros();
+            running &= running - 1;
+            let core = &mut self.cores[number as usize];
+            moved |= core.step(self.now, &mut shared)?;
+            if core.is_idle() {
+                self.running &= !(1 << number);
+                core.idle_from = self.now + 1;
             }
         }
         if !self.mesh.is_empty() {
             moved |= self.mesh.step(self.now, |node, message| {
-                let core = &mut self.cores[node];
-                core.busy = true;
-                core.accept(message)
+                self.running |= 1 << node;
+                self.cores[node].accept(message)
+            });
+        }
+        if !self.scratchpad.is_idle() {
+            moved |= self.scratchpad.step(self.now, |core, register, words| {
+                self.running |= 1 << core;
+                self.cores[core].take(self.now, register, words, &self.machine)
             });
         }
         self.now += 1;

@@ -15,8 +15,6 @@ pub(super) const QUEUES: usize = 4;
 /// The number of a twiddle register among all registers whose order is kept.
 pub(super) const FIRST_TWIDDLE: u8 = 32;
 pub(super) const REGISTERS: usize = 48;
-/// Registers that one instruction touches, at most: two complex numbers and a twiddle.
-pub(super) const TOUCHED: usize = 5;
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +39,9 @@ pub(super) enum Operation {
 pub(super) struct Queued {
     pub operation: Operation,
     pub queue: Queue,
-    /// The registers whose order it keeps, of [`REGISTERS`].
-    pub touched: [u8; TOUCHED],
-    pub touched_count: u8,
+    /// The registers that it reads and writes, a bit for each.
+    pub needs: u64,
+    pub writes: u64,
     pub rd: u8,
     pub rs1: u8,
     pub rs2: u8,
@@ -71,8 +69,8 @@ pub(super) enum Step {
 const EMPTY: Queued = Queued {
     operation: Operation::Phase,
     queue: Queue::Compute,
-    touched: [0; TOUCHED],
-    touched_count: 0,
+    needs: 0,
+    writes: 0,
     rd: 0,
     rs1: 0,
     rs2: 0,
@@ -173,31 +171,23 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         I::Phase => EMPTY,
         other => return Step::Front(other),
     };
-    Step::Queued(with_touched(queued))
+    Step::Queued(with_masks(queued))
 }
 
-fn with_touched(mut queued: Queued) -> Queued {
-    let mut touch = |register: u8| {
-        let count = usize::from(queued.touched_count);
-        if !queued.touched[..count].contains(&register) {
-            queued.touched[count] = register;
-            queued.touched_count += 1;
-        }
-    };
-    match queued.operation {
-        Operation::Add | Operation::Subtract | Operation::Multiply | Operation::Butterfly => {
-            touch(queued.rd);
-            touch(queued.rs1);
-            touch(queued.rs2);
-        }
+fn with_masks(mut queued: Queued) -> Queued {
+    let (rd, rs1, rs2) = (queued.rd, queued.rs1, queued.rs2);
+    let bit = |register: u8| 1_u64 << register;
+    let (needs, writes) = match queued.operation {
+        Operation::Add | Operation::Subtract | Operation::Multiply => (bit(rs1) | bit(rs2), bit(rd)),
+        Operation::Butterfly => (bit(rd) | bit(rs1) | bit(rs2), bit(rd) | bit(rs1)),
         Operation::ComplexTime | Operation::ComplexFrequency => {
-            for register in [queued.rd, queued.rd + 1, queued.rs1, queued.rs1 + 1, queued.rs2] {
-                touch(register);
-            }
+            let numbers = 3 << rd | 3 << rs1;
+            (numbers | bit(rs2), numbers)
         }
-        Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => touch(queued.rd),
-        Operation::StoreScratchpad | Operation::Copy => touch(queued.rs1),
-        Operation::Phase => {}
-    }
+        Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => (0, bit(rd)),
+        Operation::StoreScratchpad | Operation::Copy => (bit(rs1), 0),
+        Operation::Phase => (0, 0),
+    };
+    (queued.needs, queued.writes) = (needs, writes);
     queued
 }

@@ -199,14 +199,11 @@ impl Instruction {
         };
         // These are not ranges of a number.
         match mnemonic {
-            Mnemonic::Ldp if field::TILE.get(word) == 0 && is_set(word, field::ROTATE) => {
-                return Err(OperandError::RotatesNothing);
+            Mnemonic::Bne if branch_bytes(word) % 4 != 0 => {
+                return Err(OperandError::BranchNotAligned { mnemonic, bytes: branch_bytes(word) });
             }
             Mnemonic::Jal if jump_bytes(word) % 4 != 0 => {
-                return Err(OperandError::BranchNotAligned { bytes: jump_bytes(word) });
-            }
-            Mnemonic::Bne if branch_bytes(word) % 4 != 0 => {
-                return Err(OperandError::BranchNotAligned { bytes: branch_bytes(word) });
+                return Err(OperandError::BranchNotAligned { mnemonic, bytes: jump_bytes(word) });
             }
             Mnemonic::Csrrw if !ModulusRegister::all().any(|modulus| modulus.csr() == field::CSR.get(word)) => {
                 return Err(OperandError::NotAModulus { csr: field::CSR.get(word) });

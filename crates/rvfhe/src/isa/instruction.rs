@@ -81,13 +81,13 @@ pub enum Instruction {
         /// w: its halves are the real and the imaginary part.
         ts2: Operand<TwiddleRegister>,
     },
-    /// vd ← a row of the core's data memory, or words of 2^k rows, transposed in tiles.
+    /// vd ← a row of the core's data memory, or one of 2^k parts of each of 2^k rows.
     Ldp {
         /// Where the words go.
         vd: VectorRegister,
         /// The row, 7 bits of offset.
         row: Address<7>,
-        /// What is transposed.
+        /// How many rows, and how their parts are put together.
         tile: Tile,
         /// Whether the words read become empty.
         free: bool,
@@ -135,14 +135,14 @@ pub enum Instruction {
     },
     /// The end of a phase; does nothing unless the machine fires per phase.
     Phase,
-    /// rd ← the immediate in bits 31 to 12, sign-extended.
+    /// rd ← the immediate in bits 31 to 12, zeros below.
     Lui {
         /// The destination.
         rd: ScalarRegister,
         /// Bits 31 to 12.
         immediate: UpperImmediate,
     },
-    /// rd ← rs1 + the immediate.
+    /// rd ← rs1 + the immediate, modulo 2^32.
     Addi {
         /// The sum.
         rd: ScalarRegister,
@@ -151,7 +151,7 @@ pub enum Instruction {
         /// The other one.
         immediate: Immediate,
     },
-    /// rd ← rs1 + rs2.
+    /// rd ← rs1 + rs2, modulo 2^32.
     Add {
         /// The sum.
         rd: ScalarRegister,
@@ -240,14 +240,16 @@ pub enum OperandError {
         /// The CSR.
         csr: u32,
     },
-    /// A load that takes no tiles but says how.
-    #[error("ldp rotates tiles of one row: that means nothing; clear the rotate bit")]
+    /// A load without a transposition that says how to transpose.
+    #[error("ldp cannot rotate without a tile; take `rotate` away, or ask for a tile of 1 to 5")]
     RotatesNothing,
     /// A branch into the middle of an instruction.
     #[error(
-        "a branch or jump: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4"
+        "{mnemonic}: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4"
     )]
     BranchNotAligned {
+        /// Of which instruction.
+        mnemonic: Mnemonic,
         /// The distance.
         bytes: i32,
     },
@@ -286,7 +288,7 @@ impl Instruction {
     }
 
     /// Whether its operands go together: no operand is freed that is also written, a butterfly has two registers, complex ones even
-    /// ones.
+    /// ones, and only a tile is rotated.
     ///
     /// # Errors
     /// [`OperandError`]. The word of such an instruction is refused by [`Self::decode`] for the same reason.
@@ -305,6 +307,7 @@ impl Instruction {
                 }
                 two(mnemonic, vd, vs1)
             }
+            Self::Ldp { tile, .. } if tile.rotates() && tile.log() == 0 => Err(OperandError::RotatesNothing),
             _ => Ok(()),
         }
     }
@@ -322,7 +325,7 @@ fn two(mnemonic: Mnemonic, one: VectorRegister, other: VectorRegister) -> Result
 }
 
 impl fmt::Display for Instruction {
-    /// The assembly text, which [`super::assemble`] reads; a branch as its distance in bytes, `.+8`.
+    /// The assembly text, which [`super::assemble`] reads; a branch or jump with its distance in bytes, `.+8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.mnemonic();
         match *self {
@@ -334,11 +337,8 @@ impl fmt::Display for Instruction {
             Self::Fbfly { vd, vs1, ts2, .. } => write!(f, "{name} {vd}, {vs1}, {ts2}"),
             Self::Ldp { vd, row, tile, free } => {
                 write!(f, "{name} {vd}, {row}{}", if free { "!" } else { "" })?;
-                if tile == Tile::NONE {
-                    Ok(())
-                } else {
-                    write!(f, ", tile={}{}", tile.log(), if tile.rotates() { ", rotate" } else { "" })
-                }
+                let rotate = if tile.rotates() { ", rotate" } else { "" };
+                if tile == Tile::NONE { Ok(()) } else { write!(f, ", tile={}{rotate}", tile.log()) }
             }
             Self::Ldt { td, row, broadcast } => {
                 write!(f, "{name} {td}, {row}{}", if broadcast { ", broadcast" } else { "" })

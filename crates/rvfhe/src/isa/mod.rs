@@ -3,9 +3,22 @@
 //! The encodings have one source, `opcodes/rv_xrvfhe` in the format of the riscv-opcodes project; what this module knows of bits is
 //! made from it when the crate is built. The instruction set follows the paper on RVFHE (section 3.1, Table 2); what differs
 //! and why is on the reference page.
+//!
+//! ```
+//! use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program, assemble};
+//!
+//! let core = Core::new(0)?;
+//! let source = "again: mbfly v3, v7, t2!, m0\n bne x1, x2, again\n ebreak";
+//! let program = assemble(source, core, InstructionMemory::PAPER)?.program;
+//! assert_eq!(program.instructions()[0].encode(), 0x2623_81ab);
+//! assert_eq!(Instruction::decode(0x2623_81ab)?.to_string(), "mbfly v3, v7, t2!, m0");
+//! assert_eq!(Program::from_bytes(core, &program.to_bytes(), InstructionMemory::PAPER)?, program);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod codec;
 mod encoding;
+pub mod gnu;
 mod instruction;
 mod operand;
 pub mod paper;

@@ -199,8 +199,12 @@ impl<const BITS: u32> fmt::Display for Address<BITS> {
     }
 }
 
-/// What a load transposes: tiles of 2^k rows, k from 0 (no transposition) to 5. The row's number among them chooses one of 2^k equal
+/// What a load transposes: tiles of 2^k rows, k from 0 (no transposition) to 5. The row's number among them, c, chooses one of 2^k equal
 /// parts of each row; these become one vector, one behind the other, or word by word in turn.
+///
+/// With w lanes in a part, word c·w + j of row r of the tile goes to lane r·w + j, or, rotated, to lane j·2^k + r. So the uppermost k bits
+/// of the lane's number change places with the lowest k bits of the row's; rotation then moves the lane's other bits up by k, and
+/// those k bits below them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tile {
     log: u8,
@@ -208,16 +212,16 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Single words: the row as it stands.
+    /// The row as it stands.
     pub const NONE: Self = Self { log: 0, rotate: false };
 
-    /// Tiles of 2^`log` rows; `rotate` if the parts' words are taken in turn, so that the row's number is in the low bits of the lane's.
-    /// Without a transposition it means nothing and is dropped.
+    /// Tiles of 2^`log` rows; `rotate` if the parts' words are taken in turn. There is no rotation of single rows:
+    /// [`Instruction::check`](super::Instruction::check) refuses it.
     ///
     /// # Errors
     /// [`RangeError`] above 5.
     pub fn new(log: impl TryInto<i64>, rotate: bool) -> Result<Self, RangeError> {
-        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self { log: log as u8, rotate: rotate && log > 0 })
+        check("the logarithm of a tile's side", log, 0, 5).map(|log| Self { log: log as u8, rotate })
     }
 
     /// Whether the parts' words are taken in turn.

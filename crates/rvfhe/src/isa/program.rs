@@ -37,8 +37,8 @@ impl InstructionMemory {
     }
 }
 
-/// A program of one core, which never leaves its own words: it fits into the core's instruction memory, every branch stays inside
-/// and the last instruction is `ebreak`.
+/// A program of one core, which never leaves its own words: it fits into the core's instruction memory, every branch and jump stays
+/// inside and the last instruction is `ebreak` or a jump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     core: Core,
@@ -94,8 +94,8 @@ pub enum ProgramProblem {
         /// Why not.
         source: OperandError,
     },
-    /// A branch leaves the program.
-    #[error("word {index}: the branch goes to word {target}, but the program has the words 0 to {last}")]
+    /// A branch or jump leaves the program.
+    #[error("word {index}: the branch or jump goes to word {target}, but the program has the words 0 to {last}")]
     Branch {
         /// Which word.
         index: usize,
@@ -104,8 +104,8 @@ pub enum ProgramProblem {
         /// The last word.
         last: usize,
     },
-    /// The last instruction is no `ebreak`.
-    #[error("word {index}: the program ends without ebreak; put one at its end")]
+    /// After the last instruction the program would go on.
+    #[error("word {index}: the program goes on past its end; let the last instruction be ebreak or a jump")]
     NoEnd {
         /// The last word.
         index: usize,
@@ -131,7 +131,7 @@ impl Program {
     ///
     /// # Errors
     /// [`ProgramError`] if it is empty or does not fit into the memory, if [`Instruction::check`] refuses an instruction, if a branch
-    /// leaves it or its last instruction is no `ebreak`.
+    /// or jump leaves it or its last instruction is neither `ebreak` nor a jump.
     pub fn new(core: Core, instructions: Vec<Instruction>, memory: InstructionMemory) -> Result<Self, ProgramError> {
         match valid(&instructions, memory) {
             Ok(()) => Ok(Self { core, instructions }),
@@ -198,7 +198,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// The word that the branch at `index` goes to.
+/// The word that the branch or jump at `index` goes to.
 fn branch(index: usize, instruction: &Instruction) -> Option<i64> {
     match instruction {
         Instruction::Bne { offset, .. } => Some(wide(index) + offset.instructions()),
@@ -226,5 +226,8 @@ fn valid(instructions: &[Instruction], memory: InstructionMemory) -> Result<(), 
             return Err(ProgramProblem::Branch { index, target, last });
         }
     }
-    if instructions[last] == Instruction::Ebreak { Ok(()) } else { Err(ProgramProblem::NoEnd { index: last }) }
+    match instructions[last] {
+        Instruction::Ebreak | Instruction::Jal { .. } => Ok(()),
+        _ => Err(ProgramProblem::NoEnd { index: last }),
+    }
 }

@@ -86,15 +86,7 @@ fn operands<'a>(
         }
         Mnemonic::Ldt => {
             let (td, row) = (line.twiddle()?, next(line, Line::address)?);
-            let broadcast = line.take(",");
-            if broadcast {
-                const EXPECTED: &str = "`broadcast`";
-                let token = line.expect(EXPECTED)?;
-                if token.text != "broadcast" {
-                    return Err(line.expected(EXPECTED, token));
-                }
-            }
-            Instruction::Ldt { td, row, broadcast }
+            Instruction::Ldt { td, row, broadcast: option(line, "broadcast", "`broadcast`")? }
         }
         Mnemonic::Lds => Instruction::Lds { vd: line.vector()?, vector: next(line, Line::address)? },
         Mnemonic::Sts => Instruction::Sts { vs1: line.vector()?, vector: next(line, Line::address)? },
@@ -130,12 +122,12 @@ fn operands<'a>(
         }
         Mnemonic::Bne => {
             let (rs1, rs2) = (line.scalar()?, next(line, Line::scalar)?);
-            let (token, instructions) = distance(line, target)?;
+            let (token, instructions) = distance(mnemonic, line, target)?;
             Instruction::Bne { rs1, rs2, offset: line.at(token, BranchOffset::new(instructions))? }
         }
         Mnemonic::Jal => {
             let rd = line.scalar()?;
-            let (token, instructions) = distance(line, target)?;
+            let (token, instructions) = distance(mnemonic, line, target)?;
             Instruction::Jal { rd, offset: line.at(token, JumpOffset::new(instructions))? }
         }
         Mnemonic::Ebreak => Instruction::Ebreak,
@@ -143,7 +135,11 @@ fn operands<'a>(
 }
 
 /// Where a branch or a jump goes, in instructions; 0 if it is a label.
-fn distance<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<(Token<'a>, i64), AsmError> {
+fn distance<'a>(
+    mnemonic: Mnemonic,
+    line: &mut Line<'a>,
+    target: &mut Option<Target<'a>>,
+) -> Result<(Token<'a>, i64), AsmError> {
     const EXPECTED: &str = "a label, or a distance in bytes as in .+8";
     let token = next(line, |line| line.expect(EXPECTED))?;
     let mut instructions = 0;
@@ -152,7 +148,7 @@ fn distance<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<
             let bytes = integer(distance).ok_or_else(|| line.expected(EXPECTED, token))?;
             if bytes % 4 != 0 {
                 let bytes = i32::try_from(bytes).unwrap_or(if bytes < 0 { i32::MIN } else { i32::MAX });
-                let problem = AsmProblem::Operand(OperandError::BranchNotAligned { bytes });
+                let problem = AsmProblem::Operand(OperandError::BranchNotAligned { mnemonic, bytes });
                 return Err(line.error(token.column, problem));
             }
             instructions = bytes / 4;
@@ -162,6 +158,15 @@ fn distance<'a>(line: &mut Line<'a>, target: &mut Option<Target<'a>>) -> Result<
     Ok((token, instructions))
 }
 
+/// Whether a comma and this word stand next; nothing else may.
+fn option(line: &mut Line<'_>, word: &str, expected: &'static str) -> Result<bool, AsmError> {
+    if !line.take(",") {
+        return Ok(false);
+    }
+    let token = line.expect(expected)?;
+    if token.text == word { Ok(true) } else { Err(line.expected(expected, token)) }
+}
+
 fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
     const EXPECTED: &str = "`tile=` and the logarithm of its side";
     let token = line.expect(EXPECTED)?;
@@ -169,13 +174,6 @@ fn tile(line: &mut Line<'_>) -> Result<Tile, AsmError> {
         return Err(line.expected(EXPECTED, token));
     }
     let (token, number) = line.number()?;
-    let rotate = line.take(",");
-    if rotate {
-        const ROTATE: &str = "`rotate`";
-        let token = line.expect(ROTATE)?;
-        if token.text != "rotate" || number == 0 {
-            return Err(line.expected(ROTATE, token));
-        }
-    }
+    let rotate = option(line, "rotate", "`rotate`")?;
     line.at(token, Tile::new(number, rotate))
 }

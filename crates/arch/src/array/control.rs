@@ -1,0 +1,47 @@
+//! The control network: from core 0, where the control core is, a message to each core that starts its program, and one back when it has
+//! ended. Programs start all in the same cycle, that in which the last core has its message.
+
+use super::machine::Machine;
+use super::mesh::Mesh;
+
+/// Cycles from the first message to the start of the programs.
+pub(super) fn launch(machine: &Machine) -> u64 {
+    let cores = machine.cores() as u8;
+    let mut mesh = Mesh::new(machine);
+    let (mut now, mut next, mut started) = (0, 0, 0);
+    while started < cores {
+        if next < cores && mesh.accepts(0) {
+            mesh.send(now, 0, next, next.into(), 1);
+            next += 1;
+        }
+        mesh.step(now, |_, _| {
+            started += 1;
+            true
+        });
+        now += 1;
+    }
+    now
+}
+
+/// The cycle in which the control core knows that all programs have ended, each core having ended in its own.
+pub(super) fn completion(machine: &Machine, ended: &[u64]) -> u64 {
+    let mut mesh = Mesh::new(machine);
+    let mut now = ended.iter().copied().min().unwrap_or(0);
+    let mut left: Vec<(usize, u64)> = ended.iter().copied().enumerate().collect();
+    let mut known = 0;
+    while known < ended.len() {
+        left.retain(|(core, at)| {
+            let sends = *at <= now && mesh.accepts(*core);
+            if sends {
+                mesh.send(now, *core, 0, *core as u16, 1);
+            }
+            !sends
+        });
+        mesh.step(now, |_, _| {
+            known += 1;
+            true
+        });
+        now += 1;
+    }
+    now
+}

@@ -1,0 +1,62 @@
+//! From DRAM to DRAM: two halves of the scratchpad take turns. While programs work on one, the other is emptied and filled.
+
+use super::Machine;
+
+/// What a number of batches takes from DRAM to DRAM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DramRun {
+    /// Cycles from the first byte read to the last one written.
+    pub cycles: u64,
+    /// Cycles of a batch once the halves take turns: from the second batch's end to the last one's, each.
+    pub steady: f64,
+    /// Cycles that the bytes of a batch take at least.
+    pub transfer: u64,
+}
+
+/// Batches, each read, computed in `compute` cycles, and written; at least 3.
+///
+/// The transfers share the bandwidth of the memory and are served one behind the other: what is to be written goes before what is to be
+/// read, as a half can only be filled when it is empty.
+pub(super) fn dram_to_dram(machine: &Machine, bytes_in: u64, bytes_out: u64, compute: u64, batches: usize) -> DramRun {
+    let batches = batches.max(3);
+    let rate = u64::from(machine.dram.bytes_per_cycle);
+    let (read, write) = (bytes_in.div_ceil(rate), bytes_out.div_ceil(rate));
+    let launch = super::control::launch(machine);
+    // When each batch is there, has been computed, and has been written.
+    let (mut there, mut computed, mut written) = (vec![0; batches], vec![0; batches], vec![0; batches]);
+    let mut free = 0;
+    for batch in 0..batches + 2 {
+        // Two batches behind: its results leave, and make room for this one.
+        if batch >= 2 {
+            let done: u64 = computed[batch - 2];
+            free = done.max(free) + write;
+            written[batch - 2] = free;
+        }
+        if batch < batches {
+            free += read;
+            there[batch] = free;
+            let before = if batch > 0 { computed[batch - 1] } else { 0 };
+            computed[batch] = there[batch].max(before) + launch + compute;
+        }
+    }
+    let cycles = written[batches - 1];
+    DramRun { cycles, steady: (cycles - written[1]) as f64 / (batches - 2) as f64, transfer: read + write }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::CIPHERMILL;
+
+    #[test]
+    fn what_is_slower_sets_the_pace() {
+        let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
+        // 32 KB in and out at 32 bytes a cycle: 2048 cycles, however short the computation is.
+        let memory = dram_to_dram(&machine, 1 << 15, 1 << 15, 100, 20);
+        assert_eq!((memory.transfer, memory.steady), (2048, 2048.0));
+        // A long computation hides the transfers, but for its own start.
+        let computation = dram_to_dram(&machine, 1 << 15, 1 << 15, 10_000, 20);
+        let launch = super::super::control::launch(&machine);
+        assert_eq!(computation.steady, (10_000 + launch) as f64);
+    }
+}

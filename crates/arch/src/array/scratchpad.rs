@@ -1,0 +1,187 @@
+//! The scratchpad: slices at cores, and the network by which other cores reach them.
+//!
+//! A core reads and writes a slice of its own in a known time. For another one it sends a request; the slice answers in turn, one request a
+//! cycle, and the answer takes its place among the vectors that come to the core's registers. Answers have links of their own: on those
+//! of the requests they could stand behind requests that wait for them.
+
+use std::collections::VecDeque;
+
+use super::machine::Machine;
+use super::mesh::Mesh;
+
+/// Requests that wait at a slice, at most.
+const WAITING: usize = 4;
+
+/// What a message on the memory network is.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// A core wants a vector for a register.
+    Read { core: u8, register: u8 },
+    /// A vector is to be stored.
+    Write,
+    /// A vector for a register.
+    Answer { register: u8 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    kind: Kind,
+    vector: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct ScratchpadState {
+    lanes: usize,
+    words: Vec<u32>,
+    /// The node of each slice; vector v is in slice v mod slices.
+    nodes: Vec<u8>,
+    /// The messages under way, by number; their vectors.
+    messages: Vec<Message>,
+    carried: Vec<u32>,
+    unused: Vec<u16>,
+    /// Reads that wait at each node, with the cycle from which on they can be answered.
+    waiting: Vec<VecDeque<(u64, u16)>>,
+    latency: u64,
+    /// Cycles in which a vector occupies a link.
+    flits: u8,
+    requests: Mesh,
+    answers: Mesh,
+    /// Vectors stored.
+    pub stores: u64,
+}
+
+impl ScratchpadState {
+    pub(super) fn new(machine: &Machine) -> Self {
+        let lanes = machine.core.lanes as usize;
+        let cores = machine.cores();
+        let nodes = match &machine.scratchpad.slices[..] {
+            [] => (0..cores as u8).collect(),
+            nodes => nodes.iter().map(|node| *node as u8).collect(),
+        };
+        Self {
+            lanes,
+            words: vec![0; machine.scratchpad.vectors as usize * lanes],
+            nodes,
+            messages: Vec::new(),
+            carried: Vec::new(),
+            unused: Vec::new(),
+            waiting: vec![VecDeque::new(); cores as usize],
+            latency: u64::from(machine.scratchpad.latency),
+            flits: machine.flits() as u8,
+            requests: Mesh::new(machine),
+            answers: Mesh::new(machine),
+            stores: 0,
+        }
+    }
+
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    pub(super) fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.words
+    }
+
+    /// The networks of requests and of answers.
+    pub(super) fn meshes_mut(&mut self) -> impl Iterator<Item = &mut Mesh> {
+        [&mut self.requests, &mut self.answers].into_iter()
+    }
+
+    /// Where a vector is.
+    pub(super) fn node(&self, vector: u32) -> usize {
+        usize::from(self.nodes[vector as usize % self.nodes.len()])
+    }
+
+    pub(super) fn vector(&self, vector: u32) -> &[u32] {
+        &self.words[vector as usize * self.lanes..][..self.lanes]
+    }
+
+    pub(super) fn store(&mut self, vector: u32, words: &[u32]) {
+        self.words[vector as usize * self.lanes..][..self.lanes].copy_from_slice(words);
+        self.stores += 1;
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.requests.is_empty() && self.answers.is_empty() && self.waiting.iter().all(VecDeque::is_empty)
+    }
+
+    /// Asks another core's slice for a vector; not if the network takes nothing now.
+    pub(super) fn ask(&mut self, now: u64, core: usize, register: u8, vector: u32) -> bool {
+        if !self.requests.accepts(core) {
+            return false;
+        }
+        let message = self.put(Message { kind: Kind::Read { core: core as u8, register }, vector });
+        let to = self.node(vector) as u8;
+        self.requests.send(now, core, to, message, 1);
+        true
+    }
+
+    /// Sends a vector to another core's slice; not if the network takes nothing now.
+    pub(super) fn send(&mut self, now: u64, core: usize, vector: u32, words: &[u32]) -> bool {
+        if !self.requests.accepts(core) {
+            return false;
+        }
+        let message = self.put(Message { kind: Kind::Write, vector });
+        self.carried[usize::from(message) * self.lanes..][..self.lanes].copy_from_slice(words);
+        let to = self.node(vector) as u8;
+        self.requests.send(now, core, to, message, self.flits);
+        true
+    }
+
+    fn put(&mut self, message: Message) -> u16 {
+        let number = self.unused.pop().unwrap_or_else(|| {
+            self.messages.push(message);
+            self.carried.resize(self.messages.len() * self.lanes, 0);
+            (self.messages.len() - 1) as u16
+        });
+        self.messages[usize::from(number)] = message;
+        number
+    }
+
+    /// One cycle of slices and network. `take(core, register, words)` says whether a core takes a vector that has come for it.
+    pub(super) fn step(&mut self, now: u64, mut take: impl FnMut(usize, u8, &[u32]) -> bool) -> bool {
+        let mut moved = false;
+        for node in 0..self.waiting.len() {
+            if let Some((from, number)) = self.waiting[node].front().copied()
+                && from <= now
+                && self.answers.accepts(node)
+            {
+                self.waiting[node].pop_front();
+                let message = &mut self.messages[usize::from(number)];
+                if let Kind::Read { core, register } = message.kind {
+                    message.kind = Kind::Answer { register };
+                    let from = message.vector as usize * self.lanes;
+                    let to = usize::from(number) * self.lanes;
+                    self.carried[to..to + self.lanes].copy_from_slice(&self.words[from..from + self.lanes]);
+                    self.answers.send(now, node, core, number, self.flits);
+                }
+                moved = true;
+            }
+        }
+        let Self { lanes, words, messages, carried, unused, waiting, latency, requests, answers, stores, .. } = self;
+        moved |= requests.step(now, |node, number| {
+            let message = messages[usize::from(number)];
+            if let Kind::Write = message.kind {
+                let vector = &carried[usize::from(number) * *lanes..][..*lanes];
+                words[message.vector as usize * *lanes..][..*lanes].copy_from_slice(vector);
+                *stores += 1;
+                unused.push(number);
+                return true;
+            }
+            let room = waiting[node].len() < WAITING;
+            if room {
+                waiting[node].push_back((now + *latency, number));
+            }
+            room
+        });
+        moved |= answers.step(now, |node, number| {
+            let Kind::Answer { register } = messages[usize::from(number)].kind else { return true };
+            let taken = take(node, register, &carried[usize::from(number) * *lanes..][..*lanes]);
+            if taken {
+                unused.push(number);
+            }
+            taken
+        });
+        moved
+    }
+}

@@ -1,0 +1,190 @@
+//! Programs and machines that are none: each gives an error that says where and why, and nothing hangs.
+
+use ciphermill_arch::array::{Array, CIPHERMILL, LANE, Machine, MachineError, PAPER, SimulationError, Waits};
+use ciphermill_rvfhe::compiler::{CompileError, Direction, Ring, Task, Transform, compile};
+use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, assemble};
+use proptest::prelude::*;
+
+fn machine() -> Machine {
+    Machine::from_toml(CIPHERMILL).unwrap()
+}
+
+/// Words of a text; other cores end at once.
+fn words(text: &str) -> Vec<u32> {
+    let assembly =
+        assemble(text, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap_or_else(|error| panic!("{error}"));
+    assembly.program.instructions().iter().map(|instruction| instruction.encode()).collect()
+}
+
+fn run(texts: &[&str]) -> Result<u64, SimulationError> {
+    let mut array = Array::new(machine());
+    let mut programs = vec![words("ebreak"); 16];
+    for (program, text) in programs.iter_mut().zip(texts) {
+        *program = words(text);
+    }
+    array.run(&programs, &[], 0, 10_000).map(|run| run.cycles)
+}
+
+#[test]
+fn a_deadlock_names_who_waits_for_what() {
+    // Core 0 waits for a row that core 1 sends when it has one from core 0.
+    let error =
+        run(&["ldp v1, 0(x0)!\ncopy c1, v1, 0(x0)\nebreak", "ldp v2, 0(x0)!\ncopy c0, v2, 0(x0)\nebreak"]).unwrap_err();
+    let SimulationError::Deadlock { blocked, .. } = &error else { panic!("{error}") };
+    for core in [0, 1] {
+        let row = blocked.0.iter().find(|blocked| blocked.core == core && blocked.waits == Waits::RowEmpty { row: 0 });
+        assert!(row.is_some_and(|blocked| blocked.pc == Some(0)), "{error}");
+    }
+    let text = error.to_string();
+    assert!(text.contains("core 0, instruction 0: words of row 0, or of its tile, are empty"), "{text}");
+
+    let operand = run(&["lui x5, 0x1\ncsrrw x0, m0, x5\nmadd v1, v2, v3, m0\nebreak"]).unwrap_err().to_string();
+    assert!(operand.contains("core 0, instruction 2: v2 is empty"), "{operand}");
+    let twiddle = run(&["lds v1, 0(x0)\nlui x5, 0x1\ncsrrw x0, m0, x5\nmmul v1, v1, t3, m0\nebreak"]).unwrap_err();
+    assert!(twiddle.to_string().contains("core 0, instruction 3: t3 is empty"), "{twiddle}");
+    let twice = run(&["lds v1, 0(x0)\nlds v1, 1(x0)\nebreak"]).unwrap_err().to_string();
+    assert!(twice.contains("core 0, instruction 1: v1 is still full"), "{twice}");
+    // Two vectors to one row of another core, which nobody empties.
+    let full = run(&["lds v1, 0(x0)\ncopyk c1, v1, 7(x0)\ncopyk c1, v1, 7(x0)\nebreak"]).unwrap_err().to_string();
+    assert!(full.contains("core 1, a vector that has come: row 7 is still full"), "{full}");
+}
+
+#[test]
+fn what_is_out_of_range_is_named() {
+    for (text, wanted) in [
+        (
+            "lds v1, 0(x0)\nldt t0, 0(x0)\nmmul v1, v1, t0, m5\nebreak",
+            "instruction 2: modulus register m5 is not set to 1 … 2^31",
+        ),
+        (
+            "addi x5, x0, 640\nldp v1, 0(x5)\nebreak",
+            "instruction 1: data memory has 640 places, and this would be number 640",
+        ),
+        ("addi x5, x0, -1\nldp v1, 0(x5)\nebreak", "data memory has 640 places, and this would be number 4294967295"),
+        ("addi x5, x0, 639\nldp v1, 0(x5), tile=1\naddi x5, x0, 640\nebreak", "words of row 639"),
+        ("addi x5, x0, 320\nldt t1, 0(x5)\nebreak", "twiddle memory has 320 places, and this would be number 320"),
+        ("lui x5, 0x3\nldt t1, 0(x5), broadcast\nebreak", "pairs has 10240 places, and this would be number 12288"),
+        ("lui x5, 0x6\nlds v1, 0(x5)\nebreak", "scratchpad has 24576 places, and this would be number 24576"),
+        ("lds v1, 0(x0)\nlui x5, 0x6\nsts v1, 0(x5)\nebreak", "scratchpad has 24576 places"),
+        (
+            "lds v1, 0(x0)\naddi x5, x0, 600\ncopy c3, v1, 40(x5)\nebreak",
+            "data memory has 640 places, and this would be number 640",
+        ),
+        ("lds v1, 0(x0)\ncopy c16, v1, 0(x0)\nebreak", "instruction 1: a copy to core 16; there are 16"),
+    ] {
+        let error = run(&[text]).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{text}\n{error}");
+    }
+    let mut array = Array::new(machine());
+    assert!(matches!(array.run(&[vec![0x73]], &[], 0, 1), Err(SimulationError::Cores { given: 1, cores: 16 })));
+    let mut programs = vec![words("ebreak"); 16];
+    programs[3] = vec![0xffff_ffff];
+    assert!(matches!(array.run(&programs, &[], 0, 1), Err(SimulationError::Decode { core: 3, pc: 0, .. })));
+    programs[3] = vec![words("addi x0, x0, 0\nebreak")[0]; 4097];
+    let error = array.run(&programs, &[], 0, 1).unwrap_err();
+    assert_eq!(error, SimulationError::InstructionMemory { core: 3, given: 4097, have: 4096 });
+    programs[3].truncate(3);
+    assert!(matches!(array.run(&programs, &[], 0, 100), Err(SimulationError::PastEnd { core: 3, pc: 3 })));
+    programs[3] = words("back: jal x0, back\nebreak");
+    assert_eq!(array.run(&programs, &[], 0, 500).unwrap_err(), SimulationError::CycleLimit { limit: 500 });
+    assert!(matches!(
+        array.set_twiddles(2, &vec![(0, 0); 320 * 32 + 1]),
+        Err(SimulationError::TwiddleMemory { core: 2, have: 10240, .. })
+    ));
+}
+
+#[test]
+fn machines_with_impossible_values_are_refused() {
+    for text in [CIPHERMILL, PAPER, LANE] {
+        Machine::from_toml(text).unwrap();
+    }
+    for (field, from, to) in [
+        ("grid.rows", "rows = 4", "rows = 0"),
+        ("grid.rows times grid.columns", "columns = 4", "columns = 3"),
+        ("core.lanes", "lanes = 32", "lanes = 33"),
+        ("core.queue_depth", "queue_depth = 16", "queue_depth = 0"),
+        ("lane.adders", "adders = 2", "adders = 3"),
+        ("lane.multiplier_latency", "multiplier_latency = 6", "multiplier_latency = 0"),
+        ("memory.data_rows", "data_rows = 640", "data_rows = 4000000000"),
+        ("network.link_bytes", "link_bytes = 128", "link_bytes = 0"),
+        ("scratchpad.latency", "latency = 4", "latency = 40"),
+        ("dram.bytes_per_cycle", "bytes_per_cycle = 32", "bytes_per_cycle = 0"),
+        ("clock_ghz", "clock_ghz = 1.0", "clock_ghz = nan"),
+    ] {
+        let text = CIPHERMILL.replace(from, to);
+        assert_ne!(text, CIPHERMILL, "{from}");
+        let error = Machine::from_toml(&text).unwrap_err();
+        assert!(matches!(&error, MachineError::Value { field: named, .. } if *named == field), "{to}: {error}");
+    }
+    let slices = CIPHERMILL.replace("latency = 4\n", "latency = 4\nslices = [0, 16]\n");
+    assert!(matches!(Machine::from_toml(&slices), Err(MachineError::Value { field: "scratchpad.slices", .. })));
+    for (from, to) in
+        [("adders = 2", ""), ("adders = 2", "adders = 2\nsubtractors = 1"), ("adders = 2", "adders = \"two\"")]
+    {
+        assert!(matches!(Machine::from_toml(&CIPHERMILL.replace(from, to)), Err(MachineError::Syntax(_))), "{to}");
+    }
+    assert!(matches!(Machine::from_toml(&" ".repeat(1 << 17)), Err(MachineError::TooLong { .. })));
+}
+
+#[test]
+fn a_size_that_does_not_fit_says_which_does() {
+    let modulus = ciphermill_math::Modulus::new(2_013_265_921).unwrap();
+    let task = |polynomial_size| {
+        let (ring, direction) = (Ring::Negacyclic, Direction::Forward);
+        Task::Transform(Transform { polynomial_size, modulus, ring, direction })
+    };
+    let target = machine().target();
+    for size in [0, 1, 512, 3000, 1 << 17, 1 << 40, usize::MAX] {
+        let error = compile(&target, &task(size), 1).unwrap_err();
+        assert!(matches!(error, CompileError::PolynomialSize { min: 1024, max: 65536, .. }), "{size}: {error}");
+    }
+    // A row of each core is too few to exchange what comes next.
+    assert!(matches!(compile(&target, &task(1024), 1), Ok(_) | Err(CompileError::PolynomialSize { min: 2048, .. })));
+    assert_eq!(compile(&target, &task(8192), 0).unwrap_err(), CompileError::InFlight { given: 0, max: 8 });
+    assert_eq!(compile(&target, &task(8192), 9).unwrap_err(), CompileError::InFlight { given: 9, max: 8 });
+    let small = ciphermill_rvfhe::compiler::Target { instructions: 100, ..target.clone() };
+    assert!(matches!(compile(&small, &task(8192), 1), Err(CompileError::Instructions { have: 100, .. })));
+    let few = ciphermill_rvfhe::compiler::Target { data_rows: 32, ..target.clone() };
+    assert!(matches!(compile(&few, &task(8192), 1), Err(CompileError::DataRows { have: 32, .. })));
+    let few = ciphermill_rvfhe::compiler::Target { twiddle_rows: 8, ..target };
+    assert!(matches!(compile(&few, &task(8192), 1), Err(CompileError::TwiddleRows { have: 8, .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever words there are: an end, or an error, in a bounded time.
+    #[test]
+    fn any_words_end(random in prop::collection::vec(any_instruction(), 0..60), seed: u64) {
+        let mut array = Array::new(machine());
+        let mut program = random;
+        program.push(0x0010_0073);
+        let mut programs = vec![vec![0x0010_0073]; 16];
+        programs[seed as usize % 16] = program.clone();
+        programs[(seed >> 8) as usize % 16] = program;
+        let twiddles = vec![(1, 2); 64];
+        array.set_twiddles(0, &twiddles).unwrap();
+        // A modulus for what computes, and scalar registers for addresses.
+        let start = words("lui x5, 0x1000\ncsrrw x0, m0, x5\nebreak");
+        for program in &mut programs {
+            program.splice(0..0, start[..2].iter().copied());
+        }
+        match array.run(&programs, &[(10, 1)], 1, 5_000) {
+            Ok(run) => prop_assert!(run.cycles <= 5_000),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Words of the array's opcodes that are instructions, most with small addresses, and a few that are none.
+fn any_instruction() -> impl Strategy<Value = u32> {
+    let word = (any::<u32>(), 0..7_u32).prop_map(|(word, kind)| match kind {
+        0 => word & 0x0fff_8f80 | 0x0b,
+        1 => word & 0x00ff_8f80 | 0x100b,
+        2 => word & 0x00ff_8f80 | 0x200b,
+        3 => word & 0x01f0_8f80 | 0x400b,
+        _ => word & 0x36ff_8f80 | 0x2b,
+    });
+    let decodes = word.prop_filter("an instruction", |word| Instruction::decode(*word).is_ok());
+    prop_oneof![60 => decodes, 1 => any::<u32>()]
+}

@@ -1,0 +1,60 @@
+//! The table of encodings of the reference page.
+
+use std::fmt::Write as _;
+
+use crate::isa::encoding::{Encoding, Mnemonic, PaperMnemonic};
+
+/// The line of a page that the table stands behind.
+pub const TABLE_BEGIN: &str = "<!-- encodings: made by the example rvfhe-generate -->";
+/// The line of a page that the table ends with.
+pub const TABLE_END: &str = "<!-- end of encodings -->";
+
+/// A table in Markdown of all encodings: a row for each instruction, its bits from 31 to 0 as fixed ones and as operands with their
+/// width, mask and value.
+#[must_use]
+pub fn encoding_table() -> String {
+    let ours = Mnemonic::ALL.into_iter().map(Mnemonic::encoding);
+    let encodings = ours.chain(PaperMnemonic::ALL.into_iter().map(PaperMnemonic::encoding));
+    let mut text =
+        "| source | instruction | bits 31 … 0 | mask | value |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for encoding in encodings {
+        let Encoding { name, extension, mask, value, .. } = encoding;
+        let bits = layout(encoding);
+        let _ = writeln!(text, "| `{extension}` | `{name}` | `{bits}` | `{mask:#010x}` | `{value:#010x}` |");
+    }
+    text
+}
+
+/// The bits from 31 to 0: fixed ones as digits, operands as `name:width`.
+fn layout(encoding: &Encoding) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut bit = 32;
+    // Whether the last part is of fixed bits, so that the next one belongs to it.
+    let mut digits = false;
+    while bit > 0 {
+        bit -= 1;
+        if let Some(field) = encoding.fields.iter().find(|field| field.high == bit) {
+            parts.push(format!("{}:{}", field.name, field.width()));
+            bit = field.low;
+            digits = false;
+        } else {
+            // Where R-type instructions have their fields.
+            if !digits || [24, 19, 14, 11, 6].contains(&bit) {
+                parts.push(String::new());
+            }
+            digits = true;
+            if let Some(part) = parts.last_mut() {
+                part.push(if encoding.value >> bit & 1 == 1 { '1' } else { '0' });
+            }
+        }
+    }
+    parts.join(" ")
+}
+
+/// `page` with the table between [`TABLE_BEGIN`] and [`TABLE_END`], or nothing if it lacks one of them.
+#[must_use]
+pub fn with_table(page: &str) -> Option<String> {
+    let (before, rest) = page.split_once(TABLE_BEGIN)?;
+    let (_, after) = rest.split_once(TABLE_END)?;
+    Some(format!("{before}{TABLE_BEGIN}\n{}{TABLE_END}{after}", encoding_table()))
+}

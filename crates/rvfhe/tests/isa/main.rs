@@ -1,0 +1,11 @@
+//! The instruction set: words, text, programs, the source of the encodings, and GNU's tools as its judge.
+#![allow(clippy::unusual_byte_groupings, reason = "groups are the fields of instruction words")]
+
+mod binutils;
+mod opcodes;
+mod paper;
+mod program;
+mod strategy;
+mod text;
+mod tools;
+mod words;
