@@ -223,6 +223,19 @@ mod tests {
         assert_eq!(Workload { modulus: 4, ..Workload::ntt(4096) }.largest(&ours, 1), None);
     }
 
+    /// Two in flight, or large digits, need what only the others can free: there is an order, or an error, but no standstill.
+    #[test]
+    fn key_switches_end_one_way_or_the_other() {
+        let ours = Machine::from_toml(CIPHERMILL).unwrap();
+        for (log, in_flight) in [(12, 2), (12, 3), (13, 2), (13, 3), (14, 1), (15, 1), (16, 1)] {
+            let workload = Workload { operation: Operation::KeySwitch, ..Workload::ntt(1 << log) };
+            match compile(&ours.target(), &workload.task().unwrap(), in_flight) {
+                Ok(compiled) => assert!(compiled.expected_cycles > 0),
+                Err(error) => println!("2^{log}, {in_flight} in flight: {error}"),
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_workload_is_named() {
         let digits = Workload { operation: Operation::KeySwitch, digits: 17, ..Workload::ntt(4096) };
