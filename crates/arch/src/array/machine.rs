@@ -223,7 +223,11 @@ impl Machine {
         Ok(machine)
     }
 
-    fn check(&self) -> Result<(), MachineError> {
+    /// Checks all numbers: for machines whose fields were changed.
+    ///
+    /// # Errors
+    /// [`MachineError::Value`] names the field and what it may be.
+    pub fn check(&self) -> Result<(), MachineError> {
         fn within(
             field: &'static str,
             given: u32,
