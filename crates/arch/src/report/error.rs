@@ -25,6 +25,20 @@ pub enum ReportError {
         /// The most.
         max: usize,
     },
+    /// An energy table that is none.
+    #[error(transparent)]
+    Energy(#[from] super::energy::EnergyError),
+    /// The energy of complex numbers.
+    #[error("no table of energies has units for complex numbers: take ntt, intt, product or key-switch")]
+    ComplexEnergy,
+    /// A sweep that is too large.
+    #[error("a sweep of {given} points: at most {max} are run; give fewer values, or leave the product out")]
+    Points {
+        /// How many.
+        given: usize,
+        /// The most.
+        max: usize,
+    },
     /// A workload that is too large for the machine, or too small.
     #[error("{source} ({machine}, {task}, {in_flight} in flight; {})", Fits(*.largest))]
     DoesNotFit {

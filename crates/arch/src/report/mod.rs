@@ -3,10 +3,28 @@
 //!
 //! A [`Workload`] names what an array does; [`measure`] runs it. All figures carry a [`Label`](crate::record::Label).
 
+mod ablation;
+mod base;
+mod energy;
 mod error;
+mod published;
+mod roofline;
 mod run;
+mod sweep;
 mod workload;
 
+pub use ablation::{
+    Ablation, CALIBRATION, FftExperiment, PRINTED, PRINTED_FFT, SingleCore, SizeAblation, Stage, ablate,
+    fft_experiments,
+};
+pub use base::{BaseRun, MAX_BASE_SIZE, TimeSplit, base, time_split};
+pub use energy::{
+    ACTIONS, Component, ComponentUse, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, Energy, EnergyError, EnergyTable,
+    Per, Range, energy,
+};
 pub use error::ReportError;
-pub use run::{Line, Plan, RunReport, measure};
+pub use published::{Comparison, FFT_SIZES, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
+pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
+pub use run::{Line, Plan, RunReport, measure, measure_traced};
+pub use sweep::{Axis, MAX_POINTS, Parameter, Sweep, SweepPoint, Value, default_axes, sweep_records};
 pub use workload::{DEFAULT_MODULUS, MAX_POLYNOMIAL_SIZE, Operation, Workload};

@@ -6,6 +6,7 @@ use super::error::ReportError;
 use super::workload::Workload;
 use crate::array::{Counts, Experiment, ExperimentError, Machine, Measurement, Port};
 use crate::record::Record;
+use crate::trace::Trace;
 
 /// Inputs in flight that are tried where none are asked for.
 const FLIGHTS: [usize; 3] = [1, 2, 4];
@@ -46,6 +47,19 @@ pub struct Line {
     pub instructions: u64,
     /// Words of the longest program.
     pub words: usize,
+    /// Cycles for each input from DRAM to DRAM, while halves of the scratchpad take turns.
+    pub dram: f64,
+    /// Bytes from and to DRAM for each input.
+    pub dram_bytes: u64,
+    /// What all cores did, all runs together.
+    #[serde(skip)]
+    pub counts: Counts,
+    /// Cycles of all runs together.
+    #[serde(skip)]
+    pub run_cycles: u64,
+    /// Cycles in which links of the meshes were taken, all runs together.
+    #[serde(skip)]
+    pub link_cycles: u64,
     #[serde(skip)]
     record: Record,
 }
@@ -109,6 +123,16 @@ pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError>
     Ok(RunReport { machine: machine.name.clone(), lines })
 }
 
+/// Runs a plan, without numbers one run of one input, and notes what all cores and networks do. There is one line.
+///
+/// # Errors
+/// As of [`measure`].
+pub fn measure_traced(machine: &Machine, plan: &Plan, trace: &mut Trace) -> Result<RunReport, ReportError> {
+    let (in_flight, runs) = (plan.in_flight.unwrap_or(1), Some(plan.runs.unwrap_or(1)));
+    let line = line_with(machine, &plan.workload, in_flight, runs, Some(trace))?;
+    Ok(RunReport { machine: machine.name.clone(), lines: vec![line] })
+}
+
 /// The best steady state of those with 1, 2 and 4 in flight that fit; none if only one run fits.
 pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>) -> Result<Option<Line>, ReportError> {
     let mut best: Option<Line> = None;
@@ -131,9 +155,19 @@ pub(super) fn line(
     in_flight: usize,
     runs: Option<usize>,
 ) -> Result<Line, ReportError> {
+    line_with(machine, workload, in_flight, runs, None)
+}
+
+fn line_with(
+    machine: &Machine,
+    workload: &Workload,
+    in_flight: usize,
+    runs: Option<usize>,
+    trace: Option<&mut Trace>,
+) -> Result<Line, ReportError> {
     let mut experiment =
         Experiment { task: workload.task()?, in_flight, runs: runs.unwrap_or(RUNS), seed: workload.seed };
-    let measured = match experiment.measure(machine) {
+    let measured = match experiment.measure_with(machine, trace) {
         Err(ExperimentError::Runs { max, .. }) if runs.is_none() && max > 0 => {
             experiment.runs = max;
             experiment.measure(machine)
@@ -146,6 +180,7 @@ pub(super) fn line(
     let adders = (!workload.operation.is_complex()).then(|| measured.adders_steady.unwrap_or(measured.adders));
     let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
     let words = measured.instructions;
+    let rate = u64::from(machine.dram.bytes_per_cycle);
     let mut record = record(&measured, &experiment, machine, workload);
     let cycles = measured.steady.unwrap_or(measured.first as f64);
     record.utilization = Some(bound / cycles);
@@ -161,6 +196,11 @@ pub(super) fn line(
         butterflies: measured.butterflies,
         instructions,
         words,
+        dram: measured.dram.steady / in_flight as f64,
+        dram_bytes: measured.dram.transfer * rate / in_flight as u64,
+        counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
+        run_cycles: measured.run.cycles,
+        link_cycles: measured.run.link_cycles,
         record: record.with("words", words),
     })
 }
@@ -175,6 +215,24 @@ fn record(measured: &Measurement, experiment: &Experiment, machine: &Machine, wo
     match workload.operation {
         super::Operation::KeySwitch => record.with("digits", workload.digits),
         _ => record,
+    }
+}
+
+fn added(a: &Counts, b: &Counts) -> Counts {
+    Counts {
+        butterflies: a.butterflies + b.butterflies,
+        products: a.products + b.products,
+        sums: a.sums + b.sums,
+        row_loads: a.row_loads + b.row_loads,
+        scratchpad_loads: a.scratchpad_loads + b.scratchpad_loads,
+        twiddle_loads: a.twiddle_loads + b.twiddle_loads,
+        scratchpad_stores: a.scratchpad_stores + b.scratchpad_stores,
+        own_copies: a.own_copies + b.own_copies,
+        remote_copies: a.remote_copies + b.remote_copies,
+        no_instruction: a.no_instruction + b.no_instruction,
+        operand: a.operand + b.operand,
+        twiddle: a.twiddle + b.twiddle,
+        unit: a.unit + b.unit,
     }
 }
 

@@ -1,0 +1,301 @@
+//! The ablation of the paper's Fig. 9 and Fig. 11: what each of its three ideas gives, one after the other.
+//!
+//! The figures are those of one lane: cycles that a lane takes for each butterfly it does. The stages are a reading of the paper, which
+//! names its stages and no more. It was chosen knowing the published figures: 290 → 9.85 → 7.58 → 2.25 cycles are what they come to if the
+//! base is as parallel as the array.
+//!
+//! | stage | what it is here |
+//! | --- | --- |
+//! | base | as many scalar cores as there are lanes, each with a program that divides (`textbook`, a divider of 67 cycles) |
+//! | +ISA | the array; its lanes are no pipeline: a computation begins when the one before is done. Tiles are read row by row |
+//! | +reshuffle | tiles are read from skewed banks |
+//! | +dataflow | computations begin when their operands are there |
+
+use serde::Serialize;
+
+use super::base::{BaseRun, MAX_BASE_SIZE, base};
+use super::error::ReportError;
+use super::run::{Line, line};
+use super::workload::{Operation, Workload};
+use crate::array::{Issue, Machine, Transposition};
+use crate::record::{Label, Record};
+use crate::scalar::Variant;
+
+/// Inputs in flight in all stages, where they fit.
+const IN_FLIGHT: usize = 2;
+/// Runs of each stage.
+const RUNS: usize = 4;
+
+/// What the paper's figures come to for one lane, in the order of the stages: 290 cycles of the base, divided by its average speed-ups
+/// 29.44, 1.3 and 3.37.
+pub const CALIBRATION: [f64; 4] = [290.0, 9.85, 7.58, 2.25];
+/// The average speed-ups that the paper prints: each stage over the one before, then all together.
+pub const PRINTED: [f64; 4] = [29.44, 1.3, 3.37, 140.75];
+/// The same for the FFT of Fig. 11, which begins with the second stage.
+pub const PRINTED_FFT: [f64; 3] = [1.34, 3.39, 4.54];
+
+/// A stage at one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// `base`, `isa`, `reshuffle` or `dataflow`.
+    pub stage: &'static str,
+    /// Cycles of one lane for each of its butterflies.
+    pub cycles_per_butterfly: f64,
+    /// Cycles of a transform, in steady state.
+    pub cycles: f64,
+    /// How much faster it is than the stage before; none of the first.
+    pub step: Option<f64>,
+    /// Whether its values were those of the golden model; the base's words are checked by the tests of the scalar model.
+    pub correct: Option<bool>,
+}
+
+/// The stages at one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeAblation {
+    /// N.
+    pub polynomial_size: usize,
+    /// Lanes that share a transform.
+    pub lanes: u32,
+    /// Inputs in flight.
+    pub in_flight: usize,
+    /// The stages; none if there is no program.
+    pub stages: Vec<Stage>,
+    /// The last stage's gain over the first.
+    pub total: Option<f64>,
+    /// Why there are none.
+    pub error: Option<String>,
+    /// The array with all ideas against one single scalar core, by program; none of complex numbers.
+    pub single_core: Vec<SingleCore>,
+}
+
+/// The array against one scalar core.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SingleCore {
+    /// The core's program.
+    #[serde(flatten)]
+    pub base: BaseRun,
+    /// The core's cycles by the array's.
+    pub speedup: f64,
+}
+
+/// An ablation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ablation {
+    /// Always simulated.
+    pub label: Label,
+    /// The machine's name.
+    pub machine: String,
+    /// `ntt` or `fft`.
+    pub operation: &'static str,
+    /// For each size.
+    pub sizes: Vec<SizeAblation>,
+    /// Averages over the sizes that have all stages: of each step, and of the total.
+    pub average_steps: Vec<f64>,
+    /// The average of the totals.
+    pub average_total: Option<f64>,
+}
+
+/// The machine of a stage.
+fn staged(machine: &Machine, issue: Issue, transposition: Transposition) -> Machine {
+    let mut machine = machine.clone();
+    (machine.core.issue, machine.memory.transposition) = (issue, transposition);
+    machine
+}
+
+/// Runs the stages for transforms of each size.
+///
+/// # Errors
+/// If the base core cannot run. A size that does not fit is told in its place.
+pub fn ablate(machine: &Machine, operation: Operation, sizes: &[usize]) -> Result<Ablation, ReportError> {
+    let mut all = Vec::new();
+    for &polynomial_size in sizes {
+        all.push(size(machine, &Workload { operation, ..Workload::ntt(polynomial_size) })?);
+    }
+    let complete: Vec<&SizeAblation> = all.iter().filter(|size| size.total.is_some()).collect();
+    let longest = complete.iter().map(|size| size.stages.len()).max().unwrap_or(0);
+    let complete: Vec<_> = complete.into_iter().filter(|size| size.stages.len() == longest).collect();
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let step = |at: usize| mean(complete.iter().filter_map(|size| size.stages[at].step).collect());
+    let average_steps = (1..longest).map(step).collect();
+    let totals: Vec<f64> = complete.iter().filter_map(|size| size.total).collect();
+    let average_total = (!totals.is_empty()).then(|| mean(totals));
+    let (label, machine) = (Label::Simulated, machine.name.clone());
+    Ok(Ablation { label, machine, operation: operation.name(), sizes: all, average_steps, average_total })
+}
+
+fn size(machine: &Machine, workload: &Workload) -> Result<SizeAblation, ReportError> {
+    let lanes = machine.cores() * machine.core.lanes;
+    let polynomial_size = workload.polynomial_size;
+    let mut result = SizeAblation {
+        polynomial_size,
+        lanes,
+        in_flight: IN_FLIGHT,
+        stages: Vec::new(),
+        total: None,
+        error: None,
+        single_core: Vec::new(),
+    };
+    let lines = match array_stages(machine, workload) {
+        Ok((in_flight, lines)) => {
+            result.in_flight = in_flight;
+            lines
+        }
+        Err(error) => {
+            result.error = Some(error.to_string());
+            return Ok(result);
+        }
+    };
+    let mut push = |stage, cycles_per_butterfly: f64, cycles, correct| {
+        let step = result.stages.last().map(|before: &Stage| before.cycles_per_butterfly / cycles_per_butterfly);
+        result.stages.push(Stage { stage, cycles_per_butterfly, cycles, step, correct });
+    };
+    let has_base = !workload.operation.is_complex() && polynomial_size <= MAX_BASE_SIZE;
+    let butterflies = lines[0].1.butterflies as f64;
+    if has_base {
+        let base = base(Variant::Textbook, polynomial_size, false)?;
+        push("base", base.cycles_per_butterfly, base.cycles_per_butterfly * butterflies / f64::from(lanes), None);
+    }
+    for (stage, line) in &lines {
+        push(stage, line.cycles_per_butterfly_and_lane(machine), line.cycles(), Some(line.correct));
+    }
+    if let [first, .., last] = &result.stages[..] {
+        result.total = Some(first.cycles_per_butterfly / last.cycles_per_butterfly);
+    }
+    if has_base {
+        let best = lines[lines.len() - 1].1.cycles();
+        for (variant, early_out) in [(Variant::Textbook, false), (Variant::Naive, false), (Variant::Shoup, true)] {
+            let base = base(variant, polynomial_size, early_out)?;
+            result.single_core.push(SingleCore { speedup: base.cycles as f64 / best, base });
+        }
+    }
+    Ok(result)
+}
+
+/// The three stages that are arrays, with two in flight where all of them fit.
+fn array_stages(machine: &Machine, workload: &Workload) -> Result<(usize, Vec<(&'static str, Line)>), ReportError> {
+    let stages = [
+        ("isa", Issue::Unpipelined, Transposition::Serial),
+        ("reshuffle", Issue::Unpipelined, Transposition::Banked),
+        ("dataflow", Issue::Dataflow, Transposition::Banked),
+    ];
+    let run = |in_flight| {
+        let one = |(stage, issue, transposition)| {
+            let machine = staged(machine, issue, transposition);
+            Ok((stage, line(&machine, workload, in_flight, Some(RUNS))?))
+        };
+        stages.into_iter().map(one).collect::<Result<Vec<_>, ReportError>>()
+    };
+    match run(IN_FLIGHT) {
+        Err(ReportError::DoesNotFit { .. }) => Ok((1, run(1)?)),
+        lines => Ok((IN_FLIGHT, lines?)),
+    }
+}
+
+impl Ablation {
+    /// A record for each stage of each size, `arch-ablation/<machine>/<operation>/n<N>/<stage>`.
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        for size in &self.sizes {
+            let n = size.polynomial_size;
+            for stage in &size.stages {
+                let case = format!("arch-ablation/{}/{}/n{n}/{}", self.machine, self.operation, stage.stage);
+                let mut record = Record::new(case, &self.machine, self.label, stage.cycles.round() as u64)
+                    .with("n", n)
+                    .with("lanes", size.lanes)
+                    .with("in_flight", size.in_flight)
+                    .with("cycles_per_butterfly_and_lane", stage.cycles_per_butterfly)
+                    .with("step", stage.step);
+                record.cycles_steady = Some(stage.cycles);
+                record.correct = stage.correct;
+                records.push(record);
+            }
+        }
+        records
+    }
+
+    /// Whether all values were right.
+    pub fn correct(&self) -> bool {
+        self.sizes.iter().flat_map(|size| &size.stages).all(|stage| stage.correct != Some(false))
+    }
+}
+
+/// One experiment on why the FFT's gains differ: the cycles of a complex butterfly are changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FftExperiment {
+    /// From one complex butterfly to the next.
+    pub interval: u32,
+    /// From its issue to its results.
+    pub latency: u32,
+    /// The average of the steps over the sizes, and of the totals.
+    pub steps: Vec<f64>,
+    /// The average total.
+    pub total: Option<f64>,
+}
+
+/// The ablation of the FFT with other complex butterflies.
+///
+/// # Errors
+/// If a butterfly cannot be: intervals are 1 to 16, latencies 1 to 28.
+pub fn fft_experiments(
+    machine: &Machine,
+    sizes: &[usize],
+    butterflies: &[(u32, u32)],
+) -> Result<Vec<FftExperiment>, ReportError> {
+    let one = |&(interval, latency): &(u32, u32)| {
+        let mut machine = machine.clone();
+        (machine.lane.complex_interval, machine.lane.complex_latency) = (interval, latency);
+        machine.check()?;
+        let ablation = ablate(&machine, Operation::Fft, sizes)?;
+        Ok(FftExperiment { interval, latency, steps: ablation.average_steps, total: ablation.average_total })
+    };
+    butterflies.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::PAPER;
+
+    fn paper() -> Machine {
+        Machine::from_toml(PAPER).unwrap()
+    }
+
+    /// Each stage at 2^13 is within 10 % of what the paper's figures come to.
+    #[test]
+    fn stages_are_those_of_the_paper() {
+        let ablation = ablate(&paper(), Operation::Ntt, &[1 << 13]).unwrap();
+        let [size] = &ablation.sizes[..] else { panic!("{ablation:?}") };
+        assert_eq!(size.stages.len(), 4);
+        for (stage, wanted) in size.stages.iter().zip(CALIBRATION) {
+            let off = stage.cycles_per_butterfly / wanted - 1.0;
+            println!("{} {:.2}, the paper's {wanted}: {:+.1} %", stage.stage, stage.cycles_per_butterfly, 100.0 * off);
+            assert!(off.abs() < 0.1, "{}: {} and {wanted}", stage.stage, stage.cycles_per_butterfly);
+        }
+        assert!(ablation.correct());
+        // One scalar core is a thousand times slower than the paper says.
+        assert!(size.single_core.iter().all(|single| single.speedup > 5000.0), "{:?}", size.single_core);
+        assert_eq!(ablation.records().len(), 4);
+    }
+
+    #[test]
+    fn a_size_that_does_not_fit_is_told_in_its_place() {
+        let ablation = ablate(&paper(), Operation::Ntt, &[1 << 4, 1 << 17, 1 << 12]).unwrap();
+        assert!(ablation.sizes[0].error.is_some() && ablation.sizes[0].stages.is_empty());
+        assert!(ablation.sizes[1].error.as_ref().is_some_and(|error| error.contains("does not fit")));
+        assert_eq!(ablation.sizes[2].stages.len(), 4);
+        assert_eq!(ablation.average_steps.len(), 3);
+    }
+
+    #[test]
+    fn larger_transforms_gain_more() {
+        let ablation = ablate(&paper(), Operation::Ntt, &[1 << 10, 1 << 12, 1 << 14]).unwrap();
+        let totals: Vec<f64> = ablation.sizes.iter().filter_map(|size| size.total).collect();
+        assert_eq!(totals.len(), 3);
+        assert!(totals.is_sorted(), "{totals:?}");
+    }
+
+    #[test]
+    fn a_complex_butterfly_that_cannot_be_is_refused() {
+        assert!(matches!(fft_experiments(&paper(), &[4096], &[(0, 16)]), Err(ReportError::Machine(_))));
+    }
+}

@@ -1,0 +1,111 @@
+//! The base core: one scalar Rocket core that runs compiled C, as the array's figures are divided by it.
+
+use ciphermill_math::Modulus;
+use serde::Serialize;
+
+use super::error::ReportError;
+use super::workload::DEFAULT_MODULUS;
+use crate::scalar::{Baseline, Ring, ScalarMachine, ScalarRun, Variant, run};
+
+/// The largest N of the programs.
+pub const MAX_BASE_SIZE: usize = Baseline::POLYNOMIAL_SIZE_MAX;
+
+/// A transform on the base core, simulated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BaseRun {
+    /// The program's arithmetic, as `textbook`.
+    pub program: &'static str,
+    /// N.
+    pub polynomial_size: usize,
+    /// Whether the divider leaves out the leading zeros of quotients.
+    pub early_out: bool,
+    /// Cycles of the transform.
+    pub cycles: u64,
+    /// Divided by N/2·log2 N.
+    pub cycles_per_butterfly: f64,
+}
+
+/// Runs the cyclic transform, which is the paper's, in an arithmetic. With `early_out` false a division takes 67 cycles.
+///
+/// # Errors
+/// If N is no power of two from 2 to 2^14.
+pub fn base(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<BaseRun, ReportError> {
+    let run = scalar_run(variant, polynomial_size, early_out)?;
+    let cycles_per_butterfly = run.cycles_per_butterfly();
+    Ok(BaseRun { program: variant.name(), polynomial_size, early_out, cycles: run.cycles, cycles_per_butterfly })
+}
+
+pub(super) fn scalar_run(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<ScalarRun, ReportError> {
+    let mut machine = ScalarMachine::rocket()?;
+    machine.divider.early_out = early_out;
+    let modulus = Modulus::new(DEFAULT_MODULUS)?;
+    let baseline = Baseline { variant, ring: Ring::Cyclic, polynomial_size, modulus };
+    // Sizes that are none are refused before the words are looked at.
+    let words = polynomial_size.min(MAX_BASE_SIZE) as u32;
+    let words: Vec<u32> = (0..words).map(|i| i.wrapping_mul(0x9e37_79b9) % DEFAULT_MODULUS as u32).collect();
+    Ok(run(&machine, &baseline, &words)?)
+}
+
+/// Where the time of the base core goes, by what the `textbook` program divides for: products, sums, differences. Fig. 3 of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeSplit {
+    /// N.
+    pub polynomial_size: usize,
+    /// Cycles of a butterfly.
+    pub cycles_per_butterfly: f64,
+    /// The share of the two products, of the data and of the next twiddle factor.
+    pub products: f64,
+    /// The share of the sum.
+    pub sums: f64,
+    /// The share of the difference.
+    pub differences: f64,
+    /// What is left: loads, stores, loops, bit reversal, caches.
+    pub rest: f64,
+}
+
+/// Attributes the cycles of `textbook` with a divider of 67 cycles, by its counts: a butterfly has four remainders, two of them behind a
+/// multiplication. Each takes a quarter of the waits for the divider and one cycle to issue; each multiplication half of the waits for the
+/// multiplier and one cycle; the sum one addition, the difference two.
+///
+/// # Errors
+/// As of [`base`].
+pub fn time_split(polynomial_size: usize) -> Result<TimeSplit, ReportError> {
+    let run = scalar_run(Variant::Textbook, polynomial_size, false)?;
+    let butterflies = run.butterflies as f64;
+    let each = |cycles: u64| cycles as f64 / butterflies;
+    let (division, product) = (each(run.causes.divide) / 4.0 + 1.0, each(run.causes.multiply) / 2.0 + 1.0);
+    let all = run.cycles_per_butterfly();
+    let (products, sums, differences) = (2.0 * (division + product), division + 1.0, division + 2.0);
+    let share = |cycles: f64| cycles / all;
+    Ok(TimeSplit {
+        polynomial_size,
+        cycles_per_butterfly: all,
+        products: share(products),
+        sums: share(sums),
+        differences: share(differences),
+        rest: share(all - products - sums - differences),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As docs/rvfhe-scalar.md counts them at 2^10: 72 cycles a product, 67 a sum, 68 a difference, of 297.
+    #[test]
+    fn a_butterfly_is_two_products_a_sum_and_a_difference() {
+        let split = time_split(1 << 10).unwrap();
+        let cycles = |share: f64| (share * split.cycles_per_butterfly).round();
+        assert_eq!((cycles(split.products / 2.0), cycles(split.sums), cycles(split.differences)), (72.0, 67.0, 68.0));
+        let sum = split.products + split.sums + split.differences + split.rest;
+        assert!((sum - 1.0).abs() < 1e-12 && split.rest > 0.0);
+    }
+
+    #[test]
+    fn sizes_that_are_none_are_refused() {
+        for size in [0, 1, 3000, 1 << 15, usize::MAX] {
+            let error = base(Variant::Naive, size, true).unwrap_err();
+            assert!(matches!(error, ReportError::Scalar(_)), "{size}: {error}");
+        }
+    }
+}

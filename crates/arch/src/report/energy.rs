@@ -1,0 +1,414 @@
+//! Energy: what a run did, times what each action takes by a table of components, in the manner of Accelergy. Always a range, always
+//! analytic, and only as good as its table.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::error::ReportError;
+use super::run::{Line, line, steady};
+use super::workload::Workload;
+use crate::array::Machine;
+use crate::record::{Label, Record};
+
+/// The paper's Tables 4 to 6.
+pub const ENERGY_PAPER: &str = include_str!("../../machines/energy-paper.toml");
+/// Ranges from the literature.
+pub const ENERGY_LITERATURE: &str = include_str!("../../machines/energy-literature.toml");
+/// The schema that a table names.
+pub const ENERGY_SCHEMA: &str = "ciphermill-energy/1";
+/// Bytes of a table, at most.
+const MAX_BYTES: usize = 1 << 16;
+const MAX_COMPONENTS: usize = 256;
+/// The greatest number in a table.
+const MAX_VALUE: f64 = 1e12;
+
+/// Actions that a table may give energies for, of one 32-bit word each.
+pub const ACTIONS: [&str; 10] = [
+    "multiply",
+    "add",
+    "register-read",
+    "register-write",
+    "memory-read",
+    "memory-write",
+    "scratchpad-read",
+    "scratchpad-write",
+    "link-word",
+    "dram-word",
+];
+
+/// From the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub struct Range {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl From<[f64; 2]> for Range {
+    fn from([low, high]: [f64; 2]) -> Self {
+        Self { low, high }
+    }
+}
+
+impl From<Range> for [f64; 2] {
+    fn from(range: Range) -> Self {
+        [range.low, range.high]
+    }
+}
+
+impl Range {
+    fn times(self, factor: f64) -> Self {
+        Self { low: self.low * factor, high: self.high * factor }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { low: self.low + other.low, high: self.high + other.high }
+    }
+}
+
+/// How many of a component an array has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// One in each lane.
+    Lane,
+    /// One in each core.
+    Core,
+    /// One.
+    Array,
+}
+
+/// A component.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// How many there are. Lanes have as many of a component named `adder` as the machine says.
+    pub per: Per,
+    /// Of one, µm².
+    pub area_um2: Range,
+    /// What one takes all the time, mW.
+    pub leakage_mw: Range,
+    /// Where the numbers are from.
+    pub source: String,
+    /// Of [`ACTIONS`], pJ for a word.
+    #[serde(default)]
+    pub action: BTreeMap<String, Range>,
+}
+
+/// A table of components.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnergyTable {
+    schema: String,
+    /// Its name.
+    pub name: String,
+    /// Where it is from, in a line.
+    pub basis: String,
+    /// Its components.
+    pub component: Vec<Component>,
+}
+
+/// What is wrong with a table.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum EnergyError {
+    /// No TOML of this shape, or too long.
+    #[error("the energy table cannot be read: {0}")]
+    Syntax(String),
+    /// A range that is none.
+    #[error(
+        "{field} of component `{component}` is {low} to {high}: two numbers from 0 to 1e12 are wanted, the least first"
+    )]
+    Range {
+        /// Whose.
+        component: String,
+        /// Which.
+        field: String,
+        /// As given.
+        low: f64,
+        /// As given.
+        high: f64,
+    },
+    /// An action that nothing counts.
+    #[error("component `{component}` has an action `{action}`, which is none of {}", ACTIONS.join(", "))]
+    Action {
+        /// Whose.
+        component: String,
+        /// Its name.
+        action: String,
+    },
+}
+
+impl EnergyTable {
+    /// Reads and checks a table.
+    ///
+    /// # Errors
+    /// [`EnergyError`] names the component and the field.
+    pub fn from_toml(text: &str) -> Result<Self, EnergyError> {
+        if text.len() > MAX_BYTES {
+            return Err(EnergyError::Syntax(format!("it has {} bytes; at most {MAX_BYTES} are read", text.len())));
+        }
+        let table: Self = toml::from_str(text).map_err(|error| EnergyError::Syntax(error.to_string()))?;
+        if table.schema != ENERGY_SCHEMA {
+            return Err(EnergyError::Syntax(format!("its schema is `{}`, not `{ENERGY_SCHEMA}`", table.schema)));
+        }
+        if table.component.len() > MAX_COMPONENTS {
+            return Err(EnergyError::Syntax(format!("it has more than {MAX_COMPONENTS} components")));
+        }
+        for component in &table.component {
+            let check = |field: &str, Range { low, high }: Range| {
+                if (0.0..=MAX_VALUE).contains(&low) && (low..=MAX_VALUE).contains(&high) {
+                    return Ok(());
+                }
+                Err(EnergyError::Range { component: component.name.clone(), field: field.to_owned(), low, high })
+            };
+            check("area_um2", component.area_um2)?;
+            check("leakage_mw", component.leakage_mw)?;
+            for (action, energy) in &component.action {
+                if !ACTIONS.contains(&action.as_str()) {
+                    return Err(EnergyError::Action { component: component.name.clone(), action: action.clone() });
+                }
+                check(action, *energy)?;
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// What a component takes of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComponentUse {
+    /// Its name.
+    pub component: String,
+    /// Of all of them, mm².
+    pub area_mm2: Range,
+    /// Of one input, nJ.
+    pub energy_nj: Range,
+}
+
+/// The energy of one input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Energy {
+    /// Always analytic.
+    pub label: Label,
+    /// The machine's name.
+    pub machine: String,
+    /// The table's.
+    pub table: String,
+    /// Where the table is from.
+    pub basis: String,
+    /// `scratchpad` or `dram`: where inputs come from and outputs go.
+    pub level: &'static str,
+    /// What was run.
+    pub operation: &'static str,
+    /// N.
+    pub polynomial_size: usize,
+    /// Cycles of one input.
+    pub cycles: f64,
+    /// Words that each action was done for.
+    pub actions: BTreeMap<&'static str, f64>,
+    /// By component.
+    pub components: Vec<ComponentUse>,
+    /// Of all of them, nJ.
+    pub energy_nj: Range,
+    /// Of all of them, mm²; 0 where the table has none.
+    pub area_mm2: Range,
+    /// The power that it comes to at the machine's clock, mW.
+    pub power_mw: Range,
+}
+
+/// Words for each action, of one input.
+fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static str, f64> {
+    let inputs = (line.runs * line.in_flight) as f64;
+    let each = |vectors: u64| vectors as f64 * f64::from(machine.core.lanes) / inputs;
+    let counts = &line.counts;
+    let loads = counts.row_loads + counts.scratchpad_loads;
+    let sends = counts.own_copies + counts.remote_copies;
+    let mut actions = BTreeMap::from([
+        ("multiply", each(counts.butterflies + counts.products)),
+        ("add", each(2 * counts.butterflies + counts.sums)),
+        // A butterfly reads two vectors and a pair of factors.
+        (
+            "register-read",
+            each(4 * counts.butterflies + 3 * counts.products + 2 * counts.sums + sends + counts.scratchpad_stores),
+        ),
+        (
+            "register-write",
+            each(2 * counts.butterflies + counts.products + counts.sums + loads + 2 * counts.twiddle_loads),
+        ),
+        ("memory-read", each(counts.row_loads + 2 * counts.twiddle_loads)),
+        ("memory-write", each(sends)),
+        ("scratchpad-read", each(counts.scratchpad_loads)),
+        ("scratchpad-write", each(counts.scratchpad_stores)),
+        (
+            "link-word",
+            line.link_cycles as f64 * f64::from(machine.network.link_bytes.min(4 * machine.core.lanes)) / 4.0 / inputs,
+        ),
+    ]);
+    if from_dram {
+        let words = line.dram_bytes as f64 / 4.0;
+        actions.insert("dram-word", words);
+        // Halves of the scratchpad are filled and emptied.
+        *actions.entry("scratchpad-write").or_default() += words / 2.0;
+        *actions.entry("scratchpad-read").or_default() += words / 2.0;
+    }
+    actions
+}
+
+/// Energy and area of a workload in steady state, from the scratchpad and from DRAM.
+///
+/// # Errors
+/// Of the run; [`ReportError::ComplexEnergy`] of complex numbers, whose units no table has.
+pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Result<Vec<Energy>, ReportError> {
+    if workload.operation.is_complex() {
+        return Err(ReportError::ComplexEnergy);
+    }
+    let line = match steady(machine, workload, None)? {
+        Some(line) => line,
+        None => line(machine, workload, 1, Some(1))?,
+    };
+    let of = |level, cycles: f64| {
+        let actions = actions(machine, &line, level == "dram");
+        let nanoseconds = cycles / machine.clock_ghz;
+        let components: Vec<ComponentUse> = table
+            .component
+            .iter()
+            .map(|component| {
+                let lanes = f64::from(machine.cores() * machine.core.lanes);
+                let count = match component.per {
+                    Per::Lane if component.name == "adder" => lanes * f64::from(machine.lane.adders),
+                    Per::Lane => lanes,
+                    Per::Core => f64::from(machine.cores()),
+                    Per::Array => 1.0,
+                };
+                // mW for ns are pJ.
+                let mut picojoules = component.leakage_mw.times(count * nanoseconds);
+                for (action, energy) in &component.action {
+                    let words = actions.get(action.as_str()).copied().unwrap_or(0.0);
+                    picojoules = picojoules.plus(energy.times(words));
+                }
+                ComponentUse {
+                    component: component.name.clone(),
+                    area_mm2: component.area_um2.times(count * 1e-6),
+                    energy_nj: picojoules.times(1e-3),
+                }
+            })
+            .collect();
+        let sum = |of: fn(&ComponentUse) -> Range| components.iter().map(of).fold(Range::default(), Range::plus);
+        let (energy_nj, area_mm2) = (sum(|one| one.energy_nj), sum(|one| one.area_mm2));
+        Energy {
+            label: Label::Analytic,
+            machine: machine.name.clone(),
+            table: table.name.clone(),
+            basis: table.basis.clone(),
+            level,
+            operation: workload.operation.name(),
+            polynomial_size: workload.polynomial_size,
+            cycles,
+            actions,
+            components,
+            energy_nj,
+            area_mm2,
+            power_mw: energy_nj.times(1e3 / nanoseconds),
+        }
+    };
+    let rate = f64::from(machine.dram.bytes_per_cycle);
+    let dram = line.dram.max(line.dram_bytes as f64 / rate);
+    Ok(vec![of("scratchpad", line.cycles()), of("dram", dram)])
+}
+
+impl Energy {
+    /// `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`.
+    pub fn record(&self) -> Record {
+        let n = self.polynomial_size;
+        let (machine, table, operation, level) = (&self.machine, &self.table, self.operation, self.level);
+        let case = format!("arch-energy/{machine}/{table}/{operation}/n{n}/{level}");
+        let mut record = Record::new(case, machine, self.label, self.cycles.round() as u64)
+            .with("n", n)
+            .with("energy_nj_low", self.energy_nj.low)
+            .with("energy_nj_high", self.energy_nj.high)
+            .with("basis", self.basis.clone());
+        record.cycles_steady = Some(self.cycles);
+        record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{CIPHERMILL, PAPER};
+    use crate::report::Operation;
+
+    fn paper_at_2_13(text: &str) -> Vec<Energy> {
+        let machine = Machine::from_toml(PAPER).unwrap();
+        energy(&machine, &Workload::ntt(1 << 13), &EnergyTable::from_toml(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn words_are_those_of_the_transform() {
+        let [near, far] = &paper_at_2_13(ENERGY_LITERATURE)[..] else { panic!() };
+        let butterflies = f64::from(13 << 12);
+        assert_eq!((near.actions["multiply"], near.actions["add"]), (butterflies, 2.0 * butterflies));
+        assert_eq!((near.actions["scratchpad-read"], near.actions["scratchpad-write"]), (8192.0, 8192.0));
+        assert!(!near.actions.contains_key("dram-word"));
+        assert_eq!(far.actions["dram-word"], 2.0 * 8192.0);
+        // By hand: the multipliers' share is the butterflies times 4.5 to 9.5 pJ.
+        let multiplier = &near.components[0];
+        assert!((multiplier.energy_nj.low - butterflies * 4.5e-3).abs() < 1e-6);
+        assert!((multiplier.energy_nj.high - butterflies * 9.5e-3).abs() < 1e-6);
+        assert!(near.energy_nj.low < near.energy_nj.high && near.energy_nj.high < far.energy_nj.high);
+        // Every action that is counted has a component in this table.
+        let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
+        let known: Vec<_> = table.component.iter().flat_map(|component| component.action.keys()).collect();
+        assert!(ACTIONS.iter().all(|action| known.iter().any(|one| one == action)));
+    }
+
+    /// What the comments of the paper's table say of its sums.
+    #[test]
+    fn the_paper_does_not_add_up() {
+        let (lane, core, array) = (7.430 + 0.360, 47.93, 766.0);
+        assert!((16.0 * 32.0 * lane / 1e3 - 3.99_f64).abs() < 0.01 && 16.0 * 32.0 * lane > 5.0 * array);
+        assert!((16.0 * core - array).abs() < 1.0);
+        // Table 4 in µm², of a core's 32 lanes: 0.129 mm², where Table 6 has 0.125.
+        assert!(((123_160.23 + 5_917.23) / 1e6 - 0.129_f64).abs() < 1e-3);
+        // The multiplier's parts: 86 less than their total.
+        assert!((117_720.76 + 5_353.21 - 123_160.23 + 86.26_f64).abs() < 1e-6);
+        let near = &paper_at_2_13(ENERGY_PAPER)[0];
+        // With the tables' units for one lane each it is more than Table 6 has at all; for 32 lanes it is less.
+        assert!(near.power_mw.low < 1486.0 && near.power_mw.high > 1486.0, "{:?}", near.power_mw);
+        // Table 6: 6.29 mm².
+        assert!((near.area_mm2.low - 6.29).abs() < 0.15, "{:?}", near.area_mm2);
+    }
+
+    #[test]
+    fn tables_that_are_none_are_named() {
+        let error =
+            |from: &str, to: &str| EnergyTable::from_toml(&ENERGY_PAPER.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(
+            error("multiply = [0.187, 5.983]", "multiply = [6.0, 5.983]")
+                .contains("multiply of component `multiplier` is 6 to 5.983")
+        );
+        assert!(
+            error("multiply = [0.187, 5.983]", "divide = [0.1, 0.2]")
+                .contains("`divide`, which is none of multiply, add")
+        );
+        assert!(error("[20.07, 40.14]", "[-1.0, 40.14]").contains("leakage_mw of component `core-without-lanes`"));
+        assert!(error("[20.07, 40.14]", "[nan, nan]").contains("leakage_mw"));
+        assert!(error("[20.07, 40.14]", "[0.0, inf]").contains("leakage_mw"));
+        assert!(error("ciphermill-energy/1", "ciphermill-energy/2").contains("ciphermill-energy/2"));
+        assert!(error("per = \"lane\"", "per = \"row\"").contains("cannot be read"));
+        assert!(EnergyTable::from_toml(&"#".repeat(1 << 17)).is_err());
+        let fft = Workload { operation: Operation::Fft, ..Workload::ntt(4096) };
+        let table = EnergyTable::from_toml(ENERGY_PAPER).unwrap();
+        assert!(matches!(
+            energy(&Machine::from_toml(CIPHERMILL).unwrap(), &fft, &table),
+            Err(ReportError::ComplexEnergy)
+        ));
+    }
+}

@@ -1,0 +1,241 @@
+//! The figures that the RVFHE paper gives in its text, and ours beside them. Its diagrams themselves have no numbers in the text: what
+//! stands here are the averages and maxima that it writes.
+
+use serde::Serialize;
+
+use super::ablation::{Ablation, PRINTED, PRINTED_FFT, ablate};
+use super::base::{MAX_BASE_SIZE, time_split};
+use super::error::ReportError;
+use super::run::{Plan, measure};
+use super::workload::{Operation, Workload};
+use crate::array::Machine;
+use crate::record::Label;
+
+/// A figure of the paper and ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Where it stands, as `Fig. 9`.
+    pub place: &'static str,
+    /// What it is.
+    pub what: String,
+    /// As printed.
+    pub paper: f64,
+    /// Ours; none where there is nothing to compare.
+    pub ours: Option<f64>,
+    /// What ours is.
+    pub label: Option<Label>,
+    /// What is compared, or why it is not.
+    pub note: String,
+}
+
+/// The power of the GPU that Fig. 12 implies, in watts: the paper's array takes 1.486 W (Table 6), is 8.96 times as fast as the GPU and has
+/// 8.53 times its performance per watt.
+pub const IMPLIED_GPU_WATTS: f64 = 1.486 * 8.53 / 8.96;
+
+/// Sizes of the paper's experiments.
+pub const PAPER_SIZES: [usize; 5] = [1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14];
+/// Sizes of the FFT's experiments here.
+pub const FFT_SIZES: [usize; 3] = [1 << 12, 1 << 13, 1 << 14];
+
+/// Runs what the paper reports, on a description of its machine and on ours.
+///
+/// # Errors
+/// If a run fails.
+pub fn compare(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportError> {
+    let ntt = ablate(paper, Operation::Ntt, &PAPER_SIZES)?;
+    let fft = ablate(paper, Operation::Fft, &FFT_SIZES)?;
+    let mut all = figure_3()?;
+    all.extend(figure_9(&ntt));
+    all.extend(figure_10(paper, ours)?);
+    all.extend(figure_11(&fft));
+    all.extend(figure_12(paper)?);
+    Ok(all)
+}
+
+fn figure_3() -> Result<Vec<Comparison>, ReportError> {
+    let split = time_split(1 << 10)?;
+    let row = |what: &str, paper: f64, ours: f64| Comparison {
+        place: "Fig. 3",
+        what: format!("share of {what} in the base core's time, %"),
+        paper,
+        ours: Some(100.0 * ours),
+        label: Some(Label::Simulated),
+        note: "four remainders of 67 cycles a butterfly at 2^10; cycles by instruction and wait counts".to_owned(),
+    };
+    Ok(vec![
+        row("modular products", 47.63, split.products),
+        row("modular sums", 24.71, split.sums),
+        row("modular differences", 24.45, split.differences),
+    ])
+}
+
+fn figure_9(ntt: &Ablation) -> Vec<Comparison> {
+    let names = ["extended instructions", "+ reshuffling", "+ dataflow"];
+    let average = |at: usize| ntt.average_steps.get(at).copied();
+    let mut rows: Vec<Comparison> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Comparison {
+            place: "Fig. 9",
+            what: format!("average gain of {name}"),
+            paper: PRINTED[at],
+            ours: average(at),
+            label: Some(Label::Simulated),
+            note: "per lane, 2^10 to 2^14; a reading of the stages that was chosen knowing the figures".to_owned(),
+        })
+        .collect();
+    rows.push(Comparison {
+        place: "Fig. 9",
+        what: "average gain of all three".to_owned(),
+        paper: PRINTED[3],
+        ours: ntt.average_total,
+        label: Some(Label::Simulated),
+        note: "against as many scalar cores as there are lanes".to_owned(),
+    });
+    let last = ntt.sizes.iter().rfind(|size| size.polynomial_size == MAX_BASE_SIZE);
+    rows.push(Comparison {
+        place: "Fig. 9",
+        what: "gain of all three at 2^14".to_owned(),
+        paper: 213.29,
+        ours: last.and_then(|size| size.total),
+        label: Some(Label::Simulated),
+        note: "a lane with one adder takes 2 cycles a butterfly at best, so 300 / 2 = 150 is the most there can be"
+            .to_owned(),
+    });
+    for single in last.map(|size| &size.single_core[..]).unwrap_or_default() {
+        rows.push(Comparison {
+            place: "Fig. 9",
+            what: format!("gain over one scalar core at 2^14, `{}`", single.base.program),
+            paper: 213.29,
+            ours: Some(single.speedup),
+            label: Some(Label::Simulated),
+            note: "so the paper's base is no single core".to_owned(),
+        });
+    }
+    rows
+}
+
+fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportError> {
+    let mut rows = Vec::new();
+    let none = |what: &str, printed, note: &str| Comparison {
+        place: "Fig. 10",
+        what: what.to_owned(),
+        paper: printed,
+        ours: None,
+        label: None,
+        note: note.to_owned(),
+    };
+    rows.push(none("average gain over an A100", 8.96, "no GPU was measured, and the paper gives no time of its own"));
+    rows.push(none(
+        "gain over the best accelerator",
+        1.37,
+        "relative to figures of others that the paper does not print",
+    ));
+    let largest = Workload::ntt(4096).largest(ours, 1);
+    rows.push(Comparison {
+        place: "section 5.2",
+        what: "largest N on the chip, log2".to_owned(),
+        paper: 13.0,
+        ours: largest.map(|size| f64::from(size.ilog2())),
+        label: Some(Label::Simulated),
+        note: "the scratchpad holds 2^16 values twelve times: a limit of the mapping".to_owned(),
+    });
+    for log in [12, 13, 14] {
+        let plan = Plan { workload: Workload::ntt(1 << log), in_flight: Some(2), runs: None };
+        let report = measure(paper, &plan)?;
+        let line = &report.lines[0];
+        rows.push(Comparison {
+            place: "section 5.3",
+            what: format!("average utilization of the units, 2^{log}, two in flight, %"),
+            paper: 87.82,
+            ours: line.adders.map(|adders| 100.0 * adders),
+            label: Some(Label::Simulated),
+            note: "adders, scratchpad to scratchpad".to_owned(),
+        });
+        if log == 13 {
+            let dram =
+                100.0 * line.bound / line.dram.max(line.dram_bytes as f64 / f64::from(paper.dram.bytes_per_cycle));
+            rows.push(Comparison {
+                place: "section 5.3",
+                what: "the same, 2^13 from DRAM to DRAM, %".to_owned(),
+                paper: 87.82,
+                ours: Some(dram),
+                label: Some(Label::Simulated),
+                note: "32 GB/s of Table 3: bound by memory".to_owned(),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+fn figure_11(fft: &Ablation) -> Vec<Comparison> {
+    let names = ["reshuffling", "dataflow", "both"];
+    let ours = [fft.average_steps.first().copied(), fft.average_steps.get(1).copied(), fft.average_total];
+    let row = |at: usize| {
+        Comparison {
+        place: "Fig. 11",
+        what: format!("average gain of {}, FFT", names[at]),
+        paper: PRINTED_FFT[at],
+        ours: ours[at],
+        label: Some(Label::Simulated),
+        note: "2^12 to 2^14; the gain of dataflow is latency by interval of a complex butterfly, which the paper does not give".to_owned(),
+    }
+    };
+    (0..3).map(row).collect()
+}
+
+fn figure_12(paper: &Machine) -> Result<Vec<Comparison>, ReportError> {
+    let row = |what: &str, printed, ours, note: &str| Comparison {
+        place: "Fig. 12",
+        what: what.to_owned(),
+        paper: printed,
+        ours,
+        label: Some(Label::Analytic),
+        note: note.to_owned(),
+    };
+    let gpu = "1.486 W (Table 6) times 8.53 by 8.96: no A100 runs on that, its board is rated at 250 to 400 W";
+    let report = measure(paper, &Plan { workload: Workload::ntt(1 << 13), in_flight: Some(2), runs: None })?;
+    // Butterflies are three modular operations: a product, a sum, a difference.
+    let line = &report.lines[0];
+    let operations = 3.0 * line.butterflies as f64 / line.cycles() * paper.clock_ghz;
+    Ok(vec![
+        row("average gain in performance per watt over an A100", 8.53, None, "cannot hold: see the next line"),
+        row("power of the A100 that follows, W", 8.53, Some(IMPLIED_GPU_WATTS), gpu),
+        row(
+            "modular operations per second and watt at 2^13, GOPS/W, at the paper's 1.486 W",
+            8.53,
+            Some(operations / 1.486),
+            "the paper prints no absolute value; its power is its own claim",
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{CIPHERMILL, PAPER};
+
+    #[test]
+    fn the_gpu_of_figure_12_is_none() {
+        assert!((IMPLIED_GPU_WATTS - 1.41).abs() < 0.01, "{IMPLIED_GPU_WATTS}");
+    }
+
+    /// What is said to hold holds.
+    #[test]
+    fn figures_stand_beside_the_printed_ones() {
+        let (paper, ours) = (Machine::from_toml(PAPER).unwrap(), Machine::from_toml(CIPHERMILL).unwrap());
+        let all = compare(&paper, &ours).unwrap();
+        for row in &all {
+            println!("{}: {}: {} {:?} ({})", row.place, row.what, row.paper, row.ours, row.note);
+        }
+        let find = |what: &str| all.iter().find(|row| row.what.contains(what)).and_then(|row| row.ours).unwrap();
+        // Within two points of what Fig. 3 says of sums and differences, and one of products.
+        assert!((find("modular products") - 47.63).abs() < 1.0);
+        assert!((find("modular sums") - 24.71).abs() < 2.1 && (find("modular differences") - 24.45).abs() < 2.0);
+        assert!((find("two in flight, %") > 50.0) && find("2^13, two in flight") > 87.0);
+        assert!((8.0..11.0).contains(&find("from DRAM to DRAM")));
+        assert_eq!(find("largest N on the chip"), 16.0);
+        assert!(find("all three at 2^14") < 150.0, "more than the bound of one adder allows");
+        assert!(find("`textbook`") > 50_000.0 && find("`shoup`") > 10_000.0);
+    }
+}
