@@ -89,7 +89,7 @@ fn what_does_not_fit_says_what_would() {
 fn machines_that_cannot_be_are_named() {
     let bench = Bench::new();
     let run = |machine: &str| bench.run(["arch", "run", "--n", "4096", "--machine", machine]);
-    run("rocket").failed(&["rocket: no such file", "ciphermill, paper"]);
+    run("rocket").failed(&["rocket: no such file", "ciphermill, paper, lane"]);
     run(".").failed(&["cannot read ."]);
     bench.write("binary.toml", [0xff, 0xfe, 0x00]);
     run("binary.toml").failed(&["binary.toml", "utf-8"]);

@@ -232,6 +232,9 @@ pub struct FftExperiment {
     pub total: Option<f64>,
 }
 
+/// Intervals and latencies of complex butterflies that are tried.
+pub const FFT_BUTTERFLIES: [(u32, u32); 5] = [(6, 18), (6, 20), (6, 24), (4, 14), (2, 9)];
+
 /// The ablation of the FFT with other complex butterflies.
 ///
 /// # Errors

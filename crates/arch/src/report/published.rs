@@ -18,8 +18,8 @@ pub struct Comparison {
     pub place: &'static str,
     /// What it is.
     pub what: String,
-    /// As printed.
-    pub paper: f64,
+    /// As printed; none of what only follows from it.
+    pub paper: Option<f64>,
     /// Ours; none where there is nothing to compare.
     pub ours: Option<f64>,
     /// What ours is.
@@ -57,7 +57,7 @@ fn figure_3() -> Result<Vec<Comparison>, ReportError> {
     let row = |what: &str, paper: f64, ours: f64| Comparison {
         place: "Fig. 3",
         what: format!("share of {what} in the base core's time, %"),
-        paper,
+        paper: Some(paper),
         ours: Some(100.0 * ours),
         label: Some(Label::Simulated),
         note: "four remainders of 67 cycles a butterfly at 2^10; cycles by instruction and wait counts".to_owned(),
@@ -78,7 +78,7 @@ fn figure_9(ntt: &Ablation) -> Vec<Comparison> {
         .map(|(at, name)| Comparison {
             place: "Fig. 9",
             what: format!("average gain of {name}"),
-            paper: PRINTED[at],
+            paper: Some(PRINTED[at]),
             ours: average(at),
             label: Some(Label::Simulated),
             note: "per lane, 2^10 to 2^14; a reading of the stages that was chosen knowing the figures".to_owned(),
@@ -87,7 +87,7 @@ fn figure_9(ntt: &Ablation) -> Vec<Comparison> {
     rows.push(Comparison {
         place: "Fig. 9",
         what: "average gain of all three".to_owned(),
-        paper: PRINTED[3],
+        paper: Some(PRINTED[3]),
         ours: ntt.average_total,
         label: Some(Label::Simulated),
         note: "against as many scalar cores as there are lanes".to_owned(),
@@ -96,17 +96,17 @@ fn figure_9(ntt: &Ablation) -> Vec<Comparison> {
     rows.push(Comparison {
         place: "Fig. 9",
         what: "gain of all three at 2^14".to_owned(),
-        paper: 213.29,
+        paper: Some(213.29),
         ours: last.and_then(|size| size.total),
         label: Some(Label::Simulated),
-        note: "a lane with one adder takes 2 cycles a butterfly at best, so 300 / 2 = 150 is the most there can be"
+        note: "a lane with one adder takes 2 cycles a butterfly at best: over the 300 of this base core 150 is the most there can be"
             .to_owned(),
     });
     for single in last.map(|size| &size.single_core[..]).unwrap_or_default() {
         rows.push(Comparison {
             place: "Fig. 9",
             what: format!("gain over one scalar core at 2^14, `{}`", single.base.program),
-            paper: 213.29,
+            paper: Some(213.29),
             ours: Some(single.speedup),
             label: Some(Label::Simulated),
             note: "so the paper's base is no single core".to_owned(),
@@ -125,17 +125,21 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
         label: None,
         note: note.to_owned(),
     };
-    rows.push(none("average gain over an A100", 8.96, "no GPU was measured, and the paper gives no time of its own"));
+    rows.push(none(
+        "average gain over an A100",
+        Some(8.96),
+        "no GPU was measured, and the paper gives no time of its own",
+    ));
     rows.push(none(
         "gain over the best accelerator",
-        1.37,
+        Some(1.37),
         "relative to figures of others that the paper does not print",
     ));
     let largest = Workload::ntt(4096).largest(ours, 1);
     rows.push(Comparison {
         place: "section 5.2",
         what: "largest N on the chip, log2".to_owned(),
-        paper: 13.0,
+        paper: Some(13.0),
         ours: largest.map(|size| f64::from(size.ilog2())),
         label: Some(Label::Simulated),
         note: "the scratchpad holds 2^16 values twelve times: a limit of the mapping".to_owned(),
@@ -147,7 +151,7 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
         rows.push(Comparison {
             place: "section 5.3",
             what: format!("average utilization of the units, 2^{log}, two in flight, %"),
-            paper: 87.82,
+            paper: Some(87.82),
             ours: line.adders.map(|adders| 100.0 * adders),
             label: Some(Label::Simulated),
             note: "adders, scratchpad to scratchpad".to_owned(),
@@ -158,7 +162,7 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
             rows.push(Comparison {
                 place: "section 5.3",
                 what: "the same, 2^13 from DRAM to DRAM, %".to_owned(),
-                paper: 87.82,
+                paper: Some(87.82),
                 ours: Some(dram),
                 label: Some(Label::Simulated),
                 note: "32 GB/s of Table 3: bound by memory".to_owned(),
@@ -175,7 +179,7 @@ fn figure_11(fft: &Ablation) -> Vec<Comparison> {
         Comparison {
         place: "Fig. 11",
         what: format!("average gain of {}, FFT", names[at]),
-        paper: PRINTED_FFT[at],
+        paper: Some(PRINTED_FFT[at]),
         ours: ours[at],
         label: Some(Label::Simulated),
         note: "2^12 to 2^14; the gain of dataflow is latency by interval of a complex butterfly, which the paper does not give".to_owned(),
@@ -199,11 +203,11 @@ fn figure_12(paper: &Machine) -> Result<Vec<Comparison>, ReportError> {
     let line = &report.lines[0];
     let operations = 3.0 * line.butterflies as f64 / line.cycles() * paper.clock_ghz;
     Ok(vec![
-        row("average gain in performance per watt over an A100", 8.53, None, "cannot hold: see the next line"),
-        row("power of the A100 that follows, W", 8.53, Some(IMPLIED_GPU_WATTS), gpu),
+        row("average gain in performance per watt over an A100", Some(8.53), None, "cannot hold: see the next line"),
+        row("power of the A100 that follows, W", None, Some(IMPLIED_GPU_WATTS), gpu),
         row(
             "modular operations per second and watt at 2^13, GOPS/W, at the paper's 1.486 W",
-            8.53,
+            None,
             Some(operations / 1.486),
             "the paper prints no absolute value; its power is its own claim",
         ),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ciphermill_arch::array::{CIPHERMILL, Machine, PAPER};
+use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
 use ciphermill_arch::report::{DEFAULT_MODULUS, Operation, Workload};
 
 use crate::error::CliError;
@@ -31,14 +31,14 @@ pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Res
 /// An array.
 #[derive(clap::Args, Debug)]
 pub(super) struct MachineArg {
-    /// The array: ciphermill, paper, or a file like crates/arch/machines/ciphermill.toml
+    /// The array: ciphermill, paper, lane, or a file like crates/arch/machines/ciphermill.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "ciphermill")]
     machine: PathBuf,
 }
 
 /// Reads an array's description.
 pub(super) fn array(name: &Path) -> Result<Machine, CliError> {
-    let text = description(name, &[("ciphermill", CIPHERMILL), ("paper", PAPER)])?;
+    let text = description(name, &[("ciphermill", CIPHERMILL), ("paper", PAPER), ("lane", LANE)])?;
     Machine::from_toml(&text).map_err(CliError::content(name))
 }
 

@@ -1,7 +1,13 @@
 //! `arch`: the cycle models of the accelerators, and reports of them.
 
+mod ablate;
+mod compare;
+mod energy;
 mod machine;
+mod pipeline;
+mod roofline;
 mod run;
+mod sweep;
 
 use clap::Subcommand;
 
@@ -19,10 +25,32 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(run::Args),
+    Ablate(ablate::Args),
+    Sweep(sweep::Args),
+    Roofline(roofline::Args),
+    Energy(energy::Args),
+    Compare(compare::Args),
+    Pipeline(pipeline::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.verb {
         Verb::Run(args) => run::run(args),
+        Verb::Ablate(args) => ablate::run(args),
+        Verb::Sweep(args) => sweep::run(args),
+        Verb::Roofline(args) => roofline::run(args),
+        Verb::Energy(args) => energy::run(args),
+        Verb::Compare(args) => compare::run(args),
+        Verb::Pipeline(args) => pipeline::run(args),
     }
+}
+
+/// A number for people; nothing for none.
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
+/// An error if not all values were those of the golden model.
+fn all_correct(wrong: usize) -> Result<(), CliError> {
+    if wrong == 0 { Ok(()) } else { Err(CliError::WrongResults { wrong }) }
 }

@@ -1,9 +1,14 @@
 //! `arch run`: a workload on an array.
 
-use ciphermill_arch::report::{Plan, measure};
+use std::path::PathBuf;
 
+use ciphermill_arch::report::{Plan, measure, measure_traced};
+use ciphermill_arch::trace::Trace;
+
+use super::all_correct;
 use super::machine::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
+use crate::files::{self, PendingFile};
 use crate::output;
 
 /// Compile a transform, a product or a key switch for an array and run it, cycle by cycle, with every value compared
@@ -25,6 +30,12 @@ pub(super) struct Args {
     /// Runs of the program behind one another; a steady state needs 2 [default: 8, or as many as fit]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1024))]
     runs: Option<u16>,
+    /// Write a trace of all cores and networks for Perfetto (ui.perfetto.dev) here; without other numbers of one input's only run
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
     /// Print the records as JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +48,18 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         in_flight: args.in_flight.map(usize::from),
         runs: args.runs.map(usize::from),
     };
-    let report = measure(&machine, &plan)?;
+    let report = match &args.trace {
+        None => measure(&machine, &plan)?,
+        Some(path) => {
+            // Before the work: a file that is in the way is told at once.
+            let mut pending = PendingFile::create(path, files::PUBLIC, args.force)?;
+            let mut trace = Trace::new();
+            let report = measure_traced(&machine, &plan, &mut trace)?;
+            pending.fill(|out| trace.write(out))?;
+            pending.commit()?;
+            report
+        }
+    };
     let mut table = output::table([
         "in flight",
         "runs",
@@ -72,8 +94,5 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         machine.core.lanes
     );
     output::result(args.json, &report.records(), &text)?;
-    match report.lines.iter().filter(|line| !line.correct).count() {
-        0 => Ok(()),
-        wrong => Err(CliError::WrongResults { wrong }),
-    }
+    all_correct(report.lines.iter().filter(|line| !line.correct).count())
 }

@@ -1,0 +1,93 @@
+//! `arch ablate`: what each of the paper's ideas gives.
+
+use std::path::PathBuf;
+
+use ciphermill_arch::report::{FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, ablate, fft_experiments};
+
+use super::machine::{array, size};
+use super::{all_correct, number};
+use crate::error::CliError;
+use crate::output;
+
+/// The ablation of the RVFHE paper: a base that divides, +ISA, +reshuffle, +dataflow, per lane
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch ablate --n 2^13
+
+What a stage is, the paper does not say; the reading here was chosen knowing its figures (docs/arch.md). With --task fft there is
+no base, and complex butterflies of other intervals and latencies are tried.")]
+pub(super) struct Args {
+    /// Sizes, separated by commas [default: 2^10 to 2^14; of fft 2^12 to 2^14]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = size)]
+    n: Vec<usize>,
+    /// ntt or fft
+    #[arg(long, value_enum, default_value = "ntt")]
+    task: Task,
+    /// The array: ciphermill, paper, lane, or a file like crates/arch/machines/paper.toml
+    #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
+    machine: PathBuf,
+    /// Print the records as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Task {
+    Ntt,
+    Fft,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = array(&args.machine)?;
+    let (operation, default) = match args.task {
+        Task::Ntt => (Operation::Ntt, &PAPER_SIZES[..]),
+        Task::Fft => (Operation::Fft, &FFT_SIZES[..]),
+    };
+    let sizes = if args.n.is_empty() { default } else { &args.n[..] };
+    let ablation = ablate(&machine, operation, sizes)?;
+    let wrong = ablation.sizes.iter().flat_map(|size| &size.stages).filter(|one| one.correct == Some(false)).count();
+    if args.json {
+        output::json(&ablation.records())?;
+        return all_correct(wrong);
+    }
+    let mut table = output::table(["N", "stage", "cycles", "per butterfly and lane", "gain", "correct"]);
+    let mut notes = String::new();
+    for size in &ablation.sizes {
+        let n = format!("2^{}", size.polynomial_size.ilog2());
+        for stage in &size.stages {
+            table.add_row([
+                n.clone(),
+                stage.stage.to_owned(),
+                format!("{:.1}", stage.cycles),
+                format!("{:.2}", stage.cycles_per_butterfly),
+                number(stage.step, 2),
+                stage.correct.map_or("", |correct| if correct { "yes" } else { "NO" }).to_owned(),
+            ]);
+        }
+        if let Some(error) = &size.error {
+            notes += &format!("{n}: {error}\n");
+        }
+        for single in &size.single_core {
+            let (program, gain) = (single.base.program, single.speedup);
+            notes += &format!("{n}: {gain:.0} times one scalar core that runs `{program}`\n");
+        }
+    }
+    let steps: Vec<String> = ablation.average_steps.iter().map(|step| format!("{step:.2}")).collect();
+    let total = number(ablation.average_total, 1);
+    notes += &format!("average gains {}; all together {total} on `{}`, simulated", steps.join(", "), machine.name);
+    if args.task == Task::Fft {
+        let experiments = fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?;
+        for one in &experiments {
+            let steps: Vec<String> = one.steps.iter().map(|step| format!("{step:.2}")).collect();
+            let (interval, latency) = (one.interval, one.latency);
+            notes += &format!(
+                "\na complex butterfly every {interval} cycles, {latency} long: {}; together {}",
+                steps.join(", "),
+                number(one.total, 2)
+            );
+        }
+    }
+    output::line(&format!("{table}\n{notes}"))?;
+    all_correct(wrong)
+}

@@ -1,0 +1,61 @@
+//! `arch energy`: energy and area by a table of components.
+
+use std::path::PathBuf;
+
+use ciphermill_arch::report::{ENERGY_LITERATURE, ENERGY_PAPER, EnergyTable, Range, energy};
+
+use super::machine::{MachineArg, WorkloadArgs, description};
+use crate::error::CliError;
+use crate::output;
+
+/// Energy of a workload on an array, as a range, by a table of components and actions
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch energy --n 8192 --table literature
+
+What a run did times what an action takes by the table: analytic, and only as good as the table. Nothing here was measured.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// The table: literature, paper, or a file like crates/arch/machines/energy-literature.toml
+    #[arg(long, value_name = "NAME|FILE", default_value = "literature")]
+    table: PathBuf,
+    /// Print the records as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn range(range: Range, digits: usize) -> String {
+    format!("{:.digits$} – {:.digits$}", range.low, range.high)
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = args.machine.machine()?;
+    let text = description(&args.table, &[("literature", ENERGY_LITERATURE), ("paper", ENERGY_PAPER)])?;
+    let costs = EnergyTable::from_toml(&text).map_err(CliError::content(&args.table))?;
+    let both = energy(&machine, &args.workload.workload()?, &costs)?;
+    let records: Vec<_> = both.iter().map(ciphermill_arch::report::Energy::record).collect();
+    let mut table = output::table(["from and to", "component", "nJ", "mm²"]);
+    for one in &both {
+        for component in &one.components {
+            table.add_row([
+                one.level.to_owned(),
+                component.component.clone(),
+                range(component.energy_nj, 1),
+                range(component.area_mm2, 2),
+            ]);
+        }
+        let (cycles, power) = (one.cycles, range(one.power_mw, 0));
+        table.add_row([
+            one.level.to_owned(),
+            format!("all, {cycles:.0} cycles, {power} mW"),
+            range(one.energy_nj, 1),
+            range(one.area_mm2, 2),
+        ]);
+    }
+    let text = format!("{table}\nanalytic, on `{}`: {}", machine.name, costs.basis);
+    output::result(args.json, &records, &text)
+}

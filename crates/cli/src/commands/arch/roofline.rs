@@ -1,0 +1,120 @@
+//! `arch roofline`: ceilings of an array or of platforms for products, and what lies under them.
+
+use std::path::PathBuf;
+
+use ciphermill_arch::pipeline::{CHAM_ROOFLINE, Job, Kernel, RooflineMachine, roofline};
+use ciphermill_arch::report::{array_roofline, default_workloads};
+
+use super::all_correct;
+use super::machine::{array, description};
+use super::pipeline::pipeline_machine;
+use crate::error::CliError;
+use crate::output;
+
+/// The roofline of an array, with its runs, or that of encrypted matrix-vector products on platforms
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch roofline --machine paper
+
+Of an array points are simulated; of products (--of hmvp) all is analytic, and an operation is a modular multiplication.")]
+pub(super) struct Args {
+    /// An array, or products by the macro-pipeline
+    #[arg(long, value_enum, default_value = "array")]
+    of: Of,
+    /// The array: ciphermill, paper, lane, or a file. Of products: cham-paper, cham-ciphermill, or a file [default: ciphermill; cham-paper]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<PathBuf>,
+    /// Platforms of products: cham, or a file like crates/arch/machines/cham-roofline.toml
+    #[arg(long, value_name = "NAME|FILE", default_value = "cham")]
+    platforms: PathBuf,
+    /// Print the records as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Of {
+    Array,
+    Hmvp,
+}
+
+/// Rows of the products, of 256 columns each.
+const ROWS: [u64; 3] = [64, 1024, 2048];
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = |default: &str| args.machine.clone().unwrap_or_else(|| default.into());
+    match args.of {
+        Of::Array => of_array(&machine("ciphermill"), args.json),
+        Of::Hmvp => of_products(&machine("cham-paper"), args),
+    }
+}
+
+fn of_array(name: &std::path::Path, json: bool) -> Result<(), CliError> {
+    let roofline = array_roofline(&array(name)?, &default_workloads())?;
+    let wrong = roofline.points.iter().filter(|point| !point.correct).count();
+    let mut table = output::table([
+        "task",
+        "N",
+        "from and to",
+        "butterflies/B",
+        "attainable",
+        "reached",
+        "cycles",
+        "bound by",
+        "of peak",
+    ]);
+    for point in &roofline.points {
+        table.add_row([
+            point.operation.to_owned(),
+            format!("2^{}", point.polynomial_size.ilog2()),
+            point.level.to_owned(),
+            format!("{:.3}", point.intensity),
+            format!("{:.1}", point.attainable),
+            format!("{:.1}", point.reached),
+            format!("{:.1}", point.cycles),
+            point.bound.to_owned(),
+            format!("{:.1} %", 100.0 * point.utilization),
+        ]);
+    }
+    let mut text =
+        format!("{table}\n`{}`, butterflies per cycle; points simulated, ceilings analytic:", roofline.machine);
+    for ceiling in &roofline.ceilings {
+        let flat = ceiling.butterflies_per_cycle.map(|rate| format!("{rate} butterflies"));
+        let slanted = ceiling.bytes_per_cycle.map(|rate| format!("{rate} bytes"));
+        text += &format!(" {} {};", ceiling.name, flat.or(slanted).unwrap_or_default());
+    }
+    text.pop();
+    for (workload, error) in &roofline.left_out {
+        text += &format!("\n{workload}: {error}");
+    }
+    output::result(json, &roofline.records(), &text)?;
+    all_correct(wrong)
+}
+
+fn of_products(name: &std::path::Path, args: &Args) -> Result<(), CliError> {
+    let machine = pipeline_machine(name)?;
+    let text = description(&args.platforms, &[("cham", CHAM_ROOFLINE)])?;
+    let platforms = RooflineMachine::from_toml(&text).map_err(CliError::content(&args.platforms))?;
+    let jobs = ROWS.map(|rows| Job { rows, columns: 256 });
+    let roof = roofline(&platforms, &machine.ring(), machine.body(), &jobs)?;
+    let mut table =
+        output::table(["platform", "kernel", "multiplications", "bytes", "per byte", "attainable", "time", "bound by"]);
+    for point in &roof.points {
+        table.add_row([
+            point.platform.clone(),
+            match point.kernel {
+                Kernel::Ntt => "transform".to_owned(),
+                Kernel::KeySwitch => "key switch".to_owned(),
+                Kernel::Hmvp(Job { rows, columns }) => format!("product {rows} × {columns}"),
+            },
+            point.multiplications.to_string(),
+            point.bytes.to_string(),
+            format!("{:.2}", point.intensity),
+            format!("{:.1} G/s", point.attainable / 1e9),
+            output::human_time((point.seconds * 1e9) as u64),
+            format!("{:?}", point.bound).to_lowercase(),
+        ]);
+    }
+    output::result(args.json, &roof.records(), &format!("{table}\nanalytic; the ring of `{}`", machine.name()))
+}

@@ -1,0 +1,77 @@
+//! `arch sweep`: an array with some of its numbers changed.
+
+use ciphermill_arch::report::{Axis, Plan, Sweep, default_axes, sweep_records};
+
+use super::machine::{MachineArg, WorkloadArgs};
+use super::{all_correct, number};
+use crate::error::CliError;
+use crate::output::{self, Progress};
+
+/// Change an array's numbers, one at a time or in every combination, and run a workload on each
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch sweep --n 4096 --vary link-bytes=16,32,64,128 --vary adders=1,2 --product
+
+Parameters: lanes, grid (4x4), issue-width, queue-depth, issue, firing, adders, multiplier-latency, copies, copy-ports,
+arrival-ports, twiddle-port, read-latency, write-ports, transposition, link-bytes, hop-latency, buffer, scratchpad-latency,
+in-flight. Without --vary the most telling ones are varied around the machine. Cores with other lanes keep the bytes of their memories.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// A parameter and its values, as lanes=8,16,32; may be repeated
+    #[arg(long, value_name = "PARAMETER=V,…")]
+    vary: Vec<Axis>,
+    /// Run every combination, 4096 at most, instead of one parameter at a time
+    #[arg(long, requires = "vary")]
+    product: bool,
+    /// Inputs whose computations overlap [default: the best of 1, 2 and 4 that fit]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    in_flight: Option<u16>,
+    /// Threads [default: one for each processor]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: Option<u16>,
+    /// Print the records as JSON; points without one are left out
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = args.machine.machine()?;
+    let workload = args.workload.workload()?;
+    let axes = if args.vary.is_empty() { default_axes() } else { args.vary.clone() };
+    let plan = Plan { workload, in_flight: args.in_flight.map(usize::from), runs: None };
+    let sweep = Sweep { axes, product: args.product, plan };
+    let threads = args.threads.map(usize::from);
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let progress = Progress::bar("sweep");
+    let points = sweep.run(&machine, threads, &|done, all| progress.set(done as u64, all as u64))?;
+    drop(progress);
+    let (_, records) = sweep_records(&points);
+    let wrong = records.iter().filter(|record| record.correct == Some(false)).count();
+    if args.json {
+        output::json(&records)?;
+        return all_correct(wrong);
+    }
+    let mut table = output::table(["changed", "first", "steady", "ratio", "utilization", "correct"]);
+    for point in &points {
+        let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let changed = if changed.is_empty() { format!("`{}` as it is", machine.name) } else { changed.join(" ") };
+        let Some(record) = &point.record else {
+            table.add_row([changed, point.error.clone().unwrap_or_default()]);
+            continue;
+        };
+        table.add_row([
+            changed,
+            record.cycles.to_string(),
+            number(record.cycles_steady, 1),
+            number(point.ratio, 2),
+            number(record.utilization.map(|share| 100.0 * share), 1) + " %",
+            if record.correct == Some(true) { "yes" } else { "NO" }.to_owned(),
+        ]);
+    }
+    output::line(&format!("{table}\n{workload}; cycles, simulated, scratchpad to scratchpad"))?;
+    all_correct(wrong)
+}
