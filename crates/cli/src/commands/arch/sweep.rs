@@ -56,11 +56,13 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         return all_correct(wrong);
     }
     let mut table = output::table(["changed", "first", "steady", "ratio", "utilization", "correct"]);
+    let mut left_out = String::new();
     for point in &points {
         let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let changed = if changed.is_empty() { format!("`{}` as it is", machine.name) } else { changed.join(" ") };
         let Some(record) = &point.record else {
-            table.add_row([changed, point.error.clone().unwrap_or_default()]);
+            // In the table the message would make it wider than any screen.
+            left_out += &format!("\n{changed}: {}", point.error.as_deref().unwrap_or_default());
             continue;
         };
         table.add_row([
@@ -72,6 +74,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             if record.correct == Some(true) { "yes" } else { "NO" }.to_owned(),
         ]);
     }
-    output::line(&format!("{table}\n{workload}; cycles, simulated, scratchpad to scratchpad"))?;
+    output::line(&format!("{table}\n{workload}; cycles, simulated, scratchpad to scratchpad{left_out}"))?;
     all_correct(wrong)
 }
