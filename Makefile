@@ -22,7 +22,7 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz fresh setup fmt clean
+.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,k
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 	@scripts/evidence.sh $(AREA)
+
+arch: ## run the architecture models, write docs/arch, its page's figures and pictures
+	@scripts/arch.sh
 
 hw-quick: ## lint the RTL, run short proofs, test the hardware units in co-simulation (HW_UNITS=…)
 	@scripts/hw.sh

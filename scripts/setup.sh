@@ -8,6 +8,7 @@
 #   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
+#   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
@@ -217,6 +218,12 @@ case "${1:-}" in
         install_lacking
         need_python_tools
         ;;
+    plots)
+        want_build
+        want_python scripts/plot-tools.txt .tools/plots
+        install_lacking
+        need_python_packages scripts/plot-tools.txt .tools/plots
+        ;;
     bench)
         want_build
         want_bench
@@ -229,6 +236,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|bench|fuzz"
         ;;
 esac

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# `make arch`: runs the architecture models, writes their data into docs/arch, the figures of docs/arch.md and the README, and draws the
+# pictures from the data.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh plots
+CIPHERMILL_WRITE_DOCS=1 cargo test --locked -p ciphermill-arch --test report_figures
+.tools/plots/bin/python scripts/plots.py docs/arch
