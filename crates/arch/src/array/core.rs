@@ -35,10 +35,19 @@ pub(super) struct Entry {
     writes: u64,
 }
 
-/// A vector on its way to a row.
+/// Where a vector goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    /// The message's row of this core's data memory.
+    Core(u8),
+    /// This vector of the scratchpad.
+    Scratchpad(u32),
+}
+
+/// A vector that stands at a core's port until memory or network takes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    core: u8,
+    to: Destination,
     message: u16,
 }
 
@@ -693,11 +702,8 @@ impl CoreState {
                 if entry.address >= vectors {
                     return Err(self.out_of_range(&entry, "scratchpad", vectors));
                 }
-                if shared.scratchpad.node(entry.address) == self.number {
-                    shared.scratchpad.store(entry.address, words);
-                } else if !shared.scratchpad.send(now, self.number, entry.address, words) {
-                    break;
-                }
+                let message = shared.messages.put(0, words);
+                self.outbox.push_back(Outgoing { to: Destination::Scratchpad(entry.address), message });
                 self.counts.scratchpad_stores += 1;
             } else {
                 if entry.address as usize >= self.row_full.len() {
@@ -712,7 +718,7 @@ impl CoreState {
                     });
                 }
                 let message = shared.messages.put(entry.address, words);
-                self.outbox.push_back(Outgoing { core: queued.core, message });
+                self.outbox.push_back(Outgoing { to: Destination::Core(queued.core), message });
                 if usize::from(queued.core) == self.number {
                     self.counts.own_copies += 1;
                 } else {
@@ -725,10 +731,6 @@ impl CoreState {
             if self.events.is_some() {
                 let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
                 self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words });
-                if queued.operation == Operation::StoreScratchpad {
-                    // The scratchpad takes everything at once.
-                    self.log(CoreEvent::Taken { cycle: now + 1 });
-                }
             }
             self.leave(queue);
             moved = true;
@@ -749,21 +751,40 @@ impl CoreState {
             moved = true;
         }
         while let Some(outgoing) = self.outbox.front().copied() {
-            if usize::from(outgoing.core) != self.number {
-                if !shared.mesh.accepts(self.number) {
-                    break;
+            let taken = match outgoing.to {
+                Destination::Core(core) if usize::from(core) == self.number => {
+                    let written = writes > 0 && self.write_row(outgoing.message, shared);
+                    writes -= u32::from(written);
+                    written
                 }
-                shared.mesh.send(now, self.number, outgoing.core, outgoing.message, shared.machine.flits() as u8);
-            } else if writes == 0 || !self.write_row(outgoing.message, shared) {
+                Destination::Core(core) => {
+                    let accepts = shared.mesh.accepts(self.number);
+                    if accepts {
+                        shared.mesh.send(now, self.number, core, outgoing.message, shared.machine.flits() as u8);
+                    }
+                    accepts
+                }
+                Destination::Scratchpad(vector) => self.store(now, vector, outgoing.message, shared),
+            };
+            if !taken {
                 break;
-            } else {
-                writes -= 1;
             }
             self.outbox.pop_front();
             self.log(CoreEvent::Taken { cycle: now });
             moved = true;
         }
         moved
+    }
+
+    fn store(&self, now: u64, vector: u32, message: u16, shared: &mut Shared<'_>) -> bool {
+        let words = &shared.messages.words[usize::from(message) * self.lanes..][..self.lanes];
+        if shared.scratchpad.node(vector) == self.number {
+            shared.scratchpad.store(vector, words);
+        } else if !shared.scratchpad.send(now, self.number, vector, words) {
+            return false;
+        }
+        shared.messages.unused.push(message);
+        true
     }
 
     fn write_row(&mut self, message: u16, shared: &mut Shared<'_>) -> bool {
@@ -909,7 +930,7 @@ impl CoreState {
             }
         }
         let next = self.inbox.front().into_iter().copied();
-        let own = self.outbox.front().filter(|outgoing| usize::from(outgoing.core) == self.number);
+        let own = self.outbox.front().filter(|outgoing| outgoing.to == Destination::Core(self.number as u8));
         for message in next.chain(own.map(|outgoing| outgoing.message)) {
             let row = messages.rows[usize::from(message)];
             blocked.push(Blocked { core: self.number, pc: None, waits: Waits::RowFull { row } });
