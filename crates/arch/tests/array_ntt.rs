@@ -201,3 +201,23 @@ fn a_trace_has_what_was_done() {
     assert_eq!(named("vector"), 640);
     assert_eq!(trace.left_out(), 0);
 }
+
+/// Word l of row a is in bank l + rev(a): no two words of a row, or of a column of tiles, are in one bank.
+#[test]
+fn rows_and_columns_of_tiles_are_in_all_banks() {
+    for log_lanes in 1..=5_u32 {
+        let lanes = 1_u32 << log_lanes;
+        let bank = |row: u32, lane: u32| (lane + ((row % lanes).reverse_bits() >> (32 - log_lanes))) % lanes;
+        for tile in 0..=log_lanes {
+            let (side, wide) = (1 << tile, lanes >> tile);
+            for first in (0..4 * lanes).step_by(side as usize) {
+                for column in 0..side {
+                    let words =
+                        (first..first + side).flat_map(|row| (0..wide).map(move |at| (row, column * wide + at)));
+                    let banks = words.fold(0_u64, |banks, (row, lane)| banks | 1 << bank(row, lane));
+                    assert_eq!(banks, (1 << lanes) - 1, "{lanes} lanes, tiles of {side} from {first}, column {column}");
+                }
+            }
+        }
+    }
+}

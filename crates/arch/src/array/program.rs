@@ -15,8 +15,6 @@ pub(super) const QUEUES: usize = 4;
 /// The number of a twiddle register among all registers whose order is kept.
 pub(super) const FIRST_TWIDDLE: u8 = 32;
 pub(super) const REGISTERS: usize = 48;
-/// Registers that one instruction touches, at most: two complex numbers and a twiddle.
-pub(super) const TOUCHED: usize = 5;
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +39,7 @@ pub(super) enum Operation {
 pub(super) struct Queued {
     pub operation: Operation,
     pub queue: Queue,
-    /// The registers whose order it keeps, of [`REGISTERS`].
-    touched: [u8; TOUCHED],
-    touched_count: u8,
-    /// Those of them that a computation reads and writes, a bit for each.
+    /// The registers that it reads and writes, a bit for each.
     pub needs: u64,
     pub writes: u64,
     pub rd: u8,
@@ -74,8 +69,6 @@ pub(super) enum Step {
 const EMPTY: Queued = Queued {
     operation: Operation::Phase,
     queue: Queue::Compute,
-    touched: [0; TOUCHED],
-    touched_count: 0,
     needs: 0,
     writes: 0,
     rd: 0,
@@ -178,17 +171,10 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         I::Phase => EMPTY,
         other => return Step::Front(other),
     };
-    Step::Queued(with_touched(queued))
+    Step::Queued(with_masks(queued))
 }
 
-impl Queued {
-    /// The registers whose order it keeps.
-    pub(super) fn touched(&self) -> &[u8] {
-        &self.touched[..usize::from(self.touched_count)]
-    }
-}
-
-fn with_touched(mut queued: Queued) -> Queued {
+fn with_masks(mut queued: Queued) -> Queued {
     let (rd, rs1, rs2) = (queued.rd, queued.rs1, queued.rs2);
     let bit = |register: u8| 1_u64 << register;
     let (needs, writes) = match queued.operation {
@@ -202,12 +188,6 @@ fn with_touched(mut queued: Queued) -> Queued {
         Operation::StoreScratchpad | Operation::Copy => (bit(rs1), 0),
         Operation::Phase => (0, 0),
     };
-    let mut left = needs | writes;
-    while left != 0 {
-        queued.touched[usize::from(queued.touched_count)] = left.trailing_zeros() as u8;
-        queued.touched_count += 1;
-        left &= left - 1;
-    }
     (queued.needs, queued.writes) = (needs, writes);
     queued
 }

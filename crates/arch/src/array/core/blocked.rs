@@ -1,0 +1,49 @@
+//! What a core that cannot go on waits for.
+
+use super::{CoreState, Destination, Entry, Messages};
+use crate::array::error::{Blocked, SimulationError, Waits};
+use crate::array::program::{Operation, Queue, Queued};
+
+impl CoreState {
+    pub(super) fn out_of_range(&self, entry: &Entry, memory: &'static str, size: u32) -> SimulationError {
+        SimulationError::Address { core: self.number, pc: entry.pc, memory, address: entry.address, size }
+    }
+
+    /// What the heads of the queues and the boxes wait for.
+    pub(in crate::array) fn blocked(&self, messages: &Messages) -> Vec<Blocked> {
+        let mut blocked = Vec::new();
+        for queue in &self.queues {
+            if let Some(entry) = queue.front() {
+                let waits = self.waits(entry, &entry.queued);
+                blocked.push(Blocked { core: self.number, pc: Some(entry.pc), waits });
+            }
+        }
+        let next = self.inbox.front().into_iter().copied();
+        let own = self.outbox.front().filter(|outgoing| outgoing.to == Destination::Core(self.number as u8));
+        for message in next.chain(own.map(|outgoing| outgoing.message)) {
+            let row = messages.rows[usize::from(message)];
+            blocked.push(Blocked { core: self.number, pc: None, waits: Waits::RowFull { row } });
+        }
+        blocked
+    }
+
+    pub(super) fn waits(&self, entry: &Entry, queued: &Queued) -> Waits {
+        if queued.operation == Operation::Phase {
+            return Waits::Loads;
+        }
+        let missing = queued.needs & !self.full;
+        if missing != 0 {
+            return Waits::Operand { register: missing.trailing_zeros() as u8 };
+        }
+        if !self.is_turn(entry) {
+            return Waits::Turn;
+        }
+        match queued.queue {
+            Queue::Compute | Queue::Send => Waits::Network,
+            Queue::Load | Queue::Twiddle if (self.full | self.pending) & queued.writes != 0 => {
+                Waits::DestinationFull { register: queued.rd }
+            }
+            Queue::Load | Queue::Twiddle => Waits::RowEmpty { row: entry.address },
+        }
+    }
+}

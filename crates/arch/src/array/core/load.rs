@@ -1,0 +1,170 @@
+//! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
+
+use super::{CoreState, Entry, RING, Shared, copy};
+use crate::array::error::SimulationError;
+use crate::array::machine::{Machine, Port, Transposition};
+use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
+
+impl CoreState {
+    pub(super) fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
+        let ports = shared.machine.lane.arrival_ports;
+        let mut moved = false;
+        for _ in 0..ports {
+            if now < self.tile_until || !self.may_go(Queue::Load) {
+                break;
+            }
+            let Some((entry, queued)) = self.head(Queue::Load) else { break };
+            let register = queued.rd;
+            let latency = match queued.operation {
+                Operation::LoadScratchpad => {
+                    let vectors = shared.machine.scratchpad.vectors;
+                    if entry.address >= vectors {
+                        return Err(self.out_of_range(&entry, "scratchpad", vectors));
+                    }
+                    if shared.scratchpad.node(entry.address) != self.number {
+                        if !shared.scratchpad.ask(now, self.number, register, entry.address) {
+                            break;
+                        }
+                        self.pending |= 1 << register;
+                        self.counts.scratchpad_loads += 1;
+                        self.leave(Queue::Load);
+                        moved = true;
+                        continue;
+                    }
+                    copy(
+                        &mut self.vectors[usize::from(register) * self.lanes..][..self.lanes],
+                        shared.scratchpad.vector(entry.address),
+                    );
+                    self.counts.scratchpad_loads += 1;
+                    shared.machine.scratchpad.latency
+                }
+                _ => {
+                    if !self.read_row(&entry, &queued)? {
+                        break;
+                    }
+                    let rows = match shared.machine.memory.transposition {
+                        Transposition::Banked => 1,
+                        Transposition::Serial => 1 << queued.tile,
+                    };
+                    if rows > 1 {
+                        self.tile_until = now + u64::from(rows);
+                    }
+                    shared.machine.memory.read_latency + rows - 1
+                }
+            };
+            // The register file takes so many vectors a cycle.
+            let mut latency = latency;
+            while u32::from(self.arrivals[(now as usize + latency as usize) % RING]) >= ports {
+                latency += 1;
+            }
+            self.arrivals[(now as usize + latency as usize) % RING] += 1;
+            self.fill_later(register, now, latency + 1);
+            let cycle = now + u64::from(latency);
+            self.log_arrival(cycle, cycle, register);
+            self.loads_ready[(now as usize + latency as usize + 1) % RING] += 1;
+            self.leave(Queue::Load);
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    /// Takes a vector that has come from another core's slice, if the register file can.
+    pub(in crate::array) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
+        let next = (now as usize + 1) % RING;
+        if u32::from(self.arrivals[next]) >= machine.lane.arrival_ports {
+            return false;
+        }
+        self.arrivals[next] += 1;
+        copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], words);
+        self.becomes_full[(next + 1) % RING] |= 1 << register;
+        self.loads_ready[(next + 1) % RING] += 1;
+        self.log_arrival(now + 1, now + 1, register);
+        true
+    }
+
+    /// Reads a row, or a column of tiles; not if a word is missing.
+    pub(super) fn read_row(&mut self, entry: &Entry, queued: &Queued) -> Result<bool, SimulationError> {
+        let (lanes, tile) = (self.lanes, queued.tile);
+        let side = 1_usize << tile;
+        let row = entry.address as usize;
+        let first = row & !(side - 1);
+        if side > lanes {
+            return Err(SimulationError::Tile { core: self.number, pc: entry.pc, side, lanes });
+        }
+        if first + side > self.row_full.len() {
+            return Err(self.out_of_range(entry, "data memory", self.row_full.len() as u32));
+        }
+        let wide = lanes >> tile;
+        let column = row - first;
+        let words = (u32::MAX >> (32 - wide as u32)) << (column * wide);
+        if self.row_full[first..first + side].iter().any(|full| full & words != words) {
+            return Ok(false);
+        }
+        if queued.free1 {
+            for full in &mut self.row_full[first..first + side] {
+                *full &= !words;
+            }
+        }
+        let to = &mut self.vectors[usize::from(queued.rd) * lanes..][..lanes];
+        if side == 1 {
+            copy(to, &self.rows[row * lanes..][..lanes]);
+        } else if queued.variant {
+            for (place, from) in self.rows[first * lanes..].chunks_exact(lanes).take(side).enumerate() {
+                for (low, word) in from[column * wide..][..wide].iter().enumerate() {
+                    to[low * side + place] = *word;
+                }
+            }
+        } else {
+            for (to, from) in to.chunks_exact_mut(wide).zip(self.rows[first * lanes..].chunks_exact(lanes)) {
+                to.copy_from_slice(&from[column * wide..][..wide]);
+            }
+        }
+        self.counts.row_loads += 1;
+        Ok(true)
+    }
+
+    pub(super) fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
+        if !self.may_go(Queue::Twiddle) {
+            return Ok(false);
+        }
+        let Some((entry, queued)) = self.head(Queue::Twiddle) else { return Ok(false) };
+        let register = queued.rd;
+        let lanes = self.lanes;
+        let rows = self.twiddle_memory.len() / (2 * lanes);
+        let mut latency = shared.machine.memory.read_latency;
+        let mut first = latency;
+        if shared.machine.lane.twiddle_port == Port::Shared {
+            // Two arrivals, one after the other.
+            let ports = shared.machine.lane.arrival_ports;
+            for half in 0..2 {
+                while u32::from(self.arrivals[(now as usize + latency as usize) % RING]) >= ports {
+                    latency += 1;
+                }
+                self.arrivals[(now as usize + latency as usize) % RING] += 1;
+                if half == 0 {
+                    first = latency;
+                }
+            }
+        }
+        let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
+        let address = entry.address as usize;
+        if queued.variant {
+            if address >= rows * lanes {
+                return Err(self.out_of_range(&entry, "twiddle memory's pairs", (rows * lanes) as u32));
+            }
+            let (row, lane) = (address / lanes, address % lanes);
+            to[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lane]);
+            to[lanes..].fill(self.twiddle_memory[row * 2 * lanes + lanes + lane]);
+        } else {
+            if address >= rows {
+                return Err(self.out_of_range(&entry, "twiddle memory", rows as u32));
+            }
+            copy(to, &self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
+        }
+        self.fill_later(register, now, latency + 1);
+        self.log_arrival(now + u64::from(first), now + u64::from(latency), register);
+        self.counts.twiddle_loads += 1;
+        self.leave(Queue::Twiddle);
+        Ok(true)
+    }
+}

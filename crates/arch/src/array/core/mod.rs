@@ -1,0 +1,303 @@
+//! One core: a front end that hands instructions to four queues, and what stands at the heads of the queues.
+//!
+//! Each queue keeps its order. Between queues the order of the instructions that touch a register is kept, and nothing else: each waits
+//! for the last one of another queue that touches one of its registers, for its operands to be full and its destinations empty.
+//! Values change hands at issue, when nobody can look at them: registers are marked full in the cycle from which on they can be read.
+
+mod blocked;
+mod compute;
+mod events;
+mod fetch;
+mod load;
+mod send;
+
+use std::collections::VecDeque;
+
+pub use events::{CoreEvent, Counts};
+
+use super::error::SimulationError;
+use super::lanes::Lanes;
+use super::machine::{Machine, Port};
+use super::mesh::Mesh;
+use super::program::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS, Step};
+use super::scratchpad::ScratchpadState;
+
+/// Cycles into the future that are kept track of; latencies are shorter.
+const RING: usize = 128;
+const TWIDDLES: usize = 16;
+const MODULI: usize = 8;
+
+/// An instruction in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Its place in the program.
+    pc: u32,
+    address: u32,
+    /// How many instructions must have left each queue: the last one of another queue that touches one of its registers, and those before.
+    after: [u32; QUEUES],
+    /// Loads before it, for the end of a phase.
+    loads: u32,
+    queued: Queued,
+}
+
+/// Where a vector goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    /// The message's row of this core's data memory.
+    Core(u8),
+    /// This vector of the scratchpad.
+    Scratchpad(u32),
+}
+
+/// A vector that stands at a core's port until memory or network takes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outgoing {
+    to: Destination,
+    message: u16,
+}
+
+/// Vectors under way, with the row they go to.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    lanes: usize,
+    words: Vec<u32>,
+    rows: Vec<u32>,
+    unused: Vec<u16>,
+}
+
+impl Messages {
+    pub(super) fn new(lanes: usize) -> Self {
+        Self { lanes, ..Self::default() }
+    }
+
+    fn put(&mut self, row: u32, words: &[u32]) -> u16 {
+        let message = self.unused.pop().unwrap_or_else(|| {
+            self.rows.push(0);
+            self.words.resize(self.words.len() + self.lanes, 0);
+            (self.rows.len() - 1) as u16
+        });
+        let at = usize::from(message);
+        self.rows[at] = row;
+        copy(&mut self.words[at * self.lanes..][..self.lanes], words);
+        message
+    }
+}
+
+/// What all cores share in a cycle.
+pub(super) struct Shared<'a> {
+    pub machine: &'a Machine,
+    pub lanes: Lanes,
+    pub scratchpad: &'a mut ScratchpadState,
+    pub messages: &'a mut Messages,
+    pub mesh: &'a mut Mesh,
+}
+
+#[derive(Debug)]
+pub(super) struct CoreState {
+    number: usize,
+    lanes: usize,
+    program: Vec<Step>,
+    pub pc: usize,
+    pub done: bool,
+    x: [u32; 32],
+    moduli: [u32; MODULI],
+    moduli_set: u8,
+    vectors: Vec<u32>,
+    twiddles: Vec<u32>,
+    /// Registers that are full, and to which something is under way: bits by number, twiddles from 32 on.
+    full: u64,
+    pending: u64,
+    becomes_full: [u64; RING],
+    /// Adders and write ports that are taken, by cycle: bits 0 and 1, and 2 and 3.
+    units: [u8; RING],
+    arrivals: [u8; RING],
+    complex_until: u64,
+    /// Until when lanes that are no pipeline are busy.
+    lanes_until: u64,
+    /// Until when a tile is being read, row by row.
+    tile_until: u64,
+    /// The queue of the last instruction fetched that touches each register, and its number there.
+    last: [(u8, u32); REGISTERS],
+    /// How many instructions each queue has been given, and how many have left it.
+    given: [u32; QUEUES],
+    left: [u32; QUEUES],
+    pub queues: [VecDeque<Entry>; QUEUES],
+    loads_given: u32,
+    loads_ready: [u32; RING],
+    loads_done: u32,
+    outbox: VecDeque<Outgoing>,
+    inbox: VecDeque<u16>,
+    pub rows: Vec<u32>,
+    /// Words of each row that are full, a bit for each lane.
+    row_full: Vec<u32>,
+    pub twiddle_memory: Vec<u32>,
+    pub counts: Counts,
+    pub events: Option<Vec<CoreEvent>>,
+    /// Registers with something under way, or messages in the boxes.
+    pub busy: bool,
+    /// The cycle from which on it had nothing to do.
+    pub idle_from: u64,
+}
+
+impl CoreState {
+    pub(super) fn new(number: usize, machine: &Machine) -> Self {
+        let lanes = machine.core.lanes as usize;
+        let depth = machine.core.queue_depth as usize;
+        Self {
+            number,
+            lanes,
+            program: Vec::new(),
+            pc: 0,
+            done: true,
+            x: [0; 32],
+            moduli: [0; MODULI],
+            moduli_set: 0,
+            vectors: vec![0; 32 * lanes],
+            twiddles: vec![0; 2 * TWIDDLES * lanes],
+            full: 0,
+            pending: 0,
+            becomes_full: [0; RING],
+            units: [0; RING],
+            arrivals: [0; RING],
+            complex_until: 0,
+            lanes_until: 0,
+            tile_until: 0,
+            last: [(0, 0); REGISTERS],
+            given: [0; QUEUES],
+            left: [0; QUEUES],
+            queues: std::array::from_fn(|_| VecDeque::with_capacity(depth)),
+            loads_given: 0,
+            loads_ready: [0; RING],
+            loads_done: 0,
+            outbox: VecDeque::new(),
+            inbox: VecDeque::new(),
+            rows: vec![0; machine.memory.data_rows as usize * lanes],
+            row_full: vec![0; machine.memory.data_rows as usize],
+            twiddle_memory: vec![0; 2 * machine.memory.twiddle_rows as usize * lanes],
+            counts: Counts::default(),
+            events: None,
+            busy: false,
+            idle_from: 0,
+        }
+    }
+
+    /// Starts a program; registers keep what they have.
+    pub(super) fn start(&mut self, program: Vec<Step>, arguments: &[(usize, u32)]) {
+        self.program = program;
+        self.pc = 0;
+        self.done = false;
+        self.x = [0; 32];
+        for (register, value) in arguments {
+            self.x[*register] = *value;
+        }
+    }
+
+    pub(super) fn accept(&mut self, message: u16) -> bool {
+        let room = self.inbox.len() < 2;
+        if room {
+            self.inbox.push_back(message);
+        }
+        room
+    }
+
+    fn address(&self, queued: &Queued) -> u32 {
+        self.x[usize::from(queued.base)].wrapping_add(u32::from(queued.offset))
+    }
+
+    /// One cycle; whether anything happened.
+    pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
+        let at = now as usize % RING;
+        let mut moved = self.becomes_full[at] != 0;
+        self.full |= self.becomes_full[at];
+        self.pending &= !self.becomes_full[at];
+        self.becomes_full[at] = 0;
+        self.loads_done += std::mem::take(&mut self.loads_ready[at]);
+
+        moved |= self.load(now, shared)?;
+        moved |= self.write_rows(now, shared);
+        moved |= self.load_twiddles(now, shared)?;
+        let copy_is_next = shared.machine.lane.copies == Port::Shared
+            && self.head(Queue::Compute).is_some_and(|(_, queued)| queued.queue == Queue::Send);
+        if copy_is_next {
+            // They share the queue of computations.
+            moved |= self.send(now, Queue::Compute, 1, shared)?;
+        } else {
+            moved |= self.compute(now, shared)?;
+        }
+        moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
+        moved |= self.fetch(now, shared.machine)?;
+        self.units[at] = 0;
+        self.arrivals[at] = 0;
+        self.busy = self.pending != 0 || !self.inbox.is_empty() || !self.outbox.is_empty();
+        Ok(moved)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.done && !self.busy && self.queues.iter().all(VecDeque::is_empty)
+    }
+
+    /// Whether an instruction that was fetched is not done.
+    fn is_under_way(&self) -> bool {
+        self.pending != 0 || !self.outbox.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())
+    }
+
+    // What is the turn of, and what takes its turn.
+
+    /// The head of a queue, and what it does.
+    fn head(&self, queue: Queue) -> Option<(Entry, Queued)> {
+        self.queues[queue as usize].front().map(|entry| (*entry, entry.queued))
+    }
+
+    /// Whether the head of a queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
+    /// touches the same.
+    fn may_go(&self, queue: Queue) -> bool {
+        self.queues[queue as usize].front().is_some_and(|entry| {
+            let Queued { needs, writes, .. } = entry.queued;
+            let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
+            (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
+        })
+    }
+
+    fn is_turn(&self, entry: &Entry) -> bool {
+        entry.after.iter().zip(&self.left).all(|(after, left)| left.wrapping_sub(*after).cast_signed() >= 0)
+    }
+
+    fn leave(&mut self, queue: Queue) {
+        self.queues[queue as usize].pop_front();
+        self.left[queue as usize] = self.left[queue as usize].wrapping_add(1);
+    }
+
+    fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
+        self.full &= !(1 << register);
+        self.pending |= 1 << register;
+        self.becomes_full[(now as usize + latency as usize) % RING] |= 1 << register;
+    }
+
+    fn log(&mut self, event: CoreEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+
+    fn log_arrival(&mut self, first: u64, cycle: u64, register: u8) {
+        if self.events.is_some() {
+            let lanes = self.lanes;
+            let words = if register < FIRST_TWIDDLE {
+                self.vectors[usize::from(register) * lanes..][..lanes].to_vec()
+            } else {
+                self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
+            };
+            self.log(CoreEvent::Arrival { first, cycle, register, words });
+        }
+    }
+}
+
+/// Copies a vector: most have 32 lanes, and for a known length no function need be called.
+#[inline(always)]
+fn copy(to: &mut [u32], from: &[u32]) {
+    if let (Ok(to), Ok(from)) = (<&mut [u32; 32]>::try_from(&mut *to), <&[u32; 32]>::try_from(from)) {
+        *to = *from;
+    } else {
+        to.copy_from_slice(from);
+    }
+}

@@ -1,0 +1,126 @@
+//! Copies and stores, and what takes vectors into the rows of the data memory.
+
+use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, copy};
+use crate::array::error::SimulationError;
+use crate::array::program::{Operation, Queue};
+
+impl CoreState {
+    pub(super) fn send(
+        &mut self,
+        now: u64,
+        queue: Queue,
+        ports: usize,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, SimulationError> {
+        let mut moved = false;
+        for _ in 0..ports {
+            // A store leaves by the port on which a copy may stand that has not been taken.
+            if !self.may_go(queue) || self.outbox.len() >= ports {
+                break;
+            }
+            let Some((entry, queued)) = self.head(queue) else { break };
+            let register = queued.rs1;
+            let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
+            if queued.operation == Operation::StoreScratchpad {
+                let vectors = shared.machine.scratchpad.vectors;
+                if entry.address >= vectors {
+                    return Err(self.out_of_range(&entry, "scratchpad", vectors));
+                }
+                let message = shared.messages.put(0, words);
+                self.outbox.push_back(Outgoing { to: Destination::Scratchpad(entry.address), message });
+                self.counts.scratchpad_stores += 1;
+            } else {
+                if entry.address as usize >= self.row_full.len() {
+                    return Err(self.out_of_range(&entry, "data memory", self.row_full.len() as u32));
+                }
+                if u32::from(queued.core) >= shared.machine.cores() {
+                    return Err(SimulationError::NoSuchCore {
+                        core: self.number,
+                        pc: entry.pc,
+                        named: queued.core,
+                        cores: shared.machine.cores(),
+                    });
+                }
+                let message = shared.messages.put(entry.address, words);
+                self.outbox.push_back(Outgoing { to: Destination::Core(queued.core), message });
+                if usize::from(queued.core) == self.number {
+                    self.counts.own_copies += 1;
+                } else {
+                    self.counts.remote_copies += 1;
+                }
+            }
+            if queued.free1 {
+                self.full &= !(1 << register);
+            }
+            if self.events.is_some() {
+                let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
+                self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words });
+            }
+            self.leave(queue);
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    /// Takes what has come and what goes to the core itself into rows, and gives the rest to the scratchpad and the network.
+    pub(super) fn write_rows(&mut self, now: u64, shared: &mut Shared<'_>) -> bool {
+        let mut writes = shared.machine.memory.write_ports;
+        let mut moved = false;
+        while writes > 0
+            && let Some(message) = self.inbox.front().copied()
+            && self.write_row(message, shared)
+        {
+            self.inbox.pop_front();
+            writes -= 1;
+            moved = true;
+        }
+        while let Some(outgoing) = self.outbox.front().copied() {
+            let taken = match outgoing.to {
+                Destination::Core(core) if usize::from(core) == self.number => {
+                    let written = writes > 0 && self.write_row(outgoing.message, shared);
+                    writes -= u32::from(written);
+                    written
+                }
+                Destination::Core(core) => {
+                    let accepts = shared.mesh.accepts(self.number);
+                    if accepts {
+                        shared.mesh.send(now, self.number, core, outgoing.message, shared.machine.flits() as u8);
+                    }
+                    accepts
+                }
+                Destination::Scratchpad(vector) => self.store(now, vector, outgoing.message, shared),
+            };
+            if !taken {
+                break;
+            }
+            self.outbox.pop_front();
+            self.log(CoreEvent::Taken { cycle: now });
+            moved = true;
+        }
+        moved
+    }
+
+    fn store(&self, now: u64, vector: u32, message: u16, shared: &mut Shared<'_>) -> bool {
+        let words = &shared.messages.words[usize::from(message) * self.lanes..][..self.lanes];
+        if shared.scratchpad.node(vector) == self.number {
+            shared.scratchpad.store(vector, words);
+        } else if !shared.scratchpad.send(now, self.number, vector, words) {
+            return false;
+        }
+        shared.messages.unused.push(message);
+        true
+    }
+
+    pub(super) fn write_row(&mut self, message: u16, shared: &mut Shared<'_>) -> bool {
+        let at = usize::from(message);
+        let row = shared.messages.rows[at] as usize;
+        if self.row_full[row] != 0 {
+            return false;
+        }
+        self.row_full[row] = u32::MAX >> (32 - self.lanes as u32);
+        let words = &shared.messages.words[at * self.lanes..][..self.lanes];
+        copy(&mut self.rows[row * self.lanes..][..self.lanes], words);
+        shared.messages.unused.push(message);
+        true
+    }
+}
