@@ -181,6 +181,18 @@ fn other_arrays() {
     }
 }
 
+/// Two phases of many groups: twiddle registers fill with what rows will need that have no registers yet.
+#[test]
+fn the_longest_columns_of_small_arrays() {
+    for (rows, columns, lanes, log_size) in [(1, 1, 4, 9), (1, 2, 32, 13), (4, 4, 4, 13)] {
+        let mut machine = ours();
+        (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (rows, columns, lanes);
+        for direction in [Direction::Forward, Direction::Inverse] {
+            measure(&machine, transform(log_size, Ring::Negacyclic, direction), 1, 2);
+        }
+    }
+}
+
 #[test]
 fn a_trace_has_what_was_done() {
     use ciphermill_arch::trace::Trace;

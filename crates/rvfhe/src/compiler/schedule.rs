@@ -140,15 +140,16 @@ impl Twiddles {
         }
     }
 
-    /// Asks for a node's factor, if a register has nothing that is needed sooner.
-    fn ask(&mut self, wanted: Urgency, now: u32, latency: u32) -> bool {
+    /// Asks for a node's factor, if a register has nothing that is needed sooner; or in any case, if all that is needed sooner cannot go.
+    fn ask(&mut self, wanted: Urgency, now: u32, latency: u32, in_any_case: bool) -> bool {
         let Some(factor) = self.factor[wanted.2.0 as usize] else { return false };
         let next_use = |held: &Option<Held>| held.as_ref().and_then(|held| self.users[held.factor].last().copied());
         // What nobody has used yet was asked for with reason, and could not be freed by a use.
         let used = |held: &Option<Held>| held.as_ref().is_none_or(|held| held.last_user.is_some());
         let places = (0..TWIDDLE_REGISTERS).filter(|place| used(&self.held[*place]));
         let place = places.min_by_key(|place| next_use(&self.held[*place]));
-        let Some(place) = place.filter(|place| next_use(&self.held[*place]).is_none_or(|next| next < wanted)) else {
+        let gives_way = |place: &usize| in_any_case || next_use(&self.held[*place]).is_none_or(|next| next < wanted);
+        let Some(place) = place.filter(gives_way) else {
             return false;
         };
         if let Some(old) = self.held[place].take() {
@@ -201,6 +202,7 @@ struct List<'a> {
     load_credit: u32,
     copy_credit: u32,
     busy_until: u32,
+    last_issue: u32,
     left: usize,
     order: Vec<NodeId>,
     cycle: Vec<u32>,
@@ -240,6 +242,7 @@ impl<'a> List<'a> {
             copy_credit: 0,
             now: 0,
             busy_until: 0,
+            last_issue: 0,
             left: count,
             order: Vec::with_capacity(count),
             cycle: vec![0; count],
@@ -312,7 +315,11 @@ impl<'a> List<'a> {
         // What can go now, before what can go later.
         let now = self.compute.iter().copied().filter(missing).max();
         if let Some(wanted) = now.or_else(|| soon.filter(missing).max()) {
-            self.twiddles.ask(wanted, self.now, self.target.load_latency);
+            // With nothing under way for longer than a factor takes, those that are held are for what waits, for registers it may be,
+            // for what is to go now.
+            let latency = self.target.load_latency;
+            let stuck = self.pending.is_empty() && self.now > self.last_issue + latency;
+            self.twiddles.ask(wanted, self.now, latency, stuck);
         }
     }
 
@@ -367,6 +374,7 @@ impl<'a> List<'a> {
         let graph = self.graph;
         let node = &graph.nodes[id as usize];
         self.cycle[id as usize] = self.now;
+        self.last_issue = self.now;
         self.order.push(id);
         self.left -= 1;
         match &node.action {
