@@ -387,10 +387,10 @@ fn compiled_transforms_issue_in_the_cycles_of_the_rtl() {
             };
             for (log_cores, grid) in GRIDS {
                 for ring in [Ring::Cyclic, Ring::Negacyclic] {
-                    for log_rows in 1..=6 {
+                    for log_rows in 1..=7 {
                         run(grid, log_cores + log_lanes + log_rows, ring, Direction::Forward, 1, 1);
                     }
-                    for log_rows in 4..=6 {
+                    for log_rows in 4..=7 {
                         run(grid, log_cores + log_lanes + log_rows, ring, Direction::Inverse, 1, 1);
                     }
                 }
