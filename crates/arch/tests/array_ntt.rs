@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ciphermill_arch::array::{CIPHERMILL, Experiment, Firing, Issue, Machine, Measurement, PAPER, Transposition};
+use ciphermill_arch::array::{
+    CIPHERMILL, Experiment, Firing, Issue, LANE, Lane, Machine, Measurement, PAPER, Port, Transposition,
+};
 use ciphermill_math::Modulus;
 use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform};
 
@@ -190,6 +192,38 @@ fn the_longest_columns_of_small_arrays() {
         for direction in [Direction::Forward, Direction::Inverse] {
             measure(&machine, transform(log_size, Ring::Negacyclic, direction), 1, 2);
         }
+    }
+}
+
+/// What the lanes of the RTL lack, and what it costs: the table of docs/hw/rvfhe_lane.md, row for row.
+#[test]
+fn the_page_of_the_lanes_says_what_they_lack() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hw/rvfhe_lane.md")).unwrap();
+    let lanes = || Machine::from_toml(LANE).unwrap();
+    let with = |mut machine: Machine, change: fn(&mut Lane)| {
+        change(&mut machine.lane);
+        machine
+    };
+    let machines = [
+        ours(),
+        with(ours(), |lane| (lane.copies, lane.copy_ports) = (Port::Shared, 1)),
+        with(ours(), |lane| lane.arrival_ports = 1),
+        with(ours(), |lane| lane.twiddle_port = Port::Shared),
+        with(ours(), |lane| (lane.arrival_ports, lane.twiddle_port) = (1, Port::Shared)),
+        lanes(),
+        with(lanes(), |lane| lane.copies = Port::Own),
+        with(lanes(), |lane| (lane.copies, lane.twiddle_port) = (Port::Own, Port::Own)),
+        with(lanes(), |lane| (lane.copies, lane.arrival_ports) = (Port::Own, 2)),
+        with(lanes(), |lane| lane.adders = 1),
+    ];
+    let rows = page.lines().skip_while(|line| !line.starts_with("| | one alone")).skip(2);
+    let rows: Vec<_> = rows.take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), machines.len());
+    for (row, machine) in rows.iter().zip(&machines) {
+        let task = transform(13, Ring::Negacyclic, Direction::Forward);
+        let alone = measure(machine, task.clone(), 1, 1).first;
+        let steady = measure(machine, task, 4, 6).steady.unwrap();
+        assert!(row.ends_with(&format!(" | {alone} | {steady:.1} |")), "{row}: {alone}, {steady:.1}");
     }
 }
 
