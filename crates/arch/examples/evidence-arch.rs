@@ -1,7 +1,7 @@
 //! `make evidence AREA=arch`: transforms, products and key switches on the simulated array in large counts, every value compared with the
 //! golden models, for several primes and machines; the figures that are asked; how fast the array is simulated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let mut cycles = 0;
+    let mut seen = BTreeSet::new();
     let started = Instant::now();
     for machine in &machines {
         for (task, in_flight) in tasks(&primes) {
@@ -33,7 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Ok(measured) => measured,
                     // The paper's memories and those of the lanes are smaller: what does not fit says so.
                     Err(error) if seed == 0 && machine.name != "ciphermill" => {
-                        println!("{}: {error}", machine.name);
+                        if seen.insert(format!("{}: {error}", machine.name)) {
+                            println!("{}: {error}", machine.name);
+                        }
                         break;
                     }
                     Err(error) => return Err(error.into()),
