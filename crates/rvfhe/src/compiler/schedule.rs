@@ -42,14 +42,22 @@ pub(crate) struct Schedule {
 /// How many cycles before a computation could go its factors are asked for.
 const TWIDDLE_LEAD: u32 = 8;
 
-pub(crate) fn schedule(graph: &Graph, target: &Target) -> Schedule {
+/// Cycles for each node, at most: more than any latency, so that an order that takes longer does not exist.
+const CYCLES_PER_NODE: u32 = 256;
+
+/// The order of a graph's nodes; nothing if there is none, which would be a mistake of the compiler's and is better an error than no end.
+pub(crate) fn schedule(graph: &Graph, target: &Target) -> Option<Schedule> {
+    let limit = (graph.nodes.len() as u32).saturating_mul(CYCLES_PER_NODE);
     let mut list = List::new(graph, target);
     while list.left > 0 {
+        if list.now > limit {
+            return None;
+        }
         list.step();
     }
     let List { order, cycle, register, now, mut twiddles, .. } = list;
     twiddles.free_all();
-    Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now }
+    Some(Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now })
 }
 
 /// What a group still takes.
