@@ -15,7 +15,7 @@ if [ "$out" = . ]; then version >compiler.txt; fi
 for program in naive textbook shoup rvfhe; do
     "${prefix}gcc" -O2 -march=rv64im -mabi=lp64 -mcmodel=medlow -mno-relax -nostdlib -static -no-pie -fno-pie \
         -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns \
-        -std=c11 -Wall -Wextra -Werror \
+        -I ../../rvfhe/include -std=c11 -Wall -Wextra -Werror \
         -Wl,--build-id=none -Wl,--no-warn-rwx-segments -Wl,-T,baseline.ld \
         start.S "ntt-$program.c" -o "$out/ntt-$program.elf"
     "${prefix}strip" -s -K transform_begin -K transform_end "$out/ntt-$program.elf"

@@ -1,6 +1,8 @@
 //! Programs and machines that are none: each gives an error that says where and why, and nothing hangs.
 
-use ciphermill_arch::array::{Array, CIPHERMILL, LANE, Machine, MachineError, PAPER, SimulationError, Waits};
+use ciphermill_arch::array::{
+    Array, CIPHERMILL, Experiment, LANE, Machine, MachineError, PAPER, SimulationError, Waits,
+};
 use ciphermill_rvfhe::compiler::{CompileError, Direction, Ring, Task, Transform, compile};
 use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, assemble};
 use proptest::prelude::*;
@@ -152,6 +154,27 @@ fn a_size_that_does_not_fit_says_which_does() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever text there is in place of a value: a machine whose programs can be compiled or refused, or an error.
+    #[test]
+    fn any_description_is_read_or_refused(line in 0..60_usize, value in "(-?[0-9]{1,12}|[0-9.e]{1,8}|\\[[0-9, ]{0,8}\\]|[a-z\"=\\[\\]]{0,12})") {
+        let mut lines: Vec<String> = CIPHERMILL.lines().map(str::to_owned).collect();
+        let line = line % lines.len();
+        if let Some((name, _)) = lines[line].clone().split_once('=') {
+            lines[line] = format!("{name}= {value}");
+        } else {
+            lines[line] = value;
+        }
+        if let Ok(machine) = Machine::from_toml(&lines.join("\n")) {
+            let modulus = ciphermill_math::Modulus::new(2_013_265_921).unwrap();
+            let (ring, direction) = (Ring::Cyclic, Direction::Forward);
+            let task = Task::Transform(Transform { polynomial_size: 2048, modulus, ring, direction });
+            let experiment = Experiment { task, in_flight: 1, runs: 1, seed: 1 };
+            if let Ok(measured) = experiment.measure(&machine) {
+                prop_assert!(measured.correct);
+            }
+        }
+    }
 
     /// Whatever words there are: an end, or an error, in a bounded time.
     #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ciphermill_arch::array::{CIPHERMILL, Experiment, Firing, Issue, Machine, Measurement, PAPER, Transposition};
+use ciphermill_arch::array::{
+    CIPHERMILL, Experiment, Firing, Issue, LANE, Lane, Machine, Measurement, PAPER, Port, Transposition,
+};
 use ciphermill_math::Modulus;
 use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform};
 
@@ -181,6 +183,50 @@ fn other_arrays() {
     }
 }
 
+/// Two phases of many groups: twiddle registers fill with what rows will need that have no registers yet.
+#[test]
+fn the_longest_columns_of_small_arrays() {
+    for (rows, columns, lanes, log_size) in [(1, 1, 4, 9), (1, 2, 32, 13), (4, 4, 4, 13)] {
+        let mut machine = ours();
+        (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (rows, columns, lanes);
+        for direction in [Direction::Forward, Direction::Inverse] {
+            measure(&machine, transform(log_size, Ring::Negacyclic, direction), 1, 2);
+        }
+    }
+}
+
+/// What the lanes of the RTL lack, and what it costs: the table of docs/hw/rvfhe_lane.md, row for row.
+#[test]
+fn the_page_of_the_lanes_says_what_they_lack() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hw/rvfhe_lane.md")).unwrap();
+    let lanes = || Machine::from_toml(LANE).unwrap();
+    let with = |mut machine: Machine, change: fn(&mut Lane)| {
+        change(&mut machine.lane);
+        machine
+    };
+    let machines = [
+        ours(),
+        with(ours(), |lane| (lane.copies, lane.copy_ports) = (Port::Shared, 1)),
+        with(ours(), |lane| lane.arrival_ports = 1),
+        with(ours(), |lane| lane.twiddle_port = Port::Shared),
+        with(ours(), |lane| (lane.arrival_ports, lane.twiddle_port) = (1, Port::Shared)),
+        lanes(),
+        with(lanes(), |lane| lane.copies = Port::Own),
+        with(lanes(), |lane| (lane.copies, lane.twiddle_port) = (Port::Own, Port::Own)),
+        with(lanes(), |lane| (lane.copies, lane.arrival_ports) = (Port::Own, 2)),
+        with(lanes(), |lane| lane.adders = 1),
+    ];
+    let rows = page.lines().skip_while(|line| !line.starts_with("| | one alone")).skip(2);
+    let rows: Vec<_> = rows.take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), machines.len());
+    for (row, machine) in rows.iter().zip(&machines) {
+        let task = transform(13, Ring::Negacyclic, Direction::Forward);
+        let alone = measure(machine, task.clone(), 1, 1).first;
+        let steady = measure(machine, task, 4, 6).steady.unwrap();
+        assert!(row.ends_with(&format!(" | {alone} | {steady:.1} |")), "{row}: {alone}, {steady:.1}");
+    }
+}
+
 #[test]
 fn a_trace_has_what_was_done() {
     use ciphermill_arch::trace::Trace;
@@ -200,4 +246,24 @@ fn a_trace_has_what_was_done() {
     // An exchange of all with all on a mesh of 4 x 4, where the mean way is 2.5 hops: 16 · 16 vectors.
     assert_eq!(named("vector"), 640);
     assert_eq!(trace.left_out(), 0);
+}
+
+/// Word l of row a is in bank l + rev(a): no two words of a row, or of a column of tiles, are in one bank.
+#[test]
+fn rows_and_columns_of_tiles_are_in_all_banks() {
+    for log_lanes in 1..=5_u32 {
+        let lanes = 1_u32 << log_lanes;
+        let bank = |row: u32, lane: u32| (lane + ((row % lanes).reverse_bits() >> (32 - log_lanes))) % lanes;
+        for tile in 0..=log_lanes {
+            let (side, wide) = (1 << tile, lanes >> tile);
+            for first in (0..4 * lanes).step_by(side as usize) {
+                for column in 0..side {
+                    let words =
+                        (first..first + side).flat_map(|row| (0..wide).map(move |at| (row, column * wide + at)));
+                    let banks = words.fold(0_u64, |banks, (row, lane)| banks | 1 << bank(row, lane));
+                    assert_eq!(banks, (1 << lanes) - 1, "{lanes} lanes, tiles of {side} from {first}, column {column}");
+                }
+            }
+        }
+    }
 }

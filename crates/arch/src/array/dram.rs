@@ -7,7 +7,7 @@ use super::Machine;
 pub struct DramRun {
     /// Cycles from the first byte read to the last one written.
     pub cycles: u64,
-    /// Cycles of a batch once the halves take turns: from the second batch's end to the last one's, each.
+    /// Cycles of a batch once the halves take turns: from the end of the second computation to that of the last, each.
     pub steady: f64,
     /// Cycles that the bytes of a batch take at least.
     pub transfer: u64,
@@ -39,8 +39,9 @@ pub(super) fn dram_to_dram(machine: &Machine, bytes_in: u64, bytes_out: u64, com
             computed[batch] = there[batch].max(before) + launch + compute;
         }
     }
-    let cycles = written[batches - 1];
-    DramRun { cycles, steady: (cycles - written[1]) as f64 / (batches - 2) as f64, transfer: read + write }
+    // The last transfers have the memory to themselves: they say nothing of the rate.
+    let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
+    DramRun { cycles: written[batches - 1], steady, transfer: read + write }
 }
 
 #[cfg(test)]

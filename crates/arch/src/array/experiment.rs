@@ -138,14 +138,11 @@ impl Experiment {
         let (first, last) = (run.marks.first().copied().unwrap_or(run.cycles), run.marks.last().copied());
         let later = (self.runs - 1) as f64;
         let rest = last.map_or(0.0, |last| (last - first) as f64);
-        // Cycles of all adders in one run: two sums for a butterfly, one for a sum.
-        let per_core = compiled.butterflies as f64 * self.in_flight as f64
-            / self.in_flight as f64
-            / f64::from(machine.cores() * machine.core.lanes);
-        let sums = run.counts.iter().map(|counts| counts.sums).sum::<u64>() as f64
-            / self.runs as f64
-            / f64::from(machine.cores());
-        let busy = (2.0 * per_core + sums) / f64::from(machine.lane.adders);
+        // Cycles of an adder in one run: a butterfly has two sums, a complex one six.
+        let sums = run.counts.iter().map(|counts| counts.sums).sum::<u64>() / self.runs as u64;
+        let each = if self.task.words() == 2 * self.task.size() { 6 } else { 2 };
+        let butterflies = compiled.butterflies / u64::from(machine.core.lanes);
+        let busy = (each * butterflies + sums) as f64 / f64::from(machine.cores() * machine.lane.adders);
         Ok(Measurement {
             first,
             steady: (self.runs > 1).then(|| rest / later / self.in_flight as f64),
@@ -164,17 +161,14 @@ impl Experiment {
 impl Measurement {
     /// The line of a report.
     pub fn record(&self, experiment: &Experiment, machine: &Machine) -> Record {
-        let (name, size) = match &experiment.task {
-            Task::Transform(Transform {
-                ring: Ring::Complex, direction: Direction::Forward, polynomial_size, ..
-            }) => ("fft", *polynomial_size),
-            Task::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => ("ifft", *polynomial_size),
-            Task::Transform(Transform { direction: Direction::Forward, polynomial_size, .. }) => {
-                ("ntt", *polynomial_size)
-            }
-            Task::Transform(Transform { polynomial_size, .. }) => ("intt", *polynomial_size),
-            Task::Product { polynomial_size, .. } => ("product", *polynomial_size),
-            Task::KeySwitch { polynomial_size, .. } => ("key-switch", *polynomial_size),
+        let size = experiment.task.size();
+        let name = match &experiment.task {
+            Task::Transform(Transform { ring: Ring::Complex, direction: Direction::Forward, .. }) => "fft",
+            Task::Transform(Transform { ring: Ring::Complex, .. }) => "ifft",
+            Task::Transform(Transform { direction: Direction::Forward, .. }) => "ntt",
+            Task::Transform(_) => "intt",
+            Task::Product { .. } => "product",
+            Task::KeySwitch { .. } => "key-switch",
         };
         let lanes = machine.cores() * machine.core.lanes;
         let mut record =
@@ -197,7 +191,9 @@ impl Measurement {
 
 /// What a task does, by the golden models.
 trait Golden {
-    /// Words of a polynomial.
+    /// N.
+    fn size(&self) -> usize;
+    /// Words of a polynomial: twice as many if its numbers are complex.
     fn words(&self) -> usize;
     /// One input: coefficients or points by number, below the modulus; of complex numbers all real parts, then all imaginary ones.
     fn random(&self, random: &mut Random) -> Vec<u32>;
@@ -208,12 +204,18 @@ trait Golden {
 }
 
 impl Golden for Task {
-    fn words(&self) -> usize {
+    fn size(&self) -> usize {
         match self {
-            Self::Transform(Transform { ring: Ring::Complex, polynomial_size, .. }) => 2 * polynomial_size,
             Self::Transform(Transform { polynomial_size, .. })
             | Self::Product { polynomial_size, .. }
             | Self::KeySwitch { polynomial_size, .. } => *polynomial_size,
+        }
+    }
+
+    fn words(&self) -> usize {
+        match self {
+            Self::Transform(Transform { ring: Ring::Complex, .. }) => 2 * self.size(),
+            _ => self.size(),
         }
     }
 

@@ -1,6 +1,25 @@
 //! The RVFHE array, cycle by cycle: cores, their memories, the mesh and the scratchpad, with the values that they carry.
 //!
-//! It executes encoded programs. Every size and latency comes from a [`Machine`].
+//! It executes encoded programs. Every size and latency comes from a [`Machine`]. An [`Experiment`] compiles a task, runs it and compares
+//! every value with `math`:
+//!
+//! ```
+//! use ciphermill_arch::array::{CIPHERMILL, Experiment, Machine};
+//! use ciphermill_math::Modulus;
+//! use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform};
+//!
+//! let machine = Machine::from_toml(CIPHERMILL)?;
+//! let task = Task::Transform(Transform {
+//!     polynomial_size: 8192,
+//!     modulus: Modulus::new(2_013_265_921)?,
+//!     ring: Ring::Negacyclic,
+//!     direction: Direction::Forward,
+//! });
+//! let measured = Experiment { task, in_flight: 4, runs: 8, seed: 1 }.measure(&machine)?;
+//! assert!(measured.correct);
+//! println!("{} cycles for the first four, then {:?} for each", measured.first, measured.steady);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod control;
 mod core;

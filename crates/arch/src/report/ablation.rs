@@ -171,8 +171,11 @@ fn size(machine: &Machine, workload: &Workload) -> Result<SizeAblation, ReportEr
     Ok(result)
 }
 
+/// Inputs in flight, and what each named stage took.
+type ArrayStages = (usize, Vec<(&'static str, Line)>);
+
 /// The three stages that are arrays, with two in flight where all of them fit.
-fn array_stages(machine: &Machine, workload: &Workload) -> Result<(usize, Vec<(&'static str, Line)>), ReportError> {
+fn array_stages(machine: &Machine, workload: &Workload) -> Result<ArrayStages, ReportError> {
     let stages = [
         ("isa", Issue::Unpipelined, Transposition::Serial),
         ("reshuffle", Issue::Unpipelined, Transposition::Banked),

@@ -230,7 +230,7 @@ mod tests {
         let (paper, ours) = (Machine::from_toml(PAPER).unwrap(), Machine::from_toml(CIPHERMILL).unwrap());
         let all = compare(&paper, &ours).unwrap();
         for row in &all {
-            println!("{}: {}: {} {:?} ({})", row.place, row.what, row.paper, row.ours, row.note);
+            println!("{}: {}: {:?} {:?} ({})", row.place, row.what, row.paper, row.ours, row.note);
         }
         let find = |what: &str| all.iter().find(|row| row.what.contains(what)).and_then(|row| row.ours).unwrap();
         // Within two points of what Fig. 3 says of sums and differences, and one of products.

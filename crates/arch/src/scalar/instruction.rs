@@ -2,6 +2,8 @@
 //!
 //! The encodings are those of "The RISC-V Instruction Set Manual, Volume I", 20191213, chapters 2, 5, 7, 9 and 24.
 
+use ciphermill_rvfhe::isa::{ModulusRegister, ScalarInstruction, ScalarOperation};
+
 /// An operation. Names are the manual's mnemonics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -56,10 +58,8 @@ pub struct Instruction {
     pub imm: i32,
 }
 
-/// The custom-1 opcode: the RVFHE operations.
-const CUSTOM_1: u32 = 0x2b;
 /// The first of the eight modulus CSRs.
-pub(super) const CSR_MODULUS: i32 = 0x800;
+pub(super) const CSR_MODULUS: i32 = ModulusRegister::FIRST_CSR as i32;
 
 impl Instruction {
     /// Decodes a word; `None` if it is no instruction of this core.
@@ -178,17 +178,16 @@ impl Instruction {
             }
             0x0f if funct3 == 0 => make(Op::Fence, 0, 0, 0, 0),
             0x73 => decode_system(word, rd, rs1, funct3),
-            CUSTOM_1 => {
+            _ => {
                 // Free bits and the vector operations do not exist on a scalar core.
-                let op = match funct7 {
-                    0 => Op::Madd,
-                    1 => Op::Msub,
-                    2 => Op::Mmul,
-                    _ => return None,
+                let instruction = ScalarInstruction::decode(word).ok()?;
+                let op = match instruction.operation {
+                    ScalarOperation::Add => Op::Madd,
+                    ScalarOperation::Subtract => Op::Msub,
+                    ScalarOperation::Multiply => Op::Mmul,
                 };
-                make(op, rd, rs1, rs2, funct3 as i32)
+                make(op, rd, rs1, rs2, instruction.modulus.number() as i32)
             }
-            _ => None,
         }
     }
 

@@ -79,6 +79,11 @@ pub enum CompileError {
     /// A product of polynomials in the complex ring.
     #[error("products are made in rings modulo a prime, not in the complex one")]
     ComplexProduct,
+    /// The instructions were not brought into an order.
+    #[error(
+        "no order was found in which the program can run on this target; this is a mistake of the compiler's, please report it"
+    )]
+    NoOrder,
     /// Rows of the data memory.
     #[error("the program needs {needed} rows of data memory, a core has {have}: fewer transforms in flight need less")]
     DataRows {

@@ -41,17 +41,23 @@ pub(crate) struct Schedule {
 
 /// How many cycles before a computation could go its factors are asked for.
 const TWIDDLE_LEAD: u32 = 8;
-/// Cycles after which an order in which nothing goes is stuck: longer than any latency.
-const STILL: u32 = 256;
 
-pub(crate) fn schedule(graph: &Graph, target: &Target) -> Schedule {
+/// Cycles for each node, at most: more than any latency, so that an order that takes longer does not exist.
+const CYCLES_PER_NODE: u32 = 256;
+
+/// The order of a graph's nodes; nothing if there is none, which would be a mistake of the compiler's and is better an error than no end.
+pub(crate) fn schedule(graph: &Graph, target: &Target) -> Option<Schedule> {
+    let limit = (graph.nodes.len() as u32).saturating_mul(CYCLES_PER_NODE);
     let mut list = List::new(graph, target);
     while list.left > 0 {
+        if list.now > limit {
+            return None;
+        }
         list.step();
     }
     let List { order, cycle, register, now, mut twiddles, .. } = list;
     twiddles.free_all();
-    Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now }
+    Some(Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now })
 }
 
 /// What a group still takes.
@@ -142,7 +148,7 @@ impl Twiddles {
         }
     }
 
-    /// Asks for a node's factor, if a register has nothing that is needed sooner, or in any case.
+    /// Asks for a node's factor, if a register has nothing that is needed sooner; or in any case, if all that is needed sooner cannot go.
     fn ask(&mut self, wanted: Urgency, now: u32, latency: u32, in_any_case: bool) -> bool {
         let Some(factor) = self.factor[wanted.2.0 as usize] else { return false };
         let next_use = |held: &Option<Held>| held.as_ref().and_then(|held| self.users[held.factor].last().copied());
@@ -317,9 +323,11 @@ impl<'a> List<'a> {
         // What can go now, before what can go later.
         let now = self.compute.iter().copied().filter(missing).max();
         if let Some(wanted) = now.or_else(|| soon.filter(missing).max()) {
-            // What is needed sooner may itself wait for the registers that only this computation can free.
-            let stands_still = self.now > self.last_issue + STILL;
-            self.twiddles.ask(wanted, self.now, self.target.load_latency, stands_still);
+            // With nothing under way for longer than a factor takes, those that are held are for what waits, for registers it may be,
+            // for what is to go now.
+            let latency = self.target.load_latency;
+            let stuck = self.pending.is_empty() && self.now > self.last_issue + latency;
+            self.twiddles.ask(wanted, self.now, latency, stuck);
         }
     }
 

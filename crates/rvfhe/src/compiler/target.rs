@@ -71,6 +71,19 @@ impl Target {
         power("number of cores", self.cores, 1, 32, "a power of two from 1 to 32")?;
         power("number of lanes", self.lanes, 2, 32, "a power of two from 2 to 32")?;
         for (what, given) in [
+            ("latency of butterflies", self.butterfly.latency),
+            ("latency of complex butterflies", self.complex_butterfly.latency),
+            ("latency of products", self.product_latency),
+            ("latency of sums", self.sum_latency),
+            ("latency of loads", self.load_latency),
+            ("latency of the scratchpad", self.scratchpad_latency),
+            ("latency of copies", self.own_latency),
+        ] {
+            if !(1..=64).contains(&given) {
+                return Err(CompileError::Target { what, given, wanted: "1 to 64" });
+            }
+        }
+        for (what, given) in [
             ("interval of butterflies", self.butterfly.interval),
             ("interval of complex butterflies", self.complex_butterfly.interval),
             ("number of loads in a cycle", self.loads_per_cycle),

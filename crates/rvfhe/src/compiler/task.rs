@@ -274,7 +274,7 @@ impl<'a> Job<'a> {
         let outputs = places(self.order(last), inputs.len(), self.in_flight * self.outputs);
         let polynomials: Vec<_> = inputs.iter().chain(&outputs).cloned().collect();
         let stride = polynomials.len() as u32 * self.vectors;
-        let schedule = schedule::schedule(&self.graph, self.target);
+        let schedule = schedule::schedule(&self.graph, self.target).ok_or(CompileError::NoOrder)?;
         let modulus = (self.graph.width == 1).then(|| self.transform.modulus.value() as u32);
         let emitter = Emitter {
             target: self.target,

@@ -1,6 +1,6 @@
 //! What a core that cannot go on waits for.
 
-use super::{CoreState, Entry, Messages};
+use super::{CoreState, Destination, Entry, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
 use crate::array::program::{Operation, Queue, Queued};
 
@@ -19,7 +19,7 @@ impl CoreState {
             }
         }
         let next = self.inbox.front().into_iter().copied();
-        let own = self.outbox.front().filter(|outgoing| usize::from(outgoing.core) == self.number);
+        let own = self.outbox.front().filter(|outgoing| outgoing.to == Destination::Core(self.number as u8));
         for message in next.chain(own.map(|outgoing| outgoing.message)) {
             let row = messages.rows[usize::from(message)];
             blocked.push(Blocked { core: self.number, pc: None, waits: Waits::RowFull { row } });

@@ -40,10 +40,19 @@ pub(super) struct Entry {
     queued: Queued,
 }
 
-/// A vector on its way to a row.
+/// Where a vector goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    /// The message's row of this core's data memory.
+    Core(u8),
+    /// This vector of the scratchpad.
+    Scratchpad(u32),
+}
+
+/// A vector that stands at a core's port until memory or network takes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    core: u8,
+    to: Destination,
     message: u16,
 }
 

@@ -1,6 +1,6 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Outgoing, Shared, copy};
+use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, copy};
 use crate::array::error::SimulationError;
 use crate::array::program::{Operation, Queue};
 
@@ -26,11 +26,8 @@ impl CoreState {
                 if entry.address >= vectors {
                     return Err(self.out_of_range(&entry, "scratchpad", vectors));
                 }
-                if shared.scratchpad.node(entry.address) == self.number {
-                    shared.scratchpad.store(entry.address, words);
-                } else if !shared.scratchpad.send(now, self.number, entry.address, words) {
-                    break;
-                }
+                let message = shared.messages.put(0, words);
+                self.outbox.push_back(Outgoing { to: Destination::Scratchpad(entry.address), message });
                 self.counts.scratchpad_stores += 1;
             } else {
                 if entry.address as usize >= self.row_full.len() {
@@ -45,7 +42,7 @@ impl CoreState {
                     });
                 }
                 let message = shared.messages.put(entry.address, words);
-                self.outbox.push_back(Outgoing { core: queued.core, message });
+                self.outbox.push_back(Outgoing { to: Destination::Core(queued.core), message });
                 if usize::from(queued.core) == self.number {
                     self.counts.own_copies += 1;
                 } else {
@@ -58,10 +55,6 @@ impl CoreState {
             if self.events.is_some() {
                 let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
                 self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words });
-                if queued.operation == Operation::StoreScratchpad {
-                    // The scratchpad takes everything at once.
-                    self.log(CoreEvent::Taken { cycle: now + 1 });
-                }
             }
             self.leave(queue);
             moved = true;
@@ -69,7 +62,7 @@ impl CoreState {
         Ok(moved)
     }
 
-    /// Takes what has come and what goes to the core itself into rows, and gives the rest to the network.
+    /// Takes what has come and what goes to the core itself into rows, and gives the rest to the scratchpad and the network.
     pub(super) fn write_rows(&mut self, now: u64, shared: &mut Shared<'_>) -> bool {
         let mut writes = shared.machine.memory.write_ports;
         let mut moved = false;
@@ -82,21 +75,40 @@ impl CoreState {
             moved = true;
         }
         while let Some(outgoing) = self.outbox.front().copied() {
-            if usize::from(outgoing.core) != self.number {
-                if !shared.mesh.accepts(self.number) {
-                    break;
+            let taken = match outgoing.to {
+                Destination::Core(core) if usize::from(core) == self.number => {
+                    let written = writes > 0 && self.write_row(outgoing.message, shared);
+                    writes -= u32::from(written);
+                    written
                 }
-                shared.mesh.send(now, self.number, outgoing.core, outgoing.message, shared.machine.flits() as u8);
-            } else if writes == 0 || !self.write_row(outgoing.message, shared) {
+                Destination::Core(core) => {
+                    let accepts = shared.mesh.accepts(self.number);
+                    if accepts {
+                        shared.mesh.send(now, self.number, core, outgoing.message, shared.machine.flits() as u8);
+                    }
+                    accepts
+                }
+                Destination::Scratchpad(vector) => self.store(now, vector, outgoing.message, shared),
+            };
+            if !taken {
                 break;
-            } else {
-                writes -= 1;
             }
             self.outbox.pop_front();
             self.log(CoreEvent::Taken { cycle: now });
             moved = true;
         }
         moved
+    }
+
+    fn store(&self, now: u64, vector: u32, message: u16, shared: &mut Shared<'_>) -> bool {
+        let words = &shared.messages.words[usize::from(message) * self.lanes..][..self.lanes];
+        if shared.scratchpad.node(vector) == self.number {
+            shared.scratchpad.store(vector, words);
+        } else if !shared.scratchpad.send(now, self.number, vector, words) {
+            return false;
+        }
+        shared.messages.unused.push(message);
+        true
     }
 
     pub(super) fn write_row(&mut self, message: u16, shared: &mut Shared<'_>) -> bool {
