@@ -7,7 +7,7 @@ use ciphermill_arch::array::{
     CIPHERMILL, Experiment, Firing, Issue, LANE, Lane, Machine, Measurement, PAPER, Port, Transposition,
 };
 use ciphermill_math::Modulus;
-use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform};
+use ciphermill_rvfhe::compiler::{CompileError, Compiled, Direction, Ring, Task, Transform, compile};
 
 /// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
 const MODULUS: u64 = 2_013_265_921;
@@ -181,6 +181,55 @@ fn other_arrays() {
             }
         }
     }
+}
+
+/// The smallest size of each grid, lanes and way is what the error says of every smaller one; coefficients are in natural order, so that what
+/// one program leaves the next one can begin with, and spectra in one order.
+#[test]
+fn smallest_sizes_and_orders() {
+    for (rows, columns, lanes) in
+        [(1, 1, 2), (1, 1, 32), (1, 2, 16), (2, 4, 8), (4, 4, 4), (4, 4, 32), (4, 8, 32), (4, 8, 16)]
+    {
+        let mut machine = ours();
+        (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (rows, columns, lanes);
+        machine.scratchpad.vectors = 4096;
+        let what = format!("{rows} x {columns}, {lanes} lanes");
+        let compiled = |task: Task| compile(&machine.target(), &task, 1);
+        let product = |log_size, ring| {
+            let (polynomial_size, operand) = (1_usize << log_size, polynomial(log_size, 1));
+            compiled(Task::Product { polynomial_size, modulus: modulus(), ring, operand })
+        };
+        let ring = Ring::Negacyclic;
+        let [forward, inverse] = [Direction::Forward, Direction::Inverse]
+            .map(|direction| smallest(&what, |log_size| compiled(transform(log_size, ring, direction))));
+        assert!(forward <= inverse);
+        assert_eq!(smallest(&what, |log_size| product(log_size, ring)), inverse, "{what}");
+        for log_size in inverse..=inverse + 1 {
+            let natural: Vec<u32> = (0..1 << log_size).collect();
+            let [forward, inverse] = [Direction::Forward, Direction::Inverse]
+                .map(|direction| compiled(transform(log_size, ring, direction)).expect("a size that fits"));
+            assert_eq!(&forward.inputs[0].order[..], natural, "2^{log_size}, {what}");
+            assert_eq!(&inverse.outputs[0].order[..], natural, "2^{log_size}, {what}");
+            assert_eq!(forward.outputs[0].order, inverse.inputs[0].order, "2^{log_size}, {what}");
+            let product = product(log_size, ring).expect("a size that fits");
+            assert_eq!((&product.inputs[0].order[..], &product.outputs[0].order[..]), (&natural[..], &natural[..]));
+        }
+    }
+}
+
+/// The log of the smallest size that there is a program for.
+fn smallest(what: &str, compiled: impl Fn(u32) -> Result<Compiled, CompileError>) -> u32 {
+    let refused = |log_size| match compiled(log_size) {
+        Err(CompileError::PolynomialSize { given, min, .. }) => {
+            assert_eq!(given, 1 << log_size);
+            Some(min)
+        }
+        other => other.map(|_| None).unwrap_or_else(|error| panic!("2^{log_size}, {what}: {error}")),
+    };
+    let least = (1..18).find(|log_size| refused(*log_size).is_none()).expect("a size that fits");
+    assert!((1..least).all(|log_size| refused(log_size) == Some(1 << least)), "2^{least}, {what}");
+    println!("{what}: from 2^{least}");
+    least
 }
 
 /// Two phases of many groups: twiddle registers fill with what rows will need that have no registers yet.

@@ -204,11 +204,11 @@ impl Emitter<'_> {
         let modulus = ModulusRegister::FIRST;
         Ok(Some(match &self.graph.nodes[id as usize].action {
             Action::Load { value, from, layout, position, keep } => {
-                let row = self.graph.layouts[*layout].row_value(core, *position);
+                let row = self.place(core, *from, *layout, *position);
                 (4, self.load(core, self.vector(*value, part)?, *from, row, part, *keep, rows)?)
             }
             Action::Send { value, to, layout, position } => {
-                let row = self.graph.layouts[*layout].row_value(core, *position);
+                let row = self.place(core, *to, *layout, *position);
                 (3, self.send(core, self.vector(*value, part)?, *to, row, part, rows)?)
             }
             _ if part > 0 => return Ok(None),
@@ -234,6 +234,13 @@ impl Emitter<'_> {
                 (1, Instruction::Madd { vd, vs1: vd.kept(), vs2: self.vector(*from, 0)?.freed(), modulus })
             }
         }))
+    }
+
+    /// The row of a place that a position of a core stands for.
+    fn place(&self, core: u32, place: Place, layout: usize, position: u32) -> u32 {
+        let layout = &self.graph.layouts[layout];
+        let row = layout.row_value(core, position);
+        if let Place::Scratchpad(_) = place { layout.stored_row(row) } else { row }
     }
 
     #[expect(clippy::too_many_arguments, reason = "a load and where it is")]

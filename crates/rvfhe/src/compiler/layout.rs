@@ -35,6 +35,11 @@ impl Layout {
         Self { rows, cores, lanes }
     }
 
+    /// How many bits an index has.
+    pub(crate) fn bits(&self) -> IndexBit {
+        (self.rows.len() + self.cores.len() + self.lanes.len()) as IndexBit
+    }
+
     /// How many rows a core has.
     pub(crate) fn row_count(&self) -> u32 {
         1 << self.rows.len()
@@ -51,6 +56,19 @@ impl Layout {
             Some(twin) => value ^ ((core >> twin & 1) << slot),
             None => value,
         })
+    }
+
+    /// Where a row stands in the scratchpad: its bits in the order of the index's, so that rows of coefficients are in natural order.
+    pub(crate) fn stored_row(&self, row: u32) -> u32 {
+        let rank = |bit: IndexBit| self.rows.iter().filter(|slot| slot.bit < bit).count();
+        self.rows.iter().enumerate().fold(0, |stored, (slot, of)| stored | (row >> slot & 1) << rank(of.bit))
+    }
+
+    /// The layout of rows as they stand in the scratchpad.
+    pub(crate) fn stored(&self) -> Self {
+        let mut rows: Vec<RowSlot> = self.rows.iter().map(|slot| RowSlot { bit: slot.bit, twin: None }).collect();
+        rows.sort_by_key(|slot| slot.bit);
+        Self { rows, ..self.clone() }
     }
 
     /// The index of the value in a lane of the row at a position of a core.

@@ -26,7 +26,7 @@ pub struct Butterfly {
 pub struct Target {
     /// Cores that share one transform: a power of two up to 32.
     pub cores: u32,
-    /// Lanes of a core: a power of two from 2 to 64.
+    /// Lanes of a core: a power of two from 2 to 32.
     pub lanes: u32,
     /// Rows of a core's data memory, of one vector each.
     pub data_rows: u32,

@@ -8,13 +8,15 @@ use ciphermill_math::ntt::{Convolution, FourStepNtt};
 use super::emit::Emitter;
 use super::factors::{Factor, Factors, Role, with_companion};
 use super::graph::{Action, FactorSet, Filled, Graph, Input, Place, Work};
-use super::layout::{Layout, RowSlot};
-use super::plan::{Passage, Phase, plan, twin};
+use super::layout::Layout;
+use super::plan::{Passage, Phase, TooFewRows, forward, inverse, twin};
 use super::target::{REGISTERS, Target};
 use super::{CompileError, Compiled, Direction, Polynomial, Ring, Task, Transform, schedule};
 
 /// The reach of scratchpad addresses in an instruction, in vectors.
 const SCRATCHPAD_REACH: u32 = 4096;
+/// Bits of the number of a core's row, at most: there is one window of rows.
+const MAX_LOG_ROWS: u32 = 7;
 /// Digits of a key switch, at most.
 const MAX_DIGITS: usize = 16;
 
@@ -36,7 +38,7 @@ pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compile
 }
 
 fn transforms(target: &Target, transform: &Transform, in_flight: usize) -> Result<Compiled, CompileError> {
-    let mut job = Job::new(target, transform, in_flight, 1, 1)?;
+    let mut job = Job::new(target, transform, in_flight, 1, 1, transform.direction == Direction::Inverse)?;
     let mut phases = match transform.direction {
         Direction::Forward => job.forward(0)?,
         Direction::Inverse => {
@@ -146,6 +148,7 @@ struct Job<'a> {
     vectors: u32,
     min: usize,
     max: usize,
+    group: usize,
     graph: Graph,
 }
 
@@ -156,15 +159,28 @@ impl<'a> Job<'a> {
         in_flight: usize,
         inputs: usize,
         outputs: usize,
+        back: bool,
     ) -> Result<Self, CompileError> {
         let (log_cores, log_lanes) = (target.cores.ilog2(), target.lanes.ilog2());
         let given = transform.polynomial_size;
-        // A row's number needs a bit for each lane's that comes in its place, and no more than a window of rows.
-        let (min, max) = (1_usize << (log_cores + log_lanes + 1), 1_usize << (log_cores + log_lanes + 7));
+        let width = if transform.ring == Ring::Complex { 2 } else { 1 };
+        let graph = Graph::new(width);
+        // Levels that a group of rows can have: half of the registers hold it, so that the next one can come.
+        let group = (REGISTERS as u32 / 2 / width).ilog2() as usize;
+        // Bits of a core's rows: there have to be enough for those of cores and lanes to come in their place, one after the other, and
+        // there is no more than a window of rows.
+        let enough = |rows: &u32| {
+            let forth = forward(Layout::natural(*rows, log_cores, log_lanes), 0, group);
+            match forth.map(|mut phases| phases.pop()) {
+                Ok(Some(Phase { layout, .. })) if back => inverse(layout, 0, group).is_ok(),
+                forth => forth.is_ok(),
+            }
+        };
+        let least = (1..=MAX_LOG_ROWS).find(enough).unwrap_or(MAX_LOG_ROWS);
+        let [min, max] = [least, MAX_LOG_ROWS].map(|rows| 1_usize << (log_cores + log_lanes + rows));
         if !given.is_power_of_two() || !(min..=max).contains(&given) {
             return Err(CompileError::PolynomialSize { given, min, max });
         }
-        let width = if transform.ring == Ring::Complex { 2 } else { 1 };
         if width == 1 && transform.modulus.value() >> 31 != 0 {
             return Err(CompileError::Modulus { modulus: transform.modulus.value() });
         }
@@ -174,8 +190,7 @@ impl<'a> Job<'a> {
         if !(1..=most).contains(&in_flight) {
             return Err(CompileError::InFlight { given: in_flight, max: most });
         }
-        let graph = Graph::new(width);
-        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, min, max, graph })
+        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, min, max, group, graph })
     }
 
     fn modular(
@@ -191,32 +206,26 @@ impl<'a> Job<'a> {
             return Err(CompileError::ComplexProduct);
         }
         let transform = Transform { polynomial_size, modulus, ring, direction: Direction::Forward };
-        Self::new(target, &transform, in_flight, inputs, outputs)
+        Self::new(target, &transform, in_flight, inputs, outputs, true)
     }
 
     fn bits(&self) -> u8 {
         self.transform.polynomial_size.ilog2() as u8
     }
 
-    /// Levels that a group of rows can have: half of the registers hold it, so that the next one can come.
-    fn group(&self) -> usize {
-        (REGISTERS as u32 / 2 / self.graph.width).ilog2() as usize
-    }
-
-    fn too_small(&self) -> CompileError {
-        CompileError::PolynomialSize { given: self.transform.polynomial_size, min: 2 * self.min, max: self.max }
-    }
-
     fn forward(&self, set: usize) -> Result<Vec<Phase>, CompileError> {
         let (log_cores, log_lanes) = (self.target.cores.ilog2(), self.target.lanes.ilog2());
         let natural = Layout::natural(u32::from(self.bits()) - log_cores - log_lanes, log_cores, log_lanes);
-        let order: Vec<_> = (0..self.bits()).rev().collect();
-        plan(natural, &order, set, self.group()).map_err(|_| self.too_small())
+        forward(natural, set, self.group).map_err(|TooFewRows| self.no_plan())
     }
 
     fn inverse(&self, from: Layout, set: usize) -> Result<Vec<Phase>, CompileError> {
-        let order: Vec<_> = (0..self.bits()).collect();
-        plan(from, &order, set, self.group()).map_err(|_| self.too_small())
+        inverse(from, set, self.group).map_err(|TooFewRows| self.no_plan())
+    }
+
+    fn no_plan(&self) -> CompileError {
+        let Self { min, max, .. } = *self;
+        CompileError::PolynomialSize { given: self.transform.polynomial_size, min, max }
     }
 
     /// The factors of both ways, as sets 0 and 1.
@@ -258,8 +267,7 @@ impl<'a> Job<'a> {
 
     /// What is in each place of a polynomial in a phase's layout.
     fn order(&self, phase: &Phase) -> Arc<[u32]> {
-        let rows = phase.layout.rows.iter().map(|slot| RowSlot { twin: None, ..*slot }).collect();
-        let layout = Layout { rows, ..phase.layout.clone() };
+        let layout = phase.layout.stored();
         let (lanes, cores) = (self.target.lanes, self.target.cores);
         let index = |word: u32| layout.index(word / lanes % cores, word / lanes / cores, word % lanes);
         (0..self.transform.polynomial_size as u32).map(index).collect()
