@@ -23,7 +23,7 @@ pub use energy::{
     Per, Range, energy,
 };
 pub use error::ReportError;
-pub use published::{Comparison, FFT_SIZES, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
+pub use published::{Comparison, FFT_SIZES, GPU_BYTES_PER_SECOND, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
 pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
 pub use run::{Line, Plan, RunReport, measure, measure_traced};
 pub use sweep::{Axis, MAX_POINTS, Parameter, Sweep, SweepPoint, Value, default_axes, sweep_records};

@@ -1,0 +1,223 @@
+//! The array's.
+
+use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
+use ciphermill_arch::report::{
+    ENERGY_LITERATURE, ENERGY_PAPER, EnergyTable, FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, Plan, RunReport,
+    Sweep, Workload, ablate, array_roofline, compare, default_axes, default_workloads, energy, fft_experiments,
+    measure,
+};
+
+use crate::keep::{keep, keep_part, number, table};
+
+fn machine(text: &str) -> Machine {
+    Machine::from_toml(text).expect("a committed machine")
+}
+
+#[test]
+fn runs() {
+    let mut records = Vec::new();
+    let mut reports: Vec<(String, Operation, usize, RunReport)> = Vec::new();
+    for text in [CIPHERMILL, PAPER, LANE] {
+        let machine = machine(text);
+        for (operation, sizes) in [
+            (Operation::Ntt, 10..=16),
+            (Operation::Intt, 12..=16),
+            (Operation::Fft, 12..=14),
+            (Operation::Product, 12..=14),
+            (Operation::KeySwitch, 12..=13),
+        ] {
+            if machine.name == "lane" && operation != Operation::Ntt {
+                continue;
+            }
+            for log in sizes {
+                let workload = Workload { operation, ..Workload::ntt(1 << log) };
+                let Ok(report) = measure(&machine, &Plan { workload, in_flight: None, runs: None }) else { continue };
+                assert!(report.correct(), "{operation:?} 2^{log}");
+                records.extend(report.records());
+                reports.push((machine.name.clone(), operation, log, report));
+            }
+        }
+    }
+    keep("run", &records);
+    let row = |(machine, operation, log, report): &(String, Operation, usize, RunReport)| {
+        let (single, steady) = (&report.lines[0], report.lines.last().expect("a line"));
+        [
+            format!("`{machine}`"),
+            operation.name().to_owned(),
+            format!("2^{log}"),
+            single.first.to_string(),
+            number(steady.steady, 1),
+            steady.in_flight.to_string(),
+            format!("{:.0}", steady.bound),
+            format!("{:.2}", steady.ratio()),
+            number(steady.adders.map(|adders| 100.0 * adders), 1),
+            format!("{:.0}", steady.dram),
+        ]
+    };
+    let head =
+        ["machine", "task", "N", "one alone", "steady", "in flight", "bound", "ratio", "adders, %", "DRAM to DRAM"];
+    keep_part("docs/arch.md", "runs", &table(head, reports.iter().map(row)));
+    keep_part("docs/arch.md", "resident", &resident(&reports));
+    let short = |wanted: &str, log: usize| {
+        let found =
+            reports.iter().find(|(name, operation, l, _)| name == wanted && *operation == Operation::Ntt && *l == log);
+        let (.., report) = found.expect("a transform that fits");
+        let steady = report.lines.last().expect("a line");
+        (report.lines[0].first, number(steady.steady, 0), number(steady.adders.map(|adders| 100.0 * adders), 0))
+    };
+    let rows = [13, 14, 16].map(|log| {
+        let (ours, paper) = (short("ciphermill", log), short("paper", log));
+        let both = |(first, steady, adders): (u64, String, String)| [first.to_string(), steady, adders];
+        let ([a, b, c], [d, e, f]) = (both(ours), both(paper));
+        [format!("2^{log}"), a, b, c, d, e, f]
+    });
+    let head = ["N", "ours: one alone", "steady", "adders, %", "the paper's array: one alone", "steady", "adders, %"];
+    keep_part("README.md", "arch-figures", &table(head, rows));
+}
+
+/// A key switch of three digits at 2^13, whose transforms stay on the chip or do not.
+fn resident(reports: &[(String, Operation, usize, RunReport)]) -> String {
+    let steady = |machine: &str, wanted: Operation| {
+        let found =
+            reports.iter().find(|(name, operation, log, _)| (name.as_str(), *operation, *log) == (machine, wanted, 13));
+        found.and_then(|(.., report)| report.lines.last()).expect("a task that fits")
+    };
+    let row = |machine: &str| {
+        let [ntt, intt, whole] =
+            [Operation::Ntt, Operation::Intt, Operation::KeySwitch].map(|task| steady(machine, task));
+        // Three transforms forward, two back; six products with the key's polynomials are left out.
+        let apart = |cycles: fn(&ciphermill_arch::report::Line) -> f64| 3.0 * cycles(ntt) + 2.0 * cycles(intt);
+        [
+            format!("`{machine}`"),
+            format!("{:.0}", whole.cycles()),
+            format!("{:.0}", whole.dram),
+            format!("{:.0}", apart(|line| line.dram)),
+            format!("{:.1}", apart(|line| line.dram) / whole.cycles()),
+        ]
+    };
+    let head = [
+        "machine",
+        "digits and results in the scratchpad",
+        "digits and results in DRAM",
+        "each transform from DRAM to DRAM",
+        "the last by the first",
+    ];
+    table(head, ["ciphermill", "paper"].map(row))
+}
+
+#[test]
+fn ablations() {
+    let paper = machine(PAPER);
+    let ntt = ablate(&paper, Operation::Ntt, &PAPER_SIZES).expect("a base");
+    let fft = ablate(&paper, Operation::Fft, &FFT_SIZES).expect("runs");
+    assert!(ntt.correct() && fft.correct());
+    keep("ablation", &ntt);
+    keep("ablation-fft", &fft);
+    let of = |ablation: &ciphermill_arch::report::Ablation| {
+        let row = |size: &ciphermill_arch::report::SizeAblation| {
+            let figure = |name: &str| {
+                let stage = size.stages.iter().find(|stage| stage.stage == name);
+                stage.map_or(String::new(), |stage| format!("{:.2}", stage.cycles_per_butterfly))
+            };
+            let n = format!("2^{}", size.polynomial_size.ilog2());
+            [n, figure("base"), figure("isa"), figure("reshuffle"), figure("dataflow"), number(size.total, 2)]
+        };
+        let head = ["N", "base", "+ISA", "+reshuffle", "+dataflow", "gain of all"];
+        table(head, ablation.sizes.iter().map(row))
+    };
+    let single = ntt.sizes.iter().map(|size| {
+        let [a, b, c] = [0, 1, 2].map(|at| format!("{:.0}", size.single_core[at].speedup));
+        [format!("2^{}", size.polynomial_size.ilog2()), a, b, c]
+    });
+    let single = table(["N", "over `textbook`", "over `naive`", "over `shoup`"], single);
+    keep_part("docs/arch.md", "ablation", &(of(&ntt) + "Over one single scalar core:\n" + &single));
+    let experiments = fft_experiments(&paper, &FFT_SIZES, &FFT_BUTTERFLIES).expect("runs");
+    keep("ablation-fft-butterflies", &experiments);
+    let rows = experiments.iter().map(|one| {
+        [
+            one.interval.to_string(),
+            one.latency.to_string(),
+            format!("{:.2}", one.steps[0]),
+            format!("{:.2}", one.steps[1]),
+            number(one.total, 2),
+        ]
+    });
+    let experiments = table(["interval", "latency", "reshuffle", "dataflow", "both"], rows);
+    keep_part("docs/arch.md", "fft", &(of(&fft) + "Average gains with other complex butterflies:\n" + &experiments));
+}
+
+#[test]
+fn sweeps() {
+    let plan = Plan { workload: Workload::ntt(1 << 13), in_flight: None, runs: None };
+    let sweep = Sweep { axes: default_axes(), product: false, plan };
+    let points = sweep.run(&machine(CIPHERMILL), 2, &|_, _| {}).expect("few points");
+    keep("sweep", &points);
+    let row = |point: &ciphermill_arch::report::SweepPoint| {
+        let changed: Vec<_> = point.changed.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let record = point.record.as_ref();
+        let steady = record.and_then(|record| record.cycles_steady);
+        let flight = record.map_or(String::new(), |record| record.params["in_flight"].to_string());
+        [changed.join(", "), number(steady, 1), flight, number(point.ratio, 2)]
+    };
+    let head = ["changed", "steady", "in flight", "ratio to the bound"];
+    keep_part("docs/arch.md", "sweep", &table(head, points.iter().map(row)));
+}
+
+#[test]
+fn rooflines() {
+    let mut rows = Vec::new();
+    for text in [CIPHERMILL, PAPER] {
+        let roofline = array_roofline(&machine(text), &default_workloads()).expect("runs");
+        keep(&format!("roofline-{}", roofline.machine), &roofline);
+        for point in roofline.points.iter().filter(|point| [1 << 13, 1 << 16].contains(&point.polynomial_size)) {
+            rows.push([
+                format!("`{}`", roofline.machine),
+                format!("{} 2^{}", point.operation, point.polynomial_size.ilog2()),
+                point.level.to_owned(),
+                format!("{:.2}", point.intensity),
+                format!("{:.0}", point.attainable),
+                format!("{:.0}", point.reached),
+                format!("{:.1}", 100.0 * point.utilization),
+            ]);
+        }
+    }
+    let head = ["machine", "task", "from and to", "butterflies per byte", "attainable", "reached", "of peak, %"];
+    keep_part("docs/arch.md", "roofline", &table(head, rows));
+}
+
+#[test]
+fn energies() {
+    let mut all = Vec::new();
+    for text in [CIPHERMILL, PAPER] {
+        for costs in [ENERGY_LITERATURE, ENERGY_PAPER] {
+            let costs = EnergyTable::from_toml(costs).expect("a committed table");
+            for log in [12, 13, 14] {
+                all.extend(energy(&machine(text), &Workload::ntt(1 << log), &costs).expect("runs"));
+            }
+        }
+    }
+    keep("energy", &all);
+    let row = |one: &ciphermill_arch::report::Energy| {
+        [
+            format!("`{}`", one.machine),
+            one.table.clone(),
+            format!("2^{}", one.polynomial_size.ilog2()),
+            one.level.to_owned(),
+            format!("{:.2} – {:.2}", one.energy_nj.low / 1e3, one.energy_nj.high / 1e3),
+        ]
+    };
+    let head = ["machine", "table", "N", "from and to", "µJ a transform, analytic"];
+    keep_part("docs/arch.md", "energy", &table(head, all.iter().map(row)));
+}
+
+#[test]
+fn comparison() {
+    let rows = compare(&machine(PAPER), &machine(CIPHERMILL)).expect("runs");
+    keep("paper", &rows);
+    let row = |row: &ciphermill_arch::report::Comparison| {
+        let label = row.label.map_or("", |label| label.name()).to_owned();
+        [row.place.to_owned(), row.what.clone(), number(row.paper, 2), number(row.ours, 2), label, row.note.clone()]
+    };
+    let head = ["where", "what", "paper", "ours", "ours is", "how"];
+    keep_part("docs/arch.md", "paper", &table(head, rows.iter().map(row)));
+}
