@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make arch`: runs the architecture models, writes their data into docs/arch, the figures of docs/arch.md and the README, and draws the
+# `make arch`: runs the architecture models, writes their data into docs/arch, the figures of its pages and the README, and draws the
 # pictures from the data.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,3 +7,5 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh plots
 CIPHERMILL_WRITE_DOCS=1 cargo test --locked -p ciphermill-arch --test report_figures
 .tools/plots/bin/python scripts/plots.py docs/arch
+# What they were drawn from and by, for `make test`, which has no matplotlib.
+sha256sum scripts/plots.py docs/arch/*.json docs/arch/*.png >docs/arch/pictures.sha256

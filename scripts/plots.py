@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/arch.md from the data in docs/arch: plots.py [FOLDER]."""
+"""Draws the pictures of docs/arch.md and docs/arch-pipeline.md from the data in docs/arch: plots.py [FOLDER]."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 # Pictures of the same data are the same files.
 META = {"Software": None}
@@ -45,9 +45,36 @@ def runs(folder: Path) -> None:
     save(folder, "runs", figure)
 
 
-def ablation(folder: Path) -> None:
-    """Cycles of a butterfly and lane, stage by stage."""
-    figure, axes = plt.subplots(figsize=(7, 4))
+def beside(axes: Any, names: list[str], printed: list[float | None], ours: list[float | None]) -> None:
+    """Pairs of bars, the paper's and ours, with their values."""
+    for values, shift, colour, label in ((printed, -0.2, ORANGE, "paper"), (ours, 0.2, BLUE, "ours")):
+        mine = [(x + shift, y) for x, y in enumerate(values) if y is not None]
+        bars = axes.bar([x for x, _ in mine], [y for _, y in mine], width=0.38, color=colour, label=label)
+        axes.bar_label(bars, fmt="{:.4g}", fontsize=8)
+    axes.set_xticks(range(len(names)), names, fontsize=8)
+    axes.margins(y=0.12)
+    axes.legend(fontsize=8)
+
+
+def of_paper(folder: Path, *words: str) -> list[dict[str, Any]]:
+    """The rows of paper.json whose place and text contain all words."""
+    rows = load(folder, "paper")
+    return [row for row in rows if all(word in f"{row['place']}: {row['what']}" for word in words)]
+
+
+def figure_3(folder: Path) -> None:
+    """The base core's time."""
+    figure, axes = plt.subplots(figsize=(6, 3.6))
+    rows = of_paper(folder, "Fig. 3")
+    names = [row["what"].split(" of ")[1].split(" in ")[0] for row in rows]
+    beside(axes, names, [row["paper"] for row in rows], [row["ours"] for row in rows])
+    axes.set(ylabel="share of time, %", title="RVFHE Fig. 3: the base core's time (ours: simulated)")
+    save(folder, "fig3", figure)
+
+
+def figure_9(folder: Path) -> None:
+    """Cycles of a butterfly and lane, stage by stage, and gains."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4))
     data = load(folder, "ablation")
     sizes = [size for size in data["sizes"] if size["stages"]]
     for at, size in enumerate(sizes):
@@ -55,13 +82,183 @@ def ablation(folder: Path) -> None:
         places = [x + 0.15 * (at - len(sizes) / 2) for x in range(len(heights))]
         shade = 0.3 + 0.7 * at / max(1, len(sizes) - 1)
         label = f"2^{int(math.log2(size['polynomial_size']))}"
-        axes.bar(places, heights, width=0.14, color=BLUE, alpha=shade, label=label)
-    paper = [290, 9.85, 7.58, 2.25]
-    axes.plot(range(4), paper, "_", color=ORANGE, markersize=40, markeredgewidth=2, label="the paper's, per lane")
-    axes.set(yscale="log", ylabel="cycles per butterfly and lane (simulated)", title="Ablation on paper.toml")
-    axes.set_xticks(range(4), ["base", "+ISA", "+reshuffle", "+dataflow"])
+        left.bar(places, heights, width=0.14, color=BLUE, alpha=shade, label=label)
+    left.plot(
+        range(4), [290, 9.85, 7.58, 2.25], "_", color=ORANGE, markersize=40, markeredgewidth=2, label="the paper's"
+    )
+    left.set(yscale="log", ylabel="cycles per butterfly and lane (simulated)", title="RVFHE Fig. 9 on paper.toml")
+    left.set_xticks(range(4), ["base", "+ISA", "+reshuffle", "+dataflow"])
+    left.legend(fontsize=8)
+    rows = [row for row in of_paper(folder, "Fig. 9") if "scalar core" not in row["what"]]
+    names = ["+ISA", "+reshuffle", "+dataflow", "all", "all, 2^14"]
+    beside(right, names, [row["paper"] for row in rows], [row["ours"] for row in rows])
+    right.set(yscale="log", ylabel="gain, per lane", title="average gains (ours: simulated)")
+    save(folder, "fig9", figure)
+
+
+def figure_10(folder: Path) -> None:
+    """Times of transforms."""
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for place, colour in (("scratchpad to scratchpad", BLUE), ("DRAM to DRAM", ORANGE)):
+        rows = of_paper(folder, "Fig. 10", place)
+        logs = [int(row["what"].split("2^")[1].split(",")[0]) for row in rows]
+        axes.plot(
+            logs,
+            [row["ours"] for row in rows],
+            "-o",
+            color=colour,
+            label=f"paper.toml, {place} (simulated)",
+            markersize=4,
+        )
+    for word, marker in (("that follows", "x"), ("memory needs", "v")):
+        (row,) = of_paper(folder, "Fig. 10", word)
+        axes.plot(
+            [13],
+            [row["ours"]],
+            marker,
+            color=GREY,
+            label=f"{row['what'].removesuffix(', µs')} (analytic)",
+            linestyle="",
+        )
+    axes.set(
+        yscale="log",
+        xlabel="log2 N",
+        ylabel="µs",
+        title="RVFHE Fig. 10: time of a transform; the paper prints gains only",
+    )
+    axes.set_xticks(range(10, 15))
+    axes.legend(fontsize=7)
+    axes.grid(alpha=0.3)
+    save(folder, "fig10", figure)
+
+
+def figure_11(folder: Path) -> None:
+    """Gains of the FFT."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8))
+    rows = of_paper(folder, "Fig. 11")
+    beside(left, ["reshuffle", "dataflow", "both"], [row["paper"] for row in rows], [row["ours"] for row in rows])
+    left.set(ylabel="average gain", title="RVFHE Fig. 11: FFT on paper.toml (ours: simulated)")
+    others = load(folder, "ablation-fft-butterflies")
+    names = [f"{one['interval']} / {one['latency']}" for one in others]
+    right.plot(names, [one["total"] for one in others], "-o", color=BLUE, label="both", markersize=4)
+    right.plot(names, [one["steps"][1] for one in others], "--o", color=BLUE, label="dataflow", markersize=4)
+    right.axhline(rows[2]["paper"], color=ORANGE, label="the paper's, both")
+    right.axhline(rows[1]["paper"], color=ORANGE, linestyle="--", label="the paper's, dataflow")
+    right.set(
+        xlabel="interval / latency of a complex butterfly, cycles", title="with other complex butterflies (simulated)"
+    )
+    right.set_ylim(bottom=0)
+    right.legend(fontsize=8)
+    save(folder, "fig11", figure)
+
+
+def figure_12(folder: Path) -> None:
+    """Performance per watt, and what it says of the GPU."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8))
+    (implied,) = of_paper(folder, "Fig. 12", "power of the A100 that follows")
+    bars = left.bar(
+        ["that follows from 8.53 times\n(analytic)", "least rating of a board"],
+        [implied["ours"], 250],
+        color=[ORANGE, GREY],
+    )
+    left.bar_label(bars, fmt="{:.3g}", fontsize=8)
+    left.set(yscale="log", ylabel="W", title="RVFHE Fig. 12: power of the A100")
+    left.margins(y=0.2)
+    ranges = [r for r in load(folder, "energy") if r["polynomial_size"] == 8192]
+    for at, one in enumerate(ranges):
+        low, high = (nanojoules / 1e3 for nanojoules in one["energy_nj"])
+        right.plot(
+            [low, high],
+            [at, at],
+            color=BLUE if one["table"] == "literature" else ORANGE,
+            linewidth=6,
+            solid_capstyle="butt",
+        )
+    right.set_yticks(
+        range(len(ranges)), [f"{one['machine']}, {one['table']}, {one['level']}" for one in ranges], fontsize=7
+    )
+    right.set(
+        xscale="log", xlabel="µJ a transform of 2^13 (analytic)", title="ranges by tables of components: no claim"
+    )
+    save(folder, "fig12", figure)
+
+
+def cham_figure_2(folder: Path) -> None:
+    """The roofline of encrypted products."""
+    data = load(folder, "pipeline-roofline")
+    platforms = data["platforms"]
+    figure, axes = plt.subplots(figsize=(8, 4.4))
+    for at, platform in enumerate(platforms):
+        colour = plt.get_cmap("tab10")(at)
+        peak, rate = platform["multiplications_per_second"], platform["bytes_per_second"]
+        xs = [0.1, peak / rate, 1000]
+        axes.plot(xs, [min(peak, x * rate) for x in xs], color=colour, label=platform["name"])
+        mine = [p for p in data["points"] if p["platform"] == platform["name"]]
+        axes.plot([p["intensity"] for p in mine], [p["attainable"] for p in mine], "o", color=colour, markersize=4)
+    labels = {"ntt": "transform", "key-switch": "key switch"}
+    first = [p for p in data["points"] if p["platform"] == platforms[0]["name"]]
+    for point in first:
+        kernel = point["kernel"]
+        name = (
+            labels.get(kernel) if isinstance(kernel, str) else f"{kernel['hmvp']['rows']} × {kernel['hmvp']['columns']}"
+        )
+        axes.annotate(
+            str(name),
+            (point["intensity"], point["attainable"]),
+            fontsize=7,
+            xytext=(2, -10),
+            textcoords="offset points",
+        )
+    axes.set(xscale="log", yscale="log", xlabel="multiplications per byte", ylabel="multiplications per second")
+    axes.set_title("CHAM Fig. 2: roofline (analytic; the paper's has no numbers)")
     axes.legend(fontsize=8)
-    save(folder, "ablation", figure)
+    axes.grid(alpha=0.3)
+    save(folder, "cham-fig2", figure)
+
+
+def cham_figure_3(folder: Path) -> None:
+    """Designs: the scarcest resource against cycles."""
+    points = load(folder, "pipeline-explore")
+    figure, axes = plt.subplots(figsize=(8, 4.4))
+    for wanted, colour, size, label in (
+        (lambda p: not p["pareto"] and not p["printed"], GREY, 5, "designs that fit"),
+        (lambda p: p["pareto"], BLUE, 22, "the front"),
+        (lambda p: p["printed"], ORANGE, 40, "the paper's two best"),
+    ):
+        mine = [p for p in points if wanted(p)]
+        axes.scatter([100 * p["share"] for p in mine], [p["cycles"] for p in mine], s=size, color=colour, label=label)
+    axes.set(
+        yscale="log", xlabel="share of the scarcest resource, % (analytic)", ylabel="cycles of 1024 × 256 (simulated)"
+    )
+    axes.set_title("CHAM Fig. 3: design space")
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    save(folder, "cham-fig3", figure)
+
+
+def cham_table_3(folder: Path) -> None:
+    """Milliseconds by rows."""
+    records = load(folder, "pipeline-table3")
+    figure, axes = plt.subplots(figsize=(6.5, 4))
+    for machine, colour in (("cham-paper", ORANGE), ("cham-ciphermill", BLUE)):
+        mine = [r for r in records if r["machine"] == machine]
+        axes.plot(
+            [r["params"]["rows"] for r in mine],
+            [r["params"]["milliseconds"] for r in mine],
+            "-o",
+            color=colour,
+            label=f"{machine} (simulated)",
+            markersize=4,
+        )
+    printed = {
+        r["params"]["rows"]: r["params"]["paper_milliseconds"] for r in records if r["params"].get("paper_milliseconds")
+    }
+    axes.plot(list(printed), list(printed.values()), "x", color="black", label="printed")
+    axes.set(xscale="log", yscale="log", xlabel="rows, of 256 columns", ylabel="ms at 300 MHz", title="CHAM Table 3")
+    axes.set_xscale("log", base=2)
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    save(folder, "cham-table3", figure)
 
 
 def sweep(folder: Path) -> None:
@@ -114,7 +311,8 @@ def roofline(folder: Path) -> None:
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "docs/arch")
-    for draw in (runs, ablation, sweep, roofline):
+    figures = (figure_3, figure_9, figure_10, figure_11, figure_12, cham_figure_2, cham_figure_3, cham_table_3)
+    for draw in (runs, sweep, roofline, *figures):
         draw(folder)
 
 

@@ -43,6 +43,7 @@ if command -v shellcheck >/dev/null; then
 else
     summary+=("skipped         shell scripts: shellcheck is not installed")
 fi
+check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
