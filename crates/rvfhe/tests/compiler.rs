@@ -1,7 +1,10 @@
 //! The compiler on machines and tasks that are at the edge of what there is, or beyond: a program or an error that says which bound.
 //! That programs compute what they should is for `crates/arch` to test, which runs them.
 
+use std::sync::Arc;
+
 use ciphermill_math::Modulus;
+use ciphermill_math::ntt::{Convolution, FourStepNtt};
 use ciphermill_rvfhe::compiler::{Butterfly, CompileError, Direction, Ring, Target, Task, Transform, compile};
 
 /// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
@@ -41,6 +44,23 @@ fn transform(polynomial_size: usize, ring: Ring, direction: Direction) -> Task {
 
 fn forward(polynomial_size: usize) -> Task {
     transform(polynomial_size, Ring::Negacyclic, Direction::Forward)
+}
+
+/// Values below the modulus, of which hardly two are alike.
+fn polynomial(size: usize, seed: u64) -> Arc<[u32]> {
+    let value = |i: u64| ((i + (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MODULUS;
+    (0..size as u64).map(|i| value(i) as u32).collect()
+}
+
+fn key_switch(polynomial_size: usize, digits: u64) -> Task {
+    let pair = |digit| [polynomial(polynomial_size, 2 * digit), polynomial(polynomial_size, 2 * digit + 1)];
+    Task::KeySwitch { polynomial_size, modulus: modulus(), key: (0..digits).map(pair).collect() }
+}
+
+/// A target whose memories have no end.
+fn endless(target: Target) -> Target {
+    let most = u32::MAX;
+    Target { data_rows: most, twiddle_rows: most, instructions: most, scratchpad_vectors: most, ..target }
 }
 
 /// The error; a program would be too long to be shown.
@@ -109,4 +129,46 @@ fn a_slow_network_is_waited_for() {
             assert!(compiled.expected_cycles > remote_latency, "N = {size}");
         }
     }
+}
+
+/// One core of two lanes, whose programs are the longest for their N.
+fn narrow() -> Target {
+    endless(Target { cores: 1, lanes: 2, ..target() })
+}
+
+/// Memories may be larger than what a program can name.
+#[test]
+fn memories_are_reached_as_far_as_addresses_go() {
+    let error = refused(&narrow(), &key_switch(256, 16), 1);
+    assert!(matches!(error, CompileError::DataRows { needed: 2433.., have: 2432 }), "{error}");
+    let error = refused(&narrow(), &key_switch(128, 16), 1);
+    assert!(matches!(error, CompileError::TwiddleRows { needed: 2049.., have: 2048 }), "{error}");
+    assert!(compile(&narrow(), &key_switch(128, 14), 1).is_ok());
+}
+
+/// Keys whose spectra have the same value in both lanes of each vector, a pair for all lanes: more pairs than can be named, so that some
+/// have to be rows.
+#[test]
+fn pairs_that_cannot_be_named_are_rows() {
+    let size = 128;
+    let forward = compile(&narrow(), &forward(size), 1).unwrap();
+    let order = &forward.outputs[0].order;
+    let lane_bit = order[0] ^ order[1];
+    let ntt = FourStepNtt::new(&[8, 16], Convolution::Negacyclic, modulus()).unwrap();
+    let polynomial = |seed: u64| -> Arc<[u32]> {
+        let value = |point: u32| {
+            let index = point.reverse_bits() >> (u32::BITS - size.ilog2());
+            (u64::from(index & !lane_bit) + 1 + (seed << 8)).wrapping_mul(0x9e37_79b9_7f4a_7c15) % MODULUS
+        };
+        let mut values: Vec<u64> = (0..size as u32).map(value).collect();
+        ntt.inverse(&mut values);
+        values.into_iter().map(|value| value as u32).collect()
+    };
+    let key = (0..16).map(|digit| [polynomial(2 * digit), polynomial(2 * digit + 1)]).collect();
+    let task = Task::KeySwitch { polynomial_size: size, modulus: modulus(), key };
+    let compiled = compile(&narrow(), &task, 1).unwrap_or_else(|error| panic!("{error}"));
+    // All pairs that can be named come first, then rows of both kinds, more than the transforms alone need.
+    let (pairs, rows) = compiled.cores[0].twiddles.split_at(2048);
+    assert!(!pairs.contains(&(0, 0)));
+    assert!(rows.chunks(2).any(|row| row[0] == row[1]) && rows.chunks(2).any(|row| row[0] != row[1]));
 }

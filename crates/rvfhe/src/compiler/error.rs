@@ -85,19 +85,19 @@ pub enum CompileError {
     )]
     NoOrder,
     /// Rows of the data memory.
-    #[error("the program needs {needed} rows of data memory, a core has {have}: fewer transforms in flight need less")]
+    #[error("the program needs {needed} rows of data memory and reaches {have}: fewer transforms in flight need less")]
     DataRows {
         /// How many.
         needed: u32,
-        /// How many there are.
+        /// How many there are, up to the 2432 that a program's addresses reach.
         have: u32,
     },
     /// Rows of the twiddle memory.
-    #[error("the program needs {needed} rows of twiddle memory, a core has {have}")]
+    #[error("the program needs {needed} rows of twiddle memory and reaches {have}")]
     TwiddleRows {
         /// How many.
         needed: u32,
-        /// How many there are.
+        /// How many there are, up to the 2048 that a program's addresses reach.
         have: u32,
     },
     /// Words of the instruction memory.
