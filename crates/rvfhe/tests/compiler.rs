@@ -140,9 +140,9 @@ fn narrow() -> Target {
 #[test]
 fn memories_are_reached_as_far_as_addresses_go() {
     let error = refused(&narrow(), &key_switch(256, 16), 1);
-    assert!(matches!(error, CompileError::DataRows { needed: 2433.., have: 2432 }), "{error}");
+    assert!(matches!(error, CompileError::DataRows { needed: 2433.., have: 2432, largest: Some(64) }), "{error}");
     let error = refused(&narrow(), &key_switch(128, 16), 1);
-    assert!(matches!(error, CompileError::TwiddleRows { needed: 2049.., have: 2048 }), "{error}");
+    assert!(matches!(error, CompileError::TwiddleRows { needed: 2049.., have: 2048, largest: Some(64) }), "{error}");
     assert!(compile(&narrow(), &key_switch(128, 14), 1).is_ok());
 }
 
@@ -171,4 +171,93 @@ fn pairs_that_cannot_be_named_are_rows() {
     let (pairs, rows) = compiled.cores[0].twiddles.split_at(2048);
     assert!(!pairs.contains(&(0, 0)));
     assert!(rows.chunks(2).any(|row| row[0] == row[1]) && rows.chunks(2).any(|row| row[0] != row[1]));
+}
+
+fn product(polynomial_size: usize) -> Task {
+    let (ring, operand) = (Ring::Cyclic, polynomial(polynomial_size, 0));
+    Task::Product { polynomial_size, modulus: modulus(), ring, operand }
+}
+
+/// Whatever N is given: a program, or an error that says between which powers of two there is one, and that is so.
+#[test]
+fn a_size_that_does_not_fit_says_which_do() {
+    type Make = fn(usize) -> Task;
+    let tasks: [(&str, Make, usize, usize); 6] = [
+        ("forward", forward, 1024, 65536),
+        ("inverse", |size| transform(size, Ring::Cyclic, Direction::Inverse), 4096, 65536),
+        ("complex", |size| transform(size, Ring::Complex, Direction::Forward), 1024, 16384),
+        ("complex inverse", |size| transform(size, Ring::Complex, Direction::Inverse), 4096, 16384),
+        ("product", product, 4096, 16384),
+        ("key switch", |size| key_switch(size, 3), 4096, 8192),
+    ];
+    for (name, task, least, most) in tasks {
+        for log in 0..=18 {
+            let size = 1 << log;
+            let made = compile(&target(), &task(size), 1).map(drop);
+            if (least..=most).contains(&size) {
+                assert_eq!(made, Ok(()), "{name} {size}");
+                continue;
+            }
+            let error = made.expect_err("does not fit");
+            match error {
+                CompileError::PolynomialSize { given, min, .. } if size < least => {
+                    assert_eq!((given, min), (size, least), "{name}: {error}");
+                }
+                CompileError::PolynomialSize { given, min, max } => {
+                    assert_eq!((given, min, max), (size, least, most), "{name}: {error}");
+                }
+                CompileError::DataRows { largest, .. }
+                | CompileError::TwiddleRows { largest, .. }
+                | CompileError::Instructions { largest, .. } => {
+                    assert_eq!((largest, size > most), (Some(most), true), "{name} {size}: {error}");
+                }
+                _ => panic!("{name} {size}: {error}"),
+            }
+        }
+    }
+    for given in [0, 3000, 1 << 40, usize::MAX] {
+        let error = refused(&target(), &transform(given, Ring::Complex, Direction::Forward), 1);
+        let max = if given == 0 { 65536 } else { 16384 };
+        assert!(matches!(error, CompileError::PolynomialSize { min: 1024, .. }), "{given}: {error}");
+        assert!(
+            given == 0 || matches!(error, CompileError::PolynomialSize { max: 16384, .. }),
+            "{given}, {max}: {error}"
+        );
+    }
+}
+
+/// Memories that hold no program at all, or not so many at once.
+#[test]
+fn memories_that_are_too_small_are_named() {
+    let changed = |change: fn(&mut Target)| {
+        let mut target = target();
+        change(&mut target);
+        target
+    };
+    let error = refused(&changed(|target| target.data_rows = 272), &forward(8192), 1);
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 272, largest: Some(4096) });
+    let text = "the program needs 288 rows of data memory and reaches 272; with as many in flight the largest N that fits is 4096";
+    assert_eq!(error.to_string(), text);
+    let error = refused(&changed(|target| target.data_rows = 31), &forward(8192), 1);
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 31, largest: None });
+    assert!(error.to_string().ends_with("with as many in flight no N fits"), "{error}");
+    let error = refused(&changed(|target| target.twiddle_rows = 8), &forward(8192), 1);
+    assert_eq!(error, CompileError::TwiddleRows { needed: 24, have: 8, largest: Some(1024) });
+    let error = refused(&changed(|target| target.instructions = 200), &forward(8192), 1);
+    assert!(matches!(error, CompileError::Instructions { needed: 299, have: 200, largest: Some(4096) }), "{error}");
+    // Two polynomials of 2^10 values are 64 vectors.
+    let error = refused(&changed(|target| target.scratchpad_vectors = 63), &forward(8192), 1);
+    assert_eq!(error, CompileError::Scratchpad { needed: 64, have: 63, largest: None });
+    let error = refused(&changed(|target| target.scratchpad_vectors = 255), &forward(4096), 1);
+    assert_eq!(error, CompileError::PolynomialSize { given: 4096, min: 1024, max: 2048 });
+    // An inverse of 2^10 or 2^11 has too few rows.
+    let inverse = transform(1024, Ring::Cyclic, Direction::Inverse);
+    let error = refused(&changed(|target| target.scratchpad_vectors = 64), &inverse, 1);
+    assert_eq!(error, CompileError::Scratchpad { needed: 128, have: 64, largest: None });
+
+    assert_eq!(refused(&target(), &forward(8192), 0), CompileError::InFlight { given: 0, max: 8 });
+    assert_eq!(refused(&target(), &forward(8192), usize::MAX), CompileError::InFlight { given: usize::MAX, max: 8 });
+    // Four products of 2^13 in flight take the rows of one of 2^15.
+    let error = refused(&target(), &product(8192), 4);
+    assert!(matches!(error, CompileError::DataRows { have: 640, largest: Some(4096), .. }), "{error}");
 }

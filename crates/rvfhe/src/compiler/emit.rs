@@ -141,7 +141,7 @@ impl Emitter<'_> {
         let rows = place_regions(self.graph);
         let have = self.target.data_rows.min(DATA_REACH);
         if rows.count > have {
-            return Err(CompileError::DataRows { needed: rows.count, have });
+            return Err(CompileError::DataRows { needed: rows.count, have, largest: None });
         }
         (0..self.target.cores).map(|core| self.core(core, &rows)).collect()
     }
@@ -157,7 +157,7 @@ impl Emitter<'_> {
         let needed = (pair_rows + twiddles.rows.len()) as u32;
         let have = self.target.twiddle_rows.min(TWIDDLE_REACH);
         if needed > have {
-            return Err(CompileError::TwiddleRows { needed, have });
+            return Err(CompileError::TwiddleRows { needed, have, largest: None });
         }
         let mut body: Vec<(Key, Instruction)> = Vec::new();
         for (at, (load, place)) in self.schedule.twiddles.iter().zip(places).enumerate() {
@@ -191,6 +191,7 @@ impl Emitter<'_> {
             return Err(CompileError::Instructions {
                 needed: instructions.len() as u32,
                 have: self.target.instructions,
+                largest: None,
             });
         }
         Ok(CoreImage { instructions, twiddles: twiddles.image() })

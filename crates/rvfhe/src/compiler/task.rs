@@ -21,9 +21,44 @@ const MAX_DIGITS: usize = 16;
 /// Makes the programs for a task, with so many of its inputs in flight at once in each run of a program.
 ///
 /// # Errors
-/// [`CompileError`] names what is out of range, or what a program would need more of than the target has.
+/// [`CompileError`] names what is out of range, or what a program would need more of than the target has, and the largest N that fits: to
+/// find it, smaller programs are made.
 pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     target.check()?;
+    make(target, task, in_flight).map_err(|error| {
+        let (min, max) = shape(target);
+        let sizes = (min.ilog2()..=max.ilog2()).map(|log| 1 << log);
+        error.with_sizes(sizes.filter(|size| make(target, &resized(task, *size), in_flight).is_ok()))
+    })
+}
+
+/// The smallest and the largest N that cores and lanes allow: a row's number needs a bit for each lane's that comes in its place, and no
+/// more than a window of rows.
+fn shape(target: &Target) -> (usize, usize) {
+    let values = (target.cores * target.lanes) as usize;
+    (2 * values, values << 7)
+}
+
+/// A task of the same kind for another N, whose operands have values of which hardly two are alike.
+fn resized(task: &Task, polynomial_size: usize) -> Task {
+    let polynomial = |modulus: &Modulus, number: u64| {
+        let value = |i: u64| ((i + (number << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % modulus.value();
+        (0..polynomial_size as u64).map(|i| value(i) as u32).collect()
+    };
+    match task {
+        Task::Transform(transform) => Task::Transform(Transform { polynomial_size, ..transform.clone() }),
+        Task::Product { modulus, ring, .. } => {
+            Task::Product { polynomial_size, modulus: *modulus, ring: *ring, operand: polynomial(modulus, 0) }
+        }
+        Task::KeySwitch { modulus, key, .. } => {
+            let digits = 0..key.len() as u64;
+            let key = digits.map(|digit| [2 * digit, 2 * digit + 1].map(|number| polynomial(modulus, number)));
+            Task::KeySwitch { polynomial_size, modulus: *modulus, key: key.collect() }
+        }
+    }
+}
+
+fn make(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     match task {
         Task::Transform(transform) => transforms(target, transform, in_flight),
         Task::Product { polynomial_size, modulus, ring, operand } => {
@@ -144,8 +179,8 @@ struct Job<'a> {
     outputs: usize,
     /// Vectors of a polynomial.
     vectors: u32,
-    min: usize,
-    max: usize,
+    /// Vectors of the scratchpad that a run's addresses reach.
+    reach: u32,
     graph: Graph,
 }
 
@@ -157,25 +192,31 @@ impl<'a> Job<'a> {
         inputs: usize,
         outputs: usize,
     ) -> Result<Self, CompileError> {
-        let (log_cores, log_lanes) = (target.cores.ilog2(), target.lanes.ilog2());
         let given = transform.polynomial_size;
-        // A row's number needs a bit for each lane's that comes in its place, and no more than a window of rows.
-        let (min, max) = (1_usize << (log_cores + log_lanes + 1), 1_usize << (log_cores + log_lanes + 7));
+        let width = if transform.ring == Ring::Complex { 2 } else { 1 };
+        let polynomials = (inputs + outputs) as u32;
+        let reach = SCRATCHPAD_REACH.min(target.scratchpad_vectors);
+        let (min, max) = shape(target);
+        // The largest power of two with which one transform's inputs and outputs can be named.
+        let named = reach / (polynomials * width) * target.lanes;
+        let max = max.min(named.checked_ilog2().map_or(0, |log| 1 << log));
+        if max < min {
+            let needed = polynomials * width * 2 * target.cores;
+            return Err(CompileError::Scratchpad { needed, have: reach, largest: None });
+        }
         if !given.is_power_of_two() || !(min..=max).contains(&given) {
             return Err(CompileError::PolynomialSize { given, min, max });
         }
-        let width = if transform.ring == Ring::Complex { 2 } else { 1 };
         if width == 1 && transform.modulus.value() >> 31 != 0 {
             return Err(CompileError::Modulus { modulus: transform.modulus.value() });
         }
         let vectors = width * (given / target.lanes as usize) as u32;
-        let reach = SCRATCHPAD_REACH.min(target.scratchpad_vectors);
-        let most = reach as usize / ((inputs + outputs) * vectors as usize);
+        let most = (reach / (polynomials * vectors)) as usize;
         if !(1..=most).contains(&in_flight) {
             return Err(CompileError::InFlight { given: in_flight, max: most });
         }
         let graph = Graph::new(width);
-        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, min, max, graph })
+        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, reach, graph })
     }
 
     fn modular(
@@ -204,7 +245,12 @@ impl<'a> Job<'a> {
     }
 
     fn too_small(&self) -> CompileError {
-        CompileError::PolynomialSize { given: self.transform.polynomial_size, min: 2 * self.min, max: self.max }
+        let needed = 2 * (self.inputs + self.outputs) as u32 * self.vectors;
+        if needed > self.reach {
+            return CompileError::Scratchpad { needed, have: self.reach, largest: None };
+        }
+        let given = self.transform.polynomial_size;
+        CompileError::PolynomialSize { given, min: 2 * given, max: shape(self.target).1 }
     }
 
     fn forward(&self, set: usize) -> Result<Vec<Phase>, CompileError> {
