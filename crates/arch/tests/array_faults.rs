@@ -140,8 +140,7 @@ fn a_size_that_does_not_fit_says_which_does() {
         let error = compile(&target, &task(size), 1).unwrap_err();
         assert!(matches!(error, CompileError::PolynomialSize { min: 1024, max: 65536, .. }), "{size}: {error}");
     }
-    // A row of each core is too few to exchange what comes next.
-    assert!(matches!(compile(&target, &task(1024), 1), Ok(_) | Err(CompileError::PolynomialSize { min: 2048, .. })));
+    assert!(compile(&target, &task(1024), 1).is_ok() && compile(&target, &task(65536), 1).is_ok());
     assert_eq!(compile(&target, &task(8192), 0).unwrap_err(), CompileError::InFlight { given: 0, max: 8 });
     assert_eq!(compile(&target, &task(8192), 9).unwrap_err(), CompileError::InFlight { given: 9, max: 8 });
     let small = ciphermill_rvfhe::compiler::Target { instructions: 100, ..target.clone() };

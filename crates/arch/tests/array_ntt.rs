@@ -232,6 +232,64 @@ fn smallest(what: &str, compiled: impl Fn(u32) -> Result<Compiled, CompileError>
     least
 }
 
+/// The least N and up, every task, two in flight: on the fewest cores and lanes that there can be, on the most cores, and where copies take
+/// the place of computations.
+#[test]
+fn every_task_on_the_smallest_and_the_largest_arrays() {
+    for (text, rows, columns, lanes, firing) in [
+        (CIPHERMILL, 1, 1, 2, Firing::Operand),
+        (LANE, 1, 2, 4, Firing::Phase),
+        (PAPER, 2, 4, 2, Firing::Phase),
+        (LANE, 32, 1, 8, Firing::Operand),
+    ] {
+        let mut machine = Machine::from_toml(text).unwrap();
+        (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (rows, columns, lanes);
+        machine.core.firing = firing;
+        machine.check().unwrap();
+        let (mut made, least) = (0, (machine.cores() * lanes).ilog2() + 1);
+        for log_size in least..least + 4 {
+            let (polynomial_size, key) = (1 << log_size, vec![[polynomial(log_size, 5), polynomial(log_size, 6)]; 2]);
+            let mut tasks = vec![Task::KeySwitch { polynomial_size, modulus: modulus(), key }];
+            for ring in [Ring::Cyclic, Ring::Negacyclic, Ring::Complex] {
+                tasks.push(transform(log_size, ring, Direction::Forward));
+                tasks.push(transform(log_size, ring, Direction::Inverse));
+                let operand = polynomial(log_size, 7);
+                tasks.push(Task::Product { polynomial_size, modulus: modulus(), ring, operand });
+            }
+            for task in tasks {
+                match compile(&machine.target(), &task, 2) {
+                    Ok(_) => {
+                        measure(&machine, task, 2, 3);
+                        made += 1;
+                    }
+                    // An inverse needs more rows than a forward transform.
+                    Err(CompileError::PolynomialSize { given, min, .. }) => assert!(given < min && given < 8 << least),
+                    Err(CompileError::ComplexProduct) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        assert!(made >= 20, "{made}");
+    }
+}
+
+/// Primes from the least with roots of unity to one just below 2^31, where the sum of two values takes all 32 bits.
+#[test]
+fn small_and_large_moduli() {
+    let mut machine = ours();
+    (machine.grid.rows, machine.grid.columns, machine.core.lanes) = (2, 2, 8);
+    for (modulus, log_size) in [(257, 7), (12289, 10), (65537, 10), (2_147_352_577, 10)] {
+        let (polynomial_size, modulus) = (1 << log_size, Modulus::new(modulus).unwrap());
+        for direction in [Direction::Forward, Direction::Inverse] {
+            let ring = Ring::Negacyclic;
+            measure(&machine, Task::Transform(Transform { polynomial_size, modulus, ring, direction }), 2, 2);
+        }
+        // The greatest values there are.
+        let operand = vec![(modulus.value() - 1) as u32; polynomial_size].into();
+        measure(&machine, Task::Product { polynomial_size, modulus, ring: Ring::Cyclic, operand }, 1, 2);
+    }
+}
+
 /// Two phases of many groups: twiddle registers fill with what rows will need that have no registers yet.
 #[test]
 fn the_longest_columns_of_small_arrays() {

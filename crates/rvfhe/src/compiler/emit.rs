@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::isa::{
-    Address, BranchOffset, Core, FloatButterfly, Immediate, Instruction, JumpOffset, ModulusRegister, Operand,
+    Address, BranchOffset, Core, FloatButterfly, Immediate, Instruction, JumpOffset, ModulusRegister, Offset, Operand,
     RangeError, ScalarRegister, Tile, TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
@@ -35,6 +35,10 @@ const SCRATCH: usize = 5;
 const TOGGLE: usize = 6;
 /// The first of the bases of the data memory.
 const FIRST_BASE: usize = 13;
+/// Rows of the data memory that a program reaches: a window for each base.
+const DATA_REACH: u32 = (SCALAR_REGISTERS - FIRST_BASE) as u32 * WINDOW;
+/// Rows of the twiddle memory that a program reaches, and pairs: by the offset of a load, from 0 on.
+const TWIDDLE_REACH: u32 = Offset::<11>::MAX as u32 + 1;
 
 /// Where regions are in the data memories.
 struct Rows {
@@ -79,9 +83,10 @@ struct Twiddles {
     lanes: usize,
     pairs: Vec<Factor>,
     rows: Vec<Vec<Factor>>,
-    known: HashMap<Vec<Factor>, usize>,
+    known: HashMap<Vec<Factor>, TwiddlePlace>,
 }
 
+#[derive(Clone, Copy)]
 enum TwiddlePlace {
     Pair(usize),
     Row(usize),
@@ -89,13 +94,19 @@ enum TwiddlePlace {
 
 impl Twiddles {
     fn place(&mut self, factors: Vec<Factor>) -> TwiddlePlace {
-        let single = factors.iter().all(|factor| *factor == factors[0]);
-        let next = if single { self.pairs.len() } else { self.rows.len() };
-        let at = *self.known.entry(factors.clone()).or_insert(next);
-        if at == next {
-            if single { self.pairs.push(factors[0]) } else { self.rows.push(factors) }
+        if let Some(place) = self.known.get(&factors) {
+            return *place;
         }
-        if single { TwiddlePlace::Pair(at) } else { TwiddlePlace::Row(at) }
+        let single = factors.iter().all(|factor| *factor == factors[0]);
+        let place = if single && self.pairs.len() < TWIDDLE_REACH as usize {
+            self.pairs.push(factors[0]);
+            TwiddlePlace::Pair(self.pairs.len() - 1)
+        } else {
+            self.rows.push(factors.clone());
+            TwiddlePlace::Row(self.rows.len() - 1)
+        };
+        self.known.insert(factors, place);
+        place
     }
 
     fn pair_rows(&self) -> usize {
@@ -128,8 +139,9 @@ type Key = (u32, u8, usize);
 impl Emitter<'_> {
     pub(crate) fn emit(&self) -> Result<Vec<CoreImage>, CompileError> {
         let rows = place_regions(self.graph);
-        if rows.count > self.target.data_rows {
-            return Err(CompileError::DataRows { needed: rows.count, have: self.target.data_rows });
+        let have = self.target.data_rows.min(DATA_REACH);
+        if rows.count > have {
+            return Err(CompileError::DataRows { needed: rows.count, have, largest: None });
         }
         (0..self.target.cores).map(|core| self.core(core, &rows)).collect()
     }
@@ -143,8 +155,9 @@ impl Emitter<'_> {
         }
         let pair_rows = twiddles.pair_rows();
         let needed = (pair_rows + twiddles.rows.len()) as u32;
-        if needed > self.target.twiddle_rows {
-            return Err(CompileError::TwiddleRows { needed, have: self.target.twiddle_rows });
+        let have = self.target.twiddle_rows.min(TWIDDLE_REACH);
+        if needed > have {
+            return Err(CompileError::TwiddleRows { needed, have, largest: None });
         }
         let mut body: Vec<(Key, Instruction)> = Vec::new();
         for (at, (load, place)) in self.schedule.twiddles.iter().zip(places).enumerate() {
@@ -178,6 +191,7 @@ impl Emitter<'_> {
             return Err(CompileError::Instructions {
                 needed: instructions.len() as u32,
                 have: self.target.instructions,
+                largest: None,
             });
         }
         Ok(CoreImage { instructions, twiddles: twiddles.image() })
@@ -319,14 +333,7 @@ impl Emitter<'_> {
         set(&mut instructions, STRIDE, self.stride)?;
         set(&mut instructions, TOGGLE, rows.shared)?;
         for window in 0..rows.count.div_ceil(WINDOW) {
-            let register = FIRST_BASE + window as usize;
-            if register >= SCALAR_REGISTERS {
-                return Err(CompileError::DataRows {
-                    needed: rows.count,
-                    have: (SCALAR_REGISTERS - FIRST_BASE) as u32 * WINDOW,
-                });
-            }
-            set(&mut instructions, register, window * WINDOW)?;
+            set(&mut instructions, FIRST_BASE + window as usize, window * WINDOW)?;
         }
         Ok(instructions)
     }

@@ -13,9 +13,10 @@ pub enum CompileError {
     PolynomialSize {
         /// N.
         given: usize,
-        /// The smallest.
+        /// The smallest that there is a program for.
         min: usize,
-        /// The largest.
+        /// The largest that there is a program for; if N is below the smallest, or there is a program for none, the largest that the
+        /// lanes and the addresses of the scratchpad allow.
         max: usize,
     },
     /// A prime that is too large for a lane.
@@ -84,31 +85,77 @@ pub enum CompileError {
         "no order was found in which the program can run on this target; this is a mistake of the compiler's, please report it"
     )]
     NoOrder,
+    /// Vectors of the scratchpad.
+    #[error("inputs and outputs take {needed} vectors of the scratchpad, of which {have} are reached{}", advice(*largest))]
+    Scratchpad {
+        /// How many, for the smallest N that cores and lanes allow.
+        needed: u32,
+        /// How many there are, up to the 4096 that a program's addresses reach.
+        have: u32,
+        /// The largest N for which there is a program with as many in flight, if there is one.
+        largest: Option<usize>,
+    },
     /// Rows of the data memory.
-    #[error("the program needs {needed} rows of data memory, a core has {have}: fewer transforms in flight need less")]
+    #[error("the program needs {needed} rows of data memory and reaches {have}{}", advice(*largest))]
     DataRows {
         /// How many.
         needed: u32,
-        /// How many there are.
+        /// How many there are, up to the 2432 that a program's addresses reach.
         have: u32,
+        /// The largest N for which there is a program with as many in flight, if there is one.
+        largest: Option<usize>,
     },
     /// Rows of the twiddle memory.
-    #[error("the program needs {needed} rows of twiddle memory, a core has {have}")]
+    #[error("the program needs {needed} rows of twiddle memory and reaches {have}{}", advice(*largest))]
     TwiddleRows {
         /// How many.
         needed: u32,
-        /// How many there are.
+        /// How many there are, up to the 2048 that a program's addresses reach.
         have: u32,
+        /// The largest N for which there is a program with as many in flight, if there is one.
+        largest: Option<usize>,
     },
     /// Words of the instruction memory.
-    #[error("the program has {needed} instructions, a core holds {have}: fewer transforms in flight need less")]
+    #[error("the program has {needed} instructions, a core holds {have}{}", advice(*largest))]
     Instructions {
         /// How many.
         needed: u32,
         /// How many there are.
         have: u32,
+        /// The largest N for which there is a program with as many in flight, if there is one.
+        largest: Option<usize>,
     },
     /// A number that no instruction can carry.
     #[error(transparent)]
     Range(#[from] RangeError),
+}
+
+/// What would fit.
+fn advice(largest: Option<usize>) -> String {
+    match largest {
+        Some(size) => format!("; with as many in flight the largest N that fits is {size}"),
+        None => "; with as many in flight no N fits".to_owned(),
+    }
+}
+
+impl CompileError {
+    /// The same; if it is about sizes, with those that fit. `fitting` gives them from the smallest on.
+    pub(crate) fn with_sizes(mut self, mut fitting: impl Iterator<Item = usize>) -> Self {
+        match &mut self {
+            Self::PolynomialSize { given, min, max } => {
+                if let Some(least) = fitting.next() {
+                    *min = least;
+                    if *given > least {
+                        *max = fitting.last().unwrap_or(least);
+                    }
+                }
+            }
+            Self::Scratchpad { largest, .. }
+            | Self::DataRows { largest, .. }
+            | Self::TwiddleRows { largest, .. }
+            | Self::Instructions { largest, .. } => *largest = fitting.last(),
+            _ => {}
+        }
+        self
+    }
 }

@@ -35,11 +35,6 @@ impl Layout {
         Self { rows, cores, lanes }
     }
 
-    /// How many bits an index has.
-    pub(crate) fn bits(&self) -> IndexBit {
-        (self.rows.len() + self.cores.len() + self.lanes.len()) as IndexBit
-    }
-
     /// How many rows a core has.
     pub(crate) fn row_count(&self) -> u32 {
         1 << self.rows.len()

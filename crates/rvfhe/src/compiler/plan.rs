@@ -41,21 +41,9 @@ pub(crate) struct Tile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooFewRows;
 
-/// Plans a forward transform from a layout on, with factors of a set, in phases of at most `group` levels. The first phase takes the values
-/// as they are. [`twin`] is left to be done.
-pub(crate) fn forward(layout: Layout, set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
-    let order: Vec<_> = (0..layout.bits()).rev().collect();
-    plan(layout, &order, set, group)
-}
-
-/// Plans an inverse transform from the layout in which a forward one ends.
-pub(crate) fn inverse(layout: Layout, set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
-    let order: Vec<_> = (0..layout.bits()).collect();
-    plan(layout, &order, set, group)
-}
-
-/// Plans levels on `order`'s bits.
-fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
+/// Plans levels on `order`'s bits from a layout on, with factors of a set, in phases of at most `group` levels. The first phase takes the
+/// values as they are. [`twin`] is left to be done.
+pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut done = 0;
     while done < order.len() {

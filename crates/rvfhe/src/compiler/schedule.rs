@@ -42,15 +42,17 @@ pub(crate) struct Schedule {
 /// How many cycles before a computation could go its factors are asked for.
 const TWIDDLE_LEAD: u32 = 8;
 
-/// Cycles for each node, at most: more than any latency, so that an order that takes longer does not exist.
-const CYCLES_PER_NODE: u32 = 256;
+/// Cycles that may pass without a node after all that were under way have ended: more than it takes to fill every twiddle register anew,
+/// which is what can still let one go.
+const IDLE: u32 = 256;
 
 /// The order of a graph's nodes; nothing if there is none, which would be a mistake of the compiler's and is better an error than no end.
 pub(crate) fn schedule(graph: &Graph, target: &Target) -> Option<Schedule> {
-    let limit = (graph.nodes.len() as u32).saturating_mul(CYCLES_PER_NODE);
+    let latencies = graph.nodes.iter().flat_map(|node| &node.then).map(|(_, latency)| *latency);
+    let patience = latencies.max().unwrap_or(0) + IDLE;
     let mut list = List::new(graph, target);
     while list.left > 0 {
-        if list.now > limit {
+        if list.now > list.last_issue + patience {
             return None;
         }
         list.step();

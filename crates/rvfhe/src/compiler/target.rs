@@ -15,18 +15,19 @@ pub(crate) const SCALAR_REGISTERS: usize = 32;
 pub struct Butterfly {
     /// From one to the next: 1 to 16.
     pub interval: u32,
-    /// From its issue to that of an instruction which reads its first result.
+    /// From its issue to that of an instruction which reads its first result: 1 to 64.
     pub latency: u32,
-    /// How much later the second result is.
+    /// How much later the second result is: 0 to 64.
     pub second: u32,
 }
 
-/// The machine that programs are for: sizes, which bind, and latencies in cycles, for which a program is only in good order.
+/// The machine that programs are for: sizes, which bind, and latencies in cycles, for which a program is only in good order. Latencies
+/// are 1 to 64 if nothing else is said of them. [`compile`](super::compile) refuses what is outside the ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Cores that share one transform: a power of two up to 32.
     pub cores: u32,
-    /// Lanes of a core: a power of two from 2 to 32.
+    /// Lanes of a core: a power of two from 2 to 32, as tiles have up to 32 rows.
     pub lanes: u32,
     /// Rows of a core's data memory, of one vector each.
     pub data_rows: u32,
@@ -50,11 +51,11 @@ pub struct Target {
     pub scratchpad_latency: u32,
     /// From a copy to the core's own memory to a load of the row.
     pub own_latency: u32,
-    /// From a copy to another core to a load there: what it usually takes.
+    /// From a copy to another core to a load there, what it usually takes: 1 to 32768, as links may be narrow and ways long.
     pub remote_latency: u32,
-    /// Loads that a core can begin in a cycle.
+    /// Loads that a core can begin in a cycle: 1 to 16.
     pub loads_per_cycle: u32,
-    /// Copies that a core can begin in a cycle.
+    /// Copies that a core can begin in a cycle: 1 to 16.
     pub copies_per_cycle: u32,
     /// Whether a copy takes the cycle of a computation: the core issues one of them at a time.
     pub copies_compete: bool,
@@ -70,6 +71,9 @@ impl Target {
         };
         power("number of cores", self.cores, 1, 32, "a power of two from 1 to 32")?;
         power("number of lanes", self.lanes, 2, 32, "a power of two from 2 to 32")?;
+        let within = |what, given, min, max, wanted| {
+            if (min..=max).contains(&given) { Ok(()) } else { Err(CompileError::Target { what, given, wanted }) }
+        };
         for (what, given) in [
             ("latency of butterflies", self.butterfly.latency),
             ("latency of complex butterflies", self.complex_butterfly.latency),
@@ -79,19 +83,18 @@ impl Target {
             ("latency of the scratchpad", self.scratchpad_latency),
             ("latency of copies", self.own_latency),
         ] {
-            if !(1..=64).contains(&given) {
-                return Err(CompileError::Target { what, given, wanted: "1 to 64" });
-            }
+            within(what, given, 1, 64, "1 to 64")?;
         }
+        within("delay of butterflies' second result", self.butterfly.second, 0, 64, "0 to 64")?;
+        within("delay of complex butterflies' second result", self.complex_butterfly.second, 0, 64, "0 to 64")?;
+        within("latency of copies to other cores", self.remote_latency, 1, 1 << 15, "1 to 32768")?;
         for (what, given) in [
             ("interval of butterflies", self.butterfly.interval),
             ("interval of complex butterflies", self.complex_butterfly.interval),
             ("number of loads in a cycle", self.loads_per_cycle),
             ("number of copies in a cycle", self.copies_per_cycle),
         ] {
-            if !(1..=16).contains(&given) {
-                return Err(CompileError::Target { what, given, wanted: "1 to 16" });
-            }
+            within(what, given, 1, 16, "1 to 16")?;
         }
         Ok(())
     }

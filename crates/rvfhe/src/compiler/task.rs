@@ -9,23 +9,56 @@ use super::emit::Emitter;
 use super::factors::{Factor, Factors, Role, with_companion};
 use super::graph::{Action, FactorSet, Filled, Graph, Input, Place, Work};
 use super::layout::Layout;
-use super::plan::{Passage, Phase, TooFewRows, forward, inverse, twin};
+use super::plan::{Passage, Phase, plan, twin};
 use super::target::{REGISTERS, Target};
 use super::{CompileError, Compiled, Direction, Polynomial, Ring, Task, Transform, schedule};
 
 /// The reach of scratchpad addresses in an instruction, in vectors.
 const SCRATCHPAD_REACH: u32 = 4096;
-/// Bits of the number of a core's row, at most: there is one window of rows.
-const MAX_LOG_ROWS: u32 = 7;
 /// Digits of a key switch, at most.
 const MAX_DIGITS: usize = 16;
 
 /// Makes the programs for a task, with so many of its inputs in flight at once in each run of a program.
 ///
 /// # Errors
-/// [`CompileError`] names what is out of range, or what a program would need more of than the target has.
+/// [`CompileError`] names what is out of range, or what a program would need more of than the target has, and the largest N that fits: to
+/// find it, smaller programs are made.
 pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     target.check()?;
+    make(target, task, in_flight).map_err(|error| {
+        let (min, max) = shape(target);
+        let sizes = (min.ilog2()..=max.ilog2()).map(|log| 1 << log);
+        error.with_sizes(sizes.filter(|size| make(target, &resized(task, *size), in_flight).is_ok()))
+    })
+}
+
+/// The smallest and the largest N that cores and lanes allow: a row's number needs a bit for each lane's that comes in its place, and no
+/// more than a window of rows.
+fn shape(target: &Target) -> (usize, usize) {
+    let values = (target.cores * target.lanes) as usize;
+    (2 * values, values << 7)
+}
+
+/// A task of the same kind for another N, whose operands have values of which hardly two are alike.
+fn resized(task: &Task, polynomial_size: usize) -> Task {
+    let polynomial = |modulus: &Modulus, number: u64| {
+        let value = |i: u64| ((i + (number << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % modulus.value();
+        (0..polynomial_size as u64).map(|i| value(i) as u32).collect()
+    };
+    match task {
+        Task::Transform(transform) => Task::Transform(Transform { polynomial_size, ..transform.clone() }),
+        Task::Product { modulus, ring, .. } => {
+            Task::Product { polynomial_size, modulus: *modulus, ring: *ring, operand: polynomial(modulus, 0) }
+        }
+        Task::KeySwitch { modulus, key, .. } => {
+            let digits = 0..key.len() as u64;
+            let key = digits.map(|digit| [2 * digit, 2 * digit + 1].map(|number| polynomial(modulus, number)));
+            Task::KeySwitch { polynomial_size, modulus: *modulus, key: key.collect() }
+        }
+    }
+}
+
+fn make(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     match task {
         Task::Transform(transform) => transforms(target, transform, in_flight),
         Task::Product { polynomial_size, modulus, ring, operand } => {
@@ -38,7 +71,7 @@ pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compile
 }
 
 fn transforms(target: &Target, transform: &Transform, in_flight: usize) -> Result<Compiled, CompileError> {
-    let mut job = Job::new(target, transform, in_flight, 1, 1, transform.direction == Direction::Inverse)?;
+    let mut job = Job::new(target, transform, in_flight, 1, 1)?;
     let mut phases = match transform.direction {
         Direction::Forward => job.forward(0)?,
         Direction::Inverse => {
@@ -146,9 +179,8 @@ struct Job<'a> {
     outputs: usize,
     /// Vectors of a polynomial.
     vectors: u32,
-    min: usize,
-    max: usize,
-    group: usize,
+    /// Vectors of the scratchpad that a run's addresses reach.
+    reach: u32,
     graph: Graph,
 }
 
@@ -159,25 +191,19 @@ impl<'a> Job<'a> {
         in_flight: usize,
         inputs: usize,
         outputs: usize,
-        back: bool,
     ) -> Result<Self, CompileError> {
-        let (log_cores, log_lanes) = (target.cores.ilog2(), target.lanes.ilog2());
         let given = transform.polynomial_size;
         let width = if transform.ring == Ring::Complex { 2 } else { 1 };
-        let graph = Graph::new(width);
-        // Levels that a group of rows can have: half of the registers hold it, so that the next one can come.
-        let group = (REGISTERS as u32 / 2 / width).ilog2() as usize;
-        // Bits of a core's rows: there have to be enough for those of cores and lanes to come in their place, one after the other, and
-        // there is no more than a window of rows.
-        let enough = |rows: &u32| {
-            let forth = forward(Layout::natural(*rows, log_cores, log_lanes), 0, group);
-            match forth.map(|mut phases| phases.pop()) {
-                Ok(Some(Phase { layout, .. })) if back => inverse(layout, 0, group).is_ok(),
-                forth => forth.is_ok(),
-            }
-        };
-        let least = (1..=MAX_LOG_ROWS).find(enough).unwrap_or(MAX_LOG_ROWS);
-        let [min, max] = [least, MAX_LOG_ROWS].map(|rows| 1_usize << (log_cores + log_lanes + rows));
+        let polynomials = (inputs + outputs) as u32;
+        let reach = SCRATCHPAD_REACH.min(target.scratchpad_vectors);
+        let (min, max) = shape(target);
+        // The largest power of two with which one transform's inputs and outputs can be named.
+        let named = reach / (polynomials * width) * target.lanes;
+        let max = max.min(named.checked_ilog2().map_or(0, |log| 1 << log));
+        if max < min {
+            let needed = polynomials * width * 2 * target.cores;
+            return Err(CompileError::Scratchpad { needed, have: reach, largest: None });
+        }
         if !given.is_power_of_two() || !(min..=max).contains(&given) {
             return Err(CompileError::PolynomialSize { given, min, max });
         }
@@ -185,12 +211,12 @@ impl<'a> Job<'a> {
             return Err(CompileError::Modulus { modulus: transform.modulus.value() });
         }
         let vectors = width * (given / target.lanes as usize) as u32;
-        let reach = SCRATCHPAD_REACH.min(target.scratchpad_vectors);
-        let most = reach as usize / ((inputs + outputs) * vectors as usize);
+        let most = (reach / (polynomials * vectors)) as usize;
         if !(1..=most).contains(&in_flight) {
             return Err(CompileError::InFlight { given: in_flight, max: most });
         }
-        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, min, max, group, graph })
+        let graph = Graph::new(width);
+        Ok(Self { target, transform: transform.clone(), in_flight, inputs, outputs, vectors, reach, graph })
     }
 
     fn modular(
@@ -206,26 +232,37 @@ impl<'a> Job<'a> {
             return Err(CompileError::ComplexProduct);
         }
         let transform = Transform { polynomial_size, modulus, ring, direction: Direction::Forward };
-        Self::new(target, &transform, in_flight, inputs, outputs, true)
+        Self::new(target, &transform, in_flight, inputs, outputs)
     }
 
     fn bits(&self) -> u8 {
         self.transform.polynomial_size.ilog2() as u8
     }
 
+    /// Levels that a group of rows can have: half of the registers hold it, so that the next one can come.
+    fn group(&self) -> usize {
+        (REGISTERS as u32 / 2 / self.graph.width).ilog2() as usize
+    }
+
+    fn too_small(&self) -> CompileError {
+        let needed = 2 * (self.inputs + self.outputs) as u32 * self.vectors;
+        if needed > self.reach {
+            return CompileError::Scratchpad { needed, have: self.reach, largest: None };
+        }
+        let given = self.transform.polynomial_size;
+        CompileError::PolynomialSize { given, min: 2 * given, max: shape(self.target).1 }
+    }
+
     fn forward(&self, set: usize) -> Result<Vec<Phase>, CompileError> {
         let (log_cores, log_lanes) = (self.target.cores.ilog2(), self.target.lanes.ilog2());
         let natural = Layout::natural(u32::from(self.bits()) - log_cores - log_lanes, log_cores, log_lanes);
-        forward(natural, set, self.group).map_err(|TooFewRows| self.no_plan())
+        let order: Vec<_> = (0..self.bits()).rev().collect();
+        plan(natural, &order, set, self.group()).map_err(|_| self.too_small())
     }
 
     fn inverse(&self, from: Layout, set: usize) -> Result<Vec<Phase>, CompileError> {
-        inverse(from, set, self.group).map_err(|TooFewRows| self.no_plan())
-    }
-
-    fn no_plan(&self) -> CompileError {
-        let Self { min, max, .. } = *self;
-        CompileError::PolynomialSize { given: self.transform.polynomial_size, min, max }
+        let order: Vec<_> = (0..self.bits()).collect();
+        plan(from, &order, set, self.group()).map_err(|_| self.too_small())
     }
 
     /// The factors of both ways, as sets 0 and 1.

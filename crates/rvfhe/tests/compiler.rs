@@ -1,0 +1,263 @@
+//! The compiler on machines and tasks that are at the edge of what there is, or beyond: a program or an error that says which bound.
+//! That programs compute what they should is for `crates/arch` to test, which runs them.
+
+use std::sync::Arc;
+
+use ciphermill_math::Modulus;
+use ciphermill_math::ntt::{Convolution, FourStepNtt};
+use ciphermill_rvfhe::compiler::{Butterfly, CompileError, Direction, Ring, Target, Task, Transform, compile};
+
+/// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
+const MODULUS: u64 = 2_013_265_921;
+
+fn modulus() -> Modulus {
+    Modulus::new(MODULUS).unwrap()
+}
+
+/// Sixteen cores of 32 lanes, as in `crates/arch/machines/ciphermill.toml`.
+fn target() -> Target {
+    Target {
+        cores: 16,
+        lanes: 32,
+        data_rows: 640,
+        twiddle_rows: 320,
+        instructions: 4096,
+        scratchpad_vectors: 24576,
+        butterfly: Butterfly { interval: 1, latency: 8, second: 0 },
+        complex_butterfly: Butterfly { interval: 4, latency: 17, second: 0 },
+        product_latency: 7,
+        sum_latency: 2,
+        load_latency: 3,
+        scratchpad_latency: 5,
+        own_latency: 2,
+        remote_latency: 8,
+        loads_per_cycle: 2,
+        copies_per_cycle: 2,
+        copies_compete: false,
+        per_phase: false,
+    }
+}
+
+fn transform(polynomial_size: usize, ring: Ring, direction: Direction) -> Task {
+    Task::Transform(Transform { polynomial_size, modulus: modulus(), ring, direction })
+}
+
+fn forward(polynomial_size: usize) -> Task {
+    transform(polynomial_size, Ring::Negacyclic, Direction::Forward)
+}
+
+/// Values below the modulus, of which hardly two are alike.
+fn polynomial(size: usize, seed: u64) -> Arc<[u32]> {
+    let value = |i: u64| ((i + (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MODULUS;
+    (0..size as u64).map(|i| value(i) as u32).collect()
+}
+
+fn key_switch(polynomial_size: usize, digits: u64) -> Task {
+    let pair = |digit| [polynomial(polynomial_size, 2 * digit), polynomial(polynomial_size, 2 * digit + 1)];
+    Task::KeySwitch { polynomial_size, modulus: modulus(), key: (0..digits).map(pair).collect() }
+}
+
+/// A target whose memories have no end.
+fn endless(target: Target) -> Target {
+    let most = u32::MAX;
+    Target { data_rows: most, twiddle_rows: most, instructions: most, scratchpad_vectors: most, ..target }
+}
+
+/// The error; a program would be too long to be shown.
+fn refused(target: &Target, task: &Task, in_flight: usize) -> CompileError {
+    compile(target, task, in_flight).map(drop).expect_err("no program")
+}
+
+/// Every number of a target is a number that it may be, or an error names it.
+#[test]
+fn impossible_targets_are_refused() {
+    type Change = fn(&mut Target, u32);
+    let numbers: [(&str, Change, &[u32], &[u32]); 17] = [
+        ("number of cores", |t, n| t.cores = n, &[0, 3, 64, u32::MAX], &[1, 32]),
+        ("number of lanes", |t, n| t.lanes = n, &[0, 1, 33, 64, u32::MAX], &[2, 32]),
+        ("latency of butterflies", |t, n| t.butterfly.latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of complex butterflies", |t, n| t.complex_butterfly.latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("delay of butterflies' second result", |t, n| t.butterfly.second = n, &[65, u32::MAX], &[0, 64]),
+        (
+            "delay of complex butterflies' second result",
+            |t, n| t.complex_butterfly.second = n,
+            &[65, u32::MAX],
+            &[0, 64],
+        ),
+        ("interval of butterflies", |t, n| t.butterfly.interval = n, &[0, 17, u32::MAX], &[1, 16]),
+        ("interval of complex butterflies", |t, n| t.complex_butterfly.interval = n, &[0, 17, u32::MAX], &[1, 16]),
+        ("latency of products", |t, n| t.product_latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of sums", |t, n| t.sum_latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of loads", |t, n| t.load_latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of the scratchpad", |t, n| t.scratchpad_latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of copies", |t, n| t.own_latency = n, &[0, 65, u32::MAX], &[1, 64]),
+        ("latency of copies to other cores", |t, n| t.remote_latency = n, &[0, 32769, u32::MAX], &[1, 32768]),
+        ("number of loads in a cycle", |t, n| t.loads_per_cycle = n, &[0, 17, u32::MAX], &[1, 16]),
+        ("number of copies in a cycle", |t, n| t.copies_per_cycle = n, &[0, 17, u32::MAX], &[1, 16]),
+        // Other rings' numbers are checked all the same.
+        ("latency of complex butterflies", |t, n| t.complex_butterfly.latency = n, &[1 << 20], &[2]),
+    ];
+    for (what, change, bad, taken) in numbers {
+        let with = |number| {
+            let mut target = target();
+            change(&mut target, number);
+            // A size that arrays of 1 to 32 cores of 2 to 32 lanes take.
+            let size = (target.cores.min(32) * target.lanes.min(32) * 8) as usize;
+            (target, forward(size))
+        };
+        for number in bad {
+            let (target, task) = with(*number);
+            let error = refused(&target, &task, 1);
+            assert!(
+                matches!(error, CompileError::Target { what: named, given, .. } if (named, given) == (what, *number)),
+                "{what} {number}: {error}"
+            );
+        }
+        for number in taken {
+            let (target, task) = with(*number);
+            assert!(compile(&target, &task, 1).is_ok(), "{what} {number}");
+        }
+    }
+}
+
+/// Copies that take tens of thousands of cycles, as over 32 cores in a row with links of a byte, are no reason to give up.
+#[test]
+fn a_slow_network_is_waited_for() {
+    for remote_latency in [1_000, 24_578, 32_768] {
+        for size in [1024, 2048, 8192] {
+            let compiled = compile(&Target { remote_latency, ..target() }, &forward(size), 1).unwrap();
+            assert!(compiled.expected_cycles > remote_latency, "N = {size}");
+        }
+    }
+}
+
+/// One core of two lanes, whose programs are the longest for their N.
+fn narrow() -> Target {
+    endless(Target { cores: 1, lanes: 2, ..target() })
+}
+
+/// Memories may be larger than what a program can name.
+#[test]
+fn memories_are_reached_as_far_as_addresses_go() {
+    let error = refused(&narrow(), &key_switch(256, 16), 1);
+    assert!(matches!(error, CompileError::DataRows { needed: 2433.., have: 2432, largest: Some(64) }), "{error}");
+    let error = refused(&narrow(), &key_switch(128, 16), 1);
+    assert!(matches!(error, CompileError::TwiddleRows { needed: 2049.., have: 2048, largest: Some(64) }), "{error}");
+    assert!(compile(&narrow(), &key_switch(128, 14), 1).is_ok());
+}
+
+/// Keys whose spectra have the same value in both lanes of each vector, a pair for all lanes: more pairs than can be named, so that some
+/// have to be rows.
+#[test]
+fn pairs_that_cannot_be_named_are_rows() {
+    let size = 128;
+    let forward = compile(&narrow(), &forward(size), 1).unwrap();
+    let order = &forward.outputs[0].order;
+    let lane_bit = order[0] ^ order[1];
+    let ntt = FourStepNtt::new(&[8, 16], Convolution::Negacyclic, modulus()).unwrap();
+    let polynomial = |seed: u64| -> Arc<[u32]> {
+        let value = |point: u32| {
+            let index = point.reverse_bits() >> (u32::BITS - size.ilog2());
+            (u64::from(index & !lane_bit) + 1 + (seed << 8)).wrapping_mul(0x9e37_79b9_7f4a_7c15) % MODULUS
+        };
+        let mut values: Vec<u64> = (0..size as u32).map(value).collect();
+        ntt.inverse(&mut values);
+        values.into_iter().map(|value| value as u32).collect()
+    };
+    let key = (0..16).map(|digit| [polynomial(2 * digit), polynomial(2 * digit + 1)]).collect();
+    let task = Task::KeySwitch { polynomial_size: size, modulus: modulus(), key };
+    let compiled = compile(&narrow(), &task, 1).unwrap_or_else(|error| panic!("{error}"));
+    // All pairs that can be named come first, then rows of both kinds, more than the transforms alone need.
+    let (pairs, rows) = compiled.cores[0].twiddles.split_at(2048);
+    assert!(!pairs.contains(&(0, 0)));
+    assert!(rows.chunks(2).any(|row| row[0] == row[1]) && rows.chunks(2).any(|row| row[0] != row[1]));
+}
+
+fn product(polynomial_size: usize) -> Task {
+    let (ring, operand) = (Ring::Cyclic, polynomial(polynomial_size, 0));
+    Task::Product { polynomial_size, modulus: modulus(), ring, operand }
+}
+
+/// Whatever N is given: a program, or an error that says between which powers of two there is one, and that is so.
+#[test]
+fn a_size_that_does_not_fit_says_which_do() {
+    type Make = fn(usize) -> Task;
+    let tasks: [(&str, Make, usize, usize); 6] = [
+        ("forward", forward, 1024, 65536),
+        ("inverse", |size| transform(size, Ring::Cyclic, Direction::Inverse), 4096, 65536),
+        ("complex", |size| transform(size, Ring::Complex, Direction::Forward), 1024, 16384),
+        ("complex inverse", |size| transform(size, Ring::Complex, Direction::Inverse), 4096, 16384),
+        ("product", product, 4096, 16384),
+        ("key switch", |size| key_switch(size, 3), 4096, 8192),
+    ];
+    for (name, task, least, most) in tasks {
+        for log in 0..=18 {
+            let size = 1 << log;
+            let made = compile(&target(), &task(size), 1).map(drop);
+            if (least..=most).contains(&size) {
+                assert_eq!(made, Ok(()), "{name} {size}");
+                continue;
+            }
+            let error = made.expect_err("does not fit");
+            match error {
+                CompileError::PolynomialSize { given, min, .. } if size < least => {
+                    assert_eq!((given, min), (size, least), "{name}: {error}");
+                }
+                CompileError::PolynomialSize { given, min, max } => {
+                    assert_eq!((given, min, max), (size, least, most), "{name}: {error}");
+                }
+                CompileError::DataRows { largest, .. }
+                | CompileError::TwiddleRows { largest, .. }
+                | CompileError::Instructions { largest, .. } => {
+                    assert_eq!((largest, size > most), (Some(most), true), "{name} {size}: {error}");
+                }
+                _ => panic!("{name} {size}: {error}"),
+            }
+        }
+    }
+    for given in [0, 3000, 1 << 40, usize::MAX] {
+        let error = refused(&target(), &transform(given, Ring::Complex, Direction::Forward), 1);
+        let max = if given == 0 { 65536 } else { 16384 };
+        assert!(matches!(error, CompileError::PolynomialSize { min: 1024, .. }), "{given}: {error}");
+        assert!(
+            given == 0 || matches!(error, CompileError::PolynomialSize { max: 16384, .. }),
+            "{given}, {max}: {error}"
+        );
+    }
+}
+
+/// Memories that hold no program at all, or not so many at once.
+#[test]
+fn memories_that_are_too_small_are_named() {
+    let changed = |change: fn(&mut Target)| {
+        let mut target = target();
+        change(&mut target);
+        target
+    };
+    let error = refused(&changed(|target| target.data_rows = 272), &forward(8192), 1);
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 272, largest: Some(4096) });
+    let text = "the program needs 288 rows of data memory and reaches 272; with as many in flight the largest N that fits is 4096";
+    assert_eq!(error.to_string(), text);
+    let error = refused(&changed(|target| target.data_rows = 31), &forward(8192), 1);
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 31, largest: None });
+    assert!(error.to_string().ends_with("with as many in flight no N fits"), "{error}");
+    let error = refused(&changed(|target| target.twiddle_rows = 8), &forward(8192), 1);
+    assert_eq!(error, CompileError::TwiddleRows { needed: 24, have: 8, largest: Some(1024) });
+    let error = refused(&changed(|target| target.instructions = 200), &forward(8192), 1);
+    assert!(matches!(error, CompileError::Instructions { needed: 299, have: 200, largest: Some(4096) }), "{error}");
+    // Two polynomials of 2^10 values are 64 vectors.
+    let error = refused(&changed(|target| target.scratchpad_vectors = 63), &forward(8192), 1);
+    assert_eq!(error, CompileError::Scratchpad { needed: 64, have: 63, largest: None });
+    let error = refused(&changed(|target| target.scratchpad_vectors = 255), &forward(4096), 1);
+    assert_eq!(error, CompileError::PolynomialSize { given: 4096, min: 1024, max: 2048 });
+    // An inverse of 2^10 or 2^11 has too few rows.
+    let inverse = transform(1024, Ring::Cyclic, Direction::Inverse);
+    let error = refused(&changed(|target| target.scratchpad_vectors = 64), &inverse, 1);
+    assert_eq!(error, CompileError::Scratchpad { needed: 128, have: 64, largest: None });
+
+    assert_eq!(refused(&target(), &forward(8192), 0), CompileError::InFlight { given: 0, max: 8 });
+    assert_eq!(refused(&target(), &forward(8192), usize::MAX), CompileError::InFlight { given: usize::MAX, max: 8 });
+    // Four products of 2^13 in flight take the rows of one of 2^15.
+    let error = refused(&target(), &product(8192), 4);
+    assert!(matches!(error, CompileError::DataRows { have: 640, largest: Some(4096), .. }), "{error}");
+}
