@@ -350,8 +350,22 @@ fn a_trace_has_what_was_done() {
     let named = |name: &str| events.iter().filter(|event| event["name"].as_str().unwrap().starts_with(name)).count();
     assert_eq!(named("mbfly "), 16 * 104);
     assert_eq!((named("copy "), named("sts ")), (16 * 48, 16 * 16));
+    let slices = |process: &str| -> Vec<&serde_json::Value> {
+        let is_named = |event: &&serde_json::Value| event["name"] == "process_name" && event["args"]["name"] == process;
+        let pid = events.iter().find(is_named).unwrap_or_else(|| panic!("{process} has tracks"))["pid"].clone();
+        events.iter().filter(|event| event["ph"] == "X" && event["pid"] == pid).collect()
+    };
     // An exchange of all with all on a mesh of 4 x 4, where the mean way is 2.5 hops: 16 · 16 vectors.
-    assert_eq!(named("vector"), 640);
+    assert_eq!(slices("data network: copies").len(), 640);
+    // Three passages through the data memories; the scratchpad at both ends.
+    assert_eq!((slices("data memory").len(), slices("scratchpad").len()), (2 * 16 * 48, 2 * 256));
+    // The control core is at core 0: a message to each of the others and one back, 3 hops at the mean.
+    assert_eq!(slices("control network: launch, before cycle 0, from its own cycle 0").len(), 48);
+    assert_eq!(slices("control network: ends of programs").len(), 48);
+    let batches = slices("from DRAM to DRAM: 16 such runs, from their own cycle 0");
+    assert_eq!(batches.len(), 16 * 5);
+    let end = batches.iter().map(|event| event["ts"].as_u64().unwrap() + event["dur"].as_u64().unwrap()).max();
+    assert_eq!(end, Some(measured.dram.cycles));
     assert_eq!(trace.left_out(), 0);
 }
 

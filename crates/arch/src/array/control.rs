@@ -2,12 +2,12 @@
 //! ended. Programs start all in the same cycle, that in which the last core has its message.
 
 use super::machine::Machine;
-use super::mesh::Mesh;
+use super::mesh::{Hop, Mesh};
 
-/// Cycles from the first message to the start of the programs.
-pub(super) fn launch(machine: &Machine) -> u64 {
+/// Cycles from the first message to the start of the programs, and the links that the messages took.
+pub(super) fn launch(machine: &Machine) -> (u64, Vec<Hop>) {
     let cores = machine.cores() as u8;
-    let mut mesh = Mesh::new(machine);
+    let mut mesh = observed(machine);
     let (mut now, mut next, mut started) = (0, 0, 0);
     while started < cores {
         if next < cores && mesh.accepts(0) {
@@ -20,12 +20,18 @@ pub(super) fn launch(machine: &Machine) -> u64 {
         });
         now += 1;
     }
-    now
+    (now, mesh.hops.unwrap_or_default())
 }
 
-/// The cycle in which the control core knows that all programs have ended, each core having ended in its own.
-pub(super) fn completion(machine: &Machine, ended: &[u64]) -> u64 {
+fn observed(machine: &Machine) -> Mesh {
     let mut mesh = Mesh::new(machine);
+    mesh.hops = Some(Vec::new());
+    mesh
+}
+
+/// The cycle in which the control core knows that all programs have ended, each core having ended in its own; and the links.
+pub(super) fn completion(machine: &Machine, ended: &[u64]) -> (u64, Vec<Hop>) {
+    let mut mesh = observed(machine);
     let mut now = ended.iter().copied().min().unwrap_or(0);
     let mut left: Vec<(usize, u64)> = ended.iter().copied().enumerate().collect();
     let mut known = 0;
@@ -43,5 +49,5 @@ pub(super) fn completion(machine: &Machine, ended: &[u64]) -> u64 {
         });
         now += 1;
     }
-    now
+    (now, mesh.hops.unwrap_or_default())
 }

@@ -89,7 +89,11 @@ impl Experiment {
     ///
     /// # Errors
     /// As of [`Self::measure`].
-    pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
+    pub fn measure_with(
+        &self,
+        machine: &Machine,
+        mut trace: Option<&mut Trace>,
+    ) -> Result<Measurement, ExperimentError> {
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
         if !(1..=most).contains(&self.runs) {
@@ -122,7 +126,7 @@ impl Experiment {
             array.observe_all();
         }
         let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
-        if let Some(trace) = trace {
+        if let Some(trace) = trace.as_deref_mut() {
             array.timeline(&programs, trace);
         }
 
@@ -152,7 +156,13 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
-            dram: dram_to_dram(machine, bytes(&compiled.inputs), bytes(&compiled.outputs), first, DRAM_BATCHES),
+            dram: dram_to_dram(
+                machine,
+                [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)),
+                first,
+                DRAM_BATCHES,
+                trace,
+            ),
             run,
         })
     }

@@ -46,7 +46,7 @@ pub use machine::{
     CIPHERMILL, Core, Dram, Firing, Grid, Issue, LANE, Lane, Machine, MachineError, Memory, Network, PAPER, Port,
     Scratchpad, Transposition,
 };
-use mesh::Mesh;
+use mesh::{Hop, Mesh};
 use scratchpad::ScratchpadState;
 
 /// Cycles without any event after which nothing will come: longer than any latency.
@@ -64,6 +64,8 @@ pub struct Array {
     now: u64,
     /// Cores that have something to do, a bit for each.
     running: u32,
+    /// Messages of the last run's control: those that started the programs, and those that told of their ends.
+    control: [Vec<Hop>; 2],
 }
 
 /// What a run took.
@@ -102,6 +104,7 @@ impl Array {
             machine,
             now: 0,
             running: 0,
+            control: Default::default(),
         }
     }
 
@@ -208,10 +211,13 @@ impl Array {
             }
         }
         let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
+        let (launch, launched) = control::launch(&self.machine);
+        let (completed, told) = control::completion(&self.machine, &ended);
+        self.control = [launched, told];
         Ok(Run {
             cycles: self.now - start,
-            launch: control::launch(&self.machine),
-            completed: control::completion(&self.machine, &ended),
+            launch,
+            completed,
             marks,
             counts: self.cores.iter().map(|core| core.counts).collect(),
             link_cycles: self.mesh.link_cycles - links,

@@ -29,6 +29,17 @@ struct Message {
     vector: u32,
 }
 
+/// A vector that was read or written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub cycle: u64,
+    /// The node of the slice, or the core of the data memory.
+    pub node: u8,
+    /// The vector, or the row.
+    pub address: u32,
+    pub write: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct ScratchpadState {
     lanes: usize,
@@ -48,6 +59,8 @@ pub(super) struct ScratchpadState {
     answers: Mesh,
     /// Vectors stored.
     pub stores: u64,
+    /// What slices did, where it is noted.
+    pub accesses: Option<Vec<Access>>,
 }
 
 impl ScratchpadState {
@@ -71,6 +84,7 @@ impl ScratchpadState {
             requests: Mesh::new(machine),
             answers: Mesh::new(machine),
             stores: 0,
+            accesses: None,
         }
     }
 
@@ -92,11 +106,17 @@ impl ScratchpadState {
         usize::from(self.nodes[vector as usize % self.nodes.len()])
     }
 
-    pub(super) fn vector(&self, vector: u32) -> &[u32] {
+    /// Reads a vector of a core's own slice.
+    pub(super) fn read(&mut self, now: u64, vector: u32) -> &[u32] {
+        let node = self.node(vector);
+        note(&mut self.accesses, now, node, vector, false);
         &self.words[vector as usize * self.lanes..][..self.lanes]
     }
 
-    pub(super) fn store(&mut self, vector: u32, words: &[u32]) {
+    /// Writes a vector of a core's own slice.
+    pub(super) fn store(&mut self, now: u64, vector: u32, words: &[u32]) {
+        let node = self.node(vector);
+        note(&mut self.accesses, now, node, vector, true);
         self.words[vector as usize * self.lanes..][..self.lanes].copy_from_slice(words);
         self.stores += 1;
     }
@@ -150,6 +170,7 @@ impl ScratchpadState {
                 let message = &mut self.messages[usize::from(number)];
                 if let Kind::Read { core, register } = message.kind {
                     message.kind = Kind::Answer { register };
+                    note(&mut self.accesses, now, node, message.vector, false);
                     let from = message.vector as usize * self.lanes;
                     let to = usize::from(number) * self.lanes;
                     self.carried[to..to + self.lanes].copy_from_slice(&self.words[from..from + self.lanes]);
@@ -158,13 +179,16 @@ impl ScratchpadState {
                 moved = true;
             }
         }
-        let Self { lanes, words, messages, carried, unused, waiting, latency, requests, answers, stores, .. } = self;
+        let Self {
+            lanes, words, messages, carried, unused, waiting, latency, requests, answers, stores, accesses, ..
+        } = self;
         moved |= requests.step(now, |node, number| {
             let message = messages[usize::from(number)];
             if let Kind::Write = message.kind {
                 let vector = &carried[usize::from(number) * *lanes..][..*lanes];
                 words[message.vector as usize * *lanes..][..*lanes].copy_from_slice(vector);
                 *stores += 1;
+                note(accesses, now, node, message.vector, true);
                 unused.push(number);
                 return true;
             }
@@ -183,5 +207,11 @@ impl ScratchpadState {
             taken
         });
         moved
+    }
+}
+
+pub(super) fn note(accesses: &mut Option<Vec<Access>>, cycle: u64, node: usize, address: u32, write: bool) {
+    if let Some(accesses) = accesses {
+        accesses.push(Access { cycle, node: node as u8, address, write });
     }
 }

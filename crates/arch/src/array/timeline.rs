@@ -1,18 +1,21 @@
-//! A run as a trace: what each core computes, sends and takes in, and which links are taken, cycle by cycle.
+//! A run as a trace: what each core computes, sends and takes in, what memories read and write, and which links are taken, cycle by cycle.
 
 use ciphermill_rvfhe::isa::Instruction;
 
 use super::mesh::Hop;
+use super::scratchpad::Access;
 use super::{Array, CoreEvent, Machine};
 use crate::trace::{Trace, TrackId};
 
 impl Array {
-    /// From the next run on notes what all cores and the networks do; [`Self::timeline`] makes a trace of it.
+    /// From the next run on notes what all cores, memories and networks do; [`Self::timeline`] makes a trace of it.
     pub fn observe_all(&mut self) {
         for core in &mut self.cores {
             core.events = Some(Vec::new());
+            core.accesses = Some(Vec::new());
         }
         self.mesh.hops = Some(Vec::new());
+        self.scratchpad.accesses = Some(Vec::new());
         for mesh in self.scratchpad.meshes_mut() {
             mesh.hops = Some(Vec::new());
         }
@@ -20,14 +23,39 @@ impl Array {
 
     /// Writes what was noted since [`Self::observe_all`] into a trace, for the programs that were run. Nothing is noted any more.
     pub fn timeline(&mut self, programs: &[Vec<u32>], trace: &mut Trace) {
-        let cores = self.cores.iter_mut().map(|core| core.events.take()).collect::<Vec<_>>();
-        for (core, (events, program)) in cores.into_iter().zip(programs).enumerate() {
-            write_core(&self.machine, core, events.unwrap_or_default(), program, trace);
+        for (core, program) in programs.iter().enumerate().take(self.cores.len()) {
+            let state = &mut self.cores[core];
+            let (events, accesses) =
+                (state.events.take().unwrap_or_default(), state.accesses.take().unwrap_or_default());
+            write_core(&self.machine, core, events, program, trace);
+            write_accesses("data memory", accesses, trace);
         }
+        write_accesses("scratchpad", self.scratchpad.accesses.take().unwrap_or_default(), trace);
         let meshes = std::iter::once(&mut self.mesh).chain(self.scratchpad.meshes_mut());
-        for (name, mesh) in ["copies", "scratchpad: requests", "scratchpad: answers"].into_iter().zip(meshes) {
-            write_links(name, mesh.hops.take().unwrap_or_default(), trace);
+        let names = ["data network: copies", "memory network: requests", "memory network: answers"];
+        for (name, mesh) in names.into_iter().zip(meshes) {
+            write_links(name, &mesh.hops.take().unwrap_or_default(), trace);
         }
+        let names =
+            ["control network: launch, before cycle 0, from its own cycle 0", "control network: ends of programs"];
+        for (name, hops) in names.into_iter().zip(&self.control) {
+            write_links(name, hops, trace);
+        }
+    }
+}
+
+/// Reads and writes of memories, on a track for each node and kind; as many as there are in one cycle stand on tracks beside each other.
+fn write_accesses(process: &str, mut accesses: Vec<Access>, trace: &mut Trace) {
+    accesses.sort_by_key(|access| (access.node, access.write, access.cycle));
+    let mut last = None;
+    let mut beside = 0;
+    for Access { cycle, node, address, write } in accesses {
+        let here = Some((node, write, cycle));
+        beside = if last == here { beside + 1 } else { 0 };
+        last = here;
+        let kind = if write { "written" } else { "read" };
+        let track = trace.track(process, &format!("{node:02}, {kind} {beside}"));
+        trace.slice(track, &address.to_string(), cycle, 1, &[]);
     }
 }
 
@@ -80,9 +108,9 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
     }
 }
 
-fn write_links(network: &str, hops: Vec<Hop>, trace: &mut Trace) {
+fn write_links(network: &str, hops: &[Hop], trace: &mut Trace) {
     for hop in hops {
         let track = trace.track(network, &format!("{:02} to {:02}", hop.from, hop.to));
-        trace.slice(track, "vector", hop.cycle, u64::from(hop.flits), &[]);
+        trace.slice(track, "message", hop.cycle, u64::from(hop.flits), &[]);
     }
 }

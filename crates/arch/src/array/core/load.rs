@@ -4,6 +4,7 @@ use super::{CoreState, Entry, RING, Shared, copy};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Machine, Port, Transposition};
 use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
+use crate::array::scratchpad::note;
 
 impl CoreState {
     pub(super) fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
@@ -33,7 +34,7 @@ impl CoreState {
                     }
                     copy(
                         &mut self.vectors[usize::from(register) * self.lanes..][..self.lanes],
-                        shared.scratchpad.vector(entry.address),
+                        shared.scratchpad.read(now, entry.address),
                     );
                     self.counts.scratchpad_loads += 1;
                     shared.machine.scratchpad.latency
@@ -42,6 +43,7 @@ impl CoreState {
                     if !self.read_row(&entry, &queued)? {
                         break;
                     }
+                    note(&mut self.accesses, now, self.number, entry.address, false);
                     let rows = match shared.machine.memory.transposition {
                         Transposition::Banked => 1,
                         Transposition::Serial => 1 << queued.tile,

@@ -20,7 +20,7 @@ use super::lanes::Lanes;
 use super::machine::{Machine, Port};
 use super::mesh::Mesh;
 use super::program::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS, Step};
-use super::scratchpad::ScratchpadState;
+use super::scratchpad::{Access, ScratchpadState};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
 const RING: usize = 128;
@@ -133,6 +133,8 @@ pub(super) struct CoreState {
     pub twiddle_memory: Vec<u32>,
     pub counts: Counts,
     pub events: Option<Vec<CoreEvent>>,
+    /// Reads and writes of the data memory, where they are noted.
+    pub accesses: Option<Vec<Access>>,
     /// Registers with something under way, or messages in the boxes.
     pub busy: bool,
     /// The cycle from which on it had nothing to do.
@@ -176,6 +178,7 @@ impl CoreState {
             twiddle_memory: vec![0; 2 * machine.memory.twiddle_rows as usize * lanes],
             counts: Counts::default(),
             events: None,
+            accesses: None,
             busy: false,
             idle_from: 0,
         }

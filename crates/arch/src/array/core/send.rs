@@ -3,6 +3,7 @@
 use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, copy};
 use crate::array::error::SimulationError;
 use crate::array::program::{Operation, Queue};
+use crate::array::scratchpad::note;
 
 impl CoreState {
     pub(super) fn send(
@@ -68,7 +69,7 @@ impl CoreState {
         let mut moved = false;
         while writes > 0
             && let Some(message) = self.inbox.front().copied()
-            && self.write_row(message, shared)
+            && self.write_row(now, message, shared)
         {
             self.inbox.pop_front();
             writes -= 1;
@@ -77,7 +78,7 @@ impl CoreState {
         while let Some(outgoing) = self.outbox.front().copied() {
             let taken = match outgoing.to {
                 Destination::Core(core) if usize::from(core) == self.number => {
-                    let written = writes > 0 && self.write_row(outgoing.message, shared);
+                    let written = writes > 0 && self.write_row(now, outgoing.message, shared);
                     writes -= u32::from(written);
                     written
                 }
@@ -103,7 +104,7 @@ impl CoreState {
     fn store(&self, now: u64, vector: u32, message: u16, shared: &mut Shared<'_>) -> bool {
         let words = &shared.messages.words[usize::from(message) * self.lanes..][..self.lanes];
         if shared.scratchpad.node(vector) == self.number {
-            shared.scratchpad.store(vector, words);
+            shared.scratchpad.store(now, vector, words);
         } else if !shared.scratchpad.send(now, self.number, vector, words) {
             return false;
         }
@@ -111,12 +112,13 @@ impl CoreState {
         true
     }
 
-    pub(super) fn write_row(&mut self, message: u16, shared: &mut Shared<'_>) -> bool {
+    pub(super) fn write_row(&mut self, now: u64, message: u16, shared: &mut Shared<'_>) -> bool {
         let at = usize::from(message);
         let row = shared.messages.rows[at] as usize;
         if self.row_full[row] != 0 {
             return false;
         }
+        note(&mut self.accesses, now, self.number, row as u32, true);
         self.row_full[row] = u32::MAX >> (32 - self.lanes as u32);
         let words = &shared.messages.words[at * self.lanes..][..self.lanes];
         copy(&mut self.rows[row * self.lanes..][..self.lanes], words);

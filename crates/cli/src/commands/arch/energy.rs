@@ -28,8 +28,9 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// Nothing for what a table does not say or a run does not do.
 fn range(range: Range, digits: usize) -> String {
-    format!("{:.digits$} – {:.digits$}", range.low, range.high)
+    if range.high > 0.0 { format!("{:.digits$} – {:.digits$}", range.low, range.high) } else { String::new() }
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {

@@ -18,7 +18,8 @@ Example:
   $ ciphermill arch run --n 8192 --machine ciphermill
 
 Without --in-flight one input runs by itself (first), and then as many overlap as give the best steady state. The bound is
-analytic: cycles for each input if the busiest unit never waited. Everything else is simulated, scratchpad to scratchpad.")]
+analytic: cycles for each input if the busiest unit never waited. Everything else is simulated, scratchpad to scratchpad; \
+DRAM to DRAM are cycles for each input if inputs and outputs also have to pass the memory's width.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
@@ -68,6 +69,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         "bound",
         "ratio",
         "adders",
+        "DRAM to DRAM",
         "instructions",
         "words",
         "correct",
@@ -81,6 +83,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             format!("{:.1}", line.bound),
             format!("{:.2}", line.ratio()),
             line.adders.map_or(String::new(), |adders| format!("{:.1} %", 100.0 * adders)),
+            format!("{:.1}", line.dram),
             line.instructions.to_string(),
             line.words.to_string(),
             if line.correct { "yes" } else { "NO" }.to_owned(),
