@@ -178,6 +178,11 @@ impl Array {
             if words.len() > have {
                 return Err(SimulationError::InstructionMemory { core, given: words.len(), have });
             }
+            // It may still be there from the last run.
+            if self.cores[core].words == *words {
+                decoded.push(None);
+                continue;
+            }
             let steps = words.iter().enumerate().map(|(pc, word)| {
                 Instruction::decode(*word).map(program::decode).map_err(|source| SimulationError::Decode {
                     core,
@@ -185,11 +190,15 @@ impl Array {
                     source,
                 })
             });
-            decoded.push(steps.collect::<Result<Vec<_>, _>>()?);
+            decoded.push(Some((words, steps.collect::<Result<Vec<_>, _>>()?)));
         }
-        for (core, steps) in self.cores.iter_mut().zip(decoded) {
+        for (core, program) in self.cores.iter_mut().zip(decoded) {
             core.counts = Counts::default();
-            core.start(steps, arguments);
+            if let Some((words, steps)) = program {
+                core.words.clone_from(words);
+                core.program = steps;
+            }
+            core.start(arguments);
         }
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;

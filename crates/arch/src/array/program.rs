@@ -39,9 +39,6 @@ pub(super) enum Operation {
 pub(super) struct Queued {
     pub operation: Operation,
     pub queue: Queue,
-    /// The registers that it reads and writes, a bit for each.
-    pub needs: u64,
-    pub writes: u64,
     pub rd: u8,
     pub rs1: u8,
     pub rs2: u8,
@@ -66,11 +63,9 @@ pub(super) enum Step {
 }
 
 /// An instruction of which nothing is said yet.
-const EMPTY: Queued = Queued {
+pub(super) const EMPTY: Queued = Queued {
     operation: Operation::Phase,
     queue: Queue::Compute,
-    needs: 0,
-    writes: 0,
     rd: 0,
     rs1: 0,
     rs2: 0,
@@ -171,23 +166,28 @@ pub(super) fn decode(instruction: Instruction) -> Step {
         I::Phase => EMPTY,
         other => return Step::Front(other),
     };
-    Step::Queued(with_masks(queued))
+    Step::Queued(queued)
 }
 
-fn with_masks(mut queued: Queued) -> Queued {
-    let (rd, rs1, rs2) = (queued.rd, queued.rs1, queued.rs2);
-    let bit = |register: u8| 1_u64 << register;
-    let (needs, writes) = match queued.operation {
-        Operation::Add | Operation::Subtract | Operation::Multiply => (bit(rs1) | bit(rs2), bit(rd)),
-        Operation::Butterfly => (bit(rd) | bit(rs1) | bit(rs2), bit(rd) | bit(rs1)),
-        Operation::ComplexTime | Operation::ComplexFrequency => {
-            let numbers = 3 << rd | 3 << rs1;
-            (numbers | bit(rs2), numbers)
+impl Queued {
+    /// The registers that it reads and those that it writes, a bit for each. They are not kept: programs are read over and over, those of
+    /// all cores in turn, and should be short.
+    #[inline]
+    pub(super) fn touches(&self) -> (u64, u64) {
+        let bit = |register: u8| 1_u64 << register;
+        let (rd, rs1, rs2) = (bit(self.rd), bit(self.rs1), bit(self.rs2));
+        match self.operation {
+            Operation::Add | Operation::Subtract | Operation::Multiply => (rs1 | rs2, rd),
+            Operation::Butterfly => (rd | rs1 | rs2, rd | rs1),
+            Operation::ComplexTime | Operation::ComplexFrequency => {
+                let numbers = 3 * (rd | rs1);
+                (numbers | rs2, numbers)
+            }
+            Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => (0, rd),
+            Operation::StoreScratchpad | Operation::Copy => (rs1, 0),
+            Operation::Phase => (0, 0),
         }
-        Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => (0, bit(rd)),
-        Operation::StoreScratchpad | Operation::Copy => (bit(rs1), 0),
-        Operation::Phase => (0, 0),
-    };
-    (queued.needs, queued.writes) = (needs, writes);
-    queued
+    }
 }
+
+const _: () = assert!(size_of::<Step>() <= 16);

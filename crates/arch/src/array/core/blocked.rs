@@ -1,12 +1,12 @@
 //! What a core that cannot go on waits for.
 
-use super::{CoreState, Destination, Entry, Messages};
+use super::{CoreState, Destination, Entry, Head, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
 use crate::array::program::{Operation, Queue, Queued};
 
 impl CoreState {
-    pub(super) fn out_of_range(&self, entry: &Entry, memory: &'static str, size: u32) -> SimulationError {
-        SimulationError::Address { core: self.number, pc: entry.pc, memory, address: entry.address, size }
+    pub(super) fn out_of_range(&self, head: &Head, memory: &'static str, size: u32) -> SimulationError {
+        SimulationError::Address { core: self.number, pc: head.pc, memory, address: head.address, size }
     }
 
     /// What the heads of the queues and the boxes wait for.
@@ -31,7 +31,7 @@ impl CoreState {
         if queued.operation == Operation::Phase {
             return Waits::Loads;
         }
-        let missing = queued.needs & !self.full;
+        let missing = entry.needs & !self.full;
         if missing != 0 {
             return Waits::Operand { register: missing.trailing_zeros() as u8 };
         }
@@ -40,7 +40,7 @@ impl CoreState {
         }
         match queued.queue {
             Queue::Compute | Queue::Send => Waits::Network,
-            Queue::Load | Queue::Twiddle if (self.full | self.pending) & queued.writes != 0 => {
+            Queue::Load | Queue::Twiddle if (self.full | self.pending) & entry.writes != 0 => {
                 Waits::DestinationFull { register: queued.rd }
             }
             Queue::Load | Queue::Twiddle => Waits::RowEmpty { row: entry.address },

@@ -1,15 +1,44 @@
 //! Computations: when the units of the lanes are free for one, and what it gives.
 
-use super::{CoreEvent, CoreState, RING, Shared};
+use super::{CoreEvent, CoreState, Head, Shared};
 use crate::array::error::SimulationError;
 use crate::array::lanes;
 use crate::array::machine::{Firing, Issue, Machine};
 use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
 
+/// Adders and write ports that a computation takes, by the rules of docs/hw/rvfhe_lane.md: four bits for each cycle from its issue on, two
+/// of adders, two of ports.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Takes {
+    sum: u128,
+    product: u128,
+    butterfly: u128,
+}
+
+impl Takes {
+    pub(super) fn new(machine: &Machine) -> Self {
+        let (multiplier, adder) = (machine.lane.multiplier_latency, machine.lane.adder_latency);
+        let two = machine.lane.adders == 2;
+        let (first, second) = (1_u128, if two { 2 } else { 1 });
+        let (port, last_port) = (4_u128, if two { 8 } else { 4 });
+        let later = u32::from(!two);
+        // Latencies are at most 12 and 4: 18 cycles.
+        let at = |after: u32, unit: u128| unit << (4 * after);
+        Self {
+            sum: at(0, first) | at(adder, port),
+            product: at(multiplier, last_port),
+            butterfly: at(multiplier, first)
+                | at(multiplier + later, second)
+                | at(multiplier + adder, port)
+                | at(multiplier + adder + later, last_port),
+        }
+    }
+}
+
 impl CoreState {
     pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         if !self.may_go(Queue::Compute) {
-            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.queued.needs & !self.full);
+            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.needs & !self.full);
             let vectors = u64::from(u32::MAX);
             match missing {
                 None => self.counts.no_instruction += 1,
@@ -18,9 +47,9 @@ impl CoreState {
             }
             return Ok(false);
         }
-        let Some((entry, queued)) = self.head(Queue::Compute) else { return Ok(false) };
+        let Some(head @ Head { queued, .. }) = self.head(Queue::Compute) else { return Ok(false) };
         if queued.operation == Operation::Phase {
-            let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= entry.loads;
+            let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= head.loads;
             if ends {
                 self.leave(Queue::Compute);
             }
@@ -33,7 +62,7 @@ impl CoreState {
         }
         let complex = matches!(queued.operation, Operation::ComplexTime | Operation::ComplexFrequency);
         if !complex && self.moduli_set >> queued.modulus & 1 == 0 {
-            return Err(SimulationError::ModulusNotSet { core: self.number, pc: entry.pc, modulus: queued.modulus });
+            return Err(SimulationError::ModulusNotSet { core: self.number, pc: head.pc, modulus: queued.modulus });
         }
         if complex {
             if now < self.complex_until {
@@ -41,7 +70,7 @@ impl CoreState {
                 return Ok(false);
             }
             self.complex_until = now + u64::from(shared.machine.lane.complex_interval);
-        } else if !self.take_units(now, queued.operation, shared.machine) {
+        } else if !self.take_units(queued.operation) {
             self.counts.unit += 1;
             return Ok(false);
         }
@@ -50,42 +79,23 @@ impl CoreState {
         }
         self.empty(&queued);
         self.calculate(now, &queued, shared);
-        self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words: Vec::new() });
+        self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words: Vec::new() });
         self.leave(Queue::Compute);
         Ok(true)
     }
 
-    /// Reserves adders and write ports, by the rules of docs/hw/rvfhe_lane.md; not if one is taken.
-    pub(super) fn take_units(&mut self, now: u64, operation: Operation, machine: &Machine) -> bool {
-        let (multiplier, adder) = (machine.lane.multiplier_latency as usize, machine.lane.adder_latency as usize);
-        let two = machine.lane.adders == 2;
-        let (first, second) = (1_u8, if two { 2 } else { 1 });
-        let (port, last_port) = (4_u8, if two { 8 } else { 4 });
-        let mut wanted: [(usize, u8); 4] = [(0, 0); 4];
-        match operation {
-            Operation::Add | Operation::Subtract => {
-                wanted[0] = (0, first);
-                wanted[1] = (adder, port);
-            }
-            Operation::Multiply => wanted[0] = (multiplier, last_port),
-            _ => {
-                let later = usize::from(!two);
-                wanted = [
-                    (multiplier, first),
-                    (multiplier + later, second),
-                    (multiplier + adder, port),
-                    (multiplier + adder + later, last_port),
-                ];
-            }
+    /// Reserves adders and write ports; not if one is taken.
+    fn take_units(&mut self, operation: Operation) -> bool {
+        let wanted = match operation {
+            Operation::Add | Operation::Subtract => self.takes.sum,
+            Operation::Multiply => self.takes.product,
+            _ => self.takes.butterfly,
+        };
+        let free = self.units & wanted == 0;
+        if free {
+            self.units |= wanted;
         }
-        let at = |after: usize| (now as usize + after) % RING;
-        if wanted.iter().any(|(after, unit)| self.units[at(*after)] & unit != 0) {
-            return false;
-        }
-        for (after, unit) in wanted {
-            self.units[at(after)] |= unit;
-        }
-        true
+        free
     }
 
     /// Empties the operands that are freed.

@@ -4,8 +4,8 @@ use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
 use super::{CoreEvent, CoreState, Entry};
 use crate::array::error::SimulationError;
-use crate::array::machine::{Issue, Machine, Port};
-use crate::array::program::{Queue, Step};
+use crate::array::machine::{Issue, Machine};
+use crate::array::program::{QUEUES, Queue, Step};
 
 impl CoreState {
     pub(super) fn fetch(&mut self, now: u64, machine: &Machine) -> Result<bool, SimulationError> {
@@ -42,39 +42,25 @@ impl CoreState {
                     self.execute(now, *instruction);
                 }
                 Step::Queued(queued) => {
-                    let queue = match queued.queue {
-                        Queue::Send if machine.lane.copies == Port::Shared => Queue::Compute,
-                        queue => queue,
-                    };
-                    if self.queues[queue as usize].len() >= machine.core.queue_depth as usize {
+                    let number = self.goes_to[queued.queue as usize] as usize;
+                    if self.queues[number].len() >= machine.core.queue_depth {
                         break;
                     }
-                    let number = queue as usize;
-                    self.given[number] = self.given[number].wrapping_add(1);
-                    // Nothing to wait for in a queue is what has left it.
-                    let mut after = self.left;
-                    let mut touched = queued.needs | queued.writes;
-                    while touched != 0 {
-                        let last = &mut self.last[touched.trailing_zeros() as usize];
-                        touched &= touched - 1;
-                        let (other, count) = std::mem::replace(last, (number as u8, self.given[number]));
-                        let other = usize::from(other);
-                        // Its own queue keeps the order by itself.
-                        if other != number && count.wrapping_sub(after[other]).cast_signed() > 0 {
-                            after[other] = count;
-                        }
-                    }
+                    let (needs, writes) = queued.touches();
+                    let after = self.follow(needs | writes, number);
                     self.loads_given += u32::from(queued.queue == Queue::Load);
                     let entry = Entry {
                         pc: self.pc as u32,
                         address: self.address(queued),
+                        needs,
+                        writes,
                         after,
                         loads: self.loads_given,
                         queued: *queued,
                     };
                     self.queues[number].push_back(entry);
                     if matches!(queued.queue, Queue::Compute | Queue::Send) {
-                        self.log(CoreEvent::Fetch { cycle: now, pc: self.pc as u32 });
+                        self.log(|| CoreEvent::Fetch { cycle: now, pc: entry.pc });
                     }
                     self.pc += 1;
                 }
@@ -82,6 +68,25 @@ impl CoreState {
             moved = true;
         }
         Ok(moved)
+    }
+
+    /// Gives an instruction its number in a queue, and says how many must have left each queue before it.
+    #[inline]
+    fn follow(&mut self, mut touched: u64, queue: usize) -> [u32; QUEUES] {
+        self.given[queue] = self.given[queue].wrapping_add(1);
+        // Nothing to wait for in a queue is what has left it.
+        let mut after = self.left;
+        while touched != 0 {
+            let last = &mut self.last[touched.trailing_zeros() as usize];
+            touched &= touched - 1;
+            let (other, count) = std::mem::replace(last, (queue as u8, self.given[queue]));
+            let other = usize::from(other);
+            // Its own queue keeps the order by itself.
+            if other != queue && count.wrapping_sub(after[other]).cast_signed() > 0 {
+                after[other] = count;
+            }
+        }
+        after
     }
 
     pub(super) fn execute(&mut self, now: u64, instruction: Instruction) {
@@ -109,7 +114,7 @@ impl CoreState {
                 // As the lanes take it: anything else leaves the register unset.
                 let valid = (1..=1 << 31).contains(&new);
                 self.moduli_set = self.moduli_set & !(1 << at) | u8::from(valid) << at;
-                self.log(CoreEvent::Modulus { cycle: now, register: at as u8, value: new });
+                self.log(|| CoreEvent::Modulus { cycle: now, register: at as u8, value: new });
                 (rd, old)
             }
             _ => {

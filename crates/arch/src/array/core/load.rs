@@ -1,6 +1,6 @@
 //! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
 
-use super::{CoreState, Entry, RING, Shared, copy};
+use super::{CoreState, Head, RING, Shared, copy};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Machine, Port, Transposition};
 use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
@@ -14,16 +14,16 @@ impl CoreState {
             if now < self.tile_until || !self.may_go(Queue::Load) {
                 break;
             }
-            let Some((entry, queued)) = self.head(Queue::Load) else { break };
+            let Some(head @ Head { queued, .. }) = self.head(Queue::Load) else { break };
             let register = queued.rd;
             let latency = match queued.operation {
                 Operation::LoadScratchpad => {
                     let vectors = shared.machine.scratchpad.vectors;
-                    if entry.address >= vectors {
-                        return Err(self.out_of_range(&entry, "scratchpad", vectors));
+                    if head.address >= vectors {
+                        return Err(self.out_of_range(&head, "scratchpad", vectors));
                     }
-                    if shared.scratchpad.node(entry.address) != self.number {
-                        if !shared.scratchpad.ask(now, self.number, register, entry.address) {
+                    if shared.scratchpad.node(head.address) != self.number {
+                        if !shared.scratchpad.ask(now, self.number, register, head.address) {
                             break;
                         }
                         self.pending |= 1 << register;
@@ -34,16 +34,16 @@ impl CoreState {
                     }
                     copy(
                         &mut self.vectors[usize::from(register) * self.lanes..][..self.lanes],
-                        shared.scratchpad.read(now, entry.address),
+                        shared.scratchpad.read(now, head.address),
                     );
                     self.counts.scratchpad_loads += 1;
                     shared.machine.scratchpad.latency
                 }
                 _ => {
-                    if !self.read_row(&entry, &queued)? {
+                    if !self.read_row(&head, &queued)? {
                         break;
                     }
-                    note(&mut self.accesses, now, self.number, entry.address, false);
+                    note(&mut self.accesses, now, self.number, head.address, false);
                     let rows = match shared.machine.memory.transposition {
                         Transposition::Banked => 1,
                         Transposition::Serial => 1 << queued.tile,
@@ -56,14 +56,14 @@ impl CoreState {
             };
             // The register file takes so many vectors a cycle.
             let mut latency = latency;
-            while u32::from(self.arrivals[(now as usize + latency as usize) % RING]) >= ports {
+            while u32::from(self.coming[(now as usize + latency as usize) % RING].arrivals) >= ports {
                 latency += 1;
             }
-            self.arrivals[(now as usize + latency as usize) % RING] += 1;
+            self.coming[(now as usize + latency as usize) % RING].arrivals += 1;
             self.fill_later(register, now, latency + 1);
             let cycle = now + u64::from(latency);
             self.log_arrival(cycle, cycle, register);
-            self.loads_ready[(now as usize + latency as usize + 1) % RING] += 1;
+            self.coming[(now as usize + latency as usize + 1) % RING].loads += 1;
             self.leave(Queue::Load);
             moved = true;
         }
@@ -73,28 +73,28 @@ impl CoreState {
     /// Takes a vector that has come from another core's slice, if the register file can.
     pub(in crate::array) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
         let next = (now as usize + 1) % RING;
-        if u32::from(self.arrivals[next]) >= machine.lane.arrival_ports {
+        if u32::from(self.coming[next].arrivals) >= machine.lane.arrival_ports {
             return false;
         }
-        self.arrivals[next] += 1;
+        self.coming[next].arrivals += 1;
         copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], words);
-        self.becomes_full[(next + 1) % RING] |= 1 << register;
-        self.loads_ready[(next + 1) % RING] += 1;
+        self.coming[(next + 1) % RING].becomes_full |= 1 << register;
+        self.coming[(next + 1) % RING].loads += 1;
         self.log_arrival(now + 1, now + 1, register);
         true
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
-    pub(super) fn read_row(&mut self, entry: &Entry, queued: &Queued) -> Result<bool, SimulationError> {
+    pub(super) fn read_row(&mut self, head: &Head, queued: &Queued) -> Result<bool, SimulationError> {
         let (lanes, tile) = (self.lanes, queued.tile);
         let side = 1_usize << tile;
-        let row = entry.address as usize;
+        let row = head.address as usize;
         let first = row & !(side - 1);
         if side > lanes {
-            return Err(SimulationError::Tile { core: self.number, pc: entry.pc, side, lanes });
+            return Err(SimulationError::Tile { core: self.number, pc: head.pc, side, lanes });
         }
         if first + side > self.row_full.len() {
-            return Err(self.out_of_range(entry, "data memory", self.row_full.len() as u32));
+            return Err(self.out_of_range(head, "data memory", self.row_full.len() as u32));
         }
         let wide = lanes >> tile;
         let column = row - first;
@@ -129,7 +129,7 @@ impl CoreState {
         if !self.may_go(Queue::Twiddle) {
             return Ok(false);
         }
-        let Some((entry, queued)) = self.head(Queue::Twiddle) else { return Ok(false) };
+        let Some(head @ Head { queued, .. }) = self.head(Queue::Twiddle) else { return Ok(false) };
         let register = queued.rd;
         let lanes = self.lanes;
         let rows = self.twiddle_memory.len() / (2 * lanes);
@@ -139,27 +139,27 @@ impl CoreState {
             // Two arrivals, one after the other.
             let ports = shared.machine.lane.arrival_ports;
             for half in 0..2 {
-                while u32::from(self.arrivals[(now as usize + latency as usize) % RING]) >= ports {
+                while u32::from(self.coming[(now as usize + latency as usize) % RING].arrivals) >= ports {
                     latency += 1;
                 }
-                self.arrivals[(now as usize + latency as usize) % RING] += 1;
+                self.coming[(now as usize + latency as usize) % RING].arrivals += 1;
                 if half == 0 {
                     first = latency;
                 }
             }
         }
         let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
-        let address = entry.address as usize;
+        let address = head.address as usize;
         if queued.variant {
             if address >= rows * lanes {
-                return Err(self.out_of_range(&entry, "twiddle memory's pairs", (rows * lanes) as u32));
+                return Err(self.out_of_range(&head, "twiddle memory's pairs", (rows * lanes) as u32));
             }
             let (row, lane) = (address / lanes, address % lanes);
             to[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lane]);
             to[lanes..].fill(self.twiddle_memory[row * 2 * lanes + lanes + lane]);
         } else {
             if address >= rows {
-                return Err(self.out_of_range(&entry, "twiddle memory", rows as u32));
+                return Err(self.out_of_range(&head, "twiddle memory", rows as u32));
             }
             copy(to, &self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
         }

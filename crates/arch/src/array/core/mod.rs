@@ -8,18 +8,21 @@ mod blocked;
 mod compute;
 mod events;
 mod fetch;
+mod fifo;
 mod load;
 mod send;
 
 use std::collections::VecDeque;
 
+use self::compute::Takes;
 pub use events::{CoreEvent, Counts};
 
+use self::fifo::Fifo;
 use super::error::SimulationError;
 use super::lanes::Lanes;
 use super::machine::{Machine, Port};
 use super::mesh::Mesh;
-use super::program::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS, Step};
+use super::program::{EMPTY, FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS, Step};
 use super::scratchpad::{Access, ScratchpadState};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
@@ -27,15 +30,43 @@ const RING: usize = 128;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
 
-/// An instruction in a queue.
+/// An instruction in a queue; one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Entry {
     /// Its place in the program.
     pc: u32,
     address: u32,
+    /// The registers that it reads and writes, a bit for each.
+    needs: u64,
+    writes: u64,
     /// How many instructions must have left each queue: the last one of another queue that touches one of its registers, and those before.
     after: [u32; QUEUES],
     /// Loads before it, for the end of a phase.
+    loads: u32,
+    queued: Queued,
+}
+
+impl Entry {
+    const EMPTY: Self = Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: EMPTY };
+}
+
+/// What is known of a cycle to come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Coming {
+    /// Registers that are full from then on.
+    becomes_full: u64,
+    /// Loads whose vector can be read from then on.
+    loads: u16,
+    /// Vectors that come into the register file.
+    arrivals: u8,
+}
+
+/// What the head of a queue does, of its [`Entry`].
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    pc: u32,
+    address: u32,
     loads: u32,
     queued: Queued,
 }
@@ -96,7 +127,9 @@ pub(super) struct Shared<'a> {
 pub(super) struct CoreState {
     number: usize,
     lanes: usize,
-    program: Vec<Step>,
+    /// The program as it was given, and decoded.
+    pub words: Vec<u32>,
+    pub program: Vec<Step>,
     pub pc: usize,
     pub done: bool,
     x: [u32; 32],
@@ -107,10 +140,11 @@ pub(super) struct CoreState {
     /// Registers that are full, and to which something is under way: bits by number, twiddles from 32 on.
     full: u64,
     pending: u64,
-    becomes_full: [u64; RING],
-    /// Adders and write ports that are taken, by cycle: bits 0 and 1, and 2 and 3.
-    units: [u8; RING],
-    arrivals: [u8; RING],
+    /// What is known of the cycles to come, each in the place of its number modulo RING.
+    coming: [Coming; RING],
+    /// Adders and write ports that are taken, four bits for each cycle from this one on; and what kinds of computations take.
+    units: u128,
+    takes: Takes,
     complex_until: u64,
     /// Until when lanes that are no pipeline are busy.
     lanes_until: u64,
@@ -118,12 +152,13 @@ pub(super) struct CoreState {
     tile_until: u64,
     /// The queue of the last instruction fetched that touches each register, and its number there.
     last: [(u8, u32); REGISTERS],
+    /// The queue that those of each kind go to.
+    goes_to: [Queue; QUEUES],
     /// How many instructions each queue has been given, and how many have left it.
     given: [u32; QUEUES],
     left: [u32; QUEUES],
-    pub queues: [VecDeque<Entry>; QUEUES],
+    queues: [Fifo; QUEUES],
     loads_given: u32,
-    loads_ready: [u32; RING],
     loads_done: u32,
     outbox: VecDeque<Outgoing>,
     inbox: VecDeque<u16>,
@@ -144,10 +179,10 @@ pub(super) struct CoreState {
 impl CoreState {
     pub(super) fn new(number: usize, machine: &Machine) -> Self {
         let lanes = machine.core.lanes as usize;
-        let depth = machine.core.queue_depth as usize;
         Self {
             number,
             lanes,
+            words: Vec::new(),
             program: Vec::new(),
             pc: 0,
             done: true,
@@ -158,18 +193,23 @@ impl CoreState {
             twiddles: vec![0; 2 * TWIDDLES * lanes],
             full: 0,
             pending: 0,
-            becomes_full: [0; RING],
-            units: [0; RING],
-            arrivals: [0; RING],
+            coming: [Coming::default(); RING],
+            units: 0,
+            takes: Takes::new(machine),
             complex_until: 0,
             lanes_until: 0,
             tile_until: 0,
             last: [(0, 0); REGISTERS],
+            goes_to: [
+                Queue::Compute,
+                Queue::Load,
+                Queue::Twiddle,
+                if machine.lane.copies == Port::Shared { Queue::Compute } else { Queue::Send },
+            ],
             given: [0; QUEUES],
             left: [0; QUEUES],
-            queues: std::array::from_fn(|_| VecDeque::with_capacity(depth)),
+            queues: std::array::from_fn(|_| Fifo::new(machine.core.queue_depth)),
             loads_given: 0,
-            loads_ready: [0; RING],
             loads_done: 0,
             outbox: VecDeque::new(),
             inbox: VecDeque::new(),
@@ -184,9 +224,8 @@ impl CoreState {
         }
     }
 
-    /// Starts a program; registers keep what they have.
-    pub(super) fn start(&mut self, program: Vec<Step>, arguments: &[(usize, u32)]) {
-        self.program = program;
+    /// Starts the program; registers keep what they have.
+    pub(super) fn start(&mut self, arguments: &[(usize, u32)]) {
         self.pc = 0;
         self.done = false;
         self.x = [0; 32];
@@ -210,33 +249,35 @@ impl CoreState {
     /// One cycle; whether anything happened.
     pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
         let at = now as usize % RING;
-        let mut moved = self.becomes_full[at] != 0;
-        self.full |= self.becomes_full[at];
-        self.pending &= !self.becomes_full[at];
-        self.becomes_full[at] = 0;
-        self.loads_done += std::mem::take(&mut self.loads_ready[at]);
+        let Coming { becomes_full, loads, .. } = self.coming[at];
+        let mut moved = becomes_full != 0;
+        self.full |= becomes_full;
+        self.pending &= !becomes_full;
+        self.loads_done += u32::from(loads);
 
         moved |= self.load(now, shared)?;
         moved |= self.write_rows(now, shared);
         moved |= self.load_twiddles(now, shared)?;
         let copy_is_next = shared.machine.lane.copies == Port::Shared
-            && self.head(Queue::Compute).is_some_and(|(_, queued)| queued.queue == Queue::Send);
+            && self.head(Queue::Compute).is_some_and(|head| head.queued.queue == Queue::Send);
         if copy_is_next {
             // They share the queue of computations.
             moved |= self.send(now, Queue::Compute, 1, shared)?;
         } else {
             moved |= self.compute(now, shared)?;
         }
-        moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
+        if !self.queues[Queue::Send as usize].is_empty() {
+            moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
+        }
         moved |= self.fetch(now, shared.machine)?;
-        self.units[at] = 0;
-        self.arrivals[at] = 0;
+        self.coming[at] = Coming::default();
+        self.units >>= 4;
         self.busy = self.pending != 0 || !self.inbox.is_empty() || !self.outbox.is_empty();
         Ok(moved)
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.done && !self.busy && self.queues.iter().all(VecDeque::is_empty)
+        self.done && !self.busy && self.queues.iter().all(Fifo::is_empty)
     }
 
     /// Whether an instruction that was fetched is not done.
@@ -246,16 +287,17 @@ impl CoreState {
 
     // What is the turn of, and what takes its turn.
 
-    /// The head of a queue, and what it does.
-    fn head(&self, queue: Queue) -> Option<(Entry, Queued)> {
-        self.queues[queue as usize].front().map(|entry| (*entry, entry.queued))
+    /// What the head of a queue does.
+    fn head(&self, queue: Queue) -> Option<Head> {
+        let Entry { pc, address, loads, queued, .. } = *self.queues[queue as usize].front()?;
+        Some(Head { pc, address, loads, queued })
     }
 
     /// Whether the head of a queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
     /// touches the same.
     fn may_go(&self, queue: Queue) -> bool {
         self.queues[queue as usize].front().is_some_and(|entry| {
-            let Queued { needs, writes, .. } = entry.queued;
+            let Entry { needs, writes, .. } = *entry;
             let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
             (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
         })
@@ -273,15 +315,17 @@ impl CoreState {
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
         self.full &= !(1 << register);
         self.pending |= 1 << register;
-        self.becomes_full[(now as usize + latency as usize) % RING] |= 1 << register;
+        self.coming[(now as usize + latency as usize) % RING].becomes_full |= 1 << register;
     }
 
-    fn log(&mut self, event: CoreEvent) {
+    #[inline]
+    fn log(&mut self, event: impl FnOnce() -> CoreEvent) {
         if let Some(events) = &mut self.events {
-            events.push(event);
+            events.push(event());
         }
     }
 
+    #[inline]
     fn log_arrival(&mut self, first: u64, cycle: u64, register: u8) {
         if self.events.is_some() {
             let lanes = self.lanes;
@@ -290,7 +334,7 @@ impl CoreState {
             } else {
                 self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
             };
-            self.log(CoreEvent::Arrival { first, cycle, register, words });
+            self.log(|| CoreEvent::Arrival { first, cycle, register, words });
         }
     }
 }

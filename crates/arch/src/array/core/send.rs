@@ -1,6 +1,6 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, copy};
+use super::{CoreEvent, CoreState, Destination, Head, Outgoing, Shared, copy};
 use crate::array::error::SimulationError;
 use crate::array::program::{Operation, Queue};
 use crate::array::scratchpad::note;
@@ -19,30 +19,30 @@ impl CoreState {
             if !self.may_go(queue) || self.outbox.len() >= ports {
                 break;
             }
-            let Some((entry, queued)) = self.head(queue) else { break };
+            let Some(head @ Head { queued, .. }) = self.head(queue) else { break };
             let register = queued.rs1;
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
             if queued.operation == Operation::StoreScratchpad {
                 let vectors = shared.machine.scratchpad.vectors;
-                if entry.address >= vectors {
-                    return Err(self.out_of_range(&entry, "scratchpad", vectors));
+                if head.address >= vectors {
+                    return Err(self.out_of_range(&head, "scratchpad", vectors));
                 }
                 let message = shared.messages.put(0, words);
-                self.outbox.push_back(Outgoing { to: Destination::Scratchpad(entry.address), message });
+                self.outbox.push_back(Outgoing { to: Destination::Scratchpad(head.address), message });
                 self.counts.scratchpad_stores += 1;
             } else {
-                if entry.address as usize >= self.row_full.len() {
-                    return Err(self.out_of_range(&entry, "data memory", self.row_full.len() as u32));
+                if head.address as usize >= self.row_full.len() {
+                    return Err(self.out_of_range(&head, "data memory", self.row_full.len() as u32));
                 }
                 if u32::from(queued.core) >= shared.machine.cores() {
                     return Err(SimulationError::NoSuchCore {
                         core: self.number,
-                        pc: entry.pc,
+                        pc: head.pc,
                         named: queued.core,
                         cores: shared.machine.cores(),
                     });
                 }
-                let message = shared.messages.put(entry.address, words);
+                let message = shared.messages.put(head.address, words);
                 self.outbox.push_back(Outgoing { to: Destination::Core(queued.core), message });
                 if usize::from(queued.core) == self.number {
                     self.counts.own_copies += 1;
@@ -55,7 +55,7 @@ impl CoreState {
             }
             if self.events.is_some() {
                 let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
-                self.log(CoreEvent::Issue { cycle: now, pc: entry.pc, words });
+                self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words });
             }
             self.leave(queue);
             moved = true;
@@ -95,7 +95,7 @@ impl CoreState {
                 break;
             }
             self.outbox.pop_front();
-            self.log(CoreEvent::Taken { cycle: now });
+            self.log(|| CoreEvent::Taken { cycle: now });
             moved = true;
         }
         moved
