@@ -6,6 +6,8 @@ use std::sync::Arc;
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::{Convolution, FourStepNtt};
 use ciphermill_rvfhe::compiler::{Butterfly, CompileError, Direction, Ring, Target, Task, Transform, compile};
+use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program};
+use proptest::prelude::*;
 
 /// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
 const MODULUS: u64 = 2_013_265_921;
@@ -260,4 +262,116 @@ fn memories_that_are_too_small_are_named() {
     // Four products of 2^13 in flight take the rows of one of 2^15.
     let error = refused(&target(), &product(8192), 4);
     assert!(matches!(error, CompileError::DataRows { have: 640, largest: Some(4096), .. }), "{error}");
+}
+
+/// A number that may be allowed, at its ends or beyond.
+fn number(max: u32) -> impl Strategy<Value = u32> {
+    prop_oneof![50 => 1..=max, 20 => Just(1), 20 => Just(max), 1 => prop::sample::select(vec![0, max + 1, u32::MAX])]
+}
+
+fn power(max: u32) -> impl Strategy<Value = u32> {
+    prop_oneof![40 => (0..=max).prop_map(|log| 1 << log), 1 => any::<u32>(), 1 => 0..70_u32]
+}
+
+fn memory() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => Just(u32::MAX), 2 => Just(4096), 1 => 0..2000_u32]
+}
+
+fn any_target() -> impl Strategy<Value = Target> {
+    let butterfly = || {
+        (number(16), number(64), number(64)).prop_map(|(interval, latency, second)| Butterfly {
+            interval,
+            latency,
+            second,
+        })
+    };
+    let sizes = (power(5), power(5), [memory(), memory(), memory(), memory()]);
+    let latencies = [number(64), number(64), number(64), number(64), number(64), number(1 << 15)];
+    let options = (number(16), number(16), any::<bool>(), any::<bool>());
+    (sizes, butterfly(), butterfly(), latencies, options).prop_map(
+        |((cores, lanes, memories), butterfly, complex_butterfly, latencies, options)| Target {
+            cores,
+            lanes,
+            data_rows: memories[0],
+            twiddle_rows: memories[1],
+            instructions: memories[2],
+            scratchpad_vectors: memories[3],
+            butterfly,
+            complex_butterfly,
+            product_latency: latencies[0],
+            sum_latency: latencies[1],
+            load_latency: latencies[2],
+            scratchpad_latency: latencies[3],
+            own_latency: latencies[4],
+            remote_latency: latencies[5],
+            loads_per_cycle: options.0,
+            copies_per_cycle: options.1,
+            copies_compete: options.2,
+            per_phase: options.3,
+        },
+    )
+}
+
+/// A task of an N that may fit, with operands that may be too short or too large, and how many are in flight.
+fn any_task(target: &Target) -> impl Strategy<Value = (Task, usize)> + use<> {
+    let values = target.cores.clamp(1, 32) as usize * target.lanes.clamp(2, 32) as usize;
+    let fitting = (0..9_u32).prop_map(move |log| values << log);
+    let size = prop_oneof![20 => fitting, 1 => any::<usize>(), 1 => 0..5000_usize];
+    let modulus =
+        prop::sample::select(vec![3, 12289, MODULUS, MODULUS, MODULUS, 2_147_352_577, 4_294_967_291, (1 << 61) - 1]);
+    let modulus = modulus.prop_map(|prime| Modulus::new(prime).unwrap());
+    let ring = prop::sample::select(vec![Ring::Cyclic, Ring::Negacyclic, Ring::Complex]);
+    let in_flight = prop_oneof![8 => 1..5_usize, 1 => Just(0), 1 => any::<usize>()];
+    (size, modulus, ring, 0..5_u8, prop_oneof![9 => 0..4_usize, 1 => Just(17)], 0..30_u8, in_flight).prop_map(
+        |(polynomial_size, modulus, ring, kind, digits, oddity, in_flight)| {
+            let length = if oddity == 0 { polynomial_size / 2 } else { polynomial_size.min(1 << 14) };
+            let bound = if oddity == 1 { 1 << 32 } else { modulus.value() };
+            let value = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % bound;
+            let operand: Arc<[u32]> = (0..length.min(1 << 14) as u64).map(|i| value(i) as u32).collect();
+            let direction = if kind == 0 { Direction::Forward } else { Direction::Inverse };
+            let task = match kind {
+                0 | 1 => Task::Transform(Transform { polynomial_size, modulus, ring, direction }),
+                2 => Task::Product { polynomial_size, modulus, ring, operand },
+                _ => Task::KeySwitch { polynomial_size, modulus, key: vec![[operand.clone(), operand]; digits] },
+            };
+            (task, in_flight)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(800))]
+
+    /// Programs that fit the target and are programs, or an error that is none of the compiler's mistakes.
+    #[test]
+    fn any_target_and_task(
+        (target, (task, in_flight)) in any_target().prop_flat_map(|target| (any_task(&target), Just(target)).prop_map(|(task, target)| (target, task)))
+    ) {
+        match compile(&target, &task, in_flight) {
+            Ok(compiled) => {
+                prop_assert_eq!(compiled.cores.len(), target.cores as usize);
+                prop_assert!(compiled.stride <= target.scratchpad_vectors);
+                let memory = InstructionMemory::new(InstructionMemory::MAX_BYTES).unwrap();
+                for (number, image) in compiled.cores.into_iter().enumerate() {
+                    prop_assert!(image.instructions.len() <= target.instructions as usize);
+                    let rows = image.twiddles.len() / target.lanes as usize;
+                    prop_assert!(rows <= target.twiddle_rows as usize);
+                    prop_assert!(image.twiddles.len() % target.lanes as usize == 0);
+                    for instruction in &image.instructions {
+                        match instruction {
+                            Instruction::Ldt { row, broadcast: true, .. } => {
+                                prop_assert!(row.offset.get() < image.twiddles.len());
+                            }
+                            Instruction::Ldt { row, .. } => prop_assert!(row.offset.get() < rows),
+                            Instruction::Copy { core, .. } => prop_assert!(core.number() < target.cores as usize),
+                            _ => {}
+                        }
+                    }
+                    prop_assert!(Program::new(Core::new(number).unwrap(), image.instructions, memory).is_ok());
+                }
+            }
+            Err(error @ (CompileError::NoOrder | CompileError::Range(_))) => prop_assert!(false, "{}", error),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 }

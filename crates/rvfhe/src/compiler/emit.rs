@@ -41,7 +41,7 @@ const DATA_REACH: u32 = (SCALAR_REGISTERS - FIRST_BASE) as u32 * WINDOW;
 const TWIDDLE_REACH: u32 = Offset::<11>::MAX as u32 + 1;
 
 /// Where regions are in the data memories.
-struct Rows {
+pub(crate) struct Rows {
     /// The first row of each region.
     first: Vec<u32>,
     /// Rows of the windows that other cores write to; as many follow, for every second run.
@@ -50,26 +50,32 @@ struct Rows {
     count: u32,
 }
 
-/// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
-/// them, and it cannot be two runs ahead, as each run waits for rows from all.
-fn place_regions(graph: &Graph) -> Rows {
-    let size = |region: usize| graph.regions[region].rows * graph.width;
-    let mut first = vec![0; graph.regions.len()];
-    let (remote, own): (Vec<_>, Vec<_>) =
-        (0..graph.regions.len()).partition(|region| !graph.regions[*region].passage.swaps.is_empty());
-    let mut next = 0;
-    for region in remote {
-        first[region] = next;
-        next += size(region);
+impl Rows {
+    /// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
+    /// them, and it cannot be two runs ahead, as each run waits for rows from all.
+    pub(crate) fn place(graph: &Graph, target: &Target) -> Result<Self, CompileError> {
+        let size = |region: usize| graph.regions[region].rows * graph.width;
+        let mut first = vec![0; graph.regions.len()];
+        let (remote, own): (Vec<_>, Vec<_>) =
+            (0..graph.regions.len()).partition(|region| !graph.regions[*region].passage.swaps.is_empty());
+        let mut next = 0;
+        for region in remote {
+            first[region] = next;
+            next += size(region);
+        }
+        // A power of two, so that one exclusive or changes between the two.
+        let shared = if next == 0 { 0 } else { next.next_power_of_two().max(WINDOW) };
+        next = 2 * shared;
+        for region in own {
+            first[region] = next;
+            next += size(region);
+        }
+        let have = target.data_rows.min(DATA_REACH);
+        if next > have {
+            return Err(CompileError::DataRows { needed: next, have, largest: None });
+        }
+        Ok(Self { first, shared, count: next })
     }
-    // A power of two, so that one exclusive or changes between the two.
-    let shared = if next == 0 { 0 } else { next.next_power_of_two().max(WINDOW) };
-    next = 2 * shared;
-    for region in own {
-        first[region] = next;
-        next += size(region);
-    }
-    Rows { first, shared, count: next }
 }
 
 /// The place of a row in its region: the slots that become lanes are its low bits.
@@ -124,6 +130,7 @@ impl Twiddles {
 pub(crate) struct Emitter<'a> {
     pub target: &'a Target,
     pub graph: &'a Graph,
+    pub rows: &'a Rows,
     pub schedule: &'a Schedule,
     pub polynomials: &'a [Polynomial],
     /// Vectors of one part, real or imaginary, of a polynomial.
@@ -138,15 +145,10 @@ type Key = (u32, u8, usize);
 
 impl Emitter<'_> {
     pub(crate) fn emit(&self) -> Result<Vec<CoreImage>, CompileError> {
-        let rows = place_regions(self.graph);
-        let have = self.target.data_rows.min(DATA_REACH);
-        if rows.count > have {
-            return Err(CompileError::DataRows { needed: rows.count, have, largest: None });
-        }
-        (0..self.target.cores).map(|core| self.core(core, &rows)).collect()
+        (0..self.target.cores).map(|core| self.core(core)).collect()
     }
 
-    fn core(&self, core: u32, rows: &Rows) -> Result<CoreImage, CompileError> {
+    fn core(&self, core: u32) -> Result<CoreImage, CompileError> {
         let mut twiddles =
             Twiddles { lanes: self.target.lanes as usize, pairs: Vec::new(), rows: Vec::new(), known: HashMap::new() };
         let mut places = Vec::new();
@@ -177,16 +179,16 @@ impl Emitter<'_> {
                 body.push(((cycle, 0, 2 * at), Instruction::Phase));
             }
             for part in 0..self.graph.width {
-                if let Some((rank, instruction)) = self.node(core, *id, part, rows)? {
+                if let Some((rank, instruction)) = self.node(core, *id, part)? {
                     body.push(((cycle, rank, 2 * at + part as usize), instruction));
                 }
             }
         }
         body.sort_by_key(|(key, _)| *key);
-        let mut instructions = self.prologue(rows)?;
+        let mut instructions = self.prologue()?;
         let start = instructions.len();
         instructions.extend(body.into_iter().map(|(_, instruction)| instruction));
-        self.epilogue(rows, start, &mut instructions)?;
+        self.epilogue(start, &mut instructions)?;
         if instructions.len() > self.target.instructions as usize {
             return Err(CompileError::Instructions {
                 needed: instructions.len() as u32,
@@ -214,16 +216,16 @@ impl Emitter<'_> {
     }
 
     /// The instruction for a part of what a node does; computations do all parts at once.
-    fn node(&self, core: u32, id: u32, part: u32, rows: &Rows) -> Result<Option<(u8, Instruction)>, CompileError> {
+    fn node(&self, core: u32, id: u32, part: u32) -> Result<Option<(u8, Instruction)>, CompileError> {
         let modulus = ModulusRegister::FIRST;
         Ok(Some(match &self.graph.nodes[id as usize].action {
             Action::Load { value, from, layout, position, keep } => {
                 let row = self.place(core, *from, *layout, *position);
-                (4, self.load(core, self.vector(*value, part)?, *from, row, part, *keep, rows)?)
+                (4, self.load(core, self.vector(*value, part)?, *from, row, part, *keep)?)
             }
             Action::Send { value, to, layout, position } => {
                 let row = self.place(core, *to, *layout, *position);
-                (3, self.send(core, self.vector(*value, part)?, *to, row, part, rows)?)
+                (3, self.send(core, self.vector(*value, part)?, *to, row, part)?)
             }
             _ if part > 0 => return Ok(None),
             Action::Butterfly { low, high, bit, position, factor } => {
@@ -257,7 +259,6 @@ impl Emitter<'_> {
         if let Place::Scratchpad(_) = place { layout.stored_row(row) } else { row }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a load and where it is")]
     fn load(
         &self,
         core: u32,
@@ -266,7 +267,6 @@ impl Emitter<'_> {
         row: u32,
         part: u32,
         keep: bool,
-        rows: &Rows,
     ) -> Result<Instruction, CompileError> {
         Ok(match from {
             Place::Scratchpad(polynomial) => {
@@ -274,7 +274,7 @@ impl Emitter<'_> {
             }
             Place::Region(region) => {
                 let tile = &self.graph.regions[region].passage.tile;
-                let row = self.row(region, row, part, rows);
+                let row = self.row(region, row, part);
                 let row = Address::new(base(row)?, row % WINDOW)?;
                 let tile = Tile::new(tile.slots.len() as u32, tile.rotate)?;
                 Instruction::Ldp { vd, row, tile, free: !keep }
@@ -289,7 +289,6 @@ impl Emitter<'_> {
         to: Place,
         mut row: u32,
         part: u32,
-        rows: &Rows,
     ) -> Result<Instruction, CompileError> {
         Ok(match to {
             Place::Scratchpad(polynomial) => {
@@ -302,7 +301,7 @@ impl Emitter<'_> {
                     to = to & !(1 << twin) | row_bit << twin;
                     row = row & !(1 << slot) | core_bit << slot;
                 }
-                let row = self.row(region, row, part, rows);
+                let row = self.row(region, row, part);
                 let row = Address::new(base(row)?, row % WINDOW)?;
                 Instruction::Copy { core: Core::new(to)?, vs1, row }
             }
@@ -310,9 +309,9 @@ impl Emitter<'_> {
     }
 
     /// The row of the data memory for a row of a region.
-    fn row(&self, region: usize, row: u32, part: u32, rows: &Rows) -> u32 {
+    fn row(&self, region: usize, row: u32, part: u32) -> u32 {
         let Region { rows: count, passage } = &self.graph.regions[region];
-        rows.first[region] + part * count + region_row(&passage.tile.slots, count.ilog2() as usize, row)
+        self.rows.first[region] + part * count + region_row(&passage.tile.slots, count.ilog2() as usize, row)
     }
 
     fn scratchpad(&self, core: u32, polynomial: usize, row: u32, part: u32) -> Result<Address<12>, CompileError> {
@@ -320,7 +319,7 @@ impl Emitter<'_> {
         Ok(Address::new(ScalarRegister::new(SCRATCHPAD)?, vector)?)
     }
 
-    fn prologue(&self, rows: &Rows) -> Result<Vec<Instruction>, CompileError> {
+    fn prologue(&self) -> Result<Vec<Instruction>, CompileError> {
         let mut instructions = Vec::new();
         if let Some(modulus) = self.modulus {
             set(&mut instructions, SCRATCH, modulus)?;
@@ -331,16 +330,16 @@ impl Emitter<'_> {
             });
         }
         set(&mut instructions, STRIDE, self.stride)?;
-        set(&mut instructions, TOGGLE, rows.shared)?;
-        for window in 0..rows.count.div_ceil(WINDOW) {
+        set(&mut instructions, TOGGLE, self.rows.shared)?;
+        for window in 0..self.rows.count.div_ceil(WINDOW) {
             set(&mut instructions, FIRST_BASE + window as usize, window * WINDOW)?;
         }
         Ok(instructions)
     }
 
-    fn epilogue(&self, rows: &Rows, start: usize, instructions: &mut Vec<Instruction>) -> Result<(), CompileError> {
+    fn epilogue(&self, start: usize, instructions: &mut Vec<Instruction>) -> Result<(), CompileError> {
         let register = |number| ScalarRegister::new(number);
-        for window in 0..rows.shared / WINDOW {
+        for window in 0..self.rows.shared / WINDOW {
             let base = register(FIRST_BASE + window as usize)?;
             instructions.push(Instruction::Xor { rd: base, rs1: base, rs2: register(TOGGLE)? });
         }

@@ -146,3 +146,55 @@ fn mark<'a>(phases: impl Iterator<Item = &'a mut Phase>, row: usize, core: usize
         slot.twin = Some(core as u8);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The table of docs/rvfhe.md: 2^13 values on 16 cores of 32 lanes, forward.
+    #[test]
+    fn the_page_shows_the_phases() {
+        let order: Vec<IndexBit> = (0..13).rev().collect();
+        let phases = plan(Layout::natural(4, 4, 5), &order, 0, 4).unwrap();
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe.md");
+        let page = fs::read_to_string(page).unwrap();
+        let (_, table) = page.split_once("| phase | levels on bits | rows | cores | lanes |\n").expect("a table");
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .skip(1)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.split('|').map(str::trim).collect())
+            .collect();
+        assert_eq!(rows.len(), phases.len());
+        let text =
+            |bits: &mut dyn Iterator<Item = IndexBit>| bits.map(|bit| bit.to_string()).collect::<Vec<_>>().join(" ");
+        for (number, (row, Phase { layout, works, passage })) in rows.iter().zip(&phases).enumerate() {
+            let how = match passage {
+                None => String::new(),
+                Some(Passage { swaps, tile }) if tile.slots.is_empty() => {
+                    assert_eq!(swaps.len(), 4);
+                    ", over the network".to_owned()
+                }
+                Some(Passage { swaps, tile }) => {
+                    assert!(swaps.is_empty());
+                    format!(", in tiles of {} rows", 1 << tile.slots.len())
+                }
+            };
+            let levels = works.iter().map(|work| match work {
+                Work::Level { bit, .. } => *bit,
+                Work::Multiply { .. } => panic!("a forward transform only has levels"),
+            });
+            let said = [
+                format!("{}{how}", number + 1),
+                text(&mut levels.into_iter()),
+                text(&mut layout.rows.iter().rev().map(|slot| slot.bit)),
+                text(&mut layout.cores.iter().rev().copied()),
+                text(&mut layout.lanes.iter().rev().copied()),
+            ];
+            assert_eq!(row[1..6], said);
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::{Convolution, FourStepNtt};
 
-use super::emit::Emitter;
+use super::emit::{Emitter, Rows};
 use super::factors::{Factor, Factors, Role, with_companion};
 use super::graph::{Action, FactorSet, Filled, Graph, Input, Place, Work};
 use super::layout::Layout;
@@ -319,11 +319,14 @@ impl<'a> Job<'a> {
         let outputs = places(self.order(last), inputs.len(), self.in_flight * self.outputs);
         let polynomials: Vec<_> = inputs.iter().chain(&outputs).cloned().collect();
         let stride = polynomials.len() as u32 * self.vectors;
+        // Before the schedule, which takes longer the more there is.
+        let rows = Rows::place(&self.graph, self.target)?;
         let schedule = schedule::schedule(&self.graph, self.target).ok_or(CompileError::NoOrder)?;
         let modulus = (self.graph.width == 1).then(|| self.transform.modulus.value() as u32);
         let emitter = Emitter {
             target: self.target,
             graph: &self.graph,
+            rows: &rows,
             schedule: &schedule,
             polynomials: &polynomials,
             part: self.vectors / self.graph.width,
