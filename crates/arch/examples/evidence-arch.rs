@@ -1,6 +1,9 @@
 //! `make evidence AREA=arch`: transforms, products and key switches on the simulated array in large counts, every value compared with the
 //! golden models, for several primes and machines; the figures that are asked; how fast the array is simulated.
 
+#[path = "speed/mod.rs"]
+mod speed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
@@ -60,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "primes": primes.iter().map(|prime| prime.value()).collect::<Vec<_>>(),
         "cycles": cycles,
         "figures": figures,
+        "simulation_speed_million_cycles_per_second": speed::measure()?,
     });
     if let Some(path) = std::env::var_os("CIPHERMILL_EVIDENCE") {
         std::fs::write(path, serde_json::to_string(&results)?)?;
