@@ -168,6 +168,19 @@ fn slices_of_the_scratchpad_at_one_edge_only() {
     assert!(everywhere.run.launch > 6 * 2 && everywhere.run.completed > everywhere.run.cycles);
 }
 
+/// A vector is 128 bytes: it takes a link of one byte for as many cycles, in which nothing else may happen.
+#[test]
+fn links_of_a_byte_are_slow_and_no_deadlock() {
+    let mut machine = ours();
+    (machine.network.link_bytes, machine.network.hop_latency) = (1, 16);
+    for (rows, columns) in [(1, 2), (4, 4), (32, 1)] {
+        (machine.grid.rows, machine.grid.columns) = (rows, columns);
+        machine.check().unwrap();
+        let log_size = machine.cores().ilog2() + 7;
+        measure(&machine, transform(log_size, Ring::Negacyclic, Direction::Forward), 1, 2);
+    }
+}
+
 #[test]
 fn other_arrays() {
     for (rows, columns, lanes, log_size) in

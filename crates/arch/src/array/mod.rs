@@ -49,7 +49,8 @@ pub use machine::{
 use mesh::{Hop, Mesh};
 use scratchpad::ScratchpadState;
 
-/// Cycles without any event after which nothing will come: longer than any latency.
+/// Cycles without any event after which nothing will come: longer than any latency of a core's. A hop of a vector over narrow links may
+/// take longer.
 const STILL: u64 = 128;
 
 /// An array at work.
@@ -205,10 +206,12 @@ impl Array {
         let (start, links) = (self.now, self.mesh.link_cycles);
         let mut marks = Vec::new();
         let mut last_event = self.now;
+        let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
+        let still = STILL.max(hop + 1);
         while !self.is_idle() {
             if self.step()? {
                 last_event = self.now;
-            } else if self.now - last_event > STILL {
+            } else if self.now - last_event > still {
                 let blocked = self.cores.iter().flat_map(|core| core.blocked(&self.messages)).collect();
                 return Err(SimulationError::Deadlock { cycle: self.now - start, blocked: AllBlocked(blocked) });
             }
