@@ -73,7 +73,8 @@ pub enum ExperimentError {
 /// Batches of a figure from DRAM to DRAM.
 const DRAM_BATCHES: usize = 16;
 
-/// Cycles that a run may take for each instruction of the longest program: one that goes on has met an error.
+/// Cycles that a run may take for each instruction of the longest program and each cycle that a vector occupies a link: one that goes on has
+/// met an error.
 const CYCLES_PER_INSTRUCTION: u64 = 200;
 
 impl Experiment {
@@ -121,7 +122,7 @@ impl Experiment {
             }
         }
         let instructions = programs.iter().map(Vec::len).max().unwrap_or(0);
-        let limit = CYCLES_PER_INSTRUCTION * instructions as u64 * self.runs as u64;
+        let limit = CYCLES_PER_INSTRUCTION * u64::from(machine.flits()) * instructions as u64 * self.runs as u64;
         if trace.is_some() {
             array.observe_all();
         }
