@@ -74,11 +74,13 @@ fn what_is_no_run_ends_with_2() {
 fn what_does_not_fit_says_what_would() {
     let bench = Bench::new();
     let run = |more: &[&str]| bench.run(["arch", "run"].iter().chain(more));
-    run(&["--n", "2^17"]).failed(&["131072 values does not fit", "ntt of 2^17", "the largest that fits is 65536"]);
-    run(&["--n", "2^63"]).failed(&["the largest that fits is 65536"]);
-    run(&["--n", "2"]).failed(&["the largest that fits is 65536"]);
-    run(&["--n", "2^16", "--in-flight", "4"]).failed(&["4 in flight", "the largest that fits is"]);
-    run(&["--n", "2^63", "--task", "product"]).failed(&["product of 2^63", "the largest that fits is"]);
+    run(&["--n", "2^17"]).failed(&["131072 values does not fit", "ntt of 2^17", "from 1024 to 65536"]);
+    run(&["--n", "2^63"]).failed(&["from 1024 to 65536"]);
+    run(&["--n", "2"]).failed(&["from 1024 to 65536"]);
+    run(&["--n", "2^16", "--in-flight", "4"]).failed(&["4 transforms in flight", "at most 1"]);
+    run(&["--n", "2^63", "--task", "product"]).failed(&["product of 2^63", "from 4096 to 16384"]);
+    run(&["--n", "2^16", "--task", "intt", "--machine", "paper"])
+        .failed(&["data memory", "the largest N that fits is 32768"]);
     run(&["--runs", "1000"]).failed(&["1000 runs: 1 to"]);
     run(&["--modulus", "15"]).failed(&["15"]);
     run(&["--modulus", "12289"]).failed(&["modulus 12289 has no root of unity for N = 8192"]);

@@ -40,7 +40,7 @@ pub enum ReportError {
         max: usize,
     },
     /// A workload that is too large for the machine, or too small.
-    #[error("{source} ({machine}, {task}, {in_flight} in flight; {})", Fits(*.largest))]
+    #[error("{source} ({machine}, {task}, {in_flight} in flight)")]
     DoesNotFit {
         /// The machine's name.
         machine: String,
@@ -48,9 +48,7 @@ pub enum ReportError {
         task: String,
         /// Inputs in flight.
         in_flight: usize,
-        /// The largest N of the same task that fits the machine with as many in flight; `None` if none does.
-        largest: Option<usize>,
-        /// What the compiler says.
+        /// What the compiler says, and which sizes fit.
         source: CompileError,
     },
     /// Another refusal of the compiler, or a run that does not end.
@@ -62,15 +60,4 @@ pub enum ReportError {
     /// The base core's description.
     #[error(transparent)]
     ScalarMachine(#[from] scalar::MachineError),
-}
-
-struct Fits(Option<usize>);
-
-impl std::fmt::Display for Fits {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(size) => write!(f, "the largest that fits is {size}"),
-            None => write!(f, "no size fits"),
-        }
-    }
 }

@@ -310,7 +310,7 @@ mod tests {
         for size in [1 << 17, 1 << 40, 3000, 2] {
             let plan = Plan { workload: Workload::ntt(size), in_flight: None, runs: None };
             let error = measure(&ours(), &plan).unwrap_err().to_string();
-            assert!(error.contains("the largest that fits is 65536"), "{size}: {error}");
+            assert!(error.contains("from 1024 to 65536 is wanted"), "{size}: {error}");
         }
         let plan = Plan { workload: Workload::ntt(8192), in_flight: Some(1), runs: Some(10_000) };
         let error = measure(&ours(), &plan).unwrap_err().to_string();

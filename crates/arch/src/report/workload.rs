@@ -109,10 +109,6 @@ impl Workload {
         let modulus = Modulus::new(self.modulus)?;
         let (polynomial_size, ring) = (self.polynomial_size, self.ring());
         let transform = |direction| Task::Transform(Transform { polynomial_size, modulus, ring, direction });
-        // A size beyond all machines: a transform has no operands, and the compiler refuses it just the same.
-        if polynomial_size > MAX_POLYNOMIAL_SIZE {
-            return Ok(transform(Direction::Forward));
-        }
         Ok(match self.operation {
             Operation::Ntt | Operation::Fft => transform(Direction::Forward),
             Operation::Intt | Operation::Ifft => transform(Direction::Inverse),
@@ -126,6 +122,10 @@ impl Workload {
 
     /// A fixed polynomial: the finaliser of SplitMix64 on its number and the coefficients'.
     fn polynomial(&self, number: u64) -> Arc<[u32]> {
+        // A size beyond all machines is refused by the compiler before it looks at operands.
+        if self.polynomial_size > MAX_POLYNOMIAL_SIZE {
+            return Arc::new([]);
+        }
         let value = |i: u64| {
             let z = (self.seed ^ number << 32 ^ i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -152,17 +152,12 @@ impl Workload {
         match error {
             ExperimentError::Compile(
                 source @ (C::PolynomialSize { .. }
+                | C::Scratchpad { .. }
                 | C::DataRows { .. }
                 | C::TwiddleRows { .. }
                 | C::Instructions { .. }
                 | C::InFlight { .. }),
-            ) => ReportError::DoesNotFit {
-                machine: machine.name.clone(),
-                task: self.to_string(),
-                in_flight,
-                largest: self.largest(machine, in_flight),
-                source,
-            },
+            ) => ReportError::DoesNotFit { machine: machine.name.clone(), task: self.to_string(), in_flight, source },
             error => ReportError::Experiment(error),
         }
     }
