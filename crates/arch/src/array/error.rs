@@ -102,6 +102,12 @@ pub enum SimulationError {
         /// How many cores.
         cores: usize,
     },
+    /// An argument for a register that takes none.
+    #[error("an argument for scalar register x{register}: x1 to x31 take one")]
+    Argument {
+        /// Its number.
+        register: usize,
+    },
     /// A program that does not fit.
     #[error("core {core}: a program of {given} words; its instruction memory holds {have}")]
     InstructionMemory {

@@ -101,6 +101,21 @@ impl ScratchpadState {
         [&mut self.requests, &mut self.answers].into_iter()
     }
 
+    /// Cycles in which links of its networks were occupied.
+    pub(super) fn link_cycles(&self) -> u64 {
+        self.requests.link_cycles + self.answers.link_cycles
+    }
+
+    /// Takes away all that is under way.
+    pub(super) fn clear(&mut self) {
+        self.requests.clear();
+        self.answers.clear();
+        self.waiting.iter_mut().for_each(VecDeque::clear);
+        self.messages.clear();
+        self.carried.clear();
+        self.unused.clear();
+    }
+
     /// Where a vector is.
     pub(super) fn node(&self, vector: u32) -> usize {
         usize::from(self.nodes[vector as usize % self.nodes.len()])
