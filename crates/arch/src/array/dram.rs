@@ -12,6 +12,10 @@ pub struct DramRun {
     pub steady: f64,
     /// Cycles that the bytes of a batch take at least.
     pub transfer: u64,
+    /// Bytes of a batch that are read.
+    pub bytes_in: u64,
+    /// Bytes of a batch that are written.
+    pub bytes_out: u64,
 }
 
 /// When each batch is there, has been computed, and has been written.
@@ -67,7 +71,7 @@ pub(super) fn dram_to_dram(
     let Turns { read, write, computed, written, .. } = turns;
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
-    DramRun { cycles: written[batches - 1], steady, transfer: read + write }
+    DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes_in, bytes_out }
 }
 
 impl Turns {

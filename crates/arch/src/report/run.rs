@@ -51,6 +51,9 @@ pub struct Line {
     pub dram: f64,
     /// Bytes from and to DRAM for each input.
     pub dram_bytes: u64,
+    /// Those of them that are read.
+    #[serde(skip)]
+    pub dram_bytes_in: u64,
     /// What all cores did, all runs together.
     #[serde(skip)]
     pub counts: Counts,
@@ -180,7 +183,6 @@ fn line_with(
     let adders = (!workload.operation.is_complex()).then(|| measured.adders_steady.unwrap_or(measured.adders));
     let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
     let words = measured.instructions;
-    let rate = u64::from(machine.dram.bytes_per_cycle);
     let mut record = record(&measured, &experiment, machine, workload);
     let cycles = measured.steady.unwrap_or(measured.first as f64);
     record.utilization = Some(bound / cycles);
@@ -197,7 +199,8 @@ fn line_with(
         instructions,
         words,
         dram: measured.dram.steady / in_flight as f64,
-        dram_bytes: measured.dram.transfer * rate / in_flight as u64,
+        dram_bytes: (measured.dram.bytes_in + measured.dram.bytes_out) / in_flight as u64,
+        dram_bytes_in: measured.dram.bytes_in / in_flight as u64,
         counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
@@ -291,6 +294,24 @@ mod tests {
         // A complex butterfly is four products on one multiplier.
         let fft = Workload { operation: Operation::Fft, ..Workload::ntt(8192) };
         assert_eq!(line(&ours(), &fft, 1, Some(1)).unwrap().bound, 4.0 * 104.0);
+    }
+
+    /// As many as there are words, however wide the DRAM is: a last cycle may carry fewer than it could.
+    #[test]
+    fn bytes_are_those_of_inputs_and_outputs() {
+        for (operation, vectors_in, vectors_out) in [(Operation::Ntt, 1, 1), (Operation::KeySwitch, 3, 2)] {
+            for rate in [1, 32, 3000, 1 << 16] {
+                let mut machine = ours();
+                machine.dram.bytes_per_cycle = rate;
+                let workload = Workload { operation, ..Workload::ntt(4096) };
+                let one = line(&machine, &workload, 2, Some(1)).unwrap();
+                let bytes = 4 * 4096;
+                assert_eq!(
+                    (one.dram_bytes, one.dram_bytes_in),
+                    ((vectors_in + vectors_out) * bytes, vectors_in * bytes)
+                );
+            }
+        }
     }
 
     #[test]
