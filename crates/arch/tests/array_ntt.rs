@@ -373,12 +373,8 @@ fn a_trace_has_what_was_done() {
     // Three passages through the data memories; the scratchpad at both ends.
     assert_eq!((slices("data memory").len(), slices("scratchpad").len()), (2 * 16 * 48, 2 * 256));
     // The control core is at core 0: a message to each of the others and one back, 3 hops at the mean.
-    assert_eq!(slices("control network: launch, before cycle 0, from its own cycle 0").len(), 48);
+    assert_eq!(slices("control network: launch, which ends at the others' cycle 0").len(), 48);
     assert_eq!(slices("control network: ends of programs").len(), 48);
-    let batches = slices("from DRAM to DRAM: 16 such runs, from their own cycle 0");
-    assert_eq!(batches.len(), 16 * 5);
-    let end = batches.iter().map(|event| event["ts"].as_u64().unwrap() + event["dur"].as_u64().unwrap()).max();
-    assert_eq!(end, Some(measured.dram.cycles));
     assert_eq!(trace.left_out(), 0);
 }
 

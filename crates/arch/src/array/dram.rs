@@ -1,7 +1,6 @@
 //! From DRAM to DRAM: two halves of the scratchpad take turns. While programs work on one, the other is emptied and filled.
 
 use super::Machine;
-use crate::trace::Trace;
 
 /// What a number of batches takes from DRAM to DRAM.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,11 +13,10 @@ pub struct DramRun {
     pub transfer: u64,
 }
 
-/// When each batch is there, has been computed, and has been written.
+/// When each batch has been computed, and has been written.
 struct Turns {
     read: u64,
     write: u64,
-    there: Vec<u64>,
     computed: Vec<u64>,
     written: Vec<u64>,
 }
@@ -47,46 +45,21 @@ fn take_turns(machine: &Machine, bytes_in: u64, bytes_out: u64, compute: u64, ba
             computed[batch] = there[batch].max(before) + launch + compute;
         }
     }
-    Turns { read, write, there, computed, written }
+    Turns { read, write, computed, written }
 }
 
-/// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3. They are written into a trace if there is
-/// one.
+/// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3.
 pub(super) fn dram_to_dram(
     machine: &Machine,
     [bytes_in, bytes_out]: [u64; 2],
     compute: u64,
     batches: usize,
-    trace: Option<&mut Trace>,
 ) -> DramRun {
     let batches = batches.max(3);
-    let turns = take_turns(machine, bytes_in, bytes_out, compute, batches);
-    if let Some(trace) = trace {
-        turns.write(compute, trace);
-    }
-    let Turns { read, write, computed, written, .. } = turns;
+    let Turns { read, write, computed, written } = take_turns(machine, bytes_in, bytes_out, compute, batches);
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
     DramRun { cycles: written[batches - 1], steady, transfer: read + write }
-}
-
-impl Turns {
-    /// Its time is its own: the run that the trace is of is the computation of each batch.
-    fn write(&self, compute: u64, trace: &mut Trace) {
-        let process = format!("from DRAM to DRAM: {} such runs, from their own cycle 0", self.there.len());
-        let memory = trace.track(&process, "DRAM");
-        let halves = [0, 1].map(|half| trace.track(&process, &format!("half {half} of the scratchpad")));
-        for (batch, ((there, computed), written)) in
-            self.there.iter().zip(&self.computed).zip(&self.written).enumerate()
-        {
-            let number = [("batch", batch as u64)];
-            for (name, end, cycles) in [("read", there, self.read), ("write", written, self.write)] {
-                trace.slice(memory, name, end - cycles, cycles, &number);
-                trace.slice(halves[batch % 2], name, end - cycles, cycles, &number);
-            }
-            trace.slice(halves[batch % 2], "compute", computed - compute, compute, &number);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -98,10 +71,10 @@ mod tests {
     fn what_is_slower_sets_the_pace() {
         let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
         // 32 KB in and out at 32 bytes a cycle: 2048 cycles, however short the computation is.
-        let memory = dram_to_dram(&machine, [1 << 15, 1 << 15], 100, 20, None);
+        let memory = dram_to_dram(&machine, [1 << 15, 1 << 15], 100, 20);
         assert_eq!((memory.transfer, memory.steady), (2048, 2048.0));
         // A long computation hides the transfers, but for its own start.
-        let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20, None);
+        let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20);
         let (launch, _) = super::super::control::launch(&machine);
         assert_eq!(computation.steady, (10_000 + launch) as f64);
     }

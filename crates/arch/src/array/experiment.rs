@@ -90,11 +90,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As of [`Self::measure`].
-    pub fn measure_with(
-        &self,
-        machine: &Machine,
-        mut trace: Option<&mut Trace>,
-    ) -> Result<Measurement, ExperimentError> {
+    pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
         if !(1..=most).contains(&self.runs) {
@@ -127,7 +123,7 @@ impl Experiment {
             array.observe_all();
         }
         let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
-        if let Some(trace) = trace.as_deref_mut() {
+        if let Some(trace) = trace {
             array.timeline(&programs, trace);
         }
 
@@ -157,13 +153,7 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
-            dram: dram_to_dram(
-                machine,
-                [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)),
-                first,
-                DRAM_BATCHES,
-                trace,
-            ),
+            dram: dram_to_dram(machine, [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)), first, DRAM_BATCHES),
             run,
         })
     }

@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::trace::Trace;
 
 /// Inputs in flight that are tried where none are asked for.
-const FLIGHTS: [usize; 3] = [1, 2, 4];
+const FLIGHTS: [usize; 6] = [1, 2, 3, 4, 6, 8];
 /// Runs where none are asked for, if their inputs and outputs fit the scratchpad.
 const RUNS: usize = 8;
 
@@ -18,7 +18,7 @@ const RUNS: usize = 8;
 pub struct Plan {
     /// The workload.
     pub workload: Workload,
-    /// Inputs in flight; without a number one by itself, and then the best of 1, 2 and 4 that fit.
+    /// Inputs in flight; without a number one by itself, and then the best of 1, 2, 3, 4, 6 and 8 that fit.
     pub in_flight: Option<usize>,
     /// Runs of the program behind one another; without a number 8, or as many as fit.
     pub runs: Option<usize>,
@@ -133,7 +133,7 @@ pub fn measure_traced(machine: &Machine, plan: &Plan, trace: &mut Trace) -> Resu
     Ok(RunReport { machine: machine.name.clone(), lines: vec![line] })
 }
 
-/// The best steady state of those with 1, 2 and 4 in flight that fit; none if only one run fits.
+/// The best steady state of those with 1, 2, 3, 4, 6 and 8 in flight that fit; none if only one run fits.
 pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>) -> Result<Option<Line>, ReportError> {
     let mut best: Option<Line> = None;
     for in_flight in FLIGHTS {
@@ -299,7 +299,7 @@ mod tests {
         let report = measure(&ours(), &plan(None, None)).unwrap();
         let [single, steady] = &report.lines[..] else { panic!("{report:?}") };
         assert_eq!((single.in_flight, single.runs, single.steady), (1, 1, None));
-        let best = [1, 2, 4].map(|flight| measure(&ours(), &plan(Some(flight), None)).unwrap().lines.remove(0));
+        let best = FLIGHTS.map(|flight| measure(&ours(), &plan(Some(flight), None)).unwrap().lines.remove(0));
         let least = best.iter().map(Line::cycles).fold(f64::INFINITY, f64::min);
         assert_eq!(steady.cycles(), least);
         assert_eq!(report.records().len(), 2);
