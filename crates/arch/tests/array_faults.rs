@@ -80,6 +80,9 @@ fn what_is_out_of_range_is_named() {
     let mut array = Array::new(machine());
     assert!(matches!(array.run(&[vec![0x73]], &[], 0, 1), Err(SimulationError::Cores { given: 1, cores: 16 })));
     let mut programs = vec![words("ebreak"); 16];
+    for given in [0, 32, usize::MAX] {
+        assert_eq!(array.run(&programs, &[(31, 1), (given, 1)], 0, 1), Err(SimulationError::Argument { given }));
+    }
     programs[3] = vec![0xffff_ffff];
     assert!(matches!(array.run(&programs, &[], 0, 1), Err(SimulationError::Decode { core: 3, pc: 0, .. })));
     programs[3] = vec![words("addi x0, x0, 0\nebreak")[0]; 4097];
