@@ -31,13 +31,13 @@ fn measure(machine: &Machine, task: Task, in_flight: usize, runs: usize) -> Meas
     let measured = experiment.measure(machine).unwrap_or_else(|error| panic!("{error}"));
     let record = measured.record(&experiment, machine);
     println!(
-        "{} {}: {in_flight} in flight, {runs} runs: first {} (expected {}), steady {:.1?}, adders {:.1} %, {} words, {:.2} s",
+        "{} {}: {in_flight} in flight, {runs} runs: first {} (expected {}), steady {:.1?}, adders {:.1?}, {} words, {:.2} s",
         machine.name,
         record.case,
         measured.first,
         measured.expected,
         measured.steady,
-        100.0 * record.utilization.unwrap(),
+        record.utilization,
         measured.instructions,
         started.elapsed().as_secs_f64(),
     );
