@@ -115,6 +115,7 @@ fn machines_with_impossible_values_are_refused() {
         ("scratchpad.latency", "latency = 4", "latency = 40"),
         ("dram.bytes_per_cycle", "bytes_per_cycle = 32", "bytes_per_cycle = 0"),
         ("clock_ghz", "clock_ghz = 1.0", "clock_ghz = nan"),
+        ("clock_ghz", "clock_ghz = 1.0", "clock_ghz = 5e-324"),
     ] {
         let text = CIPHERMILL.replace(from, to);
         assert_ne!(text, CIPHERMILL, "{from}");
