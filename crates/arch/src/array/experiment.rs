@@ -29,8 +29,7 @@ pub struct Experiment {
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Cycles from the first instruction to the last result of the first run. Of several runs it is the cycle in which as many results
-    /// were there as one run has: cores that are ahead have some of the second run then, so that it is a little early and `steady` a
-    /// little long.
+    /// were there as one run has. Were a core ahead by a run, it could be a little early, and `steady` a little long.
     pub first: u64,
     /// Cycles for each input, from the end of the first run to the end of the last one; none of a single run.
     pub steady: Option<f64>,

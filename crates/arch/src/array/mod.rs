@@ -82,7 +82,7 @@ pub struct Run {
     pub marks: Vec<u64>,
     /// What each core did.
     pub counts: Vec<Counts>,
-    /// Cycles in which links of the mesh were occupied, added up.
+    /// Cycles in which links of the meshes for copies and for the scratchpad were occupied, added up.
     pub link_cycles: u64,
 }
 
@@ -209,7 +209,7 @@ impl Array {
         }
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;
-        let (start, links) = (self.now, self.mesh.link_cycles);
+        let (start, links) = (self.now, self.link_cycles());
         let mut marks = Vec::new();
         let mut last_event = self.now;
         let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
@@ -238,8 +238,12 @@ impl Array {
             completed,
             marks,
             counts: self.cores.iter().map(|core| core.counts).collect(),
-            link_cycles: self.mesh.link_cycles - links,
+            link_cycles: self.link_cycles() - links,
         })
+    }
+
+    fn link_cycles(&self) -> u64 {
+        self.mesh.link_cycles + self.scratchpad.link_cycles()
     }
 
     fn is_idle(&self) -> bool {
