@@ -80,6 +80,9 @@ fn what_is_out_of_range_is_named() {
     let mut array = Array::new(machine());
     assert!(matches!(array.run(&[vec![0x73]], &[], 0, 1), Err(SimulationError::Cores { given: 1, cores: 16 })));
     let mut programs = vec![words("ebreak"); 16];
+    for given in [0, 32, usize::MAX] {
+        assert_eq!(array.run(&programs, &[(31, 1), (given, 1)], 0, 1), Err(SimulationError::Argument { given }));
+    }
     programs[3] = vec![0xffff_ffff];
     assert!(matches!(array.run(&programs, &[], 0, 1), Err(SimulationError::Decode { core: 3, pc: 0, .. })));
     programs[3] = vec![words("addi x0, x0, 0\nebreak")[0]; 4097];
@@ -112,6 +115,7 @@ fn machines_with_impossible_values_are_refused() {
         ("scratchpad.latency", "latency = 4", "latency = 40"),
         ("dram.bytes_per_cycle", "bytes_per_cycle = 32", "bytes_per_cycle = 0"),
         ("clock_ghz", "clock_ghz = 1.0", "clock_ghz = nan"),
+        ("clock_ghz", "clock_ghz = 1.0", "clock_ghz = 5e-324"),
     ] {
         let text = CIPHERMILL.replace(from, to);
         assert_ne!(text, CIPHERMILL, "{from}");

@@ -124,9 +124,13 @@ fn rooflines_that_cannot_be_are_refused() {
         assert!(CHAM_ROOFLINE.contains(from), "{from}");
         RooflineMachine::from_toml(&CHAM_ROOFLINE.replacen(from, to, 1)).expect_err(to)
     };
-    for (from, to) in
-        [("77.0e9", "0.0"), ("513.0e9", "-1.0"), ("clock_mhz = 300.0", "clock_mhz = nan"), ("77.0e9", "inf")]
-    {
+    for (from, to) in [
+        ("77.0e9", "0.0"),
+        ("513.0e9", "-1.0"),
+        ("clock_mhz = 300.0", "clock_mhz = nan"),
+        ("77.0e9", "inf"),
+        ("77.0e9", "5e-324"),
+    ] {
         assert!(matches!(refuse(from, to), PipelineError::Positive { .. }), "{to}");
     }
     assert!(matches!(refuse("word_bytes = 8", "word_bytes = 0"), PipelineError::Range { .. }));
@@ -135,6 +139,10 @@ fn rooflines_that_cannot_be_are_refused() {
     let machine = RooflineMachine::from_toml(CHAM_ROOFLINE).expect("the file");
     let error = roofline(&machine, &paper().ring(), Body::Sum, &[Job { rows: 0, columns: 1 }]).expect_err("no rows");
     assert!(matches!(error, PipelineError::Range { given: 0, .. }));
+    // A memory that takes for ever.
+    let slow = RooflineMachine::from_toml(&CHAM_ROOFLINE.replacen("77.0e9", "1e-6", 1)).expect("admissible");
+    let error = roofline(&slow, &paper().ring(), Body::Sum, &[]).expect_err("more than 2^53 cycles").to_string();
+    assert!(error.contains("cycles of ntt on platform") && error.contains("to 9007199254740992"), "{error}");
 }
 
 #[test]

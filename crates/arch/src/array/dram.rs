@@ -11,6 +11,8 @@ pub struct DramRun {
     pub steady: f64,
     /// Cycles that the bytes of a batch take at least.
     pub transfer: u64,
+    /// Those bytes, in and out together.
+    pub bytes: u64,
 }
 
 /// When each batch has been computed, and has been written.
@@ -59,7 +61,7 @@ pub(super) fn dram_to_dram(
     let Turns { read, write, computed, written } = take_turns(machine, bytes_in, bytes_out, compute, batches);
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
-    DramRun { cycles: written[batches - 1], steady, transfer: read + write }
+    DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes: bytes_in + bytes_out }
 }
 
 #[cfg(test)]
@@ -73,6 +75,11 @@ mod tests {
         // 32 KB in and out at 32 bytes a cycle: 2048 cycles, however short the computation is.
         let memory = dram_to_dram(&machine, [1 << 15, 1 << 15], 100, 20);
         assert_eq!((memory.transfer, memory.steady), (2048, 2048.0));
+        // A memory that carries more in a cycle than there is carries no more than there is.
+        let mut wide = machine.clone();
+        wide.dram.bytes_per_cycle = 1 << 16;
+        let wide = dram_to_dram(&wide, [1 << 15, 1 << 14], 100, 20, None);
+        assert_eq!((wide.transfer, wide.bytes), (2, 3 << 14));
         // A long computation hides the transfers, but for its own start.
         let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20);
         let (launch, _) = super::super::control::launch(&machine);

@@ -37,7 +37,7 @@ use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
-use self::core::{CoreState, Messages, Shared};
+use self::core::{CoreState, Messages, SCALARS, Shared};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
@@ -82,7 +82,7 @@ pub struct Run {
     pub marks: Vec<u64>,
     /// What each core did.
     pub counts: Vec<Counts>,
-    /// Cycles in which links of the mesh were occupied, added up.
+    /// Cycles in which links of the meshes for copies and for the scratchpad were occupied, added up.
     pub link_cycles: u64,
 }
 
@@ -158,8 +158,11 @@ impl Array {
         Ok(())
     }
 
-    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers and their values.
-    /// Every `mark_every` scratchpad stores the cycle is noted.
+    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers, 1 to 31, and their
+    /// values. Every `mark_every` scratchpad stores the cycle is noted, whichever cores and runs they are of.
+    ///
+    /// An error found while programs run leaves them half done, with instructions in the queues: what runs next meets them. A new array
+    /// has none.
     ///
     /// # Errors
     /// [`SimulationError`]: a program that cannot run, waits for ever, or takes more than `cycle_limit` cycles.
@@ -172,6 +175,9 @@ impl Array {
     ) -> Result<Run, SimulationError> {
         if programs.len() != self.cores.len() {
             return Err(SimulationError::Cores { given: programs.len(), cores: self.cores.len() });
+        }
+        if let Some((given, _)) = arguments.iter().find(|(register, _)| !(1..SCALARS).contains(register)) {
+            return Err(SimulationError::Argument { given: *given });
         }
         let have = self.machine.memory.instruction_words as usize;
         let mut decoded = Vec::with_capacity(programs.len());
@@ -203,7 +209,7 @@ impl Array {
         }
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;
-        let (start, links) = (self.now, self.mesh.link_cycles);
+        let (start, links) = (self.now, self.link_cycles());
         let mut marks = Vec::new();
         let mut last_event = self.now;
         let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
@@ -232,8 +238,12 @@ impl Array {
             completed,
             marks,
             counts: self.cores.iter().map(|core| core.counts).collect(),
-            link_cycles: self.mesh.link_cycles - links,
+            link_cycles: self.link_cycles() - links,
         })
+    }
+
+    fn link_cycles(&self) -> u64 {
+        self.mesh.link_cycles + self.scratchpad.link_cycles()
     }
 
     fn is_idle(&self) -> bool {

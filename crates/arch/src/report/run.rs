@@ -177,10 +177,9 @@ fn line_with(
     let measured = measured.map_err(|error| workload.explain(machine, in_flight, error))?;
     let inputs = (experiment.runs * in_flight) as u64;
     let bound = bound(machine, &measured.run.counts, workload.operation.is_complex()) / inputs as f64;
-    let adders = (!workload.operation.is_complex()).then(|| measured.adders_steady.unwrap_or(measured.adders));
+    let adders = measured.adders_steady.or(measured.adders);
     let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
     let words = measured.instructions;
-    let rate = u64::from(machine.dram.bytes_per_cycle);
     let mut record = record(&measured, &experiment, machine, workload);
     let cycles = measured.steady.unwrap_or(measured.first as f64);
     record.utilization = Some(bound / cycles);
@@ -197,7 +196,7 @@ fn line_with(
         instructions,
         words,
         dram: measured.dram.steady / in_flight as f64,
-        dram_bytes: measured.dram.transfer * rate / in_flight as u64,
+        dram_bytes: measured.dram.bytes / in_flight as u64,
         counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
