@@ -78,7 +78,7 @@ mod tests {
         // A memory that carries more in a cycle than there is carries no more than there is.
         let mut wide = machine.clone();
         wide.dram.bytes_per_cycle = 1 << 16;
-        let wide = dram_to_dram(&wide, [1 << 15, 1 << 14], 100, 20, None);
+        let wide = dram_to_dram(&wide, [1 << 15, 1 << 14], 100, 20);
         assert_eq!((wide.transfer, wide.bytes), (2, 3 << 14));
         // A long computation hides the transfers, but for its own start.
         let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20);
