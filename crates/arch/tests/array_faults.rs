@@ -1,11 +1,38 @@
 //! Programs and machines that are none: each gives an error that says where and why, and nothing hangs.
 
 use ciphermill_arch::array::{
-    Array, CIPHERMILL, Experiment, LANE, Machine, MachineError, PAPER, SimulationError, Waits,
+    Array, CIPHERMILL, Experiment, ExperimentError, Firing, Issue, LANE, Machine, MachineError, PAPER, Port,
+    SimulationError, Transposition, Waits,
 };
+use ciphermill_arch::report::{Operation, Workload};
+use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::compiler::{CompileError, Direction, Ring, Task, Transform, compile};
 use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, assemble};
 use proptest::prelude::*;
+
+/// Numbers at the limits of one field or another, and beyond.
+const HOSTILE: [&str; 20] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "8",
+    "12",
+    "16",
+    "17",
+    "28",
+    "29",
+    "32",
+    "64",
+    "65",
+    "1024",
+    "65536",
+    "1048576",
+    "4294967295",
+    "-1",
+    "nan",
+];
 
 fn machine() -> Machine {
     Machine::from_toml(CIPHERMILL).unwrap()
@@ -177,6 +204,79 @@ proptest! {
                 prop_assert!(measured.correct);
             }
         }
+    }
+
+    /// Pairs of numbers at or beyond their limits, and tasks of the least size that such a machine takes.
+    #[test]
+    fn limits_are_admitted_or_refused(
+        base in 0..3_usize,
+        changes in prop::collection::vec((0..60_usize, prop::sample::select(&HOSTILE[..])), 1..4),
+        operation in prop::sample::select(&Operation::ALL[..]),
+        in_flight in 1..3_usize,
+    ) {
+        let text = [CIPHERMILL, PAPER, LANE][base];
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let numbers: Vec<usize> = (0..lines.len())
+            .filter(|line| lines[*line].split_once(" = ").is_some_and(|(_, value)| value.parse::<f64>().is_ok()))
+            .collect();
+        for (line, value) in changes {
+            let line = numbers[line % numbers.len()];
+            let name = lines[line].split(" = ").next().unwrap_or_default().to_owned();
+            lines[line] = format!("{name} = {value}");
+        }
+        if let Ok(machine) = Machine::from_toml(&lines.join("\n")) {
+            let least = (machine.cores() * machine.core.lanes) as usize;
+            for polynomial_size in [2 * least, 8 * least] {
+                let workload = Workload { operation, digits: 1, ..Workload::ntt(polynomial_size) };
+                let experiment = Experiment { task: workload.task().unwrap(), in_flight, runs: 2, seed: 1 };
+                match experiment.measure(&machine) {
+                    Ok(measured) => {
+                        prop_assert!(measured.correct);
+                        prop_assert!(measured.adders.is_none_or(|share| share > 0.0 && share <= 1.0));
+                    }
+                    // What compiles runs to its end.
+                    Err(ExperimentError::Simulation(error)) => prop_assert!(false, "{error}"),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Whatever words there are on small arrays of every kind: an end or an error, the same on every instruction set.
+    #[test]
+    fn any_words_end_on_any_array(
+        programs in prop::collection::vec(prop::collection::vec(any_instruction(), 0..40), 4),
+        latencies in [1..13_u32, 1..5_u32, 1..29_u32, 1..17_u32, 1..29_u32, 1..17_u32],
+        ports in [1..5_u32, 1..5_u32, 1..5_u32, 1..3_u32, 1..65_u32, 1..5_u32],
+        kinds: u16,
+    ) {
+        let mut machine = machine();
+        let bit = |at: u16| kinds >> at & 1 == 1;
+        (machine.grid.rows, machine.grid.columns) = (1 + u32::from(bit(0)), 1 + u32::from(bit(1)));
+        machine.core.issue = [Issue::Dataflow, Issue::Unpipelined, Issue::Blocking][usize::from(kinds >> 2) % 3];
+        machine.core.firing = if bit(4) { Firing::Phase } else { Firing::Operand };
+        let port = |shared| if shared { Port::Shared } else { Port::Own };
+        (machine.lane.copies, machine.lane.twiddle_port) = (port(bit(5)), port(bit(6)));
+        machine.memory.transposition = if bit(7) { Transposition::Serial } else { Transposition::Banked };
+        machine.network.link_bytes = if bit(8) { 1 } else { 128 };
+        machine.scratchpad.slices = if bit(9) { vec![0] } else { vec![] };
+        let lane = &mut machine.lane;
+        [lane.multiplier_latency, lane.adder_latency, lane.complex_latency, ..] = latencies;
+        [.., machine.memory.read_latency, machine.scratchpad.latency, machine.network.hop_latency] = latencies;
+        [lane.copy_ports, lane.arrival_ports, machine.memory.write_ports, lane.adders, ..] = ports;
+        [.., machine.core.queue_depth, machine.network.buffer] = ports;
+        machine.check().unwrap();
+        let start = words("lui x5, 0x1000\ncsrrw x0, m0, x5\nlds v0, 0(x0)\nlds v1, 1(x0)\nebreak");
+        let program = |words: &Vec<u32>| [&start[..4], &words[..], &[0x0010_0073]].concat();
+        let programs: Vec<Vec<u32>> = programs.iter().map(program).take(machine.cores() as usize).collect();
+        let run = |isa| Array::on(machine.clone(), isa).run(&programs, &[(10, 1)], 1, 3_000);
+        let ended = run(Isa::best());
+        match &ended {
+            Ok(run) => prop_assert!(run.cycles <= 3_000 && run.completed >= run.cycles),
+            Err(SimulationError::Deadlock { blocked, .. }) => prop_assert!(!blocked.0.is_empty()),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+        prop_assert_eq!(ended, run(Isa::Portable));
     }
 
     /// Whatever words there are: an end, or an error, in a bounded time.

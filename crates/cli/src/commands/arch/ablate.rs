@@ -86,9 +86,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             notes += &format!("{n}: {gain:.0} times one scalar core that runs `{program}`\n");
         }
     }
-    let steps: Vec<String> = ablation.average_steps.iter().map(|step| format!("{step:.2}")).collect();
-    let total = number(ablation.average_total, 1);
-    notes += &format!("average gains {}; all together {total} on `{}`, simulated", steps.join(", "), machine.name);
+    notes += &match ablation.average_total {
+        Some(total) => {
+            let steps: Vec<String> = ablation.average_steps.iter().map(|step| format!("{step:.2}")).collect();
+            let steps = steps.join(", ");
+            format!("average gains {steps}; all together {total:.1} on `{}`, simulated", machine.name)
+        }
+        None => "no size was run to its last stage".to_owned(),
+    };
     if args.task == Task::Fft {
         let experiments = fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?;
         for one in &experiments {
