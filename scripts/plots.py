@@ -275,7 +275,7 @@ def sweep(folder: Path) -> None:
         labels = [p["changed"][0][1] for p in mine]
         axes.plot(range(len(mine)), [p["record"]["cycles_steady"] for p in mine], "-o", color=BLUE, markersize=4)
         axes.set_xticks(range(len(mine)), labels, fontsize=7)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * max(p["record"]["cycles_steady"] for p in mine))
         axes.set_title(name, fontsize=9)
         axes.grid(alpha=0.3)
     figure.suptitle("NTT of 2^13 on ciphermill.toml: cycles in steady state (simulated), one number changed at a time")
@@ -288,7 +288,7 @@ def roofline(folder: Path) -> None:
     for axes, machine in zip(panels, ("ciphermill", "paper"), strict=True):
         data = load(folder, f"roofline-{machine}")
         flat = min(c["butterflies_per_cycle"] for c in data["ceilings"] if c["butterflies_per_cycle"])
-        span = [0.05, 8.0]
+        span = [0.05, 20.0]
         axes.axhline(flat, color=GREY)
         for ceiling in data["ceilings"]:
             rate = ceiling["bytes_per_cycle"]

@@ -100,30 +100,6 @@ fn the_page_shows_what_loads_give() {
     }
 }
 
-/// Links are occupied by what goes to the scratchpad and comes from it, too: energies of links are counted by them.
-#[test]
-fn links_are_counted_on_all_networks() {
-    let text = CIPHERMILL
-        .replace("latency = 4\n", "latency = 4\nslices = [0]\n")
-        .replace("link_bytes = 128", "link_bytes = 32");
-    let machine = Machine::from_toml(&text).unwrap();
-    let encoded = |text: &str| -> Vec<u32> {
-        let program = assemble(text, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap().program;
-        program.instructions().iter().map(Instruction::encode).collect()
-    };
-    let links = |text: &str| {
-        let mut programs = vec![encoded("ebreak"); 16];
-        // Three links east and three south of the only slice.
-        programs[15] = encoded(text);
-        Array::new(machine.clone()).run(&programs, &[], 0, 1000).unwrap().link_cycles
-    };
-    // A request of one cycle a link, an answer of four; a store of four; a copy one link west of four.
-    let load = 6 + 6 * 4;
-    assert_eq!(links("lds v1, 7(x0)\nebreak"), load);
-    assert_eq!(links("lds v1, 7(x0)\nsts v1, 8(x0)\nebreak"), load + 6 * 4);
-    assert_eq!(links("lds v1, 7(x0)\ncopy c14, v1, 8(x0)\nebreak"), load + 4);
-}
-
 /// What the compiler emits is a program: it stays inside, and comes back from its bytes and from its text.
 #[test]
 fn compiled_programs_are_programs() {

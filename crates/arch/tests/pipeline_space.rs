@@ -2,9 +2,10 @@
 
 use ciphermill_arch::pipeline::{
     Body, Bound, CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, CHAM_ROOFLINE, Design, Exploration, Job, Kernel,
-    PipelineError, PipelineMachine, Preemption, RooflineMachine, Stage, explore, roofline,
+    PipelineError, PipelineMachine, Preemption, RooflineMachine, Stage, explore, roofline, simulate,
 };
 use ciphermill_arch::record::Label;
+use proptest::prelude::*;
 use serde_json::Value;
 
 fn paper() -> PipelineMachine {
@@ -124,9 +125,13 @@ fn rooflines_that_cannot_be_are_refused() {
         assert!(CHAM_ROOFLINE.contains(from), "{from}");
         RooflineMachine::from_toml(&CHAM_ROOFLINE.replacen(from, to, 1)).expect_err(to)
     };
-    for (from, to) in
-        [("77.0e9", "0.0"), ("513.0e9", "-1.0"), ("clock_mhz = 300.0", "clock_mhz = nan"), ("77.0e9", "inf")]
-    {
+    for (from, to) in [
+        ("77.0e9", "0.0"),
+        ("513.0e9", "-1.0"),
+        ("clock_mhz = 300.0", "clock_mhz = nan"),
+        ("77.0e9", "inf"),
+        ("77.0e9", "5e-324"),
+    ] {
         assert!(matches!(refuse(from, to), PipelineError::Positive { .. }), "{to}");
     }
     assert!(matches!(refuse("word_bytes = 8", "word_bytes = 0"), PipelineError::Range { .. }));
@@ -135,6 +140,10 @@ fn rooflines_that_cannot_be_are_refused() {
     let machine = RooflineMachine::from_toml(CHAM_ROOFLINE).expect("the file");
     let error = roofline(&machine, &paper().ring(), Body::Sum, &[Job { rows: 0, columns: 1 }]).expect_err("no rows");
     assert!(matches!(error, PipelineError::Range { given: 0, .. }));
+    // A memory that takes for ever.
+    let slow = RooflineMachine::from_toml(&CHAM_ROOFLINE.replacen("77.0e9", "1e-6", 1)).expect("admissible");
+    let error = roofline(&slow, &paper().ring(), Body::Sum, &[]).expect_err("more than 2^53 cycles").to_string();
+    assert!(error.contains("cycles of ntt on platform") && error.contains("to 9007199254740992"), "{error}");
 }
 
 #[test]
@@ -217,3 +226,64 @@ fn sweeps_that_cannot_be_are_refused() {
     let base = PipelineMachine::from_toml(&text.replace("2048", "16")).expect("admissible");
     assert!(Design { butterflies: 4, preemption: Preemption::Buffered, ..Design::default() }.machine(&base).is_err());
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever numbers a machine and a roofline have: a run that is what its bound and its formulas say, or an error.
+    #[test]
+    fn hostile_numbers_give_figures_or_errors(
+        changes in prop::collection::vec((0..200_usize, prop::sample::select(&HOSTILE[..])), 1..4),
+        job in prop::sample::select(&[(1_u64, 1_u64), (5, 300), (64, 64), (100, 16384), (0, 1), (u64::MAX, 2)][..]),
+    ) {
+        let changed = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let numbers: Vec<usize> = (0..lines.len())
+                .filter(|line| lines[*line].split_once(" = ").is_some_and(|(_, value)| value.parse::<f64>().is_ok()))
+                .collect();
+            for (line, value) in &changes {
+                let line = numbers[line % numbers.len()];
+                let name = lines[line].split(" = ").next().unwrap_or_default().to_owned();
+                lines[line] = format!("{name} = {value}");
+            }
+            lines.join("\n")
+        };
+        let job = Job { rows: job.0, columns: job.1 };
+        let machine = PipelineMachine::from_toml(&changed(CHAM_PAPER));
+        if let Ok(machine) = &machine && let Ok(run) = simulate(machine, &job, None) {
+            prop_assert!(run.cycles >= run.bound_cycles);
+            prop_assert_eq!(run.counts, job.counts(&machine.ring(), machine.body()).unwrap());
+            prop_assert!(run.buffers.iter().all(|buffer| buffer.peak <= buffer.slots));
+            prop_assert!(run.milliseconds().is_finite());
+        }
+        let ring = machine.unwrap_or_else(|_| paper()).ring();
+        if let Ok(file) = RooflineMachine::from_toml(&changed(CHAM_ROOFLINE))
+            && let Ok(roof) = roofline(&file, &ring, Body::Sum, &[job])
+        {
+            prop_assert!(roof.points.iter().all(|point| point.seconds.is_finite() && point.attainable > 0.0));
+            prop_assert!(roof.records().iter().all(|record| record.cycles <= 1 << 53));
+        }
+    }
+}
+
+/// Numbers at the limits of one field or another, and beyond.
+const HOSTILE: [&str; 18] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "64",
+    "65",
+    "1024",
+    "65536",
+    "268435456",
+    "4294967296",
+    "9223372036854775807",
+    "-1",
+    "nan",
+    "inf",
+    "5e-324",
+    "1e-6",
+    "1.0",
+    "1e18",
+];

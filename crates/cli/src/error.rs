@@ -130,6 +130,12 @@ pub(crate) enum CliError {
     /// There is not enough memory or disk for what was asked.
     #[error("{0}")]
     Resources(String),
+    /// Nothing of what was asked could be run.
+    #[error("nothing was run: {why}")]
+    NothingRan {
+        /// The first reason.
+        why: String,
+    },
     /// A benchmark's results were wrong.
     #[error("{wrong} result(s) were not what they should be; the times mean nothing")]
     WrongResults {

@@ -26,6 +26,7 @@ fn every_help_has_an_example_that_runs() {
         &["roofline"],
         &["energy"],
         &["compare"],
+        &["machine"],
         &["pipeline", "run"],
         &["pipeline", "table3"],
         &["pipeline", "explore"],
@@ -37,7 +38,7 @@ fn every_help_has_an_example_that_runs() {
             examples += 1;
         }
     }
-    assert!(examples >= 9, "{examples}");
+    assert!(examples >= 10, "{examples}");
 }
 
 #[test]
@@ -48,6 +49,7 @@ fn an_ablation_has_the_stages_of_the_paper() {
         assert_eq!(record["label"], "simulated");
         number(&record["params"]["cycles_per_butterfly_and_lane"])
     });
+    Bench::new().run(["arch", "ablate", "--n", "2^17"]).failed(&["nothing was run", "does not fit"]);
     for (ours, printed) in cycles.into_iter().zip([290.0, 9.85, 7.58, 2.25]) {
         assert!((ours / printed - 1.0).abs() < 0.1, "{cycles:?}");
     }
@@ -59,6 +61,8 @@ fn a_sweep_tells_what_cannot_be_in_its_place() {
     let sweep = |more: &[&str]| bench.run(["arch", "sweep", "--n", "4096"].iter().chain(more));
     let text = sweep(&["--vary", "adders=1,2", "--vary", "lanes=3,32"]).done();
     assert!(text.contains("lanes") && text.contains("is 3"), "{text}");
+    // Nothing ran but the machine as it is.
+    sweep(&["--vary", "lanes=33", "--json"]).failed(&["nothing was run", "core.lanes is 33"]);
     // The same on any number of threads, in the order that was asked.
     let records = |threads: &str| sweep(&["--vary", "adders=2,1", "--threads", threads, "--json"]).json();
     let one = records("1");
@@ -67,6 +71,9 @@ fn a_sweep_tells_what_cannot_be_in_its_place() {
     let (two, single) =
         (number(&list[list.len() - 2]["cycles_steady"]), number(&list[list.len() - 1]["cycles_steady"]));
     assert!(two < single, "{one}");
+    let last = &list[list.len() - 1];
+    assert_eq!((&last["params"]["changed"]["adders"], &last["params"]["lanes"]), (&1.into(), &512.into()));
+    assert_eq!(last["case"], "arch-ntt/n4096/p512/adders=1");
     sweep(&["--vary", "voltage=1"]).usage(&["voltage"]);
     sweep(&["--vary", "lanes="]).usage(&["lanes"]);
     sweep(&["--vary", "lanes=99999999999999"]).usage(&["lanes"]);
@@ -91,6 +98,15 @@ fn nothing_is_above_its_roof() {
     for word in ["u200-device", "key switch", "product 2048 × 256", "memory", "compute", "analytic"] {
         assert!(products.contains(word), "`{word}` is not in {products}");
     }
+}
+
+#[test]
+fn what_is_built_in_can_be_copied() {
+    let bench = Bench::new();
+    bench.write("mine.toml", bench.run(["arch", "machine", "paper"]).done());
+    let run = |machine: &str| bench.run(["arch", "run", "--n", "4096", "--machine", machine, "--json"]).json();
+    assert_eq!(run("mine.toml"), run("paper"));
+    bench.run(["arch", "machine", "rocket"]).usage(&["rocket"]);
 }
 
 #[test]
@@ -155,7 +171,7 @@ fn traces_have_cores_networks_and_memory_as_tracks() {
     let run = ["arch", "run", "--n", "4096", "--trace", "run.json"];
     assert!(bench.run(run).done().contains("yes"));
     let names = processes(&serde_json::from_slice(&bench.read("run.json")).expect("JSON"));
-    for wanted in ["core 15", "data network", "control network", "data memory", "scratchpad", "DRAM"] {
+    for wanted in ["core 15", "data network", "control network", "data memory", "scratchpad"] {
         assert!(names.iter().any(|name| name.contains(wanted)), "`{wanted}` is none: {names:?}");
     }
     // A file that is there stays.

@@ -25,7 +25,7 @@ pub enum ModulusError {
         given: u64,
     },
     /// Composite.
-    #[error("modulus {given} is not an odd prime; `ntt_primes` lists those that have roots of unity")]
+    #[error("modulus {given} is not an odd prime")]
     NotPrime {
         /// What was asked for.
         given: u64,

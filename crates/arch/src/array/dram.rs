@@ -1,7 +1,6 @@
 //! From DRAM to DRAM: two halves of the scratchpad take turns. While programs work on one, the other is emptied and filled.
 
 use super::Machine;
-use crate::trace::Trace;
 
 /// What a number of batches takes from DRAM to DRAM.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,17 +11,14 @@ pub struct DramRun {
     pub steady: f64,
     /// Cycles that the bytes of a batch take at least.
     pub transfer: u64,
-    /// Bytes of a batch that are read.
-    pub bytes_in: u64,
-    /// Bytes of a batch that are written.
-    pub bytes_out: u64,
+    /// Those bytes, in and out together.
+    pub bytes: u64,
 }
 
-/// When each batch is there, has been computed, and has been written.
+/// When each batch has been computed, and has been written.
 struct Turns {
     read: u64,
     write: u64,
-    there: Vec<u64>,
     computed: Vec<u64>,
     written: Vec<u64>,
 }
@@ -51,46 +47,21 @@ fn take_turns(machine: &Machine, bytes_in: u64, bytes_out: u64, compute: u64, ba
             computed[batch] = there[batch].max(before) + launch + compute;
         }
     }
-    Turns { read, write, there, computed, written }
+    Turns { read, write, computed, written }
 }
 
-/// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3. They are written into a trace if there is
-/// one.
+/// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3.
 pub(super) fn dram_to_dram(
     machine: &Machine,
     [bytes_in, bytes_out]: [u64; 2],
     compute: u64,
     batches: usize,
-    trace: Option<&mut Trace>,
 ) -> DramRun {
     let batches = batches.max(3);
-    let turns = take_turns(machine, bytes_in, bytes_out, compute, batches);
-    if let Some(trace) = trace {
-        turns.write(compute, trace);
-    }
-    let Turns { read, write, computed, written, .. } = turns;
+    let Turns { read, write, computed, written } = take_turns(machine, bytes_in, bytes_out, compute, batches);
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
-    DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes_in, bytes_out }
-}
-
-impl Turns {
-    /// Its time is its own: the run that the trace is of is the computation of each batch.
-    fn write(&self, compute: u64, trace: &mut Trace) {
-        let process = format!("from DRAM to DRAM: {} such runs, from their own cycle 0", self.there.len());
-        let memory = trace.track(&process, "DRAM");
-        let halves = [0, 1].map(|half| trace.track(&process, &format!("half {half} of the scratchpad")));
-        for (batch, ((there, computed), written)) in
-            self.there.iter().zip(&self.computed).zip(&self.written).enumerate()
-        {
-            let number = [("batch", batch as u64)];
-            for (name, end, cycles) in [("read", there, self.read), ("write", written, self.write)] {
-                trace.slice(memory, name, end - cycles, cycles, &number);
-                trace.slice(halves[batch % 2], name, end - cycles, cycles, &number);
-            }
-            trace.slice(halves[batch % 2], "compute", computed - compute, compute, &number);
-        }
-    }
+    DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes: bytes_in + bytes_out }
 }
 
 #[cfg(test)]
@@ -102,10 +73,15 @@ mod tests {
     fn what_is_slower_sets_the_pace() {
         let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
         // 32 KB in and out at 32 bytes a cycle: 2048 cycles, however short the computation is.
-        let memory = dram_to_dram(&machine, [1 << 15, 1 << 15], 100, 20, None);
+        let memory = dram_to_dram(&machine, [1 << 15, 1 << 15], 100, 20);
         assert_eq!((memory.transfer, memory.steady), (2048, 2048.0));
+        // A memory that carries more in a cycle than there is carries no more than there is.
+        let mut wide = machine.clone();
+        wide.dram.bytes_per_cycle = 1 << 16;
+        let wide = dram_to_dram(&wide, [1 << 15, 1 << 14], 100, 20);
+        assert_eq!((wide.transfer, wide.bytes), (2, 3 << 14));
         // A long computation hides the transfers, but for its own start.
-        let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20, None);
+        let computation = dram_to_dram(&machine, [1 << 15, 1 << 15], 10_000, 20);
         let (launch, _) = super::super::control::launch(&machine);
         assert_eq!(computation.steady, (10_000 + launch) as f64);
     }

@@ -102,11 +102,11 @@ pub enum SimulationError {
         /// How many cores.
         cores: usize,
     },
-    /// An argument for a register that takes none.
-    #[error("an argument for scalar register x{register}: x1 to x31 take one")]
+    /// An argument for a scalar register that takes none.
+    #[error("an argument for x{given}: registers x1 to x31 take one")]
     Argument {
-        /// Its number.
-        register: usize,
+        /// The register's number.
+        given: usize,
     },
     /// A program that does not fit.
     #[error("core {core}: a program of {given} words; its instruction memory holds {have}")]

@@ -28,14 +28,16 @@ pub struct Experiment {
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// Cycles from the first instruction to the last result of the first run.
+    /// Cycles from the first instruction to the last result of the first run. Of several runs it is the cycle in which as many results
+    /// were there as one run has. Were a core ahead by a run, it could be a little early, and `steady` a little long.
     pub first: u64,
     /// Cycles for each input, from the end of the first run to the end of the last one; none of a single run.
     pub steady: Option<f64>,
     /// Whether every value of every output was that of the golden model.
     pub correct: bool,
     /// The share of cycles in which the adders worked, all runs together; with one input in flight and one run that of a single one.
-    pub adders: f64,
+    /// None of complex numbers, whose butterflies take as long as the machine says, whatever adders it has.
+    pub adders: Option<f64>,
     /// The same, counted from the end of the first run on.
     pub adders_steady: Option<f64>,
     /// Instructions of the longest program.
@@ -90,11 +92,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As of [`Self::measure`].
-    pub fn measure_with(
-        &self,
-        machine: &Machine,
-        mut trace: Option<&mut Trace>,
-    ) -> Result<Measurement, ExperimentError> {
+    pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
         if !(1..=most).contains(&self.runs) {
@@ -127,7 +125,7 @@ impl Experiment {
             array.observe_all();
         }
         let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
-        if let Some(trace) = trace.as_deref_mut() {
+        if let Some(trace) = trace {
             array.timeline(&programs, trace);
         }
 
@@ -143,27 +141,21 @@ impl Experiment {
         let (first, last) = (run.marks.first().copied().unwrap_or(run.cycles), run.marks.last().copied());
         let later = (self.runs - 1) as f64;
         let rest = last.map_or(0.0, |last| (last - first) as f64);
-        // Cycles of an adder in one run: a butterfly has two sums, a complex one six.
+        // Cycles of an adder in one run: a butterfly has two sums.
         let sums = run.counts.iter().map(|counts| counts.sums).sum::<u64>() / self.runs as u64;
-        let each = if self.task.words() == 2 * self.task.size() { 6 } else { 2 };
         let butterflies = compiled.butterflies / u64::from(machine.core.lanes);
-        let busy = (each * butterflies + sums) as f64 / f64::from(machine.cores() * machine.lane.adders);
+        let busy = (2 * butterflies + sums) as f64 / f64::from(machine.cores() * machine.lane.adders);
+        let complex = self.task.words() == 2 * self.task.size();
         Ok(Measurement {
             first,
             steady: (self.runs > 1).then(|| rest / later / self.in_flight as f64),
             correct,
-            adders: busy * self.runs as f64 / run.cycles as f64,
-            adders_steady: (self.runs > 1).then(|| busy * later / rest),
+            adders: (!complex).then(|| busy * self.runs as f64 / run.cycles as f64),
+            adders_steady: (!complex && self.runs > 1).then(|| busy * later / rest),
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
-            dram: dram_to_dram(
-                machine,
-                [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)),
-                first,
-                DRAM_BATCHES,
-                trace,
-            ),
+            dram: dram_to_dram(machine, [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)), first, DRAM_BATCHES),
             run,
         })
     }
@@ -194,7 +186,7 @@ impl Measurement {
                 .with("launch", self.run.launch)
                 .with("dram_steady", self.dram.steady / experiment.in_flight as f64);
         record.cycles_steady = self.steady;
-        record.utilization = Some(self.adders_steady.unwrap_or(self.adders));
+        record.utilization = self.adders_steady.or(self.adders);
         record.correct = Some(self.correct);
         record
     }

@@ -37,7 +37,7 @@ use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
-use self::core::{CoreState, Messages, Shared};
+use self::core::{CoreState, Messages, SCALARS, Shared};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
@@ -82,7 +82,7 @@ pub struct Run {
     pub marks: Vec<u64>,
     /// What each core did.
     pub counts: Vec<Counts>,
-    /// Cycles in which links were occupied, by copies and by what goes to and comes from the scratchpad, added up.
+    /// Cycles in which links of the meshes for copies and for the scratchpad were occupied, added up.
     pub link_cycles: u64,
 }
 
@@ -158,11 +158,11 @@ impl Array {
         Ok(())
     }
 
-    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers and their values.
-    /// Every `mark_every` scratchpad stores the cycle is noted.
+    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers, 1 to 31, and their
+    /// values. Every `mark_every` scratchpad stores the cycle is noted, whichever cores and runs they are of.
     ///
-    /// Registers and memories are as the last run left them. After one that failed nothing of it is under way any more: registers and
-    /// data memories are empty, scratchpad and twiddle memories have what they had then.
+    /// An error found while programs run leaves them half done, with instructions in the queues: what runs next meets them. A new array
+    /// has none.
     ///
     /// # Errors
     /// [`SimulationError`]: a program that cannot run, waits for ever, or takes more than `cycle_limit` cycles.
@@ -176,8 +176,8 @@ impl Array {
         if programs.len() != self.cores.len() {
             return Err(SimulationError::Cores { given: programs.len(), cores: self.cores.len() });
         }
-        if let Some((register, _)) = arguments.iter().find(|(register, _)| !(1..32).contains(register)) {
-            return Err(SimulationError::Argument { register: *register });
+        if let Some((given, _)) = arguments.iter().find(|(register, _)| !(1..SCALARS).contains(register)) {
+            return Err(SimulationError::Argument { given: *given });
         }
         let have = self.machine.memory.instruction_words as usize;
         let mut decoded = Vec::with_capacity(programs.len());
@@ -210,30 +210,6 @@ impl Array {
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;
         let (start, links) = (self.now, self.link_cycles());
-        let marks = match self.until_idle(mark_every, cycle_limit) {
-            Ok(marks) => marks,
-            Err(error) => {
-                self.clear();
-                return Err(error);
-            }
-        };
-        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
-        let (launch, launched) = control::launch(&self.machine);
-        let (completed, told) = control::completion(&self.machine, &ended);
-        self.control = [launched, told];
-        Ok(Run {
-            cycles: self.now - start,
-            launch,
-            completed,
-            marks,
-            counts: self.cores.iter().map(|core| core.counts).collect(),
-            link_cycles: self.link_cycles() - links,
-        })
-    }
-
-    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores.
-    fn until_idle(&mut self, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
-        let start = self.now;
         let mut marks = Vec::new();
         let mut last_event = self.now;
         let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
@@ -248,27 +224,26 @@ impl Array {
             if self.now - start > cycle_limit {
                 return Err(SimulationError::CycleLimit { limit: cycle_limit });
             }
-            while mark_every > 0 && self.scratchpad.stores >= mark_every.saturating_mul(marks.len() as u64 + 1) {
+            while mark_every > 0 && self.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
                 marks.push(self.now - start);
             }
         }
-        Ok(marks)
+        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
+        let (launch, launched) = control::launch(&self.machine);
+        let (completed, told) = control::completion(&self.machine, &ended);
+        self.control = [launched, told];
+        Ok(Run {
+            cycles: self.now - start,
+            launch,
+            completed,
+            marks,
+            counts: self.cores.iter().map(|core| core.counts).collect(),
+            link_cycles: self.link_cycles() - links,
+        })
     }
 
-    /// Cycles in which links of all meshes were occupied.
     fn link_cycles(&self) -> u64 {
         self.mesh.link_cycles + self.scratchpad.link_cycles()
-    }
-
-    /// Takes away what a run that failed has left under way.
-    fn clear(&mut self) {
-        for core in &mut self.cores {
-            core.clear(&self.machine);
-        }
-        self.mesh.clear();
-        self.messages = Messages::new(self.machine.core.lanes as usize);
-        self.scratchpad.clear();
-        self.running = 0;
     }
 
     fn is_idle(&self) -> bool {

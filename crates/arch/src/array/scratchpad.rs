@@ -1,7 +1,8 @@
 //! The scratchpad: slices at cores, and the network by which other cores reach them.
 //!
-//! A core reads and writes a slice of its own in a known time. For another one it sends a request; the slice answers in turn, one request a
-//! cycle, and the answer takes its place among the vectors that come to the core's registers. Answers have links of their own: on those
+//! A core reads and writes a slice of its own in a known time, as many vectors in a cycle as its ports for arrivals and copies take: these
+//! do not wait for what other cores ask of the slice, nor that for them. For another one it sends a request; the slice answers in turn, one
+//! request a cycle, stores one vector a cycle beside that, and the answer takes its place among the vectors that come to the core's registers. Answers have links of their own: on those
 //! of the requests they could stand behind requests that wait for them.
 
 use std::collections::VecDeque;
@@ -101,19 +102,9 @@ impl ScratchpadState {
         [&mut self.requests, &mut self.answers].into_iter()
     }
 
-    /// Cycles in which links of its networks were occupied.
+    /// Messages times cycles on links, of both networks.
     pub(super) fn link_cycles(&self) -> u64 {
         self.requests.link_cycles + self.answers.link_cycles
-    }
-
-    /// Takes away all that is under way.
-    pub(super) fn clear(&mut self) {
-        self.requests.clear();
-        self.answers.clear();
-        self.waiting.iter_mut().for_each(VecDeque::clear);
-        self.messages.clear();
-        self.carried.clear();
-        self.unused.clear();
     }
 
     /// Where a vector is.

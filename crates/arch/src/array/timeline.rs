@@ -23,21 +23,22 @@ impl Array {
 
     /// Writes what was noted since [`Self::observe_all`] into a trace, for the programs that were run. Nothing is noted any more.
     pub fn timeline(&mut self, programs: &[Vec<u32>], trace: &mut Trace) {
+        let mut memories = Vec::new();
         for (core, program) in programs.iter().enumerate().take(self.cores.len()) {
             let state = &mut self.cores[core];
             let (events, accesses) =
                 (state.events.take().unwrap_or_default(), state.accesses.take().unwrap_or_default());
             write_core(&self.machine, core, events, program, trace);
-            write_accesses("data memory", accesses, trace);
+            memories.extend(accesses);
         }
+        write_accesses("data memory", memories, trace);
         write_accesses("scratchpad", self.scratchpad.accesses.take().unwrap_or_default(), trace);
         let meshes = std::iter::once(&mut self.mesh).chain(self.scratchpad.meshes_mut());
         let names = ["data network: copies", "memory network: requests", "memory network: answers"];
         for (name, mesh) in names.into_iter().zip(meshes) {
             write_links(name, &mesh.hops.take().unwrap_or_default(), trace);
         }
-        let names =
-            ["control network: launch, before cycle 0, from its own cycle 0", "control network: ends of programs"];
+        let names = ["control network: launch, which ends at the others' cycle 0", "control network: ends of programs"];
         for (name, hops) in names.into_iter().zip(&self.control) {
             write_links(name, hops, trace);
         }

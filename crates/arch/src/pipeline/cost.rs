@@ -40,7 +40,7 @@ pub struct Device {
     pub platform_bram: u64,
     /// UltraRAMs, likewise.
     pub platform_uram: u64,
-    /// The share of each resource that a design may take, the platform's included; above 0, at most 1.
+    /// The share of each resource that a design may take, the platform's included; from 1e-6 to 1.
     pub max_share: f64,
 }
 

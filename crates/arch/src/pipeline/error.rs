@@ -34,8 +34,8 @@ pub enum PipelineError {
         /// What was given.
         given: u64,
     },
-    /// A figure is no finite number above zero.
-    #[error("{what} is {given}; it must be a finite number above 0 and at most {max}")]
+    /// A figure is no number of a size that can be calculated with.
+    #[error("{what} is {given}; it must be a number from {LEAST} to {max}")]
     Positive {
         /// Which number.
         what: String,
@@ -136,9 +136,12 @@ pub(crate) fn require_range(what: impl Into<String>, given: u64, min: u64, max: 
     Err(PipelineError::Range { what: what.into(), given, min, max })
 }
 
-/// `given` if it is finite, above 0 and at most `max`.
+/// The least figure: what is divided by it stays finite.
+pub(crate) const LEAST: f64 = 1e-6;
+
+/// `given` if it is finite, at least [`LEAST`] and at most `max`.
 pub(crate) fn require_positive(what: impl Into<String>, given: f64, max: f64) -> Result<f64, PipelineError> {
-    if given > 0.0 && given <= max {
+    if (LEAST..=max).contains(&given) {
         return Ok(given);
     }
     Err(PipelineError::Positive { what: what.into(), given: given.to_string(), max: max.to_string() })

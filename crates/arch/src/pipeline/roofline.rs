@@ -27,6 +27,8 @@ pub const CHAM_ROOFLINE: &str = include_str!("../../machines/cham-roofline.toml"
 
 const MAX_RATE: f64 = 1e18;
 const MAX_BYTES: u64 = 1 << 40;
+/// The greatest number of cycles of a point: 2^53, all of which are numbers of an f64.
+const MAX_CYCLES: f64 = (1_u64 << 53) as f64;
 
 /// Two ceilings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +101,16 @@ pub enum Kernel {
     Hmvp(Job),
 }
 
+impl Kernel {
+    fn name(&self) -> String {
+        match self {
+            Self::Ntt => "ntt".to_owned(),
+            Self::KeySwitch => "key-switch".to_owned(),
+            Self::Hmvp(Job { rows, columns }) => format!("hmvp/m{rows}/n{columns}"),
+        }
+    }
+}
+
 /// Which ceiling a point is under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -148,7 +160,7 @@ pub struct Roofline {
 /// Places a transform, a key switch, and products under the roofs of all platforms.
 ///
 /// # Errors
-/// If a job is out of range.
+/// If a job is out of range, or a platform so slow that a point takes more than 2^53 cycles.
 pub fn roofline(machine: &RooflineMachine, ring: &Ring, body: Body, jobs: &[Job]) -> Result<Roofline, PipelineError> {
     let mut points = Vec::new();
     let kernels = [Kernel::Ntt, Kernel::KeySwitch].into_iter().chain(jobs.iter().map(|&job| Kernel::Hmvp(job)));
@@ -211,6 +223,9 @@ fn point(
     let under_memory = intensity * platform.bytes_per_second;
     let attainable = under_memory.min(platform.multiplications_per_second);
     let bound = if under_memory < platform.multiplications_per_second { Bound::Memory } else { Bound::Compute };
+    let seconds = multiplications as f64 / attainable;
+    let what = format!("cycles of {} on platform `{}`", kernel.name(), platform.name);
+    require_positive(what, seconds * platform.clock_mhz * 1e6, MAX_CYCLES)?;
     Ok(RooflinePoint {
         platform: platform.name.clone(),
         kernel,
@@ -218,7 +233,7 @@ fn point(
         bytes,
         intensity,
         attainable,
-        seconds: multiplications as f64 / attainable,
+        seconds,
         bound,
         keys_on_chip,
         clock_mhz: platform.clock_mhz,
@@ -230,11 +245,7 @@ impl Roofline {
     /// A record for each point, `arch-roofline/<platform>/<kernel>`; cycles are those of the platform's clock.
     pub fn records(&self) -> Vec<Record> {
         let record = |point: &RooflinePoint| {
-            let kernel = match point.kernel {
-                Kernel::Ntt => "ntt".to_owned(),
-                Kernel::KeySwitch => "key-switch".to_owned(),
-                Kernel::Hmvp(Job { rows, columns }) => format!("hmvp/m{rows}/n{columns}"),
-            };
+            let kernel = point.kernel.name();
             let cycles = (point.seconds * point.clock_mhz * 1e6).ceil() as u64;
             let case = format!("arch-roofline/{}/{kernel}", point.platform);
             let mut record = Record::new(case, &*point.platform, Label::Analytic, cycles)

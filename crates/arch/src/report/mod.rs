@@ -14,8 +14,8 @@ mod sweep;
 mod workload;
 
 pub use ablation::{
-    Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore, SizeAblation, Stage,
-    ablate, fft_experiments,
+    ABLATION_IN_FLIGHT, Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore,
+    SizeAblation, Stage, ablate, fft_experiments,
 };
 pub use base::{BaseRun, MAX_BASE_SIZE, TimeSplit, base, time_split};
 pub use energy::{

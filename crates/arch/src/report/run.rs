@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::trace::Trace;
 
 /// Inputs in flight that are tried where none are asked for.
-const FLIGHTS: [usize; 3] = [1, 2, 4];
+const FLIGHTS: [usize; 6] = [1, 2, 3, 4, 6, 8];
 /// Runs where none are asked for, if their inputs and outputs fit the scratchpad.
 const RUNS: usize = 8;
 
@@ -18,7 +18,7 @@ const RUNS: usize = 8;
 pub struct Plan {
     /// The workload.
     pub workload: Workload,
-    /// Inputs in flight; without a number one by itself, and then the best of 1, 2 and 4 that fit.
+    /// Inputs in flight; without a number one by itself, and then the best of 1, 2, 3, 4, 6 and 8 that fit.
     pub in_flight: Option<usize>,
     /// Runs of the program behind one another; without a number 8, or as many as fit.
     pub runs: Option<usize>,
@@ -51,9 +51,6 @@ pub struct Line {
     pub dram: f64,
     /// Bytes from and to DRAM for each input.
     pub dram_bytes: u64,
-    /// Those of them that are read.
-    #[serde(skip)]
-    pub dram_bytes_in: u64,
     /// What all cores did, all runs together.
     #[serde(skip)]
     pub counts: Counts,
@@ -136,7 +133,7 @@ pub fn measure_traced(machine: &Machine, plan: &Plan, trace: &mut Trace) -> Resu
     Ok(RunReport { machine: machine.name.clone(), lines: vec![line] })
 }
 
-/// The best steady state of those with 1, 2 and 4 in flight that fit; none if only one run fits.
+/// The best steady state of those with 1, 2, 3, 4, 6 and 8 in flight that fit; none if only one run fits.
 pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>) -> Result<Option<Line>, ReportError> {
     let mut best: Option<Line> = None;
     for in_flight in FLIGHTS {
@@ -180,7 +177,7 @@ fn line_with(
     let measured = measured.map_err(|error| workload.explain(machine, in_flight, error))?;
     let inputs = (experiment.runs * in_flight) as u64;
     let bound = bound(machine, &measured.run.counts, workload.operation.is_complex()) / inputs as f64;
-    let adders = (!workload.operation.is_complex()).then(|| measured.adders_steady.unwrap_or(measured.adders));
+    let adders = measured.adders_steady.or(measured.adders);
     let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
     let words = measured.instructions;
     let mut record = record(&measured, &experiment, machine, workload);
@@ -199,8 +196,7 @@ fn line_with(
         instructions,
         words,
         dram: measured.dram.steady / in_flight as f64,
-        dram_bytes: (measured.dram.bytes_in + measured.dram.bytes_out) / in_flight as u64,
-        dram_bytes_in: measured.dram.bytes_in / in_flight as u64,
+        dram_bytes: measured.dram.bytes / in_flight as u64,
         counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
@@ -296,31 +292,13 @@ mod tests {
         assert_eq!(line(&ours(), &fft, 1, Some(1)).unwrap().bound, 4.0 * 104.0);
     }
 
-    /// As many as there are words, however wide the DRAM is: a last cycle may carry fewer than it could.
-    #[test]
-    fn bytes_are_those_of_inputs_and_outputs() {
-        for (operation, vectors_in, vectors_out) in [(Operation::Ntt, 1, 1), (Operation::KeySwitch, 3, 2)] {
-            for rate in [1, 32, 3000, 1 << 16] {
-                let mut machine = ours();
-                machine.dram.bytes_per_cycle = rate;
-                let workload = Workload { operation, ..Workload::ntt(4096) };
-                let one = line(&machine, &workload, 2, Some(1)).unwrap();
-                let bytes = 4 * 4096;
-                assert_eq!(
-                    (one.dram_bytes, one.dram_bytes_in),
-                    ((vectors_in + vectors_out) * bytes, vectors_in * bytes)
-                );
-            }
-        }
-    }
-
     #[test]
     fn a_plan_without_numbers_takes_the_best() {
         let plan = |in_flight, runs| Plan { workload: Workload::ntt(8192), in_flight, runs };
         let report = measure(&ours(), &plan(None, None)).unwrap();
         let [single, steady] = &report.lines[..] else { panic!("{report:?}") };
         assert_eq!((single.in_flight, single.runs, single.steady), (1, 1, None));
-        let best = [1, 2, 4].map(|flight| measure(&ours(), &plan(Some(flight), None)).unwrap().lines.remove(0));
+        let best = FLIGHTS.map(|flight| measure(&ours(), &plan(Some(flight), None)).unwrap().lines.remove(0));
         let least = best.iter().map(Line::cycles).fold(f64::INFINITY, f64::min);
         assert_eq!(steady.cycles(), least);
         assert_eq!(report.records().len(), 2);

@@ -308,8 +308,17 @@ impl Sweep {
             },
         };
         let mut record = line.record();
+        // What was changed has names of its own: a run has `lanes` and `adders`, too.
         for (parameter, value) in change {
-            record = record.with(parameter.name(), value.to_string());
+            record.case += &format!("/{}={value}", parameter.name());
+        }
+        if !change.is_empty() {
+            let value = |value: &Value| match value {
+                Value::Number(number) => serde_json::Value::from(*number),
+                word => serde_json::Value::from(word.to_string()),
+            };
+            let changed = change.iter().map(|(parameter, new)| (parameter.name().to_owned(), value(new)));
+            record = record.with("changed", changed.collect::<serde_json::Map<_, _>>());
         }
         Ok((record, line.ratio()))
     }

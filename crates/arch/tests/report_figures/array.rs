@@ -2,9 +2,9 @@
 
 use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
 use ciphermill_arch::report::{
-    ENERGY_LITERATURE, ENERGY_PAPER, EnergyTable, FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, Plan, RunReport,
-    Sweep, Workload, ablate, array_roofline, compare, default_axes, default_workloads, energy, fft_experiments,
-    measure,
+    ABLATION_IN_FLIGHT, ENERGY_LITERATURE, ENERGY_PAPER, EnergyTable, FFT_BUTTERFLIES, FFT_SIZES, Operation,
+    PAPER_SIZES, Plan, RunReport, Sweep, Workload, ablate, array_roofline, compare, default_axes, default_workloads,
+    energy, fft_experiments, measure,
 };
 
 use crate::keep::{keep, keep_part, number, table};
@@ -108,8 +108,8 @@ fn resident(reports: &[(String, Operation, usize, RunReport)]) -> String {
 #[test]
 fn ablations() {
     let paper = machine(PAPER);
-    let ntt = ablate(&paper, Operation::Ntt, &PAPER_SIZES).expect("a base");
-    let fft = ablate(&paper, Operation::Fft, &FFT_SIZES).expect("runs");
+    let ntt = ablate(&paper, Operation::Ntt, &PAPER_SIZES, ABLATION_IN_FLIGHT).expect("a base");
+    let fft = ablate(&paper, Operation::Fft, &FFT_SIZES, ABLATION_IN_FLIGHT).expect("runs");
     assert!(ntt.correct() && fft.correct());
     keep("ablation", &ntt);
     keep("ablation-fft", &fft);
@@ -130,7 +130,14 @@ fn ablations() {
         [format!("2^{}", size.polynomial_size.ilog2()), a, b, c]
     });
     let single = table(["N", "over `textbook`", "over `naive`", "over `shoup`"], single);
-    keep_part("docs/arch.md", "ablation", &(of(&ntt) + "Over one single scalar core:\n" + &single));
+    let more = ablate(&paper, Operation::Ntt, &PAPER_SIZES, 8).expect("a base");
+    keep("ablation-in-flight-8", &more);
+    let more = format!(
+        "With eight in flight, or as many as fit, the average gain of all is {}:\n{}",
+        number(more.average_total, 1),
+        of(&more)
+    );
+    keep_part("docs/arch.md", "ablation", &(of(&ntt) + &more + "Over one single scalar core:\n" + &single));
     let experiments = fft_experiments(&paper, &FFT_SIZES, &FFT_BUTTERFLIES).expect("runs");
     keep("ablation-fft-butterflies", &experiments);
     let rows = experiments.iter().map(|one| {

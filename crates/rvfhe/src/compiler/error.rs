@@ -26,7 +26,9 @@ pub enum CompileError {
         modulus: u64,
     },
     /// No root of unity.
-    #[error("modulus {modulus} has no root of unity for N = {polynomial_size}")]
+    #[error(
+        "modulus {modulus} has no root of unity for N = {polynomial_size}: it must be 1 modulo 2N, in the cyclic ring modulo N"
+    )]
     NoRoot {
         /// m.
         modulus: u64,

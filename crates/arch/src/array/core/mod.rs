@@ -27,6 +27,8 @@ use super::scratchpad::{Access, ScratchpadState};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
 const RING: usize = 128;
+/// Scalar registers of a core.
+pub(super) const SCALARS: usize = 32;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
 
@@ -132,7 +134,7 @@ pub(super) struct CoreState {
     pub program: Vec<Step>,
     pub pc: usize,
     pub done: bool,
-    x: [u32; 32],
+    x: [u32; SCALARS],
     moduli: [u32; MODULI],
     moduli_set: u8,
     vectors: Vec<u32>,
@@ -186,7 +188,7 @@ impl CoreState {
             program: Vec::new(),
             pc: 0,
             done: true,
-            x: [0; 32],
+            x: [0; SCALARS],
             moduli: [0; MODULI],
             moduli_set: 0,
             vectors: vec![0; 32 * lanes],
@@ -224,17 +226,11 @@ impl CoreState {
         }
     }
 
-    /// Makes all but the twiddle memory, and what was noted, as it is in a new core.
-    pub(super) fn clear(&mut self, machine: &Machine) {
-        let Self { twiddle_memory, events, accesses, .. } = std::mem::replace(self, Self::new(self.number, machine));
-        (self.twiddle_memory, self.events, self.accesses) = (twiddle_memory, events, accesses);
-    }
-
-    /// Starts the program; registers keep what they have.
+    /// Starts the program; vectors and twiddles keep what they have. Arguments are for registers that there are, and not for `x0`.
     pub(super) fn start(&mut self, arguments: &[(usize, u32)]) {
         self.pc = 0;
         self.done = false;
-        self.x = [0; 32];
+        self.x = [0; SCALARS];
         for (register, value) in arguments {
             self.x[*register] = *value;
         }

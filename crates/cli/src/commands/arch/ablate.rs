@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use ciphermill_arch::report::{FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, ablate, fft_experiments};
+use ciphermill_arch::report::{
+    ABLATION_IN_FLIGHT, FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, SizeAblation, ablate, fft_experiments,
+};
 
 use super::machine::{array, size};
 use super::{all_correct, number};
@@ -27,6 +29,9 @@ pub(super) struct Args {
     /// The array: ciphermill, paper, lane, or a file like crates/arch/machines/paper.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     machine: PathBuf,
+    /// Inputs in flight, or half as many until they fit
+    #[arg(long, value_name = "K", default_value_t = ABLATION_IN_FLIGHT as u16, value_parser = clap::value_parser!(u16).range(1..=8))]
+    in_flight: u16,
     /// Print the records as JSON
     #[arg(long)]
     json: bool,
@@ -45,7 +50,12 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         Task::Fft => (Operation::Fft, &FFT_SIZES[..]),
     };
     let sizes = if args.n.is_empty() { default } else { &args.n[..] };
-    let ablation = ablate(&machine, operation, sizes)?;
+    let ablation = ablate(&machine, operation, sizes, args.in_flight.into())?;
+    if let Some(SizeAblation { error: Some(why), .. }) = ablation.sizes.first()
+        && ablation.sizes.iter().all(|size| size.stages.is_empty())
+    {
+        return Err(CliError::NothingRan { why: why.clone() });
+    }
     let wrong = ablation.sizes.iter().flat_map(|size| &size.stages).filter(|one| one.correct == Some(false)).count();
     if args.json {
         output::json(&ablation.records())?;
@@ -65,6 +75,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
                 stage.correct.map_or("", |correct| if correct { "yes" } else { "NO" }).to_owned(),
             ]);
         }
+        if args.task == Task::Ntt && size.error.is_none() && size.single_core.is_empty() {
+            notes += &format!("{n}: no base, as the scalar core's programs are made for 2^14 at most\n");
+        }
         if let Some(error) = &size.error {
             notes += &format!("{n}: {error}\n");
         }
@@ -73,9 +86,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             notes += &format!("{n}: {gain:.0} times one scalar core that runs `{program}`\n");
         }
     }
-    let steps: Vec<String> = ablation.average_steps.iter().map(|step| format!("{step:.2}")).collect();
-    let total = number(ablation.average_total, 1);
-    notes += &format!("average gains {}; all together {total} on `{}`, simulated", steps.join(", "), machine.name);
+    notes += &match ablation.average_total {
+        Some(total) => {
+            let steps: Vec<String> = ablation.average_steps.iter().map(|step| format!("{step:.2}")).collect();
+            let steps = steps.join(", ");
+            format!("average gains {steps}; all together {total:.1} on `{}`, simulated", machine.name)
+        }
+        None => "no size was run to its last stage".to_owned(),
+    };
     if args.task == Task::Fft {
         let experiments = fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?;
         for one in &experiments {

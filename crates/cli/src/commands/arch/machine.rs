@@ -20,7 +20,7 @@ pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Res
     if !name.exists() {
         return Err(CliError::Content {
             path: name.to_owned(),
-            what: format!("no such file, and none of the machines that are built in: {}", names()),
+            what: format!("no such file, and none of those that are built in: {}", names()),
         });
     }
     let bytes = files::read(name, MAX_BYTES)?;

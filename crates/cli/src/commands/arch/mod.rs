@@ -7,13 +7,14 @@ mod machine;
 mod pipeline;
 mod roofline;
 mod run;
+mod show;
 mod sweep;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
 
-/// Cycle models of the accelerators: run, ablate, sweep, compare
+/// Cycle models of the accelerators: run them, vary them, compare them with the papers
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Figures are simulated unless they are labelled analytic: cycles of a model, not of a chip. docs/arch.md says what is modelled.")]
@@ -31,6 +32,7 @@ enum Verb {
     Energy(energy::Args),
     Compare(compare::Args),
     Pipeline(pipeline::Args),
+    Machine(show::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -42,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Energy(args) => energy::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Pipeline(args) => pipeline::run(args),
+        Verb::Machine(args) => show::run(args),
     }
 }
 

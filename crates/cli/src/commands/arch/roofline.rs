@@ -52,6 +52,11 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 
 fn of_array(name: &std::path::Path, json: bool) -> Result<(), CliError> {
     let roofline = array_roofline(&array(name)?, &default_workloads())?;
+    if let Some((workload, why)) = roofline.left_out.first()
+        && roofline.points.is_empty()
+    {
+        return Err(CliError::NothingRan { why: format!("{workload}: {why}") });
+    }
     let wrong = roofline.points.iter().filter(|point| !point.correct).count();
     let mut table = output::table([
         "task",

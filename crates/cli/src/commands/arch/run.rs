@@ -25,7 +25,7 @@ pub(super) struct Args {
     workload: WorkloadArgs,
     #[command(flatten)]
     machine: MachineArg,
-    /// Inputs whose computations overlap [default: one by itself, then the best of 1, 2 and 4]
+    /// Inputs whose computations overlap [default: one by itself, then the best of 1, 2, 3, 4, 6 and 8]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: Option<u16>,
     /// Runs of the program behind one another; a steady state needs 2 [default: 8, or as many as fit]

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Run every combination, 4096 at most, instead of one parameter at a time
     #[arg(long, requires = "vary")]
     product: bool,
-    /// Inputs whose computations overlap [default: the best of 1, 2 and 4 that fit]
+    /// Inputs whose computations overlap [default: the best of 1, 2, 3, 4, 6 and 8 that fit]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: Option<u16>,
     /// Threads [default: one for each processor]
@@ -50,12 +50,23 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let points = sweep.run(&machine, threads, &|done, all| progress.set(done as u64, all as u64))?;
     drop(progress);
     let (_, records) = sweep_records(&points);
+    let failed = points.iter().filter(|point| !point.changed.is_empty()).map(|point| point.error.as_ref());
+    // The machine as it is does not count.
+    if let Some(Some(why)) = failed.clone().next()
+        && failed.clone().all(|error| error.is_some())
+    {
+        return Err(CliError::NothingRan { why: why.clone() });
+    }
     let wrong = records.iter().filter(|record| record.correct == Some(false)).count();
     if args.json {
         output::json(&records)?;
+        for point in points.iter().filter(|point| point.error.is_some()) {
+            let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            eprintln!("left out: {}: {}", changed.join(" "), point.error.as_deref().unwrap_or_default());
+        }
         return all_correct(wrong);
     }
-    let mut table = output::table(["changed", "first", "steady", "ratio", "utilization", "correct"]);
+    let mut table = output::table(["changed", "in flight", "first", "steady", "ratio", "utilization", "correct"]);
     let mut left_out = String::new();
     for point in &points {
         let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -67,6 +78,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         };
         table.add_row([
             changed,
+            record.params["in_flight"].to_string(),
             record.cycles.to_string(),
             number(record.cycles_steady, 1),
             number(point.ratio, 2),
@@ -74,6 +86,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             if record.correct == Some(true) { "yes" } else { "NO" }.to_owned(),
         ]);
     }
-    output::line(&format!("{table}\n{workload}; cycles, simulated, scratchpad to scratchpad{left_out}"))?;
+    output::line(&format!(
+        "{table}\n{workload}; cycles, simulated, scratchpad to scratchpad; utilization: of the busiest unit{left_out}"
+    ))?;
     all_correct(wrong)
 }
