@@ -149,8 +149,10 @@ fn machines_with_impossible_values_are_refused() {
         let error = Machine::from_toml(&text).unwrap_err();
         assert!(matches!(&error, MachineError::Value { field: named, .. } if *named == field), "{to}: {error}");
     }
-    let slices = CIPHERMILL.replace("latency = 4\n", "latency = 4\nslices = [0, 16]\n");
-    assert!(matches!(Machine::from_toml(&slices), Err(MachineError::Value { field: "scratchpad.slices", .. })));
+    for slices in ["[0, 16]", "[3, 0, 3]"] {
+        let text = CIPHERMILL.replace("latency = 4\n", &format!("latency = 4\nslices = {slices}\n"));
+        assert!(matches!(Machine::from_toml(&text), Err(MachineError::Value { field: "scratchpad.slices", .. })));
+    }
     for (from, to) in
         [("adders = 2", ""), ("adders = 2", "adders = 2\nsubtractors = 1"), ("adders = 2", "adders = \"two\"")]
     {

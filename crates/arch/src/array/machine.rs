@@ -276,7 +276,8 @@ impl Machine {
         within("scratchpad.vectors", self.scratchpad.vectors, 1, 1 << 20, "1 to 1048576")?;
         within("scratchpad.latency", self.scratchpad.latency, 1, 28, "1 to 28")?;
         let slices = &self.scratchpad.slices;
-        if slices.len() > cores as usize || slices.iter().any(|slice| *slice >= cores) {
+        let twice = |at: usize| slices[..at].contains(&slices[at]);
+        if slices.len() > cores as usize || slices.iter().any(|slice| *slice >= cores) || (0..slices.len()).any(twice) {
             let wanted = "numbers of cores, each at most once";
             return Err(MachineError::Value { field: "scratchpad.slices", given: format!("{slices:?}"), wanted });
         }
