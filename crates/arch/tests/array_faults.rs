@@ -125,6 +125,42 @@ fn what_is_out_of_range_is_named() {
     ));
 }
 
+/// What a failed run leaves under way is nothing to the next one.
+#[test]
+fn an_array_goes_on_after_an_error() {
+    // Core 0 loads from the slice of core 15, multiplies, and sends to core 5, which stores.
+    let good = |array: &mut Array| {
+        let mut programs = vec![words("ebreak"); 16];
+        programs[0] = words(
+            "lui x5, 0x1\ncsrrw x0, m0, x5\nlds v1, 15(x0)\nldt t0, 0(x0)\nmmul v1, v1, t0!, m0\ncopy c5, v1, 3(x0)\nebreak",
+        );
+        programs[5] = words("ldp v9, 3(x0)!\nsts v9, 40(x0)\nebreak");
+        array.set_twiddles(0, &[(2, 1 << 21); 32]).unwrap();
+        array.scratchpad_mut()[15 * 32..16 * 32].fill(100);
+        let run = array.run(&programs, &[], 1, 1000).unwrap();
+        (run, array.scratchpad()[40 * 32..41 * 32].to_vec())
+    };
+    let wanted = good(&mut Array::new(machine()));
+    assert_eq!(wanted.1, [200; 32]);
+    for text in [
+        // A deadlock with entries in every queue, an operand that will never be there, and a vector for a row that stays full.
+        "lds v1, 15(x0)\ncopyk c5, v1, 3(x0)\ncopyk c5, v1, 3(x0)\ncopyk c5, v1, 3(x0)\nldt t1, 0(x0)\nldt t1, 1(x0)\n\
+         ldp v3, 9(x0)\nlui x5, 0x1\ncsrrw x0, m0, x5\nmadd v1, v1, v2, m0\nebreak",
+        // Ends in the middle of loads and messages.
+        "lds v1, 15(x0)\nlds v2, 14(x0)\nlds v3, 13(x0)\ncopyk c5, v1, 3(x0)\nlui x5, 0x6\nlds v4, 0(x5)\nebreak",
+        "lds v1, 15(x0)\nlds v2, 14(x0)\naddi x5, x0, 700\nldp v7, 0(x5)\nebreak",
+        "lds v1, 15(x0)\ncopyk c5, v1, 3(x0)\nback: jal x0, back\nebreak",
+    ] {
+        let mut array = Array::new(machine());
+        let mut programs = vec![words("ebreak"); 16];
+        programs[0] = words(text);
+        for limit in [3, 5, 8, 12, 20, 100, 1000] {
+            array.run(&programs, &[], 0, limit).unwrap_err();
+            assert_eq!(good(&mut array), wanted, "{text}, {limit}");
+        }
+    }
+}
+
 #[test]
 fn machines_with_impossible_values_are_refused() {
     for text in [CIPHERMILL, PAPER, LANE] {

@@ -123,6 +123,16 @@ impl Mesh {
         }
     }
 
+    /// Takes all messages away.
+    pub(super) fn clear(&mut self) {
+        for buffer in self.buffers.iter_mut().flatten() {
+            buffer.count = 0;
+        }
+        self.free_from.fill([0; PORTS]);
+        self.turn.fill([0; PORTS]);
+        self.active = 0;
+    }
+
     /// Whether a node can send a message in this cycle.
     pub(super) fn accepts(&self, node: usize) -> bool {
         self.buffers[node][LOCAL].has_room()

@@ -161,8 +161,8 @@ impl Array {
     /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers, 1 to 31, and their
     /// values. Every `mark_every` scratchpad stores the cycle is noted, whichever cores and runs they are of.
     ///
-    /// An error found while programs run leaves them half done, with instructions in the queues: what runs next meets them. A new array
-    /// has none.
+    /// Registers and memories are as the last run left them. After one that failed nothing of it is under way any more: registers and
+    /// data memories are empty, scratchpad and twiddle memories have what they had then.
     ///
     /// # Errors
     /// [`SimulationError`]: a program that cannot run, waits for ever, or takes more than `cycle_limit` cycles.
@@ -210,6 +210,30 @@ impl Array {
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;
         let (start, links) = (self.now, self.link_cycles());
+        let marks = match self.until_idle(mark_every, cycle_limit) {
+            Ok(marks) => marks,
+            Err(error) => {
+                self.clear();
+                return Err(error);
+            }
+        };
+        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
+        let (launch, launched) = control::launch(&self.machine);
+        let (completed, told) = control::completion(&self.machine, &ended);
+        self.control = [launched, told];
+        Ok(Run {
+            cycles: self.now - start,
+            launch,
+            completed,
+            marks,
+            counts: self.cores.iter().map(|core| core.counts).collect(),
+            link_cycles: self.link_cycles() - links,
+        })
+    }
+
+    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores.
+    fn until_idle(&mut self, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
+        let start = self.now;
         let mut marks = Vec::new();
         let mut last_event = self.now;
         let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
@@ -228,18 +252,18 @@ impl Array {
                 marks.push(self.now - start);
             }
         }
-        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
-        let (launch, launched) = control::launch(&self.machine);
-        let (completed, told) = control::completion(&self.machine, &ended);
-        self.control = [launched, told];
-        Ok(Run {
-            cycles: self.now - start,
-            launch,
-            completed,
-            marks,
-            counts: self.cores.iter().map(|core| core.counts).collect(),
-            link_cycles: self.link_cycles() - links,
-        })
+        Ok(marks)
+    }
+
+    /// Takes away what a run that failed has left under way.
+    fn clear(&mut self) {
+        for core in &mut self.cores {
+            core.clear(&self.machine);
+        }
+        self.mesh.clear();
+        self.messages = Messages::new(self.machine.core.lanes as usize);
+        self.scratchpad.clear();
+        self.running = 0;
     }
 
     fn link_cycles(&self) -> u64 {

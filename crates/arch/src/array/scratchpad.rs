@@ -107,6 +107,16 @@ impl ScratchpadState {
         self.requests.link_cycles + self.answers.link_cycles
     }
 
+    /// Takes away all that is under way.
+    pub(super) fn clear(&mut self) {
+        self.requests.clear();
+        self.answers.clear();
+        self.waiting.iter_mut().for_each(VecDeque::clear);
+        self.messages.clear();
+        self.carried.clear();
+        self.unused.clear();
+    }
+
     /// Where a vector is.
     pub(super) fn node(&self, vector: u32) -> usize {
         usize::from(self.nodes[vector as usize % self.nodes.len()])

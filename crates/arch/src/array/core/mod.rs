@@ -226,6 +226,12 @@ impl CoreState {
         }
     }
 
+    /// Makes all but the twiddle memory, and what was noted, as it is in a new core.
+    pub(super) fn clear(&mut self, machine: &Machine) {
+        let Self { twiddle_memory, events, accesses, .. } = std::mem::replace(self, Self::new(self.number, machine));
+        (self.twiddle_memory, self.events, self.accesses) = (twiddle_memory, events, accesses);
+    }
+
     /// Starts the program; vectors and twiddles keep what they have. Arguments are for registers that there are, and not for `x0`.
     pub(super) fn start(&mut self, arguments: &[(usize, u32)]) {
         self.pc = 0;
