@@ -141,6 +141,29 @@ fn documented_figures() {
     assert!(page[start..stop] == figures, "docs/rvfhe-scalar.md has other figures than these:\n{figures}");
 }
 
+/// The table that sets the figures beside the estimates of the design has those of today, at 2^10 and 2^14.
+#[test]
+fn figures_beside_the_estimates() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe-scalar.md");
+    let page = std::fs::read_to_string(page).expect("docs/rvfhe-scalar.md");
+    let both = |variant: Variant, ring: Ring, early_out: bool| {
+        let each = [10, 14].map(|log_n| {
+            let run = measured(&machine(early_out), &baseline(variant, ring, 1 << log_n));
+            format!("{:.1}", run.cycles_per_butterfly())
+        });
+        each.join(" / ")
+    };
+    let rings = |variant| RINGS.map(|ring| both(variant, ring, true)).join(" or ");
+    for row in [
+        format!("| `%`, 67-cycle divider | 290 / 293 | {} |", both(Variant::Textbook, Ring::Cyclic, false)),
+        format!("| `%`, early-out divider | 77 / 87 | {} |", rings(Variant::Textbook)),
+        format!("| Shoup | 40 / 55 | {} |", rings(Variant::Shoup)),
+        format!("| RVFHE, scalar | 22.5 / 32 | {} |", rings(Variant::Rvfhe)),
+    ] {
+        assert!(page.contains(&row), "docs/rvfhe-scalar.md has no line {row}");
+    }
+}
+
 /// Printed, not checked: what else runs on the machine is not known.
 #[test]
 fn speed_of_the_model() {
