@@ -155,7 +155,13 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
-            dram: dram_to_dram(machine, [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)), first, DRAM_BATCHES),
+            dram: dram_to_dram(
+                machine,
+                compiled.stride,
+                [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)),
+                first,
+                DRAM_BATCHES,
+            ),
             run,
         })
     }

@@ -252,11 +252,11 @@ fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static
         ),
     ]);
     if from_dram {
-        let words = line.dram_bytes as f64 / 4.0;
-        actions.insert("dram-word", words);
+        let words = |bytes: u64| bytes as f64 / 4.0;
+        actions.insert("dram-word", words(line.dram_bytes));
         // Halves of the scratchpad are filled and emptied.
-        *actions.entry("scratchpad-write").or_default() += words / 2.0;
-        *actions.entry("scratchpad-read").or_default() += words / 2.0;
+        *actions.entry("scratchpad-write").or_default() += words(line.dram_bytes_in);
+        *actions.entry("scratchpad-read").or_default() += words(line.dram_bytes - line.dram_bytes_in);
     }
     actions
 }
@@ -367,6 +367,19 @@ mod tests {
         let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
         let known: Vec<_> = table.component.iter().flat_map(|component| component.action.keys()).collect();
         assert!(ACTIONS.iter().all(|action| known.iter().any(|one| one == action)));
+    }
+
+    /// A key switch has more inputs than outputs: so many vectors go into the scratchpad and out of it, whatever the DRAM's width.
+    #[test]
+    fn what_is_read_from_dram_is_written_to_the_scratchpad() {
+        let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+        machine.dram.bytes_per_cycle = 3000;
+        let workload = Workload { operation: Operation::KeySwitch, ..Workload::ntt(4096) };
+        let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
+        let [near, far] = &energy(&machine, &workload, &table).unwrap()[..] else { panic!() };
+        let more = |action: &str| (far.actions[action] - near.actions[action]) / 4096.0;
+        assert_eq!((more("scratchpad-write"), more("scratchpad-read")), (3.0, 2.0));
+        assert_eq!(far.actions["dram-word"], 5.0 * 4096.0);
     }
 
     /// What the comments of the paper's table say of its sums.

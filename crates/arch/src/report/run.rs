@@ -51,6 +51,9 @@ pub struct Line {
     pub dram: f64,
     /// Bytes from and to DRAM for each input.
     pub dram_bytes: u64,
+    /// Those of them that are read.
+    #[serde(skip)]
+    pub dram_bytes_in: u64,
     /// What all cores did, all runs together.
     #[serde(skip)]
     pub counts: Counts,
@@ -196,7 +199,8 @@ fn line_with(
         instructions,
         words,
         dram: measured.dram.steady / in_flight as f64,
-        dram_bytes: measured.dram.bytes / in_flight as u64,
+        dram_bytes: (measured.dram.bytes_in + measured.dram.bytes_out) / in_flight as u64,
+        dram_bytes_in: measured.dram.bytes_in / in_flight as u64,
         counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
