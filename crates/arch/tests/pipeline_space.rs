@@ -225,6 +225,14 @@ fn sweeps_that_cannot_be_are_refused() {
     assert!(Design { radix: 4, ..Design::default() }.machine(&base).is_err());
     let base = PipelineMachine::from_toml(&text.replace("2048", "16")).expect("admissible");
     assert!(Design { butterflies: 4, preemption: Preemption::Buffered, ..Design::default() }.machine(&base).is_err());
+    // A million products are a run, and a few hundred of these are hours.
+    let long = CHAM_EXPLORE
+        .replace("rows = 1024", "rows = 16384")
+        .replace("columns = 256", "columns = 1024")
+        .replace("butterflies = [1, 2, 4, 8, 16]", "butterflies = [1, 2]")
+        .replace("radix = [2, 4]", "radix = [2]");
+    let error = explore(&Exploration::from_toml(&long).expect("a sweep"), &base).expect_err("too long");
+    assert!(matches!(error, PipelineError::SweepTooLarge { designs: 432, products: 1_048_576, .. }), "{error}");
 }
 
 proptest! {

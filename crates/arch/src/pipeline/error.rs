@@ -103,6 +103,18 @@ pub enum PipelineError {
         /// The greatest number of products.
         max: u64,
     },
+    /// The designs of a sweep would run for hours.
+    #[error(
+        "{designs} designs of {products} products each; a sweep runs at most {max} in all: give fewer values, or a smaller job"
+    )]
+    SweepTooLarge {
+        /// Designs.
+        designs: usize,
+        /// Products of the job.
+        products: u64,
+        /// The greatest number of products in all.
+        max: u64,
+    },
     /// Nothing can go on, and the job is not done.
     #[error(
         "deadlock at cycle {cycle}: in engine {engine}, {waiting} waits for a place in the buffer `{buffer}`, whose {slots} \

@@ -20,6 +20,8 @@ pub const EXPLORE_SCHEMA: &str = "ciphermill-explore/1";
 pub const CHAM_EXPLORE: &str = include_str!("../../machines/cham-explore.toml");
 /// The greatest number of designs of a sweep.
 pub const MAX_DESIGNS: u64 = 1 << 14;
+/// The greatest number of products of a row and a ciphertext in the runs of all designs: a few minutes.
+pub const MAX_SWEEP_PRODUCTS: u64 = 1 << 28;
 
 /// Cycles from the last of a transform's interval to its last result: what `ntt_cg` and `ntt_cg_r4` have.
 const RADIX_2_DEPTH: u64 = 10;
@@ -310,12 +312,18 @@ pub struct DesignSpace {
 /// Runs a sweep with the ring, the clock and what else does not change of `base`.
 ///
 /// # Errors
-/// If a design cannot be, or the job is out of range.
+/// If a design cannot be, the job is out of range, or all designs together would run more than [`MAX_SWEEP_PRODUCTS`].
 pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<DesignSpace, PipelineError> {
     let file = &exploration.file;
     let job = exploration.job();
+    let designs = exploration.designs();
+    let shape = job.shape(&base.ring())?;
+    let products = shape.rows * shape.column_tiles;
+    if designs.len() as u64 * products > MAX_SWEEP_PRODUCTS {
+        return Err(PipelineError::SweepTooLarge { designs: designs.len(), products, max: MAX_SWEEP_PRODUCTS });
+    }
     let mut points = Vec::new();
-    for design in exploration.designs() {
+    for design in designs {
         let machine = design.machine(base)?;
         let resources = cost::resources(&file.cost, &file.device, &machine, &design, &job)?;
         let (scarcest, share) = file.device.scarcest(&resources);

@@ -24,7 +24,10 @@ mod tree;
 
 pub use cost::{Costs, Device, Resources};
 pub use error::PipelineError;
-pub use explore::{CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, explore};
+pub use explore::{
+    CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, MAX_SWEEP_PRODUCTS,
+    explore,
+};
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{
     CHAM_CIPHERMILL, CHAM_PAPER, MACHINE_SCHEMA, MAX_CLOCK_MHZ, MAX_ENGINES, MAX_LIMBS, MAX_POLYNOMIAL_SIZE,
