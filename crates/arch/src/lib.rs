@@ -1,6 +1,7 @@
 //! Cycle models of Ciphermill's accelerators.
 
 pub mod array;
+mod description;
 pub mod pipeline;
 pub mod record;
 pub mod report;

@@ -5,6 +5,8 @@ use thiserror::Error;
 
 use ciphermill_rvfhe::compiler::{Butterfly, Target};
 
+use crate::description;
+
 /// Our array.
 pub const CIPHERMILL: &str = include_str!("../../machines/ciphermill.toml");
 /// The paper's.
@@ -218,7 +220,7 @@ impl Machine {
         if text.len() > MAX_BYTES {
             return Err(MachineError::TooLong { given: text.len() });
         }
-        let machine: Self = toml::from_str(text).map_err(|error| MachineError::Syntax(error.to_string()))?;
+        let machine: Self = description::read(text).map_err(MachineError::Syntax)?;
         machine.check()?;
         Ok(machine)
     }

@@ -12,6 +12,7 @@ use super::job::Job;
 use super::machine::PipelineMachine;
 use super::parts::{Body, BufferSpec, Preemption, Stage, StageSpec};
 use super::simulate::simulate;
+use crate::description;
 use crate::record::{Label, Record};
 
 /// The schema that a sweep names.
@@ -77,7 +78,7 @@ impl Exploration {
     /// If it is no TOML of this shape, a number is out of its range, a list is empty, or there are too many designs.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "sweep", why };
-        let file: File = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let file: File = description::read(text).map_err(syntax)?;
         if file.schema != EXPLORE_SCHEMA {
             return Err(syntax(format!("its schema is `{}`, not `{EXPLORE_SCHEMA}`", file.schema)));
         }

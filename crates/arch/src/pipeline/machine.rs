@@ -7,6 +7,7 @@ use super::parts::{
     Body, BufferSpec, FLOWS, MAX_CYCLES, Preemption, Ring, Stage, StageSpec, check_slots, check_stage, flow_of, slots,
     stages,
 };
+use crate::description;
 
 /// The schema that a machine file names.
 pub const MACHINE_SCHEMA: &str = "ciphermill-pipeline/1";
@@ -67,7 +68,7 @@ impl PipelineMachine {
     /// where nothing flows.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "machine", why };
-        let file: File = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let file: File = description::read(text).map_err(syntax)?;
         if file.schema != MACHINE_SCHEMA {
             return Err(syntax(format!("its schema is `{}`, not `{MACHINE_SCHEMA}`", file.schema)));
         }

@@ -18,6 +18,7 @@ use super::error::{PipelineError, require_positive, require_range};
 use super::job::{Counts, Job};
 use super::machine::MAX_CLOCK_MHZ;
 use super::parts::{Body, Ring};
+use crate::description;
 use crate::record::{Label, Record};
 
 /// The schema that a roofline file names.
@@ -66,7 +67,7 @@ impl RooflineMachine {
     /// If it is no TOML of this shape, a number is out of its range, or there is no platform.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "roofline", why };
-        let machine: Self = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let machine: Self = description::read(text).map_err(syntax)?;
         if machine.schema != ROOFLINE_SCHEMA {
             return Err(syntax(format!("its schema is `{}`, not `{ROOFLINE_SCHEMA}`", machine.schema)));
         }

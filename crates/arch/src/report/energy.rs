@@ -10,6 +10,7 @@ use super::error::ReportError;
 use super::run::{Line, line, steady};
 use super::workload::Workload;
 use crate::array::Machine;
+use crate::description;
 use crate::record::{Label, Record};
 
 /// The paper's Tables 4 to 6.
@@ -154,7 +155,7 @@ impl EnergyTable {
         if text.len() > MAX_BYTES {
             return Err(EnergyError::Syntax(format!("it has {} bytes; at most {MAX_BYTES} are read", text.len())));
         }
-        let table: Self = toml::from_str(text).map_err(|error| EnergyError::Syntax(error.to_string()))?;
+        let table: Self = description::read(text).map_err(EnergyError::Syntax)?;
         if table.schema != ENERGY_SCHEMA {
             return Err(EnergyError::Syntax(format!("its schema is `{}`, not `{ENERGY_SCHEMA}`", table.schema)));
         }
