@@ -352,3 +352,14 @@ fn any_instruction() -> impl Strategy<Value = u32> {
     let decodes = word.prop_filter("an instruction", |word| Instruction::decode(*word).is_ok());
     prop_oneof![60 => decodes, 1 => any::<u32>()]
 }
+
+#[test]
+fn a_machine_whose_fields_were_changed_is_checked() {
+    let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+    machine.core.lanes = 64;
+    let modulus = ciphermill_math::Modulus::new(2_013_265_921).unwrap();
+    let (ring, direction) = (Ring::Negacyclic, Direction::Forward);
+    let task = Task::Transform(Transform { polynomial_size: 8192, modulus, ring, direction });
+    let error = Experiment { task, in_flight: 1, runs: 1, seed: 1 }.measure(&machine).unwrap_err();
+    assert!(matches!(error, ExperimentError::Machine(_)) && error.to_string().contains("core.lanes is 64"), "{error}");
+}

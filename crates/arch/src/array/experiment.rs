@@ -8,7 +8,7 @@ use ciphermill_rvfhe::isa::Instruction;
 use thiserror::Error;
 
 use super::dram::{DramRun, dram_to_dram};
-use super::{Array, Machine, Run, SimulationError};
+use super::{Array, Machine, MachineError, Run, SimulationError};
 use crate::record::{Label, Record};
 use crate::trace::Trace;
 
@@ -56,6 +56,9 @@ pub struct Measurement {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
+    /// A machine that cannot be: one whose fields were changed.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
     /// There is no program.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -93,6 +96,7 @@ impl Experiment {
     /// # Errors
     /// As of [`Self::measure`].
     pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
+        machine.check()?;
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
         if !(1..=most).contains(&self.runs) {

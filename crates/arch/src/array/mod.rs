@@ -87,7 +87,8 @@ pub struct Run {
 }
 
 impl Array {
-    /// An array with empty memories, on the best instruction set of this CPU.
+    /// An array with empty memories, on the best instruction set of this CPU. The machine is one that [`Machine::check`] passes, as all that
+    /// are read from TOML are.
     pub fn new(machine: Machine) -> Self {
         Self::on(machine, Isa::best())
     }
