@@ -93,7 +93,8 @@ fn a_large_object_is_streamed_in_any_order_in_bounded_memory() {
     stream(&bench, "1:0:1", 1000, size, false, true);
     stream(&bench, "1:0:1", 1000, size, true, false);
     assert_eq!(bench.volume.space_usage(1).mapped, 0);
-    let grown = peak() - before;
+    // The kernel's counters are not always settled: a peak can be read a little smaller than before.
+    let grown = peak().saturating_sub(before);
     // Other tests run in this process meanwhile: only the full size stands out from what they take.
     assert!(!evidence || grown < 700 << 10, "memory grew by {grown} KiB for objects of {size} bytes");
 }

@@ -48,7 +48,8 @@ pub(crate) fn from_file_to_file(middleware: &Middleware, allowed_kib: u64) {
     assert_eq!(written.stat.size, SIZE);
     let transferred = middleware.read_file(id, ReadMode::Stored, &target).wait().unwrap();
     assert_eq!(transferred.size, SIZE);
-    let grown = peak_kib() - before;
+    // The kernel adds up counters of each CPU that are not always settled: a peak can be read a little smaller than before.
+    let grown = peak_kib().saturating_sub(before);
     println!("the peak grew by {grown} KiB");
     assert!(grown < allowed_kib, "the peak grew by {grown} KiB, {allowed_kib} are allowed");
 
