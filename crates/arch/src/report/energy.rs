@@ -319,9 +319,7 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
             power_mw: energy_nj.times(1e3 / nanoseconds),
         }
     };
-    let rate = f64::from(machine.dram.bytes_per_cycle);
-    let dram = line.dram.max(line.dram_bytes as f64 / rate);
-    Ok(vec![of("scratchpad", line.cycles()), of("dram", dram)])
+    Ok(vec![of("scratchpad", line.cycles()), of("dram", line.dram_cycles(machine))])
 }
 
 impl Energy {

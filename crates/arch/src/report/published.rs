@@ -147,7 +147,7 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
         let log = size.ilog2();
         let report = measure(paper, &Plan { workload: Workload::ntt(size), in_flight: Some(2), runs: None })?;
         let line = &report.lines[0];
-        let dram = line.dram.max(line.dram_bytes as f64 / f64::from(paper.dram.bytes_per_cycle));
+        let dram = line.dram_cycles(paper);
         for (place, cycles) in [("scratchpad to scratchpad", line.cycles()), ("DRAM to DRAM", dram)] {
             let microseconds = cycles / paper.clock_ghz / 1e3;
             let what = format!("time of a transform of 2^{log}, {place}, µs");

@@ -73,6 +73,11 @@ impl Line {
         self.steady.unwrap_or(self.first as f64)
     }
 
+    /// Cycles for each input from DRAM to DRAM, no fewer than its bytes take.
+    pub(super) fn dram_cycles(&self, machine: &Machine) -> f64 {
+        self.dram.max(self.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle))
+    }
+
     /// Cycles by the bound: 1 is the best there can be.
     pub fn ratio(&self) -> f64 {
         self.cycles() / self.bound

@@ -1,6 +1,6 @@
 //! `arch sweep`: an array with some of its numbers changed.
 
-use ciphermill_arch::report::{Axis, Plan, Sweep, default_axes, sweep_records};
+use ciphermill_arch::report::{Axis, Plan, Sweep, SweepPoint, default_axes, sweep_records};
 
 use super::machine::{MachineArg, WorkloadArgs};
 use super::{all_correct, number};
@@ -50,10 +50,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let points = sweep.run(&machine, threads, &|done, all| progress.set(done as u64, all as u64))?;
     drop(progress);
     let (_, records) = sweep_records(&points);
-    let failed = points.iter().filter(|point| !point.changed.is_empty()).map(|point| point.error.as_ref());
     // The machine as it is does not count.
-    if let Some(Some(why)) = failed.clone().next()
-        && failed.clone().all(|error| error.is_some())
+    let asked: Vec<&SweepPoint> = points.iter().filter(|point| !point.changed.is_empty()).collect();
+    if let Some(SweepPoint { error: Some(why), .. }) = asked.first()
+        && asked.iter().all(|point| point.error.is_some())
     {
         return Err(CliError::NothingRan { why: why.clone() });
     }
@@ -61,16 +61,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     if args.json {
         output::json(&records)?;
         for point in points.iter().filter(|point| point.error.is_some()) {
-            let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            eprintln!("left out: {}: {}", changed.join(" "), point.error.as_deref().unwrap_or_default());
+            eprintln!("left out: {}: {}", changed(point, &machine.name), point.error.as_deref().unwrap_or_default());
         }
         return all_correct(wrong);
     }
     let mut table = output::table(["changed", "in flight", "first", "steady", "ratio", "utilization", "correct"]);
     let mut left_out = String::new();
     for point in &points {
-        let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let changed = if changed.is_empty() { format!("`{}` as it is", machine.name) } else { changed.join(" ") };
+        let changed = changed(point, &machine.name);
         let Some(record) = &point.record else {
             // In the table the message would make it wider than any screen.
             left_out += &format!("\n{changed}: {}", point.error.as_deref().unwrap_or_default());
@@ -90,4 +88,13 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         "{table}\n{workload}; cycles, simulated, scratchpad to scratchpad; utilization: of the busiest unit{left_out}"
     ))?;
     all_correct(wrong)
+}
+
+/// What was changed at a point.
+fn changed(point: &SweepPoint, machine: &str) -> String {
+    if point.changed.is_empty() {
+        return format!("`{machine}` as it is");
+    }
+    let changed: Vec<String> = point.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    changed.join(" ")
 }
