@@ -12,59 +12,43 @@ const PORTS: usize = 5;
 struct Waiting {
     message: u16,
     to: u8,
+    /// The output to which it goes from the router where it is.
+    output: u8,
     /// Cycles in which it occupies a link.
     flits: u8,
     /// The first cycle in which it can leave.
     from: u64,
 }
 
-/// A queue of messages that does not grow.
+/// What a router knows: one cache line.
 #[derive(Clone, Debug)]
-struct Buffer {
-    waiting: Box<[Waiting]>,
-    first: usize,
-    count: usize,
-}
-
-impl Buffer {
-    fn new(size: usize) -> Self {
-        Self { waiting: vec![Waiting { message: 0, to: 0, flits: 1, from: 0 }; size].into(), first: 0, count: 0 }
-    }
-
-    fn head(&self) -> Option<Waiting> {
-        (self.count > 0).then(|| self.waiting[self.first])
-    }
-
-    fn pop(&mut self) {
-        self.first = if self.first + 1 == self.waiting.len() { 0 } else { self.first + 1 };
-        self.count -= 1;
-    }
-
-    fn has_room(&self) -> bool {
-        self.count < self.waiting.len()
-    }
-
-    fn push(&mut self, waiting: Waiting) {
-        let at = self.first + self.count;
-        let at = if at >= self.waiting.len() { at - self.waiting.len() } else { at };
-        self.waiting[at] = waiting;
-        self.count += 1;
-    }
+#[repr(align(64))]
+struct Router {
+    /// The first cycle in which each output is free.
+    free_from: [u64; PORTS],
+    /// Inputs that hold messages, a bit for each.
+    inputs: u8,
+    /// Of each input, the place of the first message, and how many there are.
+    first: [u8; PORTS],
+    count: [u8; PORTS],
+    /// The input that is asked first, of each output.
+    turn: [u8; PORTS],
+    /// The nodes behind the outputs: north, east, south, west, here.
+    neighbours: [u8; PORTS],
 }
 
 /// One mesh.
 #[derive(Clone, Debug)]
 pub(super) struct Mesh {
-    columns: usize,
-    buffers: Vec<[Buffer; PORTS]>,
-    /// The first cycle in which each output is free.
-    free_from: Vec<[u64; PORTS]>,
-    /// The input that is asked first, of each output.
-    turn: Vec<[u8; PORTS]>,
-    /// Routers that hold messages.
-    active: u64,
+    routers: Vec<Router>,
+    /// Places for messages: those of each input of each router.
+    waiting: Vec<Waiting>,
+    /// Messages that an input holds, at most.
+    size: usize,
+    /// Routers that hold messages or have held one in the last cycle, a bit for each.
+    active: u32,
+    /// The output that leads from a node, towards another.
     next_hop: Vec<u8>,
-    neighbours: Vec<[u8; PORTS]>,
     hop_latency: u64,
     /// Messages times cycles on links.
     pub link_cycles: u64,
@@ -85,15 +69,21 @@ impl Mesh {
     pub(super) fn new(machine: &Machine) -> Self {
         let (rows, columns) = (machine.grid.rows as usize, machine.grid.columns as usize);
         let nodes = rows * columns;
-        let buffer = || Buffer::new(machine.network.buffer as usize);
+        let size = machine.network.buffer as usize;
         let mut next_hop = Vec::with_capacity(nodes * nodes);
-        let mut neighbours = Vec::with_capacity(nodes);
+        let mut routers = Vec::with_capacity(nodes);
         for node in 0..nodes {
             let (row, column) = (node / columns, node % columns);
-            // North, east, south, west, here.
-            neighbours.push(
-                [node.wrapping_sub(columns), node + 1, node + columns, node.wrapping_sub(1), node].map(|at| at as u8),
-            );
+            let neighbours =
+                [node.wrapping_sub(columns), node + 1, node + columns, node.wrapping_sub(1), node].map(|at| at as u8);
+            routers.push(Router {
+                free_from: [0; PORTS],
+                inputs: 0,
+                first: [0; PORTS],
+                count: [0; PORTS],
+                turn: [0; PORTS],
+                neighbours,
+            });
             for to in 0..nodes {
                 let (to_row, to_column) = (to / columns, to % columns);
                 next_hop.push(if to_column > column {
@@ -110,13 +100,11 @@ impl Mesh {
             }
         }
         Self {
-            columns: nodes,
-            buffers: (0..nodes).map(|_| std::array::from_fn(|_| buffer())).collect(),
-            free_from: vec![[0; PORTS]; nodes],
-            turn: vec![[0; PORTS]; nodes],
+            routers,
+            waiting: vec![Waiting { message: 0, to: 0, output: 0, flits: 1, from: 0 }; nodes * PORTS * size],
+            size,
             active: 0,
             next_hop,
-            neighbours,
             hop_latency: u64::from(machine.network.hop_latency),
             link_cycles: 0,
             hops: None,
@@ -125,23 +113,51 @@ impl Mesh {
 
     /// Takes all messages away.
     pub(super) fn clear(&mut self) {
-        for buffer in self.buffers.iter_mut().flatten() {
-            buffer.count = 0;
+        for router in &mut self.routers {
+            (router.inputs, router.count) = (0, [0; PORTS]);
+            (router.free_from, router.turn) = ([0; PORTS], [0; PORTS]);
         }
-        self.free_from.fill([0; PORTS]);
-        self.turn.fill([0; PORTS]);
         self.active = 0;
     }
 
     /// Whether a node can send a message in this cycle.
     pub(super) fn accepts(&self, node: usize) -> bool {
-        self.buffers[node][LOCAL].has_room()
+        self.has_room(node, LOCAL)
     }
 
     /// Takes a message of a node, which [`Self::accepts`] it.
     pub(super) fn send(&mut self, now: u64, node: usize, to: u8, message: u16, flits: u8) {
-        self.buffers[node][LOCAL].push(Waiting { message, to, flits, from: now + 1 });
+        self.put(node, LOCAL, Waiting { message, to, output: 0, flits, from: now + 1 });
+    }
+
+    fn has_room(&self, node: usize, input: usize) -> bool {
+        usize::from(self.routers[node].count[input]) < self.size
+    }
+
+    /// The first message of a router's input, which holds one.
+    fn head(&self, node: usize, input: usize) -> Waiting {
+        self.waiting[(node * PORTS + input) * self.size + usize::from(self.routers[node].first[input])]
+    }
+
+    /// Puts a message into a router's input, which has room.
+    fn put(&mut self, node: usize, input: usize, waiting: Waiting) {
+        let output = self.next_hop[node * self.routers.len() + usize::from(waiting.to)];
+        let router = &mut self.routers[node];
+        let place = usize::from(router.first[input]) + usize::from(router.count[input]);
+        let place = if place >= self.size { place - self.size } else { place };
+        self.waiting[(node * PORTS + input) * self.size + place] = Waiting { output, ..waiting };
+        router.count[input] += 1;
+        router.inputs |= 1 << input;
         self.active |= 1 << node;
+    }
+
+    /// Takes the first message out of a router's input.
+    fn take(&mut self, node: usize, input: usize) {
+        let router = &mut self.routers[node];
+        let next = router.first[input] + 1;
+        router.first[input] = if usize::from(next) == self.size { 0 } else { next };
+        router.count[input] -= 1;
+        router.inputs &= !(u8::from(router.count[input] == 0) << input);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -155,51 +171,56 @@ impl Mesh {
         while routers != 0 {
             let node = routers.trailing_zeros() as usize;
             routers &= routers - 1;
-            // Which inputs want each output.
+            // Which inputs want each output, and which outputs are wanted.
             let mut wants = [0_u8; PORTS];
-            let mut any = false;
-            for (input, buffer) in self.buffers[node].iter().enumerate() {
-                if let Some(head) = buffer.head() {
-                    any = true;
-                    if head.from <= now {
-                        wants[self.next_hop[node * self.columns + head.to as usize] as usize] |= 1 << input;
-                    }
+            let mut outputs = 0_u8;
+            let mut inputs = self.routers[node].inputs;
+            if inputs == 0 {
+                self.active &= !(1 << node);
+            }
+            while inputs != 0 {
+                let input = inputs.trailing_zeros() as usize;
+                inputs &= inputs - 1;
+                let head = self.head(node, input);
+                if head.from <= now {
+                    wants[usize::from(head.output)] |= 1 << input;
+                    outputs |= 1 << head.output;
                 }
             }
-            if !any {
-                self.active &= !(1 << node);
-                continue;
-            }
-            for (output, wants) in wants.into_iter().enumerate() {
-                if wants == 0 || self.free_from[node][output] > now {
+            while outputs != 0 {
+                let output = outputs.trailing_zeros() as usize;
+                outputs &= outputs - 1;
+                let router = &self.routers[node];
+                if router.free_from[output] > now {
                     continue;
                 }
                 // The first one from the turn on.
-                let turn = self.turn[node][output];
-                let later = wants & (u8::MAX << turn);
+                let wants = wants[output];
+                let later = wants & (u8::MAX << router.turn[output]);
                 let input = (if later != 0 { later } else { wants }).trailing_zeros() as usize;
-                let Some(head) = self.buffers[node][input].head() else { continue };
+                let head = self.head(node, input);
                 if output == LOCAL {
                     if !deliver(node, head.message) {
                         continue;
                     }
                 } else {
-                    let next = usize::from(self.neighbours[node][output]);
+                    let next = usize::from(router.neighbours[output]);
                     // Going north it comes in from the south, and so on.
-                    let into = &mut self.buffers[next][(output + 2) % 4];
-                    if !into.has_room() {
+                    let into = (output + 2) % 4;
+                    if !self.has_room(next, into) {
                         continue;
                     }
-                    into.push(Waiting { from: now + self.hop_latency + u64::from(head.flits) - 1, ..head });
-                    self.active |= 1 << next;
+                    let from = now + self.hop_latency + u64::from(head.flits) - 1;
+                    self.put(next, into, Waiting { from, ..head });
                     self.link_cycles += u64::from(head.flits);
                     if let Some(hops) = &mut self.hops {
                         hops.push(Hop { cycle: now, from: node as u8, to: next as u8, flits: head.flits });
                     }
                 }
-                self.buffers[node][input].pop();
-                self.free_from[node][output] = now + u64::from(head.flits);
-                self.turn[node][output] = (input as u8 + 1) % PORTS as u8;
+                self.take(node, input);
+                let router = &mut self.routers[node];
+                router.free_from[output] = now + u64::from(head.flits);
+                router.turn[output] = (input as u8 + 1) % PORTS as u8;
                 moved = true;
             }
         }
