@@ -5,7 +5,7 @@ use std::fmt;
 use ciphermill_rvfhe::isa::DecodeError;
 use thiserror::Error;
 
-use super::program::FIRST_TWIDDLE;
+use super::queued::FIRST_TWIDDLE;
 
 /// What the head of a queue waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

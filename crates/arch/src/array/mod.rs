@@ -30,6 +30,7 @@ mod lanes;
 mod machine;
 mod mesh;
 mod program;
+mod queued;
 mod scratchpad;
 mod timeline;
 
@@ -37,7 +38,7 @@ use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
-use self::core::{CoreState, Messages, SCALARS, Shared};
+use self::core::{CoreState, Messages, SCALARS, Shared, Stepped};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
@@ -47,6 +48,8 @@ pub use machine::{
     Scratchpad, Transposition,
 };
 use mesh::{Hop, Mesh};
+use program::Program;
+use queued::Queue;
 use scratchpad::ScratchpadState;
 
 /// Cycles without any event after which nothing will come: longer than any latency of a core's. A hop of a vector over narrow links may
@@ -181,6 +184,7 @@ impl Array {
             return Err(SimulationError::Argument { given: *given });
         }
         let have = self.machine.memory.instruction_words as usize;
+        let copies = if self.machine.lane.copies == Port::Shared { Queue::Compute } else { Queue::Send };
         let mut decoded = Vec::with_capacity(programs.len());
         for (core, words) in programs.iter().enumerate() {
             if words.len() > have {
@@ -191,20 +195,18 @@ impl Array {
                 decoded.push(None);
                 continue;
             }
-            let steps = words.iter().enumerate().map(|(pc, word)| {
-                Instruction::decode(*word).map(program::decode).map_err(|source| SimulationError::Decode {
-                    core,
-                    pc,
-                    source,
-                })
-            });
-            decoded.push(Some((words, steps.collect::<Result<Vec<_>, _>>()?)));
+            let mut program = Program::default();
+            for (pc, word) in words.iter().enumerate() {
+                let instruction = Instruction::decode(*word);
+                program.push(instruction.map_err(|source| SimulationError::Decode { core, pc, source })?, copies);
+            }
+            decoded.push(Some((words, program)));
         }
         for (core, program) in self.cores.iter_mut().zip(decoded) {
             core.counts = Counts::default();
-            if let Some((words, steps)) = program {
+            if let Some((words, program)) = program {
                 core.words.clone_from(words);
-                core.program = steps;
+                core.program = program;
             }
             core.start(arguments);
         }
@@ -240,7 +242,7 @@ impl Array {
         let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
         let still = STILL.max(hop + 1);
         while !self.is_idle() {
-            if self.step()? {
+            if self.step().map_err(|error| *error)? {
                 last_event = self.now;
             } else if self.now - last_event > still {
                 let blocked = self.cores.iter().flat_map(|core| core.blocked(&self.messages)).collect();
@@ -276,7 +278,7 @@ impl Array {
     }
 
     /// One cycle; whether anything happened.
-    fn step(&mut self) -> Result<bool, SimulationError> {
+    fn step(&mut self) -> Stepped {
         let mut shared = Shared {
             machine: &self.machine,
             lanes: self.lanes,

@@ -1,106 +1,71 @@
-//! Programs as cores run them: decoded once, with what each instruction touches.
+//! Programs as cores run them: decoded once, with what each instruction reads.
 
 use ciphermill_rvfhe::isa::{Instruction, Operand, TwiddleRegister, VectorRegister};
 
-/// The queue that an instruction goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queue {
-    Compute = 0,
-    Load = 1,
-    Twiddle = 2,
-    Send = 3,
-}
+use super::queued::{FIRST_TWIDDLE, NONE, Operation, Parts, Queue, Queued};
 
-pub(super) const QUEUES: usize = 4;
-/// The number of a twiddle register among all registers whose order is kept.
-pub(super) const FIRST_TWIDDLE: u8 = 32;
-pub(super) const REGISTERS: usize = 48;
-
-/// What an instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
-    Add,
-    Subtract,
-    Multiply,
-    Butterfly,
-    ComplexTime,
-    ComplexFrequency,
-    /// Waits for all loads before it.
-    Phase,
-    LoadRow,
-    LoadScratchpad,
-    LoadTwiddles,
-    StoreScratchpad,
-    Copy,
-}
-
-/// An instruction that goes to a queue.
+/// An instruction, and the registers that it reads, a bit for each. What it writes follows from its word: programs are read over and over,
+/// those of all cores in turn, and should be short.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queued {
-    pub operation: Operation,
-    pub queue: Queue,
-    pub rd: u8,
-    pub rs1: u8,
-    pub rs2: u8,
-    pub free1: bool,
-    pub free2: bool,
-    /// Of a load: whether lanes move up, or pairs are for all lanes.
-    pub variant: bool,
-    pub tile: u8,
-    pub modulus: u8,
-    pub core: u8,
-    /// The scalar register that an address counts from, and how far.
-    pub base: u8,
-    pub offset: u16,
+pub(super) struct Step {
+    pub queued: Queued,
+    pub needs: u64,
 }
 
-/// What the front end does with an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    Queued(Queued),
-    /// To do at once.
-    Front(Instruction),
+/// A decoded program: its instructions, and those of them that the front end does.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    steps: Vec<Step>,
+    front: Vec<Instruction>,
 }
 
-/// An instruction of which nothing is said yet.
-pub(super) const EMPTY: Queued = Queued {
-    operation: Operation::Phase,
-    queue: Queue::Compute,
-    rd: 0,
-    rs1: 0,
-    rs2: 0,
-    free1: false,
-    free2: false,
-    variant: false,
-    tile: 0,
-    modulus: 0,
-    core: 0,
-    base: 0,
-    offset: 0,
-};
+impl Program {
+    /// Adds an instruction; copies go to the queue of `copies`.
+    pub(super) fn push(&mut self, instruction: Instruction, copies: Queue) {
+        self.steps.push(match decode(instruction, copies) {
+            Some(parts) => Step { queued: Queued::new(parts), needs: parts.needs() },
+            None => {
+                self.front.push(instruction);
+                Step { queued: Queued::front(self.front.len() as u32 - 1), needs: 0 }
+            }
+        });
+    }
 
-pub(super) fn decode(instruction: Instruction) -> Step {
+    #[inline]
+    pub(super) fn get(&self, pc: usize) -> Option<Step> {
+        self.steps.get(pc).copied()
+    }
+
+    /// The instruction, if it is one that the front end does.
+    #[inline]
+    pub(super) fn front(&self, queued: Queued) -> Option<Instruction> {
+        if queued.is(Operation::Front) { self.front.get(queued.front_number() as usize).copied() } else { None }
+    }
+}
+
+/// What it is for its queue; none if it goes to none.
+fn decode(instruction: Instruction, copies: Queue) -> Option<Parts> {
     use Instruction as I;
     let vector = |register: VectorRegister| register.number() as u8;
-    let sum = |operation, vd, vs1: Operand<VectorRegister>, vs2: Operand<VectorRegister>, modulus: usize| Queued {
+    let sum = |operation, vd, vs1: Operand<VectorRegister>, vs2: Operand<VectorRegister>, modulus: usize| Parts {
         operation,
         rd: vector(vd),
         rs1: vector(vs1.register),
         rs2: vector(vs2.register),
         free1: vs1.free,
         free2: vs2.free,
-        modulus: modulus as u8,
-        ..EMPTY
+        detail: modulus as u8,
+        ..NONE
     };
-    let product = |operation, vd, vs1, free1, ts2: Operand<TwiddleRegister>, modulus: usize| Queued {
+    let product = |operation, vd, vs1, free1, ts2: Operand<TwiddleRegister>, modulus: usize| Parts {
         operation,
         rd: vector(vd),
         rs1: vector(vs1),
         rs2: ts2.register.number() as u8 + FIRST_TWIDDLE,
         free1,
         free2: ts2.free,
-        modulus: modulus as u8,
-        ..EMPTY
+        detail: modulus as u8,
+        ..NONE
     };
     let queued = match instruction {
         I::Madd { vd, vs1, vs2, modulus } => sum(Operation::Add, vd, vs1, vs2, modulus.number()),
@@ -116,78 +81,55 @@ pub(super) fn decode(instruction: Instruction) -> Step {
             };
             product(operation, vd, vs1, false, ts2, 0)
         }
-        I::Ldp { vd, row, tile, free } => Queued {
+        I::Ldp { vd, row, tile, free } => Parts {
             operation: Operation::LoadRow,
             queue: Queue::Load,
             rd: vector(vd),
             free1: free,
             variant: tile.rotates(),
-            tile: tile.log() as u8,
+            detail: tile.log() as u8,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..EMPTY
+            ..NONE
         },
-        I::Lds { vd, vector: address } => Queued {
+        I::Lds { vd, vector: address } => Parts {
             operation: Operation::LoadScratchpad,
             queue: Queue::Load,
             rd: vector(vd),
             base: address.base.number() as u8,
             offset: address.offset.get() as u16,
-            ..EMPTY
+            ..NONE
         },
-        I::Ldt { td, row, broadcast } => Queued {
+        I::Ldt { td, row, broadcast } => Parts {
             operation: Operation::LoadTwiddles,
             queue: Queue::Twiddle,
             rd: td.number() as u8 + FIRST_TWIDDLE,
             variant: broadcast,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..EMPTY
+            ..NONE
         },
-        I::Sts { vs1, vector: address } => Queued {
+        I::Sts { vs1, vector: address } => Parts {
             operation: Operation::StoreScratchpad,
-            queue: Queue::Send,
+            queue: copies,
             rs1: vector(vs1),
             free1: true,
             base: address.base.number() as u8,
             offset: address.offset.get() as u16,
-            ..EMPTY
+            ..NONE
         },
-        I::Copy { core, vs1, row } | I::Copyk { core, vs1, row } => Queued {
+        I::Copy { core, vs1, row } | I::Copyk { core, vs1, row } => Parts {
             operation: Operation::Copy,
-            queue: Queue::Send,
+            queue: copies,
             rs1: vector(vs1),
             free1: matches!(instruction, I::Copy { .. }),
-            core: core.number() as u8,
+            detail: core.number() as u8,
             base: row.base.number() as u8,
             offset: row.offset.get() as u16,
-            ..EMPTY
+            ..NONE
         },
-        I::Phase => EMPTY,
-        other => return Step::Front(other),
+        I::Phase => NONE,
+        _ => return None,
     };
-    Step::Queued(queued)
+    Some(queued)
 }
-
-impl Queued {
-    /// The registers that it reads and those that it writes, a bit for each. They are not kept: programs are read over and over, those of
-    /// all cores in turn, and should be short.
-    #[inline]
-    pub(super) fn touches(&self) -> (u64, u64) {
-        let bit = |register: u8| 1_u64 << register;
-        let (rd, rs1, rs2) = (bit(self.rd), bit(self.rs1), bit(self.rs2));
-        match self.operation {
-            Operation::Add | Operation::Subtract | Operation::Multiply => (rs1 | rs2, rd),
-            Operation::Butterfly => (rd | rs1 | rs2, rd | rs1),
-            Operation::ComplexTime | Operation::ComplexFrequency => {
-                let numbers = 3 * (rd | rs1);
-                (numbers | rs2, numbers)
-            }
-            Operation::LoadRow | Operation::LoadScratchpad | Operation::LoadTwiddles => (0, rd),
-            Operation::StoreScratchpad | Operation::Copy => (rs1, 0),
-            Operation::Phase => (0, 0),
-        }
-    }
-}
-
-const _: () = assert!(size_of::<Step>() <= 16);

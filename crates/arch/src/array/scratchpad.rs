@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::core::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
 
@@ -133,7 +134,7 @@ impl ScratchpadState {
     pub(super) fn store(&mut self, now: u64, vector: u32, words: &[u32]) {
         let node = self.node(vector);
         note(&mut self.accesses, now, node, vector, true);
-        self.words[vector as usize * self.lanes..][..self.lanes].copy_from_slice(words);
+        copy(&mut self.words[vector as usize * self.lanes..][..self.lanes], words);
         self.stores += 1;
     }
 

@@ -2,11 +2,11 @@
 
 use super::{CoreState, Destination, Entry, Head, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
-use crate::array::program::{Operation, Queue, Queued};
+use crate::array::queued::{Operation, Queue};
 
 impl CoreState {
-    pub(super) fn out_of_range(&self, head: &Head, memory: &'static str, size: u32) -> SimulationError {
-        SimulationError::Address { core: self.number, pc: head.pc, memory, address: head.address, size }
+    pub(super) fn out_of_range(&self, head: &Head, memory: &'static str, size: u32) -> Box<SimulationError> {
+        SimulationError::Address { core: self.number, pc: head.pc, memory, address: head.address, size }.into()
     }
 
     /// What the heads of the queues and the boxes wait for.
@@ -14,11 +14,11 @@ impl CoreState {
         let mut blocked = Vec::new();
         for queue in &self.queues {
             if let Some(entry) = queue.front() {
-                let waits = self.waits(entry, &entry.queued);
+                let waits = self.waits(entry);
                 blocked.push(Blocked { core: self.number, pc: Some(entry.pc), waits });
             }
         }
-        let next = self.inbox.front().into_iter().copied();
+        let next = self.inbox.front().into_iter();
         let own = self.outbox.front().filter(|outgoing| outgoing.to == Destination::Core(self.number as u8));
         for message in next.chain(own.map(|outgoing| outgoing.message)) {
             let row = messages.rows[usize::from(message)];
@@ -27,8 +27,9 @@ impl CoreState {
         blocked
     }
 
-    pub(super) fn waits(&self, entry: &Entry, queued: &Queued) -> Waits {
-        if queued.operation == Operation::Phase {
+    fn waits(&self, entry: &Entry) -> Waits {
+        let queued = entry.queued;
+        if queued.operation() == Operation::Phase {
             return Waits::Loads;
         }
         let missing = entry.needs & !self.full;
@@ -38,10 +39,10 @@ impl CoreState {
         if !self.is_turn(entry) {
             return Waits::Turn;
         }
-        match queued.queue {
+        match queued.queue() {
             Queue::Compute | Queue::Send => Waits::Network,
             Queue::Load | Queue::Twiddle if (self.full | self.pending) & entry.writes != 0 => {
-                Waits::DestinationFull { register: queued.rd }
+                Waits::DestinationFull { register: queued.rd() }
             }
             Queue::Load | Queue::Twiddle => Waits::RowEmpty { row: entry.address },
         }

@@ -1,10 +1,10 @@
 //! Computations: when the units of the lanes are free for one, and what it gives.
 
-use super::{CoreEvent, CoreState, Head, Shared};
+use super::{CoreEvent, CoreState, Shared, Stepped};
 use crate::array::error::SimulationError;
 use crate::array::lanes;
 use crate::array::machine::{Firing, Issue, Machine};
-use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
+use crate::array::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
 
 /// Adders and write ports that a computation takes, by the rules of docs/hw/rvfhe_lane.md: four bits for each cycle from its issue on, two
 /// of adders, two of ports.
@@ -36,19 +36,24 @@ impl Takes {
 }
 
 impl CoreState {
-    pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        if !self.may_go(Queue::Compute) {
-            let missing = self.queues[Queue::Compute as usize].front().map(|entry| entry.needs & !self.full);
+    pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
+        let Some(entry) = self.queues[Queue::Compute as usize].front() else {
+            self.counts.no_instruction += 1;
+            return Ok(false);
+        };
+        if !self.may_go(Queue::Compute, entry) {
+            let missing = entry.needs & !self.full;
             let vectors = u64::from(u32::MAX);
-            match missing {
-                None => self.counts.no_instruction += 1,
-                Some(missing) if missing & vectors == 0 && missing != 0 => self.counts.twiddle += 1,
-                Some(_) => self.counts.operand += 1,
+            if missing & vectors == 0 && missing != 0 {
+                self.counts.twiddle += 1;
+            } else {
+                self.counts.operand += 1;
             }
             return Ok(false);
         }
-        let Some(head @ Head { queued, .. }) = self.head(Queue::Compute) else { return Ok(false) };
-        if queued.operation == Operation::Phase {
+        let head = entry.head();
+        let queued = head.queued;
+        if queued.operation() == Operation::Phase {
             let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= head.loads;
             if ends {
                 self.leave(Queue::Compute);
@@ -60,9 +65,10 @@ impl CoreState {
             self.counts.unit += 1;
             return Ok(false);
         }
-        let complex = matches!(queued.operation, Operation::ComplexTime | Operation::ComplexFrequency);
-        if !complex && self.moduli_set >> queued.modulus & 1 == 0 {
-            return Err(SimulationError::ModulusNotSet { core: self.number, pc: head.pc, modulus: queued.modulus });
+        let complex = matches!(queued.operation(), Operation::ComplexTime | Operation::ComplexFrequency);
+        if !complex && self.moduli_set >> queued.modulus() & 1 == 0 {
+            let (core, pc, modulus) = (self.number, head.pc, queued.modulus());
+            return Err(SimulationError::ModulusNotSet { core, pc, modulus }.into());
         }
         if complex {
             if now < self.complex_until {
@@ -70,15 +76,15 @@ impl CoreState {
                 return Ok(false);
             }
             self.complex_until = now + u64::from(shared.machine.lane.complex_interval);
-        } else if !self.take_units(queued.operation) {
+        } else if !self.take_units(queued.operation()) {
             self.counts.unit += 1;
             return Ok(false);
         }
         if shared.machine.core.issue == Issue::Unpipelined {
-            self.lanes_until = now + u64::from(duration(queued.operation, shared.machine));
+            self.lanes_until = now + u64::from(duration(queued.operation(), shared.machine));
         }
-        self.empty(&queued);
-        self.calculate(now, &queued, shared);
+        self.full &= !queued.frees();
+        self.calculate(now, queued, shared);
         self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words: Vec::new() });
         self.leave(Queue::Compute);
         Ok(true)
@@ -98,47 +104,37 @@ impl CoreState {
         free
     }
 
-    /// Empties the operands that are freed.
-    pub(super) fn empty(&mut self, queued: &Queued) {
-        if queued.free1 {
-            self.full &= !(1 << queued.rs1);
-        }
-        if queued.free2 {
-            self.full &= !(1 << queued.rs2);
-        }
-    }
-
-    pub(super) fn calculate(&mut self, now: u64, queued: &Queued, shared: &Shared<'_>) {
+    pub(super) fn calculate(&mut self, now: u64, queued: Queued, shared: &Shared<'_>) {
         let lane = &shared.machine.lane;
-        let (lanes, modulus) = (self.lanes, self.moduli[usize::from(queued.modulus)]);
+        let (lanes, modulus) = (self.lanes, self.moduli[usize::from(queued.modulus())]);
         let product = lane.multiplier_latency + 1;
         let twiddle = |twiddles: &[u32]| -> std::ops::Range<usize> {
-            let first = usize::from(queued.rs2.wrapping_sub(FIRST_TWIDDLE)) * 2 * lanes;
+            let first = usize::from(queued.rs2().wrapping_sub(FIRST_TWIDDLE)) * 2 * lanes;
             debug_assert!(first + 2 * lanes <= twiddles.len());
             first..first + 2 * lanes
         };
-        let (rd, rs1) = (usize::from(queued.rd), usize::from(queued.rs1));
-        match queued.operation {
+        let (rd, rs1) = (usize::from(queued.rd()), usize::from(queued.rs1()));
+        match queued.operation() {
             Operation::Add | Operation::Subtract => {
-                let rs2 = usize::from(queued.rs2);
+                let rs2 = usize::from(queued.rs2());
                 // The kernels work in place: on a copy, as either operand may be the destination.
                 let mut result = [0; 32];
                 result[..lanes].copy_from_slice(&self.vectors[rs1 * lanes..][..lanes]);
                 let y = &self.vectors[rs2 * lanes..][..lanes];
-                if queued.operation == Operation::Add {
+                if queued.operation() == Operation::Add {
                     shared.lanes.add(&mut result[..lanes], y, modulus);
                 } else {
                     shared.lanes.subtract(&mut result[..lanes], y, modulus);
                 }
                 self.vectors[rd * lanes..][..lanes].copy_from_slice(&result[..lanes]);
-                self.fill_later(queued.rd, now, lane.adder_latency + 1);
+                self.fill_later(queued.rd(), now, lane.adder_latency + 1);
                 self.counts.sums += 1;
             }
             Operation::Multiply => {
                 self.vectors.copy_within(rs1 * lanes..(rs1 + 1) * lanes, rd * lanes);
                 let twiddle = &self.twiddles[twiddle(&self.twiddles)];
                 shared.lanes.multiply(&mut self.vectors[rd * lanes..][..lanes], twiddle, modulus);
-                self.fill_later(queued.rd, now, product);
+                self.fill_later(queued.rd(), now, product);
                 self.counts.products += 1;
             }
             Operation::Butterfly => {
@@ -149,18 +145,18 @@ impl CoreState {
                     shared.lanes.butterfly(x, y, twiddle, modulus);
                 }
                 let later = u32::from(lane.adders == 1);
-                self.fill_later(queued.rd, now, product + lane.adder_latency);
-                self.fill_later(queued.rs1, now, product + lane.adder_latency + later);
+                self.fill_later(queued.rd(), now, product + lane.adder_latency);
+                self.fill_later(queued.rs1(), now, product + lane.adder_latency + later);
                 self.counts.butterflies += 1;
             }
             _ => {
                 let twiddle = &self.twiddles[twiddle(&self.twiddles)];
                 let words = |register: usize| register * lanes..(register + 2) * lanes;
                 if let Ok([x, y]) = self.vectors.get_disjoint_mut([words(rd), words(rs1)]) {
-                    let in_time = queued.operation == Operation::ComplexTime;
+                    let in_time = queued.operation() == Operation::ComplexTime;
                     lanes::complex_butterfly(x, y, twiddle, in_time);
                 }
-                for register in [queued.rd, queued.rd + 1, queued.rs1, queued.rs1 + 1] {
+                for register in [queued.rd(), queued.rd() + 1, queued.rs1(), queued.rs1() + 1] {
                     self.fill_later(register, now, lane.complex_latency + 1);
                 }
                 self.counts.butterflies += 1;

@@ -2,94 +2,81 @@
 
 use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
-use super::{CoreEvent, CoreState, Entry};
+use super::{CoreEvent, CoreState, Entry, Last, Stepped};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Issue, Machine};
-use crate::array::program::{QUEUES, Queue, Step};
+use crate::array::program::Step;
+use crate::array::queued::{NO_REGISTER, Queue, Queued, REGISTERS};
 
 impl CoreState {
-    pub(super) fn fetch(&mut self, now: u64, machine: &Machine) -> Result<bool, SimulationError> {
-        let program = std::mem::take(&mut self.program);
-        let fetched = self.fetch_from(now, &program, machine);
-        self.program = program;
-        fetched
-    }
-
-    pub(super) fn fetch_from(
-        &mut self,
-        now: u64,
-        program: &[Step],
-        machine: &Machine,
-    ) -> Result<bool, SimulationError> {
-        let mut moved = false;
+    pub(super) fn fetch(&mut self, now: u64, machine: &Machine) -> Stepped {
+        let blocking = machine.core.issue == Issue::Blocking;
         let mut modulus_set = false;
-        for _ in 0..machine.core.issue_width {
-            if self.done || (machine.core.issue == Issue::Blocking && self.is_under_way()) {
-                break;
+        for fetched in 0..machine.core.issue_width {
+            if self.done || (blocking && self.is_under_way()) {
+                return Ok(fetched > 0);
             }
-            let Some(step) = program.get(self.pc) else {
-                return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 });
+            let Some(Step { queued, needs }) = self.program.get(self.pc) else {
+                return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 }.into());
             };
-            match step {
-                // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
-                Step::Front(Instruction::Csrrw { .. })
-                    if modulus_set || !self.queues[Queue::Compute as usize].is_empty() =>
-                {
-                    break;
-                }
-                Step::Front(instruction) => {
-                    modulus_set |= matches!(instruction, Instruction::Csrrw { .. });
-                    self.execute(now, *instruction);
-                }
-                Step::Queued(queued) => {
-                    let number = self.goes_to[queued.queue as usize] as usize;
-                    if self.queues[number].len() >= machine.core.queue_depth {
-                        break;
+            if let Some(instruction) = self.program.front(queued) {
+                if matches!(instruction, Instruction::Csrrw { .. }) {
+                    // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
+                    if modulus_set || !self.queues[Queue::Compute as usize].is_empty() {
+                        return Ok(fetched > 0);
                     }
-                    let (needs, writes) = queued.touches();
-                    let after = self.follow(needs | writes, number);
-                    self.loads_given += u32::from(queued.queue == Queue::Load);
-                    let entry = Entry {
-                        pc: self.pc as u32,
-                        address: self.address(queued),
-                        needs,
-                        writes,
-                        after,
-                        loads: self.loads_given,
-                        queued: *queued,
-                    };
-                    self.queues[number].push_back(entry);
-                    if matches!(queued.queue, Queue::Compute | Queue::Send) {
-                        self.log(|| CoreEvent::Fetch { cycle: now, pc: entry.pc });
-                    }
-                    self.pc += 1;
+                    modulus_set = true;
                 }
+                self.execute(now, instruction);
+            } else {
+                let number = queued.queue() as usize;
+                if self.queues[number].len() >= machine.core.queue_depth {
+                    return Ok(fetched > 0);
+                }
+                self.queue(now, queued, needs, number);
             }
-            moved = true;
         }
-        Ok(moved)
+        Ok(true)
     }
 
-    /// Gives an instruction its number in a queue, and says how many must have left each queue before it.
+    /// Puts an instruction into its queue, which has room, and says how many must have left each other queue before it.
     #[inline]
-    fn follow(&mut self, mut touched: u64, queue: usize) -> [u32; QUEUES] {
-        self.given[queue] = self.given[queue].wrapping_add(1);
+    fn queue(&mut self, now: u64, queued: Queued, needs: u64, number: usize) {
+        let writes = queued.writes(needs);
+        let (pc, address) = (self.pc as u32, self.address(queued));
+        let loads = self.queues[Queue::Load as usize].given();
         // Nothing to wait for in a queue is what has left it.
-        let mut after = self.left;
-        while touched != 0 {
-            let last = &mut self.last[touched.trailing_zeros() as usize];
-            touched &= touched - 1;
-            let (other, count) = std::mem::replace(last, (queue as u8, self.given[queue]));
-            let other = usize::from(other);
-            // Its own queue keeps the order by itself.
-            if other != queue && count.wrapping_sub(after[other]).cast_signed() > 0 {
-                after[other] = count;
+        let after = std::array::from_fn(|queue| self.queues[queue].left());
+        let this = Last::new(number, self.queues[number].given().wrapping_add(1));
+        let entry = self.queues[number].push_back();
+        // Written where it stands: a copy would read wider words than were written just before, for which a CPU has to wait.
+        *entry = Entry { pc, address, needs, writes, after, loads, queued };
+        let last = &mut self.last;
+        // Its own queue keeps the order by itself: what touches none waits for nothing.
+        last[usize::from(NO_REGISTER)] = this;
+        let mut touch = |register: u8| {
+            let before = std::mem::replace(&mut last[usize::from(register) % REGISTERS], this);
+            let after = &mut entry.after[before.queue()];
+            if before.queue() != number && before.number().wrapping_sub(*after).cast_signed() > 0 {
+                *after = before.number();
             }
+        };
+        touch(queued.rd());
+        touch(queued.rs1());
+        touch(queued.rs2());
+        if queued.has_pairs() {
+            touch(queued.rd() + 1);
+            touch(queued.rs1() + 1);
         }
-        after
+        if let Some(events) = &mut self.events
+            && matches!(queued.queue(), Queue::Compute | Queue::Send)
+        {
+            events.push(CoreEvent::Fetch { cycle: now, pc });
+        }
+        self.pc += 1;
     }
 
-    pub(super) fn execute(&mut self, now: u64, instruction: Instruction) {
+    fn execute(&mut self, now: u64, instruction: Instruction) {
         use Instruction as I;
         let x = |register: ScalarRegister| self.x[register.number()];
         let mut next = self.pc as i64 + 1;

@@ -1,22 +1,22 @@
 //! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
 
-use super::{CoreState, Head, RING, Shared, copy};
+use super::{CoreState, Head, RING, Shared, Stepped, copy};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Machine, Port, Transposition};
-use crate::array::program::{FIRST_TWIDDLE, Operation, Queue, Queued};
+use crate::array::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
 use crate::array::scratchpad::note;
 
 impl CoreState {
-    pub(super) fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
+    pub(super) fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let ports = shared.machine.lane.arrival_ports;
         let mut moved = false;
         for _ in 0..ports {
-            if now < self.tile_until || !self.may_go(Queue::Load) {
+            if now < self.tile_until {
                 break;
             }
-            let Some(head @ Head { queued, .. }) = self.head(Queue::Load) else { break };
-            let register = queued.rd;
-            let latency = match queued.operation {
+            let Some(head @ Head { queued, .. }) = self.ready(Queue::Load) else { break };
+            let register = queued.rd();
+            let latency = match queued.operation() {
                 Operation::LoadScratchpad => {
                     let vectors = shared.machine.scratchpad.vectors;
                     if head.address >= vectors {
@@ -40,13 +40,13 @@ impl CoreState {
                     shared.machine.scratchpad.latency
                 }
                 _ => {
-                    if !self.read_row(&head, &queued)? {
+                    if !self.read_row(&head, queued)? {
                         break;
                     }
                     note(&mut self.accesses, now, self.number, head.address, false);
                     let rows = match shared.machine.memory.transposition {
                         Transposition::Banked => 1,
-                        Transposition::Serial => 1 << queued.tile,
+                        Transposition::Serial => 1 << queued.tile(),
                     };
                     if rows > 1 {
                         self.tile_until = now + u64::from(rows);
@@ -85,13 +85,13 @@ impl CoreState {
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
-    pub(super) fn read_row(&mut self, head: &Head, queued: &Queued) -> Result<bool, SimulationError> {
-        let (lanes, tile) = (self.lanes, queued.tile);
+    pub(super) fn read_row(&mut self, head: &Head, queued: Queued) -> Stepped {
+        let (lanes, tile) = (self.lanes, queued.tile());
         let side = 1_usize << tile;
         let row = head.address as usize;
         let first = row & !(side - 1);
         if side > lanes {
-            return Err(SimulationError::Tile { core: self.number, pc: head.pc, side, lanes });
+            return Err(SimulationError::Tile { core: self.number, pc: head.pc, side, lanes }.into());
         }
         if first + side > self.row_full.len() {
             return Err(self.out_of_range(head, "data memory", self.row_full.len() as u32));
@@ -99,38 +99,35 @@ impl CoreState {
         let wide = lanes >> tile;
         let column = row - first;
         let words = (u32::MAX >> (32 - wide as u32)) << (column * wide);
-        if self.row_full[first..first + side].iter().any(|full| full & words != words) {
+        let rows_full = &mut self.row_full[first..first + side];
+        if rows_full.iter().fold(words, |all, full| all & full) != words {
             return Ok(false);
         }
-        if queued.free1 {
-            for full in &mut self.row_full[first..first + side] {
+        if queued.frees_row() {
+            for full in rows_full {
                 *full &= !words;
             }
         }
-        let to = &mut self.vectors[usize::from(queued.rd) * lanes..][..lanes];
+        let to = &mut self.vectors[usize::from(queued.rd()) * lanes..][..lanes];
         if side == 1 {
             copy(to, &self.rows[row * lanes..][..lanes]);
-        } else if queued.variant {
-            for (place, from) in self.rows[first * lanes..].chunks_exact(lanes).take(side).enumerate() {
-                for (low, word) in from[column * wide..][..wide].iter().enumerate() {
-                    to[low * side + place] = *word;
-                }
-            }
         } else {
-            for (to, from) in to.chunks_exact_mut(wide).zip(self.rows[first * lanes..].chunks_exact(lanes)) {
-                to.copy_from_slice(&from[column * wide..][..wide]);
+            let rows = &self.rows[first * lanes..][..side * lanes];
+            match wide {
+                1 => column_of_tiles::<1>(to, rows, column, queued.variant()),
+                2 => column_of_tiles::<2>(to, rows, column, queued.variant()),
+                4 => column_of_tiles::<4>(to, rows, column, queued.variant()),
+                8 => column_of_tiles::<8>(to, rows, column, queued.variant()),
+                _ => column_of_tiles::<16>(to, rows, column, queued.variant()),
             }
         }
         self.counts.row_loads += 1;
         Ok(true)
     }
 
-    pub(super) fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
-        if !self.may_go(Queue::Twiddle) {
-            return Ok(false);
-        }
-        let Some(head @ Head { queued, .. }) = self.head(Queue::Twiddle) else { return Ok(false) };
-        let register = queued.rd;
+    pub(super) fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
+        let Some(head @ Head { queued, .. }) = self.ready(Queue::Twiddle) else { return Ok(false) };
+        let register = queued.rd();
         let lanes = self.lanes;
         let rows = self.twiddle_memory.len() / (2 * lanes);
         let mut latency = shared.machine.memory.read_latency;
@@ -150,7 +147,7 @@ impl CoreState {
         }
         let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
         let address = head.address as usize;
-        if queued.variant {
+        if queued.variant() {
             if address >= rows * lanes {
                 return Err(self.out_of_range(&head, "twiddle memory's pairs", (rows * lanes) as u32));
             }
@@ -168,5 +165,26 @@ impl CoreState {
         self.counts.twiddle_loads += 1;
         self.leave(Queue::Twiddle);
         Ok(true)
+    }
+}
+
+/// Puts together the parts of W words that `column` names of as many rows as a vector has such parts: part after part, or the first words
+/// of all, then the second ones, and so on.
+#[inline]
+fn column_of_tiles<const W: usize>(to: &mut [u32], rows: &[u32], column: usize, rotates: bool) {
+    let lanes = to.len();
+    // Rows are vectors: whole parts.
+    let parts = rows.as_chunks::<W>().0.iter().skip(column).step_by(lanes / W);
+    if rotates {
+        let side = lanes / W;
+        for (place, part) in parts.enumerate() {
+            for (low, word) in part.iter().enumerate() {
+                to[low * side + place] = *word;
+            }
+        }
+    } else {
+        for (to, part) in to.as_chunks_mut::<W>().0.iter_mut().zip(parts) {
+            *to = *part;
+        }
     }
 }

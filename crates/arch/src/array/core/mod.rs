@@ -8,21 +8,22 @@ mod blocked;
 mod compute;
 mod events;
 mod fetch;
+mod few;
 mod fifo;
 mod load;
 mod send;
 
-use std::collections::VecDeque;
-
 use self::compute::Takes;
 pub use events::{CoreEvent, Counts};
 
+use self::few::Few;
 use self::fifo::Fifo;
 use super::error::SimulationError;
 use super::lanes::Lanes;
 use super::machine::{Machine, Port};
 use super::mesh::Mesh;
-use super::program::{EMPTY, FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS, Step};
+use super::program::Program;
+use super::queued::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS};
 use super::scratchpad::{Access, ScratchpadState};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
@@ -31,6 +32,12 @@ const RING: usize = 128;
 pub(super) const SCALARS: usize = 32;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
+/// Vectors that stand at a core's ports: those of copies and stores at most, and those that have come.
+const COPIES: usize = 4;
+const ARRIVED: usize = 2;
+
+/// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
+pub(super) type Stepped = Result<bool, Box<SimulationError>>;
 
 /// An instruction in a queue; one cache line.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +57,35 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    const EMPTY: Self = Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: EMPTY };
+    #[inline]
+    fn head(&self) -> Head {
+        let Self { pc, address, loads, queued, .. } = *self;
+        Head { pc, address, loads, queued }
+    }
+
+    const EMPTY: Self =
+        Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: Queued::NONE };
+}
+
+/// An instruction: its queue, and its number there from 1 on. One word: the next one that touches the register reads it soon.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last(u64);
+
+impl Last {
+    #[inline]
+    fn new(queue: usize, number: u32) -> Self {
+        Self(u64::from(number) << 32 | queue as u64)
+    }
+
+    #[inline]
+    fn queue(self) -> usize {
+        self.0 as usize % QUEUES
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 /// What is known of a cycle to come.
@@ -131,7 +166,7 @@ pub(super) struct CoreState {
     lanes: usize,
     /// The program as it was given, and decoded.
     pub words: Vec<u32>,
-    pub program: Vec<Step>,
+    pub program: Program,
     pub pc: usize,
     pub done: bool,
     x: [u32; SCALARS],
@@ -152,18 +187,12 @@ pub(super) struct CoreState {
     lanes_until: u64,
     /// Until when a tile is being read, row by row.
     tile_until: u64,
-    /// The queue of the last instruction fetched that touches each register, and its number there.
-    last: [(u8, u32); REGISTERS],
-    /// The queue that those of each kind go to.
-    goes_to: [Queue; QUEUES],
-    /// How many instructions each queue has been given, and how many have left it.
-    given: [u32; QUEUES],
-    left: [u32; QUEUES],
+    /// The last instruction fetched that touches each register.
+    last: [Last; REGISTERS],
     queues: [Fifo; QUEUES],
-    loads_given: u32,
     loads_done: u32,
-    outbox: VecDeque<Outgoing>,
-    inbox: VecDeque<u16>,
+    outbox: Few<Outgoing, COPIES>,
+    inbox: Few<u16, ARRIVED>,
     pub rows: Vec<u32>,
     /// Words of each row that are full, a bit for each lane.
     row_full: Vec<u32>,
@@ -185,7 +214,7 @@ impl CoreState {
             number,
             lanes,
             words: Vec::new(),
-            program: Vec::new(),
+            program: Program::default(),
             pc: 0,
             done: true,
             x: [0; SCALARS],
@@ -201,20 +230,11 @@ impl CoreState {
             complex_until: 0,
             lanes_until: 0,
             tile_until: 0,
-            last: [(0, 0); REGISTERS],
-            goes_to: [
-                Queue::Compute,
-                Queue::Load,
-                Queue::Twiddle,
-                if machine.lane.copies == Port::Shared { Queue::Compute } else { Queue::Send },
-            ],
-            given: [0; QUEUES],
-            left: [0; QUEUES],
+            last: [Last::default(); REGISTERS],
             queues: std::array::from_fn(|_| Fifo::new(machine.core.queue_depth)),
-            loads_given: 0,
             loads_done: 0,
-            outbox: VecDeque::new(),
-            inbox: VecDeque::new(),
+            outbox: Few::new(Outgoing { to: Destination::Core(0), message: 0 }),
+            inbox: Few::new(0),
             rows: vec![0; machine.memory.data_rows as usize * lanes],
             row_full: vec![0; machine.memory.data_rows as usize],
             twiddle_memory: vec![0; 2 * machine.memory.twiddle_rows as usize * lanes],
@@ -243,19 +263,19 @@ impl CoreState {
     }
 
     pub(super) fn accept(&mut self, message: u16) -> bool {
-        let room = self.inbox.len() < 2;
+        let room = self.inbox.len() < ARRIVED;
         if room {
             self.inbox.push_back(message);
         }
         room
     }
 
-    fn address(&self, queued: &Queued) -> u32 {
-        self.x[usize::from(queued.base)].wrapping_add(u32::from(queued.offset))
+    fn address(&self, queued: Queued) -> u32 {
+        self.x[queued.base() % SCALARS].wrapping_add(queued.offset())
     }
 
     /// One cycle; whether anything happened.
-    pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Result<bool, SimulationError> {
+    pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let at = now as usize % RING;
         let Coming { becomes_full, loads, .. } = self.coming[at];
         let mut moved = becomes_full != 0;
@@ -267,7 +287,7 @@ impl CoreState {
         moved |= self.write_rows(now, shared);
         moved |= self.load_twiddles(now, shared)?;
         let copy_is_next = shared.machine.lane.copies == Port::Shared
-            && self.head(Queue::Compute).is_some_and(|head| head.queued.queue == Queue::Send);
+            && self.head(Queue::Compute).is_some_and(|head| head.queued.is_sent());
         if copy_is_next {
             // They share the queue of computations.
             moved |= self.send(now, Queue::Compute, 1, shared)?;
@@ -295,29 +315,32 @@ impl CoreState {
 
     // What is the turn of, and what takes its turn.
 
-    /// What the head of a queue does.
-    fn head(&self, queue: Queue) -> Option<Head> {
-        let Entry { pc, address, loads, queued, .. } = *self.queues[queue as usize].front()?;
-        Some(Head { pc, address, loads, queued })
+    /// The head of a queue, if it may go.
+    #[inline]
+    fn ready(&self, queue: Queue) -> Option<Head> {
+        self.queues[queue as usize].front().filter(|entry| self.may_go(queue, entry)).map(Entry::head)
     }
 
-    /// Whether the head of a queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
+    /// What the head of a queue does.
+    fn head(&self, queue: Queue) -> Option<Head> {
+        self.queues[queue as usize].front().map(Entry::head)
+    }
+
+    /// Whether the head of that queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
     /// touches the same.
-    fn may_go(&self, queue: Queue) -> bool {
-        self.queues[queue as usize].front().is_some_and(|entry| {
-            let Entry { needs, writes, .. } = *entry;
-            let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
-            (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
-        })
+    #[inline]
+    fn may_go(&self, queue: Queue, entry: &Entry) -> bool {
+        let Entry { needs, writes, .. } = *entry;
+        let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
+        (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
     }
 
     fn is_turn(&self, entry: &Entry) -> bool {
-        entry.after.iter().zip(&self.left).all(|(after, left)| left.wrapping_sub(*after).cast_signed() >= 0)
+        entry.after.iter().zip(&self.queues).all(|(after, queue)| queue.left().wrapping_sub(*after).cast_signed() >= 0)
     }
 
     fn leave(&mut self, queue: Queue) {
         self.queues[queue as usize].pop_front();
-        self.left[queue as usize] = self.left[queue as usize].wrapping_add(1);
     }
 
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
@@ -336,21 +359,28 @@ impl CoreState {
     #[inline]
     fn log_arrival(&mut self, first: u64, cycle: u64, register: u8) {
         if self.events.is_some() {
-            let lanes = self.lanes;
-            let words = if register < FIRST_TWIDDLE {
-                self.vectors[usize::from(register) * lanes..][..lanes].to_vec()
-            } else {
-                self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
-            };
-            self.log(|| CoreEvent::Arrival { first, cycle, register, words });
+            self.note_arrival(first, cycle, register);
         }
+    }
+
+    #[cold]
+    fn note_arrival(&mut self, first: u64, cycle: u64, register: u8) {
+        let lanes = self.lanes;
+        let words = if register < FIRST_TWIDDLE {
+            self.vectors[usize::from(register) * lanes..][..lanes].to_vec()
+        } else {
+            self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
+        };
+        self.log(|| CoreEvent::Arrival { first, cycle, register, words });
     }
 }
 
-/// Copies a vector: most have 32 lanes, and for a known length no function need be called.
+/// Copies a vector, or a pair of them: most have 32 lanes, and for a known length no function need be called.
 #[inline(always)]
-fn copy(to: &mut [u32], from: &[u32]) {
+pub(super) fn copy(to: &mut [u32], from: &[u32]) {
     if let (Ok(to), Ok(from)) = (<&mut [u32; 32]>::try_from(&mut *to), <&[u32; 32]>::try_from(from)) {
+        *to = *from;
+    } else if let (Ok(to), Ok(from)) = (<&mut [u32; 64]>::try_from(&mut *to), <&[u32; 64]>::try_from(from)) {
         *to = *from;
     } else {
         to.copy_from_slice(from);

@@ -1,28 +1,22 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Destination, Head, Outgoing, Shared, copy};
+use super::{CoreEvent, CoreState, Destination, Head, Outgoing, Shared, Stepped, copy};
 use crate::array::error::SimulationError;
-use crate::array::program::{Operation, Queue};
+use crate::array::queued::{Operation, Queue};
 use crate::array::scratchpad::note;
 
 impl CoreState {
-    pub(super) fn send(
-        &mut self,
-        now: u64,
-        queue: Queue,
-        ports: usize,
-        shared: &mut Shared<'_>,
-    ) -> Result<bool, SimulationError> {
+    pub(super) fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Stepped {
         let mut moved = false;
         for _ in 0..ports {
             // A store leaves by the port on which a copy may stand that has not been taken.
-            if !self.may_go(queue) || self.outbox.len() >= ports {
+            if self.outbox.len() >= ports {
                 break;
             }
-            let Some(head @ Head { queued, .. }) = self.head(queue) else { break };
-            let register = queued.rs1;
+            let Some(head @ Head { queued, .. }) = self.ready(queue) else { break };
+            let register = queued.rs1();
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
-            if queued.operation == Operation::StoreScratchpad {
+            if queued.operation() == Operation::StoreScratchpad {
                 let vectors = shared.machine.scratchpad.vectors;
                 if head.address >= vectors {
                     return Err(self.out_of_range(&head, "scratchpad", vectors));
@@ -34,25 +28,19 @@ impl CoreState {
                 if head.address as usize >= self.row_full.len() {
                     return Err(self.out_of_range(&head, "data memory", self.row_full.len() as u32));
                 }
-                if u32::from(queued.core) >= shared.machine.cores() {
-                    return Err(SimulationError::NoSuchCore {
-                        core: self.number,
-                        pc: head.pc,
-                        named: queued.core,
-                        cores: shared.machine.cores(),
-                    });
+                if u32::from(queued.core()) >= shared.machine.cores() {
+                    let (core, named, cores) = (self.number, queued.core(), shared.machine.cores());
+                    return Err(SimulationError::NoSuchCore { core, pc: head.pc, named, cores }.into());
                 }
                 let message = shared.messages.put(head.address, words);
-                self.outbox.push_back(Outgoing { to: Destination::Core(queued.core), message });
-                if usize::from(queued.core) == self.number {
+                self.outbox.push_back(Outgoing { to: Destination::Core(queued.core()), message });
+                if usize::from(queued.core()) == self.number {
                     self.counts.own_copies += 1;
                 } else {
                     self.counts.remote_copies += 1;
                 }
             }
-            if queued.free1 {
-                self.full &= !(1 << register);
-            }
+            self.full &= !queued.frees();
             if self.events.is_some() {
                 let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
                 self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words });
@@ -68,14 +56,14 @@ impl CoreState {
         let mut writes = shared.machine.memory.write_ports;
         let mut moved = false;
         while writes > 0
-            && let Some(message) = self.inbox.front().copied()
+            && let Some(message) = self.inbox.front()
             && self.write_row(now, message, shared)
         {
             self.inbox.pop_front();
             writes -= 1;
             moved = true;
         }
-        while let Some(outgoing) = self.outbox.front().copied() {
+        while let Some(outgoing) = self.outbox.front() {
             let taken = match outgoing.to {
                 Destination::Core(core) if usize::from(core) == self.number => {
                     let written = writes > 0 && self.write_row(now, outgoing.message, shared);
