@@ -54,6 +54,8 @@ pub(super) struct ScratchpadState {
     unused: Vec<u16>,
     /// Reads that wait at each node, with the cycle from which on they can be answered.
     waiting: Vec<VecDeque<(u64, u16)>>,
+    /// The nodes at which some do, a bit for each.
+    asked: u32,
     latency: u64,
     /// Cycles in which a vector occupies a link.
     flits: u8,
@@ -81,6 +83,7 @@ impl ScratchpadState {
             carried: Vec::new(),
             unused: Vec::new(),
             waiting: vec![VecDeque::new(); cores as usize],
+            asked: 0,
             latency: u64::from(machine.scratchpad.latency),
             flits: machine.flits() as u8,
             requests: Mesh::new(machine),
@@ -113,6 +116,7 @@ impl ScratchpadState {
         self.requests.clear();
         self.answers.clear();
         self.waiting.iter_mut().for_each(VecDeque::clear);
+        self.asked = 0;
         self.messages.clear();
         self.carried.clear();
         self.unused.clear();
@@ -139,7 +143,7 @@ impl ScratchpadState {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.requests.is_empty() && self.answers.is_empty() && self.waiting.iter().all(VecDeque::is_empty)
+        self.requests.is_empty() && self.answers.is_empty() && self.asked == 0
     }
 
     /// Asks another core's slice for a vector; not if the network takes nothing now.
@@ -178,12 +182,16 @@ impl ScratchpadState {
     /// One cycle of slices and network. `take(core, register, words)` says whether a core takes a vector that has come for it.
     pub(super) fn step(&mut self, now: u64, mut take: impl FnMut(usize, u8, &[u32]) -> bool) -> bool {
         let mut moved = false;
-        for node in 0..self.waiting.len() {
+        let mut asked = self.asked;
+        while asked != 0 {
+            let node = asked.trailing_zeros() as usize;
+            asked &= asked - 1;
             if let Some((from, number)) = self.waiting[node].front().copied()
                 && from <= now
                 && self.answers.accepts(node)
             {
                 self.waiting[node].pop_front();
+                self.asked &= !(u32::from(self.waiting[node].is_empty()) << node);
                 let message = &mut self.messages[usize::from(number)];
                 if let Kind::Read { core, register } = message.kind {
                     message.kind = Kind::Answer { register };
@@ -197,7 +205,19 @@ impl ScratchpadState {
             }
         }
         let Self {
-            lanes, words, messages, carried, unused, waiting, latency, requests, answers, stores, accesses, ..
+            lanes,
+            words,
+            messages,
+            carried,
+            unused,
+            waiting,
+            asked,
+            latency,
+            requests,
+            answers,
+            stores,
+            accesses,
+            ..
         } = self;
         moved |= requests.step(now, |node, number| {
             let message = messages[usize::from(number)];
@@ -212,6 +232,7 @@ impl ScratchpadState {
             let room = waiting[node].len() < WAITING;
             if room {
                 waiting[node].push_back((now + *latency, number));
+                *asked |= 1 << node;
             }
             room
         });
