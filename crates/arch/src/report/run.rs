@@ -206,7 +206,7 @@ fn line_with(
         dram: measured.dram.steady / in_flight as f64,
         dram_bytes: (measured.dram.bytes_in + measured.dram.bytes_out) / in_flight as u64,
         dram_bytes_in: measured.dram.bytes_in / in_flight as u64,
-        counts: measured.run.counts.iter().fold(Counts::default(), |sum, counts| added(&sum, counts)),
+        counts: measured.run.counts.iter().copied().sum(),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
         record: record.with("words", words),
@@ -223,24 +223,6 @@ fn record(measured: &Measurement, experiment: &Experiment, machine: &Machine, wo
     match workload.operation {
         super::Operation::KeySwitch => record.with("digits", workload.digits),
         _ => record,
-    }
-}
-
-fn added(a: &Counts, b: &Counts) -> Counts {
-    Counts {
-        butterflies: a.butterflies + b.butterflies,
-        products: a.products + b.products,
-        sums: a.sums + b.sums,
-        row_loads: a.row_loads + b.row_loads,
-        scratchpad_loads: a.scratchpad_loads + b.scratchpad_loads,
-        twiddle_loads: a.twiddle_loads + b.twiddle_loads,
-        scratchpad_stores: a.scratchpad_stores + b.scratchpad_stores,
-        own_copies: a.own_copies + b.own_copies,
-        remote_copies: a.remote_copies + b.remote_copies,
-        no_instruction: a.no_instruction + b.no_instruction,
-        operand: a.operand + b.operand,
-        twiddle: a.twiddle + b.twiddle,
-        unit: a.unit + b.unit,
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::error::ReportError;
 use super::run::{Plan, line, steady};
 use crate::array::{Firing, Issue, Machine, Port, Transposition};
-use crate::record::{Label, Record};
+use crate::record::Record;
 
 /// Points of a sweep, at most.
 pub const MAX_POINTS: usize = 4096;
@@ -364,9 +364,9 @@ fn set(machine: &mut Machine, plan: &mut Plan, parameter: Parameter, value: Valu
     }
 }
 
-/// The records of the points that have one, with the label that they all have.
-pub fn sweep_records(points: &[SweepPoint]) -> (Label, Vec<Record>) {
-    (Label::Simulated, points.iter().filter_map(|point| point.record.clone()).collect())
+/// The records of the points that have one.
+pub fn sweep_records(points: &[SweepPoint]) -> Vec<Record> {
+    points.iter().filter_map(|point| point.record.clone()).collect()
 }
 
 #[cfg(test)]

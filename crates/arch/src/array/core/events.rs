@@ -1,5 +1,7 @@
 //! What cores did: counts of every run, and notes of each event where they are asked for.
 
+use std::iter::Sum;
+
 /// What became of the cycles of a core's computations, and what else it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -29,6 +31,27 @@ pub struct Counts {
     pub twiddle: u64,
     /// Cycles in which it waited for an adder or a port.
     pub unit: u64,
+}
+
+impl Sum for Counts {
+    /// Those of several cores, or runs.
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            butterflies: a.butterflies + b.butterflies,
+            products: a.products + b.products,
+            sums: a.sums + b.sums,
+            row_loads: a.row_loads + b.row_loads,
+            scratchpad_loads: a.scratchpad_loads + b.scratchpad_loads,
+            twiddle_loads: a.twiddle_loads + b.twiddle_loads,
+            scratchpad_stores: a.scratchpad_stores + b.scratchpad_stores,
+            own_copies: a.own_copies + b.own_copies,
+            remote_copies: a.remote_copies + b.remote_copies,
+            no_instruction: a.no_instruction + b.no_instruction,
+            operand: a.operand + b.operand,
+            twiddle: a.twiddle + b.twiddle,
+            unit: a.unit + b.unit,
+        })
+    }
 }
 
 /// Something that a core did or that came to it: all that its lanes see from outside, for comparisons with their RTL.

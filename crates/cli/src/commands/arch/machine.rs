@@ -11,6 +11,9 @@ use crate::files;
 /// Bytes of a description that are read: the models refuse longer ones by themselves.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The arrays that are built in.
+pub(super) const ARRAYS: [(&str, &str); 3] = [("ciphermill", CIPHERMILL), ("paper", PAPER), ("lane", LANE)];
+
 /// The text of a description: one of those that are built in, or a file's.
 pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Result<String, CliError> {
     if let Some((_, text)) = built_in.iter().find(|(known, _)| Path::new(known) == name) {
@@ -38,7 +41,7 @@ pub(super) struct MachineArg {
 
 /// Reads an array's description.
 pub(super) fn array(name: &Path) -> Result<Machine, CliError> {
-    let text = description(name, &[("ciphermill", CIPHERMILL), ("paper", PAPER), ("lane", LANE)])?;
+    let text = description(name, &ARRAYS)?;
     Machine::from_toml(&text).map_err(CliError::content(name))
 }
 

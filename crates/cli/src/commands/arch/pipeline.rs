@@ -90,9 +90,12 @@ struct ExploreArgs {
     json: bool,
 }
 
+/// The pipelines that are built in.
+pub(super) const PIPELINES: [(&str, &str); 2] = [("cham-paper", CHAM_PAPER), ("cham-ciphermill", CHAM_CIPHERMILL)];
+
 /// Reads a pipeline's description.
 pub(super) fn pipeline_machine(name: &Path) -> Result<PipelineMachine, CliError> {
-    let text = description(name, &[("cham-paper", CHAM_PAPER), ("cham-ciphermill", CHAM_CIPHERMILL)])?;
+    let text = description(name, &PIPELINES)?;
     PipelineMachine::from_toml(&text).map_err(CliError::content(name))
 }
 

@@ -1,9 +1,10 @@
 //! `arch machine`: the descriptions that are built in, to be copied and changed.
 
-use ciphermill_arch::array::{CIPHERMILL, LANE, PAPER};
-use ciphermill_arch::pipeline::{CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, CHAM_ROOFLINE};
+use ciphermill_arch::pipeline::{CHAM_EXPLORE, CHAM_ROOFLINE};
 use ciphermill_arch::report::{ENERGY_LITERATURE, ENERGY_PAPER};
 
+use super::machine::ARRAYS;
+use super::pipeline::PIPELINES;
 use crate::error::CliError;
 use crate::output;
 
@@ -17,23 +18,22 @@ Redirect it into a file, change a number, and pass the file as --machine, --tabl
 pub(super) struct Args {
     /// Arrays: ciphermill, paper, lane; pipelines: cham-paper, cham-ciphermill; platforms: cham-roofline; a sweep: cham-explore; tables of
     /// energies: energy-literature, energy-paper
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(DESCRIPTIONS.map(|(name, _)| name)), hide_possible_values = true)]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(descriptions().map(|(name, _)| name)), hide_possible_values = true)]
     name: String,
 }
 
-const DESCRIPTIONS: [(&str, &str); 9] = [
-    ("ciphermill", CIPHERMILL),
-    ("paper", PAPER),
-    ("lane", LANE),
-    ("cham-paper", CHAM_PAPER),
-    ("cham-ciphermill", CHAM_CIPHERMILL),
+const OTHERS: [(&str, &str); 4] = [
     ("cham-roofline", CHAM_ROOFLINE),
     ("cham-explore", CHAM_EXPLORE),
     ("energy-literature", ENERGY_LITERATURE),
     ("energy-paper", ENERGY_PAPER),
 ];
 
+fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ARRAYS.into_iter().chain(PIPELINES).chain(OTHERS)
+}
+
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    let text = DESCRIPTIONS.iter().find(|(name, _)| *name == args.name).map_or("", |(_, text)| *text);
+    let text = descriptions().find(|(name, _)| *name == args.name).map_or("", |(_, text)| text);
     output::line(text.trim_end())
 }

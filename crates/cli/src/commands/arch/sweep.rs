@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let progress = Progress::bar("sweep");
     let points = sweep.run(&machine, threads, &|done, all| progress.set(done as u64, all as u64))?;
     drop(progress);
-    let (_, records) = sweep_records(&points);
+    let records = sweep_records(&points);
     // The machine as it is does not count.
     let asked: Vec<&SweepPoint> = points.iter().filter(|point| !point.changed.is_empty()).collect();
     if let Some(SweepPoint { error: Some(why), .. }) = asked.first()
