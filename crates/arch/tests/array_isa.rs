@@ -24,8 +24,9 @@ fn after(machine: &Machine, text: &str, words: &[u32]) -> Vec<u32> {
 }
 
 /// What all loads of tiles of 2^`log` rows give, vector after vector, if the scratchpad's first 2^`log` vectors are brought to rows before.
+/// A row begins with the word `base` times its number.
 /// The loads empty the rows, which a second pass of the same with the words inverted relies on: a copy waits until its row is empty.
-fn loads(machine: &Machine, log: usize, option: &str) -> Vec<u32> {
+fn loads(machine: &Machine, log: usize, option: &str, base: usize) -> Vec<u32> {
     let (lanes, side) = (machine.core.lanes as usize, 1 << log);
     // The first row is a multiple of every side, and not 0.
     let (first_row, results) = (96, 2 * side);
@@ -39,11 +40,8 @@ fn loads(machine: &Machine, log: usize, option: &str) -> Vec<u32> {
             let _ = writeln!(text, "ldp v1, {}(x0)!{option}\nsts v1, {result}(x0)", first_row + part);
         }
     }
-    let mut words: Vec<u32> = (0..side).flat_map(|row| (0..lanes).map(move |lane| (10 * row + lane) as u32)).collect();
-    if lanes > 8 {
-        // Not the two digits of the page: as many different words as there are.
-        words = (0..(side * lanes) as u32).collect();
-    }
+    let mut words: Vec<u32> =
+        (0..side).flat_map(|row| (0..lanes).map(move |lane| (base * row + lane) as u32)).collect();
     words.extend(words.clone().iter().map(|word| !word));
     let scratchpad = after(machine, &(text + "ebreak\n"), &words);
     let (once, twice) = scratchpad[results * lanes..][..2 * side * lanes].split_at(side * lanes);
@@ -54,17 +52,18 @@ fn loads(machine: &Machine, log: usize, option: &str) -> Vec<u32> {
 /// The page's words: the uppermost bits of the lane change places with the lowest ones of the row, and rotation moves the others up.
 #[test]
 fn tiles_exchange_bits_of_rows_and_lanes() {
-    let machine = Machine::from_toml(CIPHERMILL).unwrap();
-    let log_lanes = machine.core.lanes.ilog2() as usize;
-    for log in 0..=5 {
-        for rotate in [false, true] {
+    for log_lanes in 1..=5 {
+        let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+        machine.core.lanes = 1 << log_lanes;
+        machine.check().unwrap();
+        for (log, rotate) in (0..=log_lanes).flat_map(|log| [(log, false), (log, true)]) {
             let option = match (log, rotate) {
                 (0, false) => String::new(),
                 (0, true) => continue,
                 (_, false) => format!(", tile={log}"),
                 (_, true) => format!(", tile={log}, rotate"),
             };
-            let loaded = loads(&machine, log, &option);
+            let loaded = loads(&machine, log, &option, 1 << log_lanes);
             for (number, word) in loaded.into_iter().enumerate() {
                 // The bits of where a word is now, lowest first, and of where they were: first the lane's, then the row's.
                 let now: Vec<usize> = (0..log_lanes + log).map(|bit| number >> bit & 1).collect();
@@ -76,7 +75,7 @@ fn tiles_exchange_bits_of_rows_and_lanes() {
                 };
                 let before = [below, part, row].concat();
                 let expected = before.iter().rev().fold(0, |number, bit| number << 1 | *bit as u32);
-                assert_eq!(word, expected, "tile={log}, rotate {rotate}: word {number}");
+                assert_eq!(word, expected, "{} lanes, tile={log}, rotate {rotate}: word {number}", 1 << log_lanes);
             }
         }
     }
@@ -92,7 +91,8 @@ fn the_page_shows_what_loads_give() {
     let page = fs::read_to_string(page).unwrap();
     for (option, name) in [(", tile=1", "tile=1"), (", tile=1, rotate", "tile=1, rotate")] {
         let (_, shown) = page.split_once(&format!("\n{name}  ")).expect("a part of the picture");
-        let loaded = loads(&machine, 1, option);
+        // The page has two digits: of the row and of the lane.
+        let loaded = loads(&machine, 1, option, 10);
         for (part, (words, line)) in loaded.chunks(8).zip(shown.lines()).enumerate() {
             let words: Vec<String> = words.iter().map(|word| format!("{word:02}")).collect();
             assert_eq!(line.trim(), format!("c = {part} {}", words.join("  ")), "{name}");

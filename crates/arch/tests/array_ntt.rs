@@ -172,6 +172,17 @@ fn slices_of_the_scratchpad_at_one_edge_only() {
     assert!(everywhere.run.launch > 6 * 2 && everywhere.run.completed > everywhere.run.cycles);
 }
 
+/// All of 32 cores ask the last one, over buffers of one message.
+#[test]
+fn one_slice_at_the_last_of_the_most_cores() {
+    let mut machine = ours();
+    (machine.grid.rows, machine.grid.columns, machine.network.buffer) = (4, 8, 1);
+    machine.scratchpad.slices = vec![31];
+    let measured = measure(&machine, transform(14, Ring::Cyclic, Direction::Inverse), 1, 2);
+    // Each of its 512 vectors is read and written over the one slice, one in a cycle.
+    assert!(measured.run.cycles > 2 * 512, "{}", measured.run.cycles);
+}
+
 /// A vector is 128 bytes: it takes a link of one byte for as many cycles, in which nothing else may happen.
 #[test]
 fn links_of_a_byte_are_slow_and_no_deadlock() {

@@ -1,7 +1,7 @@
 //! A two-dimensional mesh: messages go along their row first, then along the column (XY routing, which cannot deadlock by itself), from
 //! buffer to buffer. Each input of a router has a buffer of a few messages, each output takes one message at a time, the inputs in turn.
 
-use super::machine::Machine;
+use super::machine::{MAX_BUFFER, Machine};
 
 /// Inputs and outputs of a router.
 const LOCAL: usize = 4;
@@ -36,6 +36,8 @@ struct Router {
     /// The nodes behind the outputs: north, east, south, west, here.
     neighbours: [u8; PORTS],
 }
+
+const _: () = assert!(size_of::<Router>() == 64 && 2 * MAX_BUFFER <= u8::MAX as u32);
 
 /// One mesh.
 #[derive(Clone, Debug)]
@@ -225,5 +227,172 @@ impl Mesh {
             }
         }
         moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::array::CIPHERMILL;
+
+    /// The same mesh, written plainly: a queue for each input, all inputs of all routers asked in every cycle.
+    struct Plain {
+        rows: usize,
+        columns: usize,
+        size: usize,
+        hop_latency: u64,
+        inputs: Vec<[VecDeque<Waiting>; PORTS]>,
+        free_from: Vec<[u64; PORTS]>,
+        turn: Vec<[usize; PORTS]>,
+    }
+
+    impl Plain {
+        fn new(machine: &Machine) -> Self {
+            let (rows, columns) = (machine.grid.rows as usize, machine.grid.columns as usize);
+            Self {
+                rows,
+                columns,
+                size: machine.network.buffer as usize,
+                hop_latency: machine.network.hop_latency.into(),
+                inputs: (0..rows * columns).map(|_| Default::default()).collect(),
+                free_from: vec![[0; PORTS]; rows * columns],
+                turn: vec![[0; PORTS]; rows * columns],
+            }
+        }
+
+        /// East or west, then south or north.
+        fn way(&self, node: usize, to: usize) -> (usize, usize) {
+            let (row, column) = (node / self.columns, node % self.columns);
+            let (to_row, to_column) = (to / self.columns, to % self.columns);
+            match (to_column.cmp(&column), to_row.cmp(&row)) {
+                (std::cmp::Ordering::Greater, _) => (1, node + 1),
+                (std::cmp::Ordering::Less, _) => (3, node - 1),
+                (_, std::cmp::Ordering::Greater) => (2, node + self.columns),
+                (_, std::cmp::Ordering::Less) => (0, node - self.columns),
+                _ => (LOCAL, node),
+            }
+        }
+
+        fn step(&mut self, now: u64, mut deliver: impl FnMut(usize, u16) -> bool, hops: &mut Vec<Hop>) {
+            for node in 0..self.rows * self.columns {
+                let heads: Vec<_> = self.inputs[node].iter().map(|input| input.front().copied()).collect();
+                for output in 0..PORTS {
+                    let wants = |input: &usize| {
+                        heads[*input].is_some_and(|head| head.from <= now && self.way(node, head.to.into()).0 == output)
+                    };
+                    let turn = self.turn[node][output];
+                    let Some(input) = (turn..PORTS).chain(0..turn).find(wants) else { continue };
+                    let Some(head) = heads[input] else { continue };
+                    let flits = u64::from(head.flits);
+                    if self.free_from[node][output] > now {
+                        continue;
+                    }
+                    if output == LOCAL {
+                        if !deliver(node, head.message) {
+                            continue;
+                        }
+                    } else {
+                        let (_, next) = self.way(node, head.to.into());
+                        let into = &mut self.inputs[next][[2, 3, 0, 1][output]];
+                        if into.len() == self.size {
+                            continue;
+                        }
+                        into.push_back(Waiting { from: now + self.hop_latency + flits - 1, ..head });
+                        hops.push(Hop { cycle: now, from: node as u8, to: next as u8, flits: head.flits });
+                    }
+                    self.inputs[node][input].pop_front();
+                    self.free_from[node][output] = now + flits;
+                    self.turn[node][output] = (input + 1) % PORTS;
+                }
+            }
+        }
+    }
+
+    /// Random traffic through both; `refuses` of 8 deliveries are refused. All arrive where they should.
+    fn compare(mesh: &mut Mesh, machine: &Machine, start: u64, sent: &[(u8, u8, u8, u8)], refuses: u8) {
+        let (nodes, mut plain) = (machine.cores() as u8, Plain::new(machine));
+        mesh.hops = Some(Vec::new());
+        let (mut hops, mut delivered) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        let takes = |node: usize, message: u16, now: u64| {
+            (now.wrapping_mul(5) ^ (node as u64) ^ u64::from(message)) % 8 >= refuses.into()
+        };
+        let (mut waiting, mut now) = (sent.iter().enumerate().collect::<VecDeque<_>>(), start);
+        while delivered[1].len() < sent.len() {
+            assert!(now - start < 100_000, "messages get lost");
+            while let Some((number, (from, to, flits, _))) = waiting.front().copied()
+                && waiting.front().is_some_and(|(_, (.., pause))| now % 4 >= u64::from(pause % 4))
+            {
+                let (from, to, flits) = (usize::from(from % nodes), to % nodes, 1 + flits % 128);
+                assert_eq!(mesh.accepts(from), plain.inputs[from][LOCAL].len() < plain.size);
+                if !mesh.accepts(from) {
+                    break;
+                }
+                mesh.send(now, from, to, number as u16, flits);
+                let message = Waiting { message: number as u16, to, output: 0, flits, from: now + 1 };
+                plain.inputs[from][LOCAL].push_back(message);
+                waiting.pop_front();
+            }
+            let [by_mesh, by_plain] = &mut delivered;
+            mesh.step(now, |node, message| {
+                let taken = takes(node, message, now);
+                by_mesh.extend(taken.then_some((now, node, message)));
+                taken
+            });
+            let deliver = |node, message| {
+                let taken = takes(node, message, now);
+                by_plain.extend(taken.then_some((now, node, message)));
+                taken
+            };
+            plain.step(now, deliver, &mut hops[1]);
+            now += 1;
+        }
+        // It is empty when it has looked at all routers once more.
+        mesh.step(now, |_, _| true);
+        assert!(mesh.is_empty());
+        hops[0] = mesh.hops.take().unwrap_or_default();
+        assert_eq!(hops[0], hops[1]);
+        assert_eq!(delivered[0], delivered[1]);
+        assert!(
+            delivered[0].iter().all(|(_, node, message)| *node == usize::from(sent[usize::from(*message)].1 % nodes))
+        );
+        assert_eq!(mesh.link_cycles, hops[0].iter().map(|hop| u64::from(hop.flits)).sum::<u64>());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Cycle by cycle as the plain one, on all kinds of grids, also after it was cleared amid traffic.
+        #[test]
+        fn it_is_the_plain_mesh(
+            (rows, columns) in prop::sample::select(&[(1, 1), (1, 2), (1, 32), (32, 1), (4, 8), (4, 4), (2, 2)][..]),
+            buffer in prop::sample::select(&[1, 2, 4, MAX_BUFFER][..]),
+            hop_latency in 1..17_u32,
+            sent in prop::collection::vec(any::<(u8, u8, u8, u8)>(), 1..200),
+            narrow: bool,
+            refuses in 0..8_u8,
+        ) {
+            let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+            (machine.grid.rows, machine.grid.columns) = (rows, columns);
+            (machine.network.buffer, machine.network.hop_latency) = (buffer, hop_latency);
+            let wide = |(from, to, flits, pause): (u8, u8, u8, u8)| (from, to, if narrow { flits } else { 0 }, pause);
+            let sent: Vec<_> = sent.into_iter().map(wide).collect();
+            let mut mesh = Mesh::new(&machine);
+            compare(&mut mesh, &machine, 0, &sent, refuses);
+            for (number, (from, to, flits, _)) in sent.iter().enumerate() {
+                let (from, to) = (usize::from(*from) % machine.cores() as usize, to % machine.cores() as u8);
+                if mesh.accepts(from) {
+                    mesh.send(1_000_000, from, to, number as u16, 1 + flits % 128);
+                }
+                mesh.step(1_000_000 + number as u64, |_, _| false);
+            }
+            mesh.clear();
+            prop_assert!(mesh.is_empty());
+            mesh.link_cycles = 0;
+            compare(&mut mesh, &machine, 2_000_000, &sent, refuses);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::Entry;
 
 #[derive(Debug)]
-pub(in crate::array) struct Fifo {
+pub(super) struct Fifo {
     /// A power of two of them.
     places: Box<[Entry]>,
     /// How many instructions have left it: the first one stands in this place, modulo the number of places.
@@ -25,6 +25,7 @@ impl Fifo {
     /// The place of a new instruction, to be written there; there has to be room, which [`Self::len`] tells.
     #[inline]
     pub(super) fn push_back(&mut self) -> &mut Entry {
+        debug_assert!((self.count as usize) < self.places.len());
         let at = self.left.wrapping_add(self.count) as usize & (self.places.len() - 1);
         self.count += 1;
         &mut self.places[at]
@@ -56,5 +57,40 @@ impl Fifo {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Of any depth, also where its counters begin anew.
+        #[test]
+        fn it_is_a_queue(
+            depth in 1..=64_u32,
+            left in prop_oneof![Just(0), u32::MAX - 100..=u32::MAX],
+            pushes in prop::collection::vec(any::<bool>(), 0..300),
+        ) {
+            let mut fifo = Fifo { left, ..Fifo::new(depth) };
+            let (mut queue, mut given) = (VecDeque::new(), left);
+            for (number, push) in pushes.into_iter().enumerate() {
+                if push && fifo.len() < depth {
+                    *fifo.push_back() = Entry { pc: number as u32, ..Entry::EMPTY };
+                    queue.push_back(number as u32);
+                    given = given.wrapping_add(1);
+                } else if !fifo.is_empty() {
+                    fifo.pop_front();
+                    queue.pop_front();
+                }
+                prop_assert_eq!(fifo.front().map(|entry| entry.pc), queue.front().copied());
+                prop_assert_eq!((fifo.len() as usize, fifo.is_empty()), (queue.len(), queue.is_empty()));
+                prop_assert_eq!((fifo.given(), fifo.left()), (given, given.wrapping_sub(queue.len() as u32)));
+            }
+        }
     }
 }
