@@ -208,6 +208,10 @@ pub enum MachineError {
     },
 }
 
+/// Ports of a core for copies, and messages in a buffer of a router, at most: the simulator has places for so many.
+pub(super) const MAX_PORTS: u32 = 4;
+pub(super) const MAX_BUFFER: u32 = 64;
+
 /// Bytes of a description, at most.
 const MAX_BYTES: usize = 1 << 16;
 
@@ -263,7 +267,7 @@ impl Machine {
         within("lane.adders", lane.adders, 1, 2, "1 or 2")?;
         within("lane.multiplier_latency", lane.multiplier_latency, 1, 12, "1 to 12")?;
         within("lane.adder_latency", lane.adder_latency, 1, 4, "1 to 4")?;
-        within("lane.copy_ports", lane.copy_ports, 1, 4, "1 to 4")?;
+        within("lane.copy_ports", lane.copy_ports, 1, MAX_PORTS, "1 to 4")?;
         within("lane.arrival_ports", lane.arrival_ports, 1, 4, "1 to 4")?;
         within("lane.complex_interval", lane.complex_interval, 1, 16, "1 to 16")?;
         within("lane.complex_latency", lane.complex_latency, 1, 28, "1 to 28")?;
@@ -274,7 +278,7 @@ impl Machine {
         within("memory.write_ports", memory.write_ports, 1, 4, "1 to 4")?;
         within("network.link_bytes", self.network.link_bytes, 1, 1024, "1 to 1024")?;
         within("network.hop_latency", self.network.hop_latency, 1, 16, "1 to 16")?;
-        within("network.buffer", self.network.buffer, 1, 64, "1 to 64")?;
+        within("network.buffer", self.network.buffer, 1, MAX_BUFFER, "1 to 64")?;
         within("scratchpad.vectors", self.scratchpad.vectors, 1, 1 << 20, "1 to 1048576")?;
         within("scratchpad.latency", self.scratchpad.latency, 1, 28, "1 to 28")?;
         let slices = &self.scratchpad.slices;

@@ -4,13 +4,15 @@ use ciphermill_rvfhe::isa::{Instruction, Operand, TwiddleRegister, VectorRegiste
 
 use super::queued::{FIRST_TWIDDLE, NONE, Operation, Parts, Queue, Queued};
 
-/// An instruction, and the registers that it reads, a bit for each. What it writes follows from its word: programs are read over and over,
-/// those of all cores in turn, and should be short.
+/// An instruction, and the registers that it reads, a bit for each. What it writes follows from both: programs are read over and over, those
+/// of all cores in turn, and should be short.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub queued: Queued,
     pub needs: u64,
 }
+
+const _: () = assert!(size_of::<Step>() == 16);
 
 /// A decoded program: its instructions, and those of them that the front end does.
 #[derive(Debug, Default)]
@@ -20,7 +22,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Adds an instruction; copies go to the queue of `copies`.
+    /// Adds an instruction; copies and stores go to the queue `copies`.
     pub(super) fn push(&mut self, instruction: Instruction, copies: Queue) {
         self.steps.push(match decode(instruction, copies) {
             Some(parts) => Step { queued: Queued::new(parts), needs: parts.needs() },
@@ -67,7 +69,7 @@ fn decode(instruction: Instruction, copies: Queue) -> Option<Parts> {
         detail: modulus as u8,
         ..NONE
     };
-    let queued = match instruction {
+    let parts = match instruction {
         I::Madd { vd, vs1, vs2, modulus } => sum(Operation::Add, vd, vs1, vs2, modulus.number()),
         I::Msub { vd, vs1, vs2, modulus } => sum(Operation::Subtract, vd, vs1, vs2, modulus.number()),
         I::Mmul { vd, vs1, ts2, modulus } => {
@@ -131,5 +133,5 @@ fn decode(instruction: Instruction, copies: Queue) -> Option<Parts> {
         I::Phase => NONE,
         _ => return None,
     };
-    Some(queued)
+    Some(parts)
 }

@@ -54,7 +54,8 @@ impl CoreState {
         let head = entry.head();
         let queued = head.queued;
         if queued.operation() == Operation::Phase {
-            let ends = shared.machine.core.firing == Firing::Operand || self.loads_done >= head.loads;
+            let ends = shared.machine.core.firing == Firing::Operand
+                || self.loads_done.wrapping_sub(head.loads).cast_signed() >= 0;
             if ends {
                 self.leave(Queue::Compute);
             }
@@ -65,7 +66,7 @@ impl CoreState {
             self.counts.unit += 1;
             return Ok(false);
         }
-        let complex = matches!(queued.operation(), Operation::ComplexTime | Operation::ComplexFrequency);
+        let complex = queued.has_pairs();
         if !complex && self.moduli_set >> queued.modulus() & 1 == 0 {
             let (core, pc, modulus) = (self.number, head.pc, queued.modulus());
             return Err(SimulationError::ModulusNotSet { core, pc, modulus }.into());
@@ -104,7 +105,7 @@ impl CoreState {
         free
     }
 
-    pub(super) fn calculate(&mut self, now: u64, queued: Queued, shared: &Shared<'_>) {
+    fn calculate(&mut self, now: u64, queued: Queued, shared: &Shared<'_>) {
         let lane = &shared.machine.lane;
         let (lanes, modulus) = (self.lanes, self.moduli[usize::from(queued.modulus())]);
         let product = lane.multiplier_latency + 1;

@@ -49,10 +49,10 @@ impl CoreState {
         let after = std::array::from_fn(|queue| self.queues[queue].left());
         let this = Last::new(number, self.queues[number].given().wrapping_add(1));
         let entry = self.queues[number].push_back();
-        // Written where it stands: a copy would read wider words than were written just before, for which a CPU has to wait.
+        // Written where it stands and not copied there: a copy reads wider words than were just written, for which a CPU waits.
         *entry = Entry { pc, address, needs, writes, after, loads, queued };
         let last = &mut self.last;
-        // Its own queue keeps the order by itself: what touches none waits for nothing.
+        // Its own queue keeps the order by itself. So it waits for nothing where it names no register.
         last[usize::from(NO_REGISTER)] = this;
         let mut touch = |register: u8| {
             let before = std::mem::replace(&mut last[usize::from(register) % REGISTERS], this);
@@ -68,10 +68,8 @@ impl CoreState {
             touch(queued.rd() + 1);
             touch(queued.rs1() + 1);
         }
-        if let Some(events) = &mut self.events
-            && matches!(queued.queue(), Queue::Compute | Queue::Send)
-        {
-            events.push(CoreEvent::Fetch { cycle: now, pc });
+        if matches!(queued.queue(), Queue::Compute | Queue::Send) {
+            self.log(|| CoreEvent::Fetch { cycle: now, pc });
         }
         self.pc += 1;
     }

@@ -85,7 +85,7 @@ impl CoreState {
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
-    pub(super) fn read_row(&mut self, head: &Head, queued: Queued) -> Stepped {
+    fn read_row(&mut self, head: &Head, queued: Queued) -> Stepped {
         let (lanes, tile) = (self.lanes, queued.tile());
         let side = 1_usize << tile;
         let row = head.address as usize;
@@ -168,12 +168,12 @@ impl CoreState {
     }
 }
 
-/// Puts together the parts of W words that `column` names of as many rows as a vector has such parts: part after part, or the first words
-/// of all, then the second ones, and so on.
+/// Takes part number `column`, W words wide, of each of `lanes / W` rows: one part after the other or, if `rotates`, the first word of each
+/// part, then the second of each, and so on.
 #[inline]
 fn column_of_tiles<const W: usize>(to: &mut [u32], rows: &[u32], column: usize, rotates: bool) {
     let lanes = to.len();
-    // Rows are vectors: whole parts.
+    // A row is a vector of a power of two of lanes, so that no part is cut.
     let parts = rows.as_chunks::<W>().0.iter().skip(column).step_by(lanes / W);
     if rotates {
         let side = lanes / W;

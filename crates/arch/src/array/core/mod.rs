@@ -3,6 +3,13 @@
 //! Each queue keeps its order. Between queues the order of the instructions that touch a register is kept, and nothing else: each waits
 //! for the last one of another queue that touches one of its registers, for its operands to be full and its destinations empty.
 //! Values change hands at issue, when nobody can look at them: registers are marked full in the cycle from which on they can be read.
+//!
+//! Speed (`array-speed`, 2^13 with four in flight, Zen 5): a cycle of a core takes 60 ns and has two instructions; without any value it
+//! would take 47 ns, so that it is the way of an instruction through its queue that counts. As one word instead of a structure, written
+//! where it stands: a tenth faster, as predicted of code that copied it four times. Without gain: twiddle registers that only point to
+//! their rows, prefetching, code for the native CPU; a tenth slower: one unit of all cores after the other, and order without branches,
+//! whose chain through memory is longer than what a wrong guess costs. Two cycles of a core at a time would be a tenth faster, but
+//! messages need one.
 
 mod blocked;
 mod compute;
@@ -20,7 +27,7 @@ use self::few::Few;
 use self::fifo::Fifo;
 use super::error::SimulationError;
 use super::lanes::Lanes;
-use super::machine::{Machine, Port};
+use super::machine::{MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
 use super::queued::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS};
@@ -32,8 +39,9 @@ const RING: usize = 128;
 pub(super) const SCALARS: usize = 32;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
-/// Vectors that stand at a core's ports: those of copies and stores at most, and those that have come.
-const COPIES: usize = 4;
+/// Copies and stores that stand at a core's ports, at most: the bound of `lane.copy_ports`.
+const COPIES: usize = MAX_PORTS as usize;
+/// Vectors that have come and wait for a row, at most.
 const ARRIVED: usize = 2;
 
 /// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
@@ -42,7 +50,7 @@ pub(super) type Stepped = Result<bool, Box<SimulationError>>;
 /// An instruction in a queue; one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Entry {
+struct Entry {
     /// Its place in the program.
     pc: u32,
     address: u32,
@@ -64,10 +72,13 @@ impl Entry {
     }
 
     const EMPTY: Self =
-        Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: Queued::NONE };
+        Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: Queued::UNUSED };
 }
 
-/// An instruction: its queue, and its number there from 1 on. One word: the next one that touches the register reads it soon.
+const _: () = assert!(size_of::<Entry>() == 64);
+
+/// An instruction: its queue, and its number there from 1 on. One word, as it is read soon after it is written, which takes long where the
+/// read is wider than the writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last(u64);
 
@@ -119,7 +130,7 @@ enum Destination {
 
 /// A vector that stands at a core's port until memory or network takes it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outgoing {
+struct Outgoing {
     to: Destination,
     message: u16,
 }
@@ -281,7 +292,7 @@ impl CoreState {
         let mut moved = becomes_full != 0;
         self.full |= becomes_full;
         self.pending &= !becomes_full;
-        self.loads_done += u32::from(loads);
+        self.loads_done = self.loads_done.wrapping_add(loads.into());
 
         moved |= self.load(now, shared)?;
         moved |= self.write_rows(now, shared);

@@ -100,7 +100,7 @@ impl CoreState {
         true
     }
 
-    pub(super) fn write_row(&mut self, now: u64, message: u16, shared: &mut Shared<'_>) -> bool {
+    fn write_row(&mut self, now: u64, message: u16, shared: &mut Shared<'_>) -> bool {
         let at = usize::from(message);
         let row = shared.messages.rows[at] as usize;
         if self.row_full[row] != 0 {
