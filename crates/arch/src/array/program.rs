@@ -1,23 +1,13 @@
-//! Programs as cores run them: decoded once, with what each instruction reads.
+//! Programs as cores run them: decoded once, a word for each instruction, as those of all cores are read over and over in turn.
 
 use ciphermill_rvfhe::isa::{Instruction, Operand, TwiddleRegister, VectorRegister};
 
 use super::queued::{FIRST_TWIDDLE, NONE, Operation, Parts, Queue, Queued};
 
-/// An instruction, and the registers that it reads, a bit for each. What it writes follows from both: programs are read over and over, those
-/// of all cores in turn, and should be short.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub queued: Queued,
-    pub needs: u64,
-}
-
-const _: () = assert!(size_of::<Step>() == 16);
-
 /// A decoded program: its instructions, and those of them that the front end does.
 #[derive(Debug, Default)]
 pub(super) struct Program {
-    steps: Vec<Step>,
+    steps: Vec<Queued>,
     front: Vec<Instruction>,
 }
 
@@ -25,16 +15,16 @@ impl Program {
     /// Adds an instruction; copies and stores go to the queue `copies`.
     pub(super) fn push(&mut self, instruction: Instruction, copies: Queue) {
         self.steps.push(match decode(instruction, copies) {
-            Some(parts) => Step { queued: Queued::new(parts), needs: parts.needs() },
+            Some(parts) => Queued::new(parts),
             None => {
                 self.front.push(instruction);
-                Step { queued: Queued::front(self.front.len() as u32 - 1), needs: 0 }
+                Queued::front(self.front.len() as u32 - 1)
             }
         });
     }
 
     #[inline]
-    pub(super) fn get(&self, pc: usize) -> Option<Step> {
+    pub(super) fn get(&self, pc: usize) -> Option<Queued> {
         self.steps.get(pc).copied()
     }
 

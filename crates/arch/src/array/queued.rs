@@ -12,9 +12,11 @@ pub(super) enum Queue {
 pub(super) const QUEUES: usize = 4;
 /// The number of a twiddle register among all registers whose order is kept.
 pub(super) const FIRST_TWIDDLE: u8 = 32;
-/// Places for all of them, and one that stands for none.
+/// Numbers of all of them, and one that stands for none.
 pub(super) const REGISTERS: usize = 64;
 pub(super) const NO_REGISTER: u8 = 63;
+/// Bits of registers that there are.
+const REAL: u64 = !(1 << NO_REGISTER);
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub(super) enum Operation {
 }
 
 /// By their numbers; a table of all that four bits can say needs no check of bounds.
-const ALL_QUEUES: [Queue; QUEUES] = [Queue::Compute, Queue::Load, Queue::Twiddle, Queue::Send];
+pub(super) const ALL_QUEUES: [Queue; QUEUES] = [Queue::Compute, Queue::Load, Queue::Twiddle, Queue::Send];
 const OPERATIONS: [Operation; 16] = [
     Operation::Add,
     Operation::Subtract,
@@ -93,20 +95,6 @@ pub(super) const NONE: Parts = Parts {
 /// queue and to what does it, in almost every cycle of every core: field by field that takes a tenth of the simulator's time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queued(u64);
-
-impl Parts {
-    /// The registers that it reads, a bit for each.
-    pub(super) fn needs(&self) -> u64 {
-        let (rd, rs1, rs2) = (1 << self.rd, 1 << self.rs1, 1 << self.rs2);
-        match self.operation {
-            Operation::Add | Operation::Subtract | Operation::Multiply => rs1 | rs2,
-            Operation::Butterfly => rd | rs1 | rs2,
-            Operation::ComplexTime | Operation::ComplexFrequency => (3 * (rd | rs1)) | rs2,
-            Operation::StoreScratchpad | Operation::Copy => rs1,
-            _ => 0,
-        }
-    }
-}
 
 /// Where the fields of [`Queued`] begin.
 mod at {
@@ -244,12 +232,25 @@ impl Queued {
         u32::from((self.0 >> at::OFFSET) as u16)
     }
 
-    /// The registers that it writes, a bit for each, of which that of [`NO_REGISTER`] says nothing.
+    /// Its registers that are both read and written, a bit for each.
     #[inline]
-    pub(super) fn writes(self, needs: u64) -> u64 {
-        // In place: all vectors that it reads.
-        let in_place = (self.0 >> at::IN_PLACE & 1) as u32;
-        1 << self.rd() | u64::from(needs as u32 & in_place.wrapping_neg())
+    fn in_place(self) -> u64 {
+        let in_place = self.0 >> at::IN_PLACE & 1;
+        let pairs = self.0 >> at::PAIRS & 1;
+        let both = in_place << self.rd() | in_place << self.rs1();
+        both | both * pairs << 1
+    }
+
+    /// The registers that it reads, a bit for each.
+    #[inline]
+    pub(super) fn needs(self) -> u64 {
+        (1 << self.rs1() | 1 << self.rs2() | self.in_place()) & REAL
+    }
+
+    /// The registers that it writes, a bit for each.
+    #[inline]
+    pub(super) fn writes(self) -> u64 {
+        (1 << self.rd() | self.in_place()) & REAL
     }
 
     /// Whether `rd` and `rs1` stand for two registers each.
@@ -306,7 +307,10 @@ mod tests {
             let complex = matches!(operation, Operation::ComplexTime | Operation::ComplexFrequency);
             let in_place = complex || operation == Operation::Butterfly;
             prop_assert_eq!(queued.has_pairs(), complex);
-            prop_assert_eq!(queued.writes(u64::MAX), 1 << rd | if in_place { u64::from(u32::MAX) } else { 0 });
+            let (width, known) = (if complex { 3_u64 } else { 1 }, !(1 << NO_REGISTER));
+            let both = if in_place { width << rd | width << rs1 } else { 0 };
+            prop_assert_eq!(queued.writes(), (1 << rd | both) & known);
+            prop_assert_eq!(queued.needs(), (1 << rs1 | 1 << rs2 | both) & known);
         }
     }
 
@@ -314,10 +318,8 @@ mod tests {
     #[test]
     fn what_is_read_and_written() {
         let of = |operation, rd, rs1, rs2| {
-            let parts = Parts { operation, rd, rs1, rs2, ..NONE };
-            let queued = Queued::new(parts);
-            let known = !(1 << NO_REGISTER);
-            (parts.needs(), queued.writes(parts.needs()) & known, queued.has_pairs())
+            let queued = Queued::new(Parts { operation, rd, rs1, rs2, ..NONE });
+            (queued.needs(), queued.writes(), queued.has_pairs())
         };
         let none = NO_REGISTER;
         assert_eq!(of(Operation::Add, 1, 2, 3), (0b1100, 0b10, false));

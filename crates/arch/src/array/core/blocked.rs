@@ -1,19 +1,19 @@
 //! What a core that cannot go on waits for.
 
-use super::{CoreState, Destination, Entry, Head, Messages};
+use super::{CoreState, Destination, Entry, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
-use crate::array::queued::{Operation, Queue};
+use crate::array::queued::{ALL_QUEUES, Operation, Queue};
 
 impl CoreState {
-    pub(super) fn out_of_range(&self, head: &Head, memory: &'static str, size: u32) -> Box<SimulationError> {
+    pub(super) fn out_of_range(&self, head: &Entry, memory: &'static str, size: u32) -> Box<SimulationError> {
         SimulationError::Address { core: self.number, pc: head.pc, memory, address: head.address, size }.into()
     }
 
     /// What the heads of the queues and the boxes wait for.
     pub(in crate::array) fn blocked(&self, messages: &Messages) -> Vec<Blocked> {
         let mut blocked = Vec::new();
-        for queue in &self.queues {
-            if let Some(entry) = queue.front() {
+        for queue in ALL_QUEUES {
+            if let Some(entry) = self.queues.front(queue) {
                 let waits = self.waits(entry);
                 blocked.push(Blocked { core: self.number, pc: Some(entry.pc), waits });
             }
@@ -32,7 +32,7 @@ impl CoreState {
         if queued.operation() == Operation::Phase {
             return Waits::Loads;
         }
-        let missing = entry.needs & !self.full;
+        let missing = queued.needs() & !self.full;
         if missing != 0 {
             return Waits::Operand { register: missing.trailing_zeros() as u8 };
         }
@@ -41,7 +41,7 @@ impl CoreState {
         }
         match queued.queue() {
             Queue::Compute | Queue::Send => Waits::Network,
-            Queue::Load | Queue::Twiddle if (self.full | self.pending) & entry.writes != 0 => {
+            Queue::Load | Queue::Twiddle if (self.full | self.pending) & queued.writes() != 0 => {
                 Waits::DestinationFull { register: queued.rd() }
             }
             Queue::Load | Queue::Twiddle => Waits::RowEmpty { row: entry.address },

@@ -37,12 +37,23 @@ impl Takes {
 
 impl CoreState {
     pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
-        let Some(entry) = self.queues[Queue::Compute as usize].front() else {
+        let Some(head) = self.queues.front(Queue::Compute).copied() else {
             self.counts.no_instruction += 1;
             return Ok(false);
         };
-        if !self.may_go(Queue::Compute, entry) {
-            let missing = entry.needs & !self.full;
+        let queued = head.queued;
+        if queued.is(Operation::Phase) {
+            let ends = shared.machine.core.firing == Firing::Operand
+                || self.loads_done.wrapping_sub(head.loads).cast_signed() >= 0;
+            if ends {
+                self.queues.pop_front(Queue::Compute);
+            }
+            self.counts.operand += 1;
+            return Ok(ends);
+        }
+        let missing = queued.needs() & !self.full;
+        let may_go = missing | queued.writes() & self.pending == 0 && self.turns.is_of_computation(queued, &head.turn);
+        if !may_go {
             let vectors = u64::from(u32::MAX);
             if missing & vectors == 0 && missing != 0 {
                 self.counts.twiddle += 1;
@@ -50,17 +61,6 @@ impl CoreState {
                 self.counts.operand += 1;
             }
             return Ok(false);
-        }
-        let head = entry.head();
-        let queued = head.queued;
-        if queued.operation() == Operation::Phase {
-            let ends = shared.machine.core.firing == Firing::Operand
-                || self.loads_done.wrapping_sub(head.loads).cast_signed() >= 0;
-            if ends {
-                self.leave(Queue::Compute);
-            }
-            self.counts.operand += 1;
-            return Ok(ends);
         }
         if now < self.lanes_until {
             self.counts.unit += 1;
@@ -87,7 +87,8 @@ impl CoreState {
         self.full &= !queued.frees();
         self.calculate(now, queued, shared);
         self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words: Vec::new() });
-        self.leave(Queue::Compute);
+        self.queues.pop_front(Queue::Compute);
+        self.turns.computation_leaves(queued);
         Ok(true)
     }
 

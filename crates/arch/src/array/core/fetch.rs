@@ -2,11 +2,10 @@
 
 use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
-use super::{CoreEvent, CoreState, Entry, Last, Stepped};
+use super::{CoreEvent, CoreState, Entry, Stepped};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Issue, Machine};
-use crate::array::program::Step;
-use crate::array::queued::{NO_REGISTER, Queue, Queued, REGISTERS};
+use crate::array::queued::{Queue, Queued};
 
 impl CoreState {
     pub(super) fn fetch(&mut self, now: u64, machine: &Machine) -> Stepped {
@@ -16,59 +15,36 @@ impl CoreState {
             if self.done || (blocking && self.is_under_way()) {
                 return Ok(fetched > 0);
             }
-            let Some(Step { queued, needs }) = self.program.get(self.pc) else {
+            let Some(queued) = self.program.get(self.pc) else {
                 return Err(SimulationError::PastEnd { core: self.number, pc: self.pc as u32 }.into());
             };
             if let Some(instruction) = self.program.front(queued) {
                 if matches!(instruction, Instruction::Csrrw { .. }) {
                     // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
-                    if modulus_set || !self.queues[Queue::Compute as usize].is_empty() {
+                    if modulus_set || !self.queues.is_empty(Queue::Compute) {
                         return Ok(fetched > 0);
                     }
                     modulus_set = true;
                 }
                 self.execute(now, instruction);
             } else {
-                let number = queued.queue() as usize;
-                if self.queues[number].len() >= machine.core.queue_depth {
+                let queue = queued.queue();
+                if self.queues.is_full(queue) {
                     return Ok(fetched > 0);
                 }
-                self.queue(now, queued, needs, number);
+                self.queue(now, queue, queued);
             }
         }
         Ok(true)
     }
 
-    /// Puts an instruction into its queue, which has room, and says how many must have left each other queue before it.
+    /// Puts an instruction into its queue, which has room.
     #[inline]
-    fn queue(&mut self, now: u64, queued: Queued, needs: u64, number: usize) {
-        let writes = queued.writes(needs);
+    fn queue(&mut self, now: u64, queue: Queue, queued: Queued) {
         let (pc, address) = (self.pc as u32, self.address(queued));
-        let loads = self.queues[Queue::Load as usize].given();
-        // Nothing to wait for in a queue is what has left it.
-        let after = std::array::from_fn(|queue| self.queues[queue].left());
-        let this = Last::new(number, self.queues[number].given().wrapping_add(1));
-        let entry = self.queues[number].push_back();
-        // Written where it stands and not copied there: a copy reads wider words than were just written, for which a CPU waits.
-        *entry = Entry { pc, address, needs, writes, after, loads, queued };
-        let last = &mut self.last;
-        // Its own queue keeps the order by itself. So it waits for nothing where it names no register.
-        last[usize::from(NO_REGISTER)] = this;
-        let mut touch = |register: u8| {
-            let before = std::mem::replace(&mut last[usize::from(register) % REGISTERS], this);
-            let after = &mut entry.after[before.queue()];
-            if before.queue() != number && before.number().wrapping_sub(*after).cast_signed() > 0 {
-                *after = before.number();
-            }
-        };
-        touch(queued.rd());
-        touch(queued.rs1());
-        touch(queued.rs2());
-        if queued.has_pairs() {
-            touch(queued.rd() + 1);
-            touch(queued.rs1() + 1);
-        }
-        if matches!(queued.queue(), Queue::Compute | Queue::Send) {
+        let (turn, loads) = (self.turns.take(queued), self.queues.given(Queue::Load));
+        self.queues.push_back(queue, Entry { pc, address, queued, loads, turn });
+        if matches!(queue, Queue::Compute | Queue::Send) {
             self.log(|| CoreEvent::Fetch { cycle: now, pc });
         }
         self.pc += 1;

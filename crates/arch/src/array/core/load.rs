@@ -1,6 +1,6 @@
 //! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
 
-use super::{CoreState, Head, RING, Shared, Stepped, copy};
+use super::{CoreState, Entry, RING, Shared, Stepped, copy};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Machine, Port, Transposition};
 use crate::array::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
@@ -14,7 +14,7 @@ impl CoreState {
             if now < self.tile_until {
                 break;
             }
-            let Some(head @ Head { queued, .. }) = self.ready(Queue::Load) else { break };
+            let Some(head @ Entry { queued, .. }) = self.next_load(Queue::Load) else { break };
             let register = queued.rd();
             let latency = match queued.operation() {
                 Operation::LoadScratchpad => {
@@ -28,7 +28,7 @@ impl CoreState {
                         }
                         self.pending |= 1 << register;
                         self.counts.scratchpad_loads += 1;
-                        self.leave(Queue::Load);
+                        self.load_leaves(Queue::Load, queued);
                         moved = true;
                         continue;
                     }
@@ -64,7 +64,7 @@ impl CoreState {
             let cycle = now + u64::from(latency);
             self.log_arrival(cycle, cycle, register);
             self.coming[(now as usize + latency as usize + 1) % RING].loads += 1;
-            self.leave(Queue::Load);
+            self.load_leaves(Queue::Load, queued);
             moved = true;
         }
         Ok(moved)
@@ -85,7 +85,7 @@ impl CoreState {
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
-    fn read_row(&mut self, head: &Head, queued: Queued) -> Stepped {
+    fn read_row(&mut self, head: &Entry, queued: Queued) -> Stepped {
         let (lanes, tile) = (self.lanes, queued.tile());
         let side = 1_usize << tile;
         let row = head.address as usize;
@@ -126,7 +126,7 @@ impl CoreState {
     }
 
     pub(super) fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
-        let Some(head @ Head { queued, .. }) = self.ready(Queue::Twiddle) else { return Ok(false) };
+        let Some(head @ Entry { queued, .. }) = self.next_load(Queue::Twiddle) else { return Ok(false) };
         let register = queued.rd();
         let lanes = self.lanes;
         let rows = self.twiddle_memory.len() / (2 * lanes);
@@ -163,7 +163,7 @@ impl CoreState {
         self.fill_later(register, now, latency + 1);
         self.log_arrival(now + u64::from(first), now + u64::from(latency), register);
         self.counts.twiddle_loads += 1;
-        self.leave(Queue::Twiddle);
+        self.load_leaves(Queue::Twiddle, queued);
         Ok(true)
     }
 }

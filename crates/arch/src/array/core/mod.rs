@@ -16,21 +16,23 @@ mod compute;
 mod events;
 mod fetch;
 mod few;
-mod fifo;
 mod load;
+mod queues;
 mod send;
+mod turns;
 
 use self::compute::Takes;
 pub use events::{CoreEvent, Counts};
 
 use self::few::Few;
-use self::fifo::Fifo;
+use self::queues::Queues;
+use self::turns::{Turn, Turns};
 use super::error::SimulationError;
 use super::lanes::Lanes;
 use super::machine::{MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
-use super::queued::{FIRST_TWIDDLE, QUEUES, Queue, Queued, REGISTERS};
+use super::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
 use super::scratchpad::{Access, ScratchpadState};
 
 /// Cycles into the future that are kept track of; latencies are shorter.
@@ -47,57 +49,24 @@ const ARRIVED: usize = 2;
 /// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
 pub(super) type Stepped = Result<bool, Box<SimulationError>>;
 
-/// An instruction in a queue; one cache line.
+/// An instruction in a queue; half a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Entry {
     /// Its place in the program.
     pc: u32,
     address: u32,
-    /// The registers that it reads and writes, a bit for each.
-    needs: u64,
-    writes: u64,
-    /// How many instructions must have left each queue: the last one of another queue that touches one of its registers, and those before.
-    after: [u32; QUEUES],
+    queued: Queued,
     /// Loads before it, for the end of a phase.
     loads: u32,
-    queued: Queued,
+    turn: Turn,
 }
 
 impl Entry {
-    #[inline]
-    fn head(&self) -> Head {
-        let Self { pc, address, loads, queued, .. } = *self;
-        Head { pc, address, loads, queued }
-    }
-
-    const EMPTY: Self =
-        Self { pc: 0, address: 0, needs: 0, writes: 0, after: [0; QUEUES], loads: 0, queued: Queued::UNUSED };
+    const EMPTY: Self = Self { pc: 0, address: 0, queued: Queued::UNUSED, loads: 0, turn: [0; 5] };
 }
 
-const _: () = assert!(size_of::<Entry>() == 64);
-
-/// An instruction: its queue, and its number there from 1 on. One word, as it is read soon after it is written, which takes long where the
-/// read is wider than the writes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Last(u64);
-
-impl Last {
-    #[inline]
-    fn new(queue: usize, number: u32) -> Self {
-        Self(u64::from(number) << 32 | queue as u64)
-    }
-
-    #[inline]
-    fn queue(self) -> usize {
-        self.0 as usize % QUEUES
-    }
-
-    #[inline]
-    fn number(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
+const _: () = assert!(size_of::<Entry>() == 32);
 
 /// What is known of a cycle to come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,15 +77,6 @@ struct Coming {
     loads: u16,
     /// Vectors that come into the register file.
     arrivals: u8,
-}
-
-/// What the head of a queue does, of its [`Entry`].
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    pc: u32,
-    address: u32,
-    loads: u32,
-    queued: Queued,
 }
 
 /// Where a vector goes.
@@ -198,9 +158,8 @@ pub(super) struct CoreState {
     lanes_until: u64,
     /// Until when a tile is being read, row by row.
     tile_until: u64,
-    /// The last instruction fetched that touches each register.
-    last: [Last; REGISTERS],
-    queues: [Fifo; QUEUES],
+    turns: Turns,
+    queues: Queues,
     loads_done: u32,
     outbox: Few<Outgoing, COPIES>,
     inbox: Few<u16, ARRIVED>,
@@ -241,8 +200,8 @@ impl CoreState {
             complex_until: 0,
             lanes_until: 0,
             tile_until: 0,
-            last: [Last::default(); REGISTERS],
-            queues: std::array::from_fn(|_| Fifo::new(machine.core.queue_depth)),
+            turns: Turns::new(),
+            queues: Queues::new(machine.core.queue_depth),
             loads_done: 0,
             outbox: Few::new(Outgoing { to: Destination::Core(0), message: 0 }),
             inbox: Few::new(0),
@@ -298,14 +257,14 @@ impl CoreState {
         moved |= self.write_rows(now, shared);
         moved |= self.load_twiddles(now, shared)?;
         let copy_is_next = shared.machine.lane.copies == Port::Shared
-            && self.head(Queue::Compute).is_some_and(|head| head.queued.is_sent());
+            && self.queues.front(Queue::Compute).is_some_and(|head| head.queued.is_sent());
         if copy_is_next {
             // They share the queue of computations.
             moved |= self.send(now, Queue::Compute, 1, shared)?;
         } else {
             moved |= self.compute(now, shared)?;
         }
-        if !self.queues[Queue::Send as usize].is_empty() {
+        if !self.queues.is_empty(Queue::Send) {
             moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
         }
         moved |= self.fetch(now, shared.machine)?;
@@ -316,42 +275,45 @@ impl CoreState {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.done && !self.busy && self.queues.iter().all(Fifo::is_empty)
+        self.done && !self.busy && self.queues.all_empty()
     }
 
     /// Whether an instruction that was fetched is not done.
     fn is_under_way(&self) -> bool {
-        self.pending != 0 || !self.outbox.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())
+        self.pending != 0 || !self.outbox.is_empty() || !self.queues.all_empty()
     }
 
-    // What is the turn of, and what takes its turn.
+    // The heads of the queues: whether they may go, and what goes with them.
 
-    /// The head of a queue, if it may go.
+    /// The head of a queue of loads, if its register is empty and it is its turn.
     #[inline]
-    fn ready(&self, queue: Queue) -> Option<Head> {
-        self.queues[queue as usize].front().filter(|entry| self.may_go(queue, entry)).map(Entry::head)
+    fn next_load(&self, queue: Queue) -> Option<Entry> {
+        let head = self.queues.front(queue)?;
+        let taken = (self.full | self.pending) >> head.queued.rd() & 1 != 0;
+        if !taken && self.turns.is_of_load(head.queued, &head.turn) { Some(*head) } else { None }
     }
 
-    /// What the head of a queue does.
-    fn head(&self, queue: Queue) -> Option<Head> {
-        self.queues[queue as usize].front().map(Entry::head)
-    }
-
-    /// Whether the head of that queue has what it reads, nothing where it writes but what it reads, and no instruction before it that
-    /// touches the same.
+    /// The head of a queue, which is a copy or a store, if its register is full and it is its turn.
     #[inline]
-    fn may_go(&self, queue: Queue, entry: &Entry) -> bool {
-        let Entry { needs, writes, .. } = *entry;
-        let full = if queue == Queue::Compute { 0 } else { writes & !needs & self.full };
-        (needs & !self.full | writes & self.pending | full) == 0 && self.is_turn(entry)
+    fn next_sent(&self, queue: Queue) -> Option<Entry> {
+        let head = self.queues.front(queue)?;
+        let full = self.full >> head.queued.rs1() & 1 != 0;
+        if full && self.turns.is_of_sent(head.queued, &head.turn) { Some(*head) } else { None }
     }
 
-    fn is_turn(&self, entry: &Entry) -> bool {
-        entry.after.iter().zip(&self.queues).all(|(after, queue)| queue.left().wrapping_sub(*after).cast_signed() >= 0)
+    /// Whether it is the turn of the head of that queue.
+    fn is_turn(&self, Entry { queued, turn, .. }: &Entry) -> bool {
+        match queued.queue() {
+            Queue::Load | Queue::Twiddle => self.turns.is_of_load(*queued, turn),
+            _ if queued.is_sent() => self.turns.is_of_sent(*queued, turn),
+            _ => queued.is(Operation::Phase) || self.turns.is_of_computation(*queued, turn),
+        }
     }
 
-    fn leave(&mut self, queue: Queue) {
-        self.queues[queue as usize].pop_front();
+    #[inline]
+    fn load_leaves(&mut self, queue: Queue, queued: Queued) {
+        self.queues.pop_front(queue);
+        self.turns.load_leaves(queued);
     }
 
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {

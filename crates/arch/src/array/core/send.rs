@@ -1,6 +1,6 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Destination, Head, Outgoing, Shared, Stepped, copy};
+use super::{CoreEvent, CoreState, Destination, Entry, Outgoing, Shared, Stepped, copy};
 use crate::array::error::SimulationError;
 use crate::array::queued::{Operation, Queue};
 use crate::array::scratchpad::note;
@@ -13,7 +13,7 @@ impl CoreState {
             if self.outbox.len() >= ports {
                 break;
             }
-            let Some(head @ Head { queued, .. }) = self.ready(queue) else { break };
+            let Some(head @ Entry { queued, .. }) = self.next_sent(queue) else { break };
             let register = queued.rs1();
             let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
             if queued.operation() == Operation::StoreScratchpad {
@@ -45,7 +45,8 @@ impl CoreState {
                 let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
                 self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words });
             }
-            self.leave(queue);
+            self.queues.pop_front(queue);
+            self.turns.sent_leaves(queued);
             moved = true;
         }
         Ok(moved)

@@ -1,0 +1,126 @@
+//! The queues of a core: each has places for as many instructions as it holds, taken in turn.
+
+use super::Entry;
+use crate::array::queued::{QUEUES, Queue};
+
+/// The bound of `core.queue_depth`.
+const MAX_DEPTH: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Queues {
+    /// Places of all queues, of which those up to the next power of two of the depth are used: few, so that they stay in a cache.
+    places: Box<[Entry; QUEUES * MAX_DEPTH]>,
+    /// How many instructions have left each queue: the first one stands in this place, modulo the number of places.
+    left: [u32; QUEUES],
+    /// How many each has been given.
+    given: [u32; QUEUES],
+    depth: u32,
+    /// The places of a queue, less one.
+    mask: u32,
+}
+
+impl Queues {
+    pub(super) fn new(depth: u32) -> Self {
+        debug_assert!((1..=MAX_DEPTH as u32).contains(&depth));
+        Self {
+            places: Box::new([Entry::EMPTY; QUEUES * MAX_DEPTH]),
+            left: [0; QUEUES],
+            given: [0; QUEUES],
+            depth,
+            mask: depth.next_power_of_two() - 1,
+        }
+    }
+
+    #[inline]
+    fn place(&self, queue: Queue, number: u32) -> usize {
+        queue as usize * MAX_DEPTH + (number & self.mask) as usize % MAX_DEPTH
+    }
+
+    #[inline]
+    pub(super) fn front(&self, queue: Queue) -> Option<&Entry> {
+        if self.is_empty(queue) { None } else { Some(&self.places[self.place(queue, self.left[queue as usize])]) }
+    }
+
+    /// Adds an instruction; there has to be room.
+    #[inline]
+    pub(super) fn push_back(&mut self, queue: Queue, entry: Entry) {
+        debug_assert!(!self.is_full(queue));
+        let given = &mut self.given[queue as usize];
+        let number = *given;
+        *given = given.wrapping_add(1);
+        self.places[self.place(queue, number)] = entry;
+    }
+
+    /// How many a queue has been given, modulo 2^32.
+    #[inline]
+    pub(super) fn given(&self, queue: Queue) -> u32 {
+        self.given[queue as usize]
+    }
+
+    #[inline]
+    pub(super) fn pop_front(&mut self, queue: Queue) {
+        debug_assert!(!self.is_empty(queue));
+        self.left[queue as usize] = self.left[queue as usize].wrapping_add(1);
+    }
+
+    #[inline]
+    fn len(&self, queue: Queue) -> u32 {
+        self.given[queue as usize].wrapping_sub(self.left[queue as usize])
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self, queue: Queue) -> bool {
+        self.len(queue) >= self.depth
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self, queue: Queue) -> bool {
+        self.len(queue) == 0
+    }
+
+    #[inline]
+    pub(super) fn all_empty(&self) -> bool {
+        self.given == self.left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::array::queued::ALL_QUEUES;
+
+    proptest! {
+        /// Of any depth, beside one another, also where counters begin anew.
+        #[test]
+        fn they_are_queues(
+            depth in 1..=64_u32,
+            left in prop_oneof![Just(0), u32::MAX - 100..=u32::MAX],
+            steps in prop::collection::vec((0..QUEUES, 0..3_u8), 0..600),
+        ) {
+            let mut queues = Queues { left: [left; QUEUES], given: [left; QUEUES], ..Queues::new(depth) };
+            let (mut plain, mut given) = ([const { VecDeque::new() }; QUEUES], [left; QUEUES]);
+            for (number, (at, step)) in steps.into_iter().enumerate() {
+                let queue = ALL_QUEUES[at];
+                if step > 0 && !queues.is_full(queue) {
+                    queues.push_back(queue, Entry { pc: number as u32, ..Entry::EMPTY });
+                    plain[at].push_back(number as u32);
+                    given[at] = given[at].wrapping_add(1);
+                } else if !queues.is_empty(queue) {
+                    queues.pop_front(queue);
+                    plain[at].pop_front();
+                }
+                for (at, queue) in ALL_QUEUES.into_iter().enumerate() {
+                    prop_assert_eq!(queues.front(queue).map(|entry| entry.pc), plain[at].front().copied());
+                    prop_assert_eq!(queues.is_empty(queue), plain[at].is_empty());
+                    prop_assert_eq!(queues.is_full(queue), plain[at].len() == depth as usize);
+                    prop_assert_eq!(queues.given(queue), given[at]);
+                }
+                prop_assert_eq!(queues.all_empty(), plain.iter().all(VecDeque::is_empty));
+            }
+        }
+    }
+}
