@@ -1,55 +1,37 @@
-//! The arithmetic of all lanes of a core: plain loops, compiled once more for each instruction set that helps them.
+//! The arithmetic of all lanes of a core: plain loops over a whole register, which the compiler makes vectors of, in the code for each
+//! instruction set in which an array runs.
 //!
-//! A butterfly takes 6 products of 32 bits for 2 words; a vector of 32 lanes is two registers of AVX-512, or four of AVX2.
+//! A butterfly takes 6 products of 32 bits for 2 words; a register is two of AVX-512, or four of AVX2.
 
-use ciphermill_math::isa::Isa;
+/// The most lanes that a core has. Registers are as long whatever it has, so that their length is known to the compiler: what is behind
+/// the lanes stays zero, and costs nothing where a machine's vectors are long.
+pub(super) const MAX_LANES: usize = 32;
 
-/// Moduli are at most 2^31, operands below them; the multiplied one may be any word.
-macro_rules! kernels {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {
-        mod portable {
-            use super::*;
-            $(#[inline(always)] pub(super) fn $name($($arg: $type),*) $body)*
-        }
-        #[cfg(target_arch = "x86_64")]
-        mod avx2 {
-            $(#[target_feature(enable = "avx2")] pub(super) fn $name($($arg: $type),*) { super::portable::$name($($arg),*) })*
-        }
-        #[cfg(target_arch = "x86_64")]
-        mod avx512 {
-            $(
-                #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
-                pub(super) fn $name($($arg: $type),*) { super::portable::$name($($arg),*) }
-            )*
-        }
-        impl Lanes {$(
-            $(#[$doc])*
-            #[inline]
-            pub(super) fn $name(self, $($arg: $type),*) {
-                match self.0 {
-                    // SAFETY: `Lanes` is made of what the CPU has.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => unsafe { avx512::$name($($arg),*) },
-                    // SAFETY: as above.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => unsafe { avx2::$name($($arg),*) },
-                    _ => portable::$name($($arg),*),
-                }
-            }
-        )*}
-    };
-}
+/// A register's words.
+pub(super) type Words = [u32; MAX_LANES];
 
-/// The arithmetic on one instruction set.
+/// A vector register, or a vector under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes(Isa);
+#[repr(align(64))]
+pub(super) struct Vector(pub Words);
 
-impl Lanes {
-    /// The arithmetic on this one, or on any that this CPU has if it lacks it.
-    pub(super) fn new(isa: Isa) -> Self {
-        Self(if isa.is_available() { isa } else { Isa::Portable })
-    }
+impl Vector {
+    pub(super) const ZERO: Self = Self([0; MAX_LANES]);
 }
+
+/// A twiddle register.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Twiddle {
+    pub factors: Words,
+    pub companions: Words,
+}
+
+impl Twiddle {
+    pub(super) const ZERO: Self = Self { factors: [0; MAX_LANES], companions: [0; MAX_LANES] };
+}
+
+// Moduli are at most 2^31, operands below them; the multiplied one may be any word.
 
 #[inline(always)]
 fn product(y: u32, w: u32, companion: u32, m: u32) -> u32 {
@@ -70,54 +52,57 @@ fn difference(x: u32, y: u32, m: u32) -> u32 {
     difference.min(difference.wrapping_add(m))
 }
 
-kernels! {
-    /// x ← x + y.
-    fn add(x: &mut [u32], y: &[u32], m: u32) {
-        for (x, y) in x.iter_mut().zip(y) {
-            *x = sum(*x, *y, m);
-        }
-    }
-
-    /// x ← x − y.
-    fn subtract(x: &mut [u32], y: &[u32], m: u32) {
-        for (x, y) in x.iter_mut().zip(y) {
-            *x = difference(*x, *y, m);
-        }
-    }
-
-    /// x ← x·w; the twiddle has factors, then companions.
-    fn multiply(x: &mut [u32], twiddle: &[u32], m: u32) {
-        let (factors, companions) = twiddle.split_at(x.len());
-        for ((x, w), companion) in x.iter_mut().zip(factors).zip(companions) {
-            *x = product(*x, *w, *companion, m);
-        }
-    }
-
-    /// (x, y) ← (x + y·w, x − y·w).
-    fn butterfly(x: &mut [u32], y: &mut [u32], twiddle: &[u32], m: u32) {
-        let (factors, companions) = twiddle.split_at(x.len());
-        for (((x, y), w), companion) in x.iter_mut().zip(y).zip(factors).zip(companions) {
-            let wing = product(*y, *w, *companion, m);
-            (*x, *y) = (sum(*x, wing, m), difference(*x, wing, m));
-        }
+/// x ← x + y.
+#[inline(always)]
+pub(super) fn add(x: &mut Words, y: &Words, m: u32) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x = sum(*x, *y, m);
     }
 }
 
-/// (x, y) ← (x + y·w, x − y·w), or (x + y, (x − y)·w), on complex numbers in binary32: real parts, then imaginary ones. Each product and
-/// each sum is rounded.
-pub(super) fn complex_butterfly(x: &mut [u32], y: &mut [u32], twiddle: &[u32], in_time: bool) {
-    let lanes = x.len() / 2;
-    for lane in 0..lanes {
-        let number = |words: &[u32]| (f32::from_bits(words[lane]), f32::from_bits(words[lanes + lane]));
-        let times = |(a, b): (f32, f32), (c, d): (f32, f32)| (c * a - d * b, c * b + d * a);
-        let (a, b, w) = (number(x), number(y), number(twiddle));
+/// x ← x − y.
+#[inline(always)]
+pub(super) fn subtract(x: &mut Words, y: &Words, m: u32) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x = difference(*x, *y, m);
+    }
+}
+
+/// x ← x·w.
+#[inline(always)]
+pub(super) fn multiply(x: &mut Words, twiddle: &Twiddle, m: u32) {
+    for ((x, w), companion) in x.iter_mut().zip(&twiddle.factors).zip(&twiddle.companions) {
+        *x = product(*x, *w, *companion, m);
+    }
+}
+
+/// (x, y) ← (x + y·w, x − y·w).
+#[inline(always)]
+pub(super) fn butterfly(x: &mut Words, y: &mut Words, twiddle: &Twiddle, m: u32) {
+    for (((x, y), w), companion) in x.iter_mut().zip(y).zip(&twiddle.factors).zip(&twiddle.companions) {
+        let wing = product(*y, *w, *companion, m);
+        (*x, *y) = (sum(*x, wing, m), difference(*x, wing, m));
+    }
+}
+
+/// (x, y) ← (x + y·w, x − y·w), or (x + y, (x − y)·w), on complex numbers in binary32, the real parts in one register and the imaginary ones
+/// in the next. Each product and each sum is rounded.
+#[inline(always)]
+pub(super) fn complex_butterfly(x: &mut [Vector; 2], y: &mut [Vector; 2], twiddle: &Twiddle, in_time: bool) {
+    let number = |real: &u32, imaginary: &u32| (f32::from_bits(*real), f32::from_bits(*imaginary));
+    let times = |(a, b): (f32, f32), (c, d): (f32, f32)| (c * a - d * b, c * b + d * a);
+    let ([x_real, x_imaginary], [y_real, y_imaginary]) = (x, y);
+    for lane in 0..MAX_LANES {
+        let a = number(&x_real.0[lane], &x_imaginary.0[lane]);
+        let b = number(&y_real.0[lane], &y_imaginary.0[lane]);
+        let w = number(&twiddle.factors[lane], &twiddle.companions[lane]);
         let (first, second) = if in_time {
             let wing = times(b, w);
             ((a.0 + wing.0, a.1 + wing.1), (a.0 - wing.0, a.1 - wing.1))
         } else {
             ((a.0 + b.0, a.1 + b.1), times((a.0 - b.0, a.1 - b.1), w))
         };
-        (x[lane], x[lanes + lane]) = (first.0.to_bits(), first.1.to_bits());
-        (y[lane], y[lanes + lane]) = (second.0.to_bits(), second.1.to_bits());
+        (x_real.0[lane], x_imaginary.0[lane]) = (first.0.to_bits(), first.1.to_bits());
+        (y_real.0[lane], y_imaginary.0[lane]) = (second.0.to_bits(), second.1.to_bits());
     }
 }

@@ -123,25 +123,30 @@ impl Mesh {
     }
 
     /// Whether a node can send a message in this cycle.
+    #[inline(always)]
     pub(super) fn accepts(&self, node: usize) -> bool {
         self.has_room(node, LOCAL)
     }
 
     /// Takes a message of a node, which [`Self::accepts`] it.
+    #[inline(always)]
     pub(super) fn send(&mut self, now: u64, node: usize, to: u8, message: u16, flits: u8) {
         self.put(node, LOCAL, Waiting { message, to, output: 0, flits, from: now + 1 });
     }
 
+    #[inline(always)]
     fn has_room(&self, node: usize, input: usize) -> bool {
         usize::from(self.routers[node].count[input]) < self.size
     }
 
     /// The first message of a router's input, which holds one.
+    #[inline(always)]
     fn head(&self, node: usize, input: usize) -> Waiting {
         self.waiting[(node * PORTS + input) * self.size + usize::from(self.routers[node].first[input])]
     }
 
     /// Puts a message into a router's input, which has room.
+    #[inline(always)]
     fn put(&mut self, node: usize, input: usize, waiting: Waiting) {
         let output = self.next_hop[node * self.routers.len() + usize::from(waiting.to)];
         let router = &mut self.routers[node];
@@ -154,6 +159,7 @@ impl Mesh {
     }
 
     /// Takes the first message out of a router's input.
+    #[inline(always)]
     fn take(&mut self, node: usize, input: usize) {
         let router = &mut self.routers[node];
         let next = router.first[input] + 1;
@@ -162,11 +168,13 @@ impl Mesh {
         router.inputs &= !(u8::from(router.count[input] == 0) << input);
     }
 
+    #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.active == 0
     }
 
     /// One cycle. `deliver(node, message)` says whether the node takes a message that has arrived.
+    #[inline(always)]
     pub(super) fn step(&mut self, now: u64, mut deliver: impl FnMut(usize, u16) -> bool) -> bool {
         let mut moved = false;
         let mut routers = self.active;

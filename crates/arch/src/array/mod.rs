@@ -35,6 +35,7 @@ mod scratchpad;
 mod timeline;
 
 use ciphermill_math::isa::Isa;
+use ciphermill_math::multiversion;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
@@ -42,7 +43,6 @@ use self::core::{CoreState, Messages, SCALARS, Shared, Stepped};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
-use lanes::Lanes;
 pub use machine::{
     CIPHERMILL, Core, Dram, Firing, Grid, Issue, LANE, Lane, Machine, MachineError, Memory, Network, PAPER, Port,
     Scratchpad, Transposition,
@@ -60,7 +60,7 @@ const STILL: u64 = 128;
 #[derive(Debug)]
 pub struct Array {
     machine: Machine,
-    lanes: Lanes,
+    isa: Isa,
     cores: Vec<CoreState>,
     mesh: Mesh,
     messages: Messages,
@@ -99,13 +99,12 @@ impl Array {
     /// The same with values calculated on a certain instruction set (the portable one if the CPU lacks it). It does not change any
     /// result.
     pub fn on(machine: Machine, isa: Isa) -> Self {
-        let lanes = machine.core.lanes as usize;
         Self {
             cores: (0..machine.cores() as usize).map(|number| CoreState::new(number, &machine)).collect(),
             mesh: Mesh::new(&machine),
-            messages: Messages::new(lanes),
+            messages: Messages::default(),
             scratchpad: ScratchpadState::new(&machine),
-            lanes: Lanes::new(isa),
+            isa: if isa.is_available() { isa } else { Isa::Portable },
             machine,
             now: 0,
             running: 0,
@@ -213,7 +212,7 @@ impl Array {
         self.running = (u32::MAX) >> (32 - self.cores.len());
         self.scratchpad.stores = 0;
         let (start, links) = (self.now, self.link_cycles());
-        let marks = match self.until_idle(mark_every, cycle_limit) {
+        let marks = match until_idle(self.isa, self, mark_every, cycle_limit) {
             Ok(marks) => marks,
             Err(error) => {
                 self.clear();
@@ -234,37 +233,13 @@ impl Array {
         })
     }
 
-    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores.
-    fn until_idle(&mut self, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
-        let start = self.now;
-        let mut marks = Vec::new();
-        let mut last_event = self.now;
-        let hop = u64::from(self.machine.network.hop_latency + self.machine.flits());
-        let still = STILL.max(hop + 1);
-        while !self.is_idle() {
-            if self.step().map_err(|error| *error)? {
-                last_event = self.now;
-            } else if self.now - last_event > still {
-                let blocked = self.cores.iter().flat_map(|core| core.blocked(&self.messages)).collect();
-                return Err(SimulationError::Deadlock { cycle: self.now - start, blocked: AllBlocked(blocked) });
-            }
-            if self.now - start > cycle_limit {
-                return Err(SimulationError::CycleLimit { limit: cycle_limit });
-            }
-            while mark_every > 0 && self.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
-                marks.push(self.now - start);
-            }
-        }
-        Ok(marks)
-    }
-
     /// Takes away what a run that failed has left under way.
     fn clear(&mut self) {
         for core in &mut self.cores {
             core.clear(&self.machine);
         }
         self.mesh.clear();
-        self.messages = Messages::new(self.machine.core.lanes as usize);
+        self.messages = Messages::default();
         self.scratchpad.clear();
         self.running = 0;
     }
@@ -273,15 +248,16 @@ impl Array {
         self.mesh.link_cycles + self.scratchpad.link_cycles()
     }
 
+    #[inline(always)]
     fn is_idle(&self) -> bool {
         self.mesh.is_empty() && self.scratchpad.is_idle() && self.running == 0
     }
 
     /// One cycle; whether anything happened.
+    #[inline(always)]
     fn step(&mut self) -> Stepped {
         let mut shared = Shared {
             machine: &self.machine,
-            lanes: self.lanes,
             scratchpad: &mut self.scratchpad,
             messages: &mut self.messages,
             mesh: &mut self.mesh,
@@ -312,5 +288,32 @@ impl Array {
         }
         self.now += 1;
         Ok(moved)
+    }
+}
+
+multiversion! {
+    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores. All of it is compiled for each
+    /// instruction set: what moves and computes vectors is a part of each cycle of each core.
+    fn until_idle(isa, array: &mut Array, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
+        let start = array.now;
+        let mut marks = Vec::new();
+        let mut last_event = array.now;
+        let hop = u64::from(array.machine.network.hop_latency + array.machine.flits());
+        let still = STILL.max(hop + 1);
+        while !array.is_idle() {
+            if array.step().map_err(|error| *error)? {
+                last_event = array.now;
+            } else if array.now - last_event > still {
+                let blocked = array.cores.iter().flat_map(|core| core.blocked(&array.messages)).collect();
+                return Err(SimulationError::Deadlock { cycle: array.now - start, blocked: AllBlocked(blocked) });
+            }
+            if array.now - start > cycle_limit {
+                return Err(SimulationError::CycleLimit { limit: cycle_limit });
+            }
+            while mark_every > 0 && array.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
+                marks.push(array.now - start);
+            }
+        }
+        Ok(marks)
     }
 }

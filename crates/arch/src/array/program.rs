@@ -23,13 +23,13 @@ impl Program {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, pc: usize) -> Option<Queued> {
         self.steps.get(pc).copied()
     }
 
     /// The instruction, if it is one that the front end does.
-    #[inline]
+    #[inline(always)]
     pub(super) fn front(&self, queued: Queued) -> Option<Instruction> {
         if queued.is(Operation::Front) { self.front.get(queued.front_number() as usize).copied() } else { None }
     }

@@ -144,96 +144,96 @@ impl Queued {
     }
 
     /// The number that [`Self::front`] was given.
-    #[inline]
+    #[inline(always)]
     pub(super) fn front_number(self) -> u32 {
         (self.0 >> at::FRONT) as u32
     }
 
-    #[inline]
+    #[inline(always)]
     fn field(self, at: u32, bits: u32) -> u8 {
         (self.0 >> at) as u8 & ((1 << bits) - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn operation(self) -> Operation {
         OPERATIONS[usize::from(self.field(0, 4))]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn is(self, operation: Operation) -> bool {
         self.field(0, 4) == operation as u8
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn queue(self) -> Queue {
         ALL_QUEUES[usize::from(self.field(at::QUEUE, 2))]
     }
 
     /// Whether it is a copy or a store.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_sent(self) -> bool {
         self.is(Operation::StoreScratchpad) || self.is(Operation::Copy)
     }
 
     /// The logarithm of the rows of a load's tile.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tile(self) -> u8 {
         self.field(at::DETAIL, 5)
     }
 
     /// The modulus register of a computation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn modulus(self) -> u8 {
         self.field(at::DETAIL, 5)
     }
 
     /// The core that a copy goes to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn core(self) -> u8 {
         self.field(at::DETAIL, 5)
     }
 
     /// Whether words that a load reads become empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn frees_row(self) -> bool {
         self.field(at::FREE1, 1) != 0
     }
 
     /// Of a load: whether lanes move up, or pairs are for all lanes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn variant(self) -> bool {
         self.field(at::VARIANT, 1) != 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn rd(self) -> u8 {
         self.field(at::RD, 6)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn rs1(self) -> u8 {
         self.field(at::RS1, 6)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn rs2(self) -> u8 {
         self.field(at::RS2, 6)
     }
 
     /// The scalar register that an address counts from.
-    #[inline]
+    #[inline(always)]
     pub(super) fn base(self) -> usize {
         usize::from(self.field(at::BASE, 5))
     }
 
     /// How far it counts.
-    #[inline]
+    #[inline(always)]
     pub(super) fn offset(self) -> u32 {
         u32::from((self.0 >> at::OFFSET) as u16)
     }
 
     /// Its registers that are both read and written, a bit for each.
-    #[inline]
+    #[inline(always)]
     fn in_place(self) -> u64 {
         let in_place = self.0 >> at::IN_PLACE & 1;
         let pairs = self.0 >> at::PAIRS & 1;
@@ -242,25 +242,25 @@ impl Queued {
     }
 
     /// The registers that it reads, a bit for each.
-    #[inline]
+    #[inline(always)]
     pub(super) fn needs(self) -> u64 {
         (1 << self.rs1() | 1 << self.rs2() | self.in_place()) & REAL
     }
 
     /// The registers that it writes, a bit for each.
-    #[inline]
+    #[inline(always)]
     pub(super) fn writes(self) -> u64 {
         (1 << self.rd() | self.in_place()) & REAL
     }
 
     /// Whether `rd` and `rs1` stand for two registers each.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_pairs(self) -> bool {
         self.0 >> at::PAIRS & 1 != 0
     }
 
     /// The operands that are empty after it, a bit for each.
-    #[inline]
+    #[inline(always)]
     pub(super) fn frees(self) -> u64 {
         (self.0 >> at::FREE1 & 1) << self.rs1() | (self.0 >> at::FREE2 & 1) << self.rs2()
     }

@@ -123,11 +123,13 @@ impl ScratchpadState {
     }
 
     /// Where a vector is.
+    #[inline(always)]
     pub(super) fn node(&self, vector: u32) -> usize {
         usize::from(self.nodes[vector as usize % self.nodes.len()])
     }
 
     /// Reads a vector of a core's own slice.
+    #[inline(always)]
     pub(super) fn read(&mut self, now: u64, vector: u32) -> &[u32] {
         let node = self.node(vector);
         note(&mut self.accesses, now, node, vector, false);
@@ -135,6 +137,7 @@ impl ScratchpadState {
     }
 
     /// Writes a vector of a core's own slice.
+    #[inline(always)]
     pub(super) fn store(&mut self, now: u64, vector: u32, words: &[u32]) {
         let node = self.node(vector);
         note(&mut self.accesses, now, node, vector, true);
@@ -142,6 +145,7 @@ impl ScratchpadState {
         self.stores += 1;
     }
 
+    #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
         self.requests.is_empty() && self.answers.is_empty() && self.asked == 0
     }
@@ -248,6 +252,7 @@ impl ScratchpadState {
     }
 }
 
+#[inline(always)]
 pub(super) fn note(accesses: &mut Option<Vec<Access>>, cycle: u64, node: usize, address: u32, write: bool) {
     if let Some(accesses) = accesses {
         accesses.push(Access { cycle, node: node as u8, address, write });

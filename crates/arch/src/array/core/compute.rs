@@ -1,10 +1,10 @@
 //! Computations: when the units of the lanes are free for one, and what it gives.
 
-use super::{CoreEvent, CoreState, Shared, Stepped};
+use super::{CoreEvent, CoreState, MODULI, Shared, Stepped, twiddle, vector};
 use crate::array::error::SimulationError;
 use crate::array::lanes;
 use crate::array::machine::{Firing, Issue, Machine};
-use crate::array::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
+use crate::array::queued::{Operation, Queue, Queued};
 
 /// Adders and write ports that a computation takes, by the rules of docs/hw/rvfhe_lane.md: four bits for each cycle from its issue on, two
 /// of adders, two of ports.
@@ -36,6 +36,7 @@ impl Takes {
 }
 
 impl CoreState {
+    #[inline(always)]
     pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let Some(head) = self.queues.front(Queue::Compute).copied() else {
             self.counts.no_instruction += 1;
@@ -51,15 +52,8 @@ impl CoreState {
             self.counts.operand += 1;
             return Ok(ends);
         }
-        let missing = queued.needs() & !self.full;
-        let may_go = missing | queued.writes() & self.pending == 0 && self.turns.is_of_computation(queued, &head.turn);
-        if !may_go {
-            let vectors = u64::from(u32::MAX);
-            if missing & vectors == 0 && missing != 0 {
-                self.counts.twiddle += 1;
-            } else {
-                self.counts.operand += 1;
-            }
+        if !self.has_operands(queued) || !self.turns.is_of_computation(queued, &head.turn) {
+            self.count_wait(queued);
             return Ok(false);
         }
         if now < self.lanes_until {
@@ -85,14 +79,37 @@ impl CoreState {
             self.lanes_until = now + u64::from(duration(queued.operation(), shared.machine));
         }
         self.full &= !queued.frees();
-        self.calculate(now, queued, shared);
+        self.calculate(now, queued, shared.machine);
         self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words: Vec::new() });
         self.queues.pop_front(Queue::Compute);
         self.turns.computation_leaves(queued);
         Ok(true)
     }
 
+    /// Whether its operands are full, and nothing is under way to where it writes: what it works on in place is full, so that it is not under
+    /// way. The same as by [`Queued::needs`] and [`Queued::writes`], with fewer steps.
+    #[inline(always)]
+    fn has_operands(&self, queued: Queued) -> bool {
+        if queued.has_pairs() {
+            return queued.needs() & !self.full == 0;
+        }
+        let destination = if queued.is(Operation::Butterfly) { self.full } else { !self.pending };
+        (self.full >> queued.rs1()) & (self.full >> queued.rs2()) & (destination >> queued.rd()) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn count_wait(&mut self, queued: Queued) {
+        let missing = queued.needs() & !self.full;
+        let vectors = u64::from(u32::MAX);
+        if missing & vectors == 0 && missing != 0 {
+            self.counts.twiddle += 1;
+        } else {
+            self.counts.operand += 1;
+        }
+    }
+
     /// Reserves adders and write ports; not if one is taken.
+    #[inline(always)]
     fn take_units(&mut self, operation: Operation) -> bool {
         let wanted = match operation {
             Operation::Add | Operation::Subtract => self.takes.sum,
@@ -106,57 +123,49 @@ impl CoreState {
         free
     }
 
-    fn calculate(&mut self, now: u64, queued: Queued, shared: &Shared<'_>) {
-        let lane = &shared.machine.lane;
-        let (lanes, modulus) = (self.lanes, self.moduli[usize::from(queued.modulus())]);
+    #[inline(always)]
+    fn calculate(&mut self, now: u64, queued: Queued, machine: &Machine) {
+        let lane = &machine.lane;
+        let modulus = self.moduli[usize::from(queued.modulus()) % MODULI];
         let product = lane.multiplier_latency + 1;
-        let twiddle = |twiddles: &[u32]| -> std::ops::Range<usize> {
-            let first = usize::from(queued.rs2().wrapping_sub(FIRST_TWIDDLE)) * 2 * lanes;
-            debug_assert!(first + 2 * lanes <= twiddles.len());
-            first..first + 2 * lanes
-        };
-        let (rd, rs1) = (usize::from(queued.rd()), usize::from(queued.rs1()));
-        match queued.operation() {
-            Operation::Add | Operation::Subtract => {
-                let rs2 = usize::from(queued.rs2());
-                // The kernels work in place: on a copy, as either operand may be the destination.
-                let mut result = [0; 32];
-                result[..lanes].copy_from_slice(&self.vectors[rs1 * lanes..][..lanes]);
-                let y = &self.vectors[rs2 * lanes..][..lanes];
-                if queued.operation() == Operation::Add {
-                    shared.lanes.add(&mut result[..lanes], y, modulus);
-                } else {
-                    shared.lanes.subtract(&mut result[..lanes], y, modulus);
-                }
-                self.vectors[rd * lanes..][..lanes].copy_from_slice(&result[..lanes]);
-                self.fill_later(queued.rd(), now, lane.adder_latency + 1);
-                self.counts.sums += 1;
-            }
-            Operation::Multiply => {
-                self.vectors.copy_within(rs1 * lanes..(rs1 + 1) * lanes, rd * lanes);
-                let twiddle = &self.twiddles[twiddle(&self.twiddles)];
-                shared.lanes.multiply(&mut self.vectors[rd * lanes..][..lanes], twiddle, modulus);
-                self.fill_later(queued.rd(), now, product);
-                self.counts.products += 1;
-            }
+        let (rd, rs1) = (vector(queued.rd()), vector(queued.rs1()));
+        let operation = queued.operation();
+        match operation {
             Operation::Butterfly => {
-                let twiddle = &self.twiddles[twiddle(&self.twiddles)];
-                if let Ok([x, y]) =
-                    self.vectors.get_disjoint_mut([rd * lanes..(rd + 1) * lanes, rs1 * lanes..(rs1 + 1) * lanes])
-                {
-                    shared.lanes.butterfly(x, y, twiddle, modulus);
+                let twiddle = &self.twiddles[twiddle(queued.rs2())];
+                if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd, rs1]) {
+                    lanes::butterfly(&mut x.0, &mut y.0, twiddle, modulus);
                 }
                 let later = u32::from(lane.adders == 1);
                 self.fill_later(queued.rd(), now, product + lane.adder_latency);
                 self.fill_later(queued.rs1(), now, product + lane.adder_latency + later);
                 self.counts.butterflies += 1;
             }
+            Operation::Multiply => {
+                let mut result = self.vectors[rs1];
+                lanes::multiply(&mut result.0, &self.twiddles[twiddle(queued.rs2())], modulus);
+                self.vectors[rd] = result;
+                self.fill_later(queued.rd(), now, product);
+                self.counts.products += 1;
+            }
+            Operation::Add | Operation::Subtract => {
+                let mut result = self.vectors[rs1];
+                let y = &self.vectors[vector(queued.rs2())].0;
+                if operation == Operation::Add {
+                    lanes::add(&mut result.0, y, modulus);
+                } else {
+                    lanes::subtract(&mut result.0, y, modulus);
+                }
+                self.vectors[rd] = result;
+                self.fill_later(queued.rd(), now, lane.adder_latency + 1);
+                self.counts.sums += 1;
+            }
             _ => {
-                let twiddle = &self.twiddles[twiddle(&self.twiddles)];
-                let words = |register: usize| register * lanes..(register + 2) * lanes;
-                if let Ok([x, y]) = self.vectors.get_disjoint_mut([words(rd), words(rs1)]) {
-                    let in_time = queued.operation() == Operation::ComplexTime;
-                    lanes::complex_butterfly(x, y, twiddle, in_time);
+                let twiddle = &self.twiddles[twiddle(queued.rs2())];
+                if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd..rd + 2, rs1..rs1 + 2])
+                    && let (Ok(x), Ok(y)) = (x.try_into(), y.try_into())
+                {
+                    lanes::complex_butterfly(x, y, twiddle, operation == Operation::ComplexTime);
                 }
                 for register in [queued.rd(), queued.rd() + 1, queued.rs1(), queued.rs1() + 1] {
                     self.fill_later(register, now, lane.complex_latency + 1);

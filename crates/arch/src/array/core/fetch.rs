@@ -8,6 +8,7 @@ use crate::array::machine::{Issue, Machine};
 use crate::array::queued::{Queue, Queued};
 
 impl CoreState {
+    #[inline(always)]
     pub(super) fn fetch(&mut self, now: u64, machine: &Machine) -> Stepped {
         let blocking = machine.core.issue == Issue::Blocking;
         let mut modulus_set = false;
@@ -39,7 +40,7 @@ impl CoreState {
     }
 
     /// Puts an instruction into its queue, which has room.
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, now: u64, queue: Queue, queued: Queued) {
         let (pc, address) = (self.pc as u32, self.address(queued));
         let (turn, loads) = (self.turns.take(queued), self.queues.given(Queue::Load));

@@ -15,30 +15,30 @@ impl<T: Copy, const N: usize> Few<T, N> {
         Self { places: [fill; N], first: 0, count: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn front(&self) -> Option<T> {
         if self.count == 0 { None } else { Some(self.places[usize::from(self.first) % N]) }
     }
 
     /// Adds one; there has to be room, which [`Self::len`] tells.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_back(&mut self, one: T) {
         debug_assert!(self.len() < N);
         self.places[usize::from(self.first.wrapping_add(self.count)) % N] = one;
         self.count += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_front(&mut self) {
         self.first = self.first.wrapping_add(1);
         self.count -= 1;

@@ -1,12 +1,13 @@
 //! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
 
-use super::{CoreState, Entry, RING, Shared, Stepped, copy};
+use super::{CoreState, Entry, RING, Shared, Stepped, copy, twiddle, vector};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Machine, Port, Transposition};
-use crate::array::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
+use crate::array::queued::{Operation, Queue, Queued};
 use crate::array::scratchpad::note;
 
 impl CoreState {
+    #[inline(always)]
     pub(super) fn load(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let ports = shared.machine.lane.arrival_ports;
         let mut moved = false;
@@ -33,7 +34,7 @@ impl CoreState {
                         continue;
                     }
                     copy(
-                        &mut self.vectors[usize::from(register) * self.lanes..][..self.lanes],
+                        &mut self.vectors[vector(register)].0[..self.lanes],
                         shared.scratchpad.read(now, head.address),
                     );
                     self.counts.scratchpad_loads += 1;
@@ -71,13 +72,14 @@ impl CoreState {
     }
 
     /// Takes a vector that has come from another core's slice, if the register file can.
+    #[inline(always)]
     pub(in crate::array) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
         let next = (now as usize + 1) % RING;
         if u32::from(self.coming[next].arrivals) >= machine.lane.arrival_ports {
             return false;
         }
         self.coming[next].arrivals += 1;
-        copy(&mut self.vectors[usize::from(register) * self.lanes..][..self.lanes], words);
+        copy(&mut self.vectors[vector(register)].0[..self.lanes], words);
         self.coming[(next + 1) % RING].becomes_full |= 1 << register;
         self.coming[(next + 1) % RING].loads += 1;
         self.log_arrival(now + 1, now + 1, register);
@@ -85,6 +87,7 @@ impl CoreState {
     }
 
     /// Reads a row, or a column of tiles; not if a word is missing.
+    #[inline(always)]
     fn read_row(&mut self, head: &Entry, queued: Queued) -> Stepped {
         let (lanes, tile) = (self.lanes, queued.tile());
         let side = 1_usize << tile;
@@ -108,7 +111,7 @@ impl CoreState {
                 *full &= !words;
             }
         }
-        let to = &mut self.vectors[usize::from(queued.rd()) * lanes..][..lanes];
+        let to = &mut self.vectors[vector(queued.rd())].0[..lanes];
         if side == 1 {
             copy(to, &self.rows[row * lanes..][..lanes]);
         } else {
@@ -125,6 +128,7 @@ impl CoreState {
         Ok(true)
     }
 
+    #[inline(always)]
     pub(super) fn load_twiddles(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let Some(head @ Entry { queued, .. }) = self.next_load(Queue::Twiddle) else { return Ok(false) };
         let register = queued.rd();
@@ -145,20 +149,22 @@ impl CoreState {
                 }
             }
         }
-        let to = &mut self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes];
+        let to = &mut self.twiddles[twiddle(register)];
         let address = head.address as usize;
         if queued.variant() {
             if address >= rows * lanes {
                 return Err(self.out_of_range(&head, "twiddle memory's pairs", (rows * lanes) as u32));
             }
             let (row, lane) = (address / lanes, address % lanes);
-            to[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lane]);
-            to[lanes..].fill(self.twiddle_memory[row * 2 * lanes + lanes + lane]);
+            to.factors[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lane]);
+            to.companions[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lanes + lane]);
         } else {
             if address >= rows {
                 return Err(self.out_of_range(&head, "twiddle memory", rows as u32));
             }
-            copy(to, &self.twiddle_memory[address * 2 * lanes..][..2 * lanes]);
+            let (factors, companions) = self.twiddle_memory[address * 2 * lanes..][..2 * lanes].split_at(lanes);
+            copy(&mut to.factors[..lanes], factors);
+            copy(&mut to.companions[..lanes], companions);
         }
         self.fill_later(register, now, latency + 1);
         self.log_arrival(now + u64::from(first), now + u64::from(latency), register);
@@ -170,11 +176,11 @@ impl CoreState {
 
 /// Takes part number `column`, W words wide, of each of `lanes / W` rows: one part after the other or, if `rotates`, the first word of each
 /// part, then the second of each, and so on.
-#[inline]
+#[inline(always)]
 fn column_of_tiles<const W: usize>(to: &mut [u32], rows: &[u32], column: usize, rotates: bool) {
     let lanes = to.len();
     // A row is a vector of a power of two of lanes, so that no part is cut.
-    let parts = rows.as_chunks::<W>().0.iter().skip(column).step_by(lanes / W);
+    let parts = rows.as_chunks::<W>().0[column..].iter().step_by(lanes / W);
     if rotates {
         let side = lanes / W;
         for (place, part) in parts.enumerate() {

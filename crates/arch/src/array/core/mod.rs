@@ -28,7 +28,7 @@ use self::few::Few;
 use self::queues::Queues;
 use self::turns::{Turn, Turns};
 use super::error::SimulationError;
-use super::lanes::Lanes;
+use super::lanes::{MAX_LANES, Twiddle, Vector};
 use super::machine::{MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
@@ -39,6 +39,7 @@ use super::scratchpad::{Access, ScratchpadState};
 const RING: usize = 128;
 /// Scalar registers of a core.
 pub(super) const SCALARS: usize = 32;
+const VECTORS: usize = 32;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
 /// Copies and stores that stand at a core's ports, at most: the bound of `lane.copy_ports`.
@@ -98,34 +99,32 @@ struct Outgoing {
 /// Vectors under way, with the row they go to.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    lanes: usize,
-    words: Vec<u32>,
+    vectors: Vec<Vector>,
     rows: Vec<u32>,
     unused: Vec<u16>,
 }
 
 impl Messages {
-    pub(super) fn new(lanes: usize) -> Self {
-        Self { lanes, ..Self::default() }
-    }
-
-    fn put(&mut self, row: u32, words: &[u32]) -> u16 {
-        let message = self.unused.pop().unwrap_or_else(|| {
-            self.rows.push(0);
-            self.words.resize(self.words.len() + self.lanes, 0);
-            (self.rows.len() - 1) as u16
-        });
+    #[inline(always)]
+    fn put(&mut self, row: u32, vector: &Vector) -> u16 {
+        let message = self.unused.pop().unwrap_or_else(|| self.more());
         let at = usize::from(message);
         self.rows[at] = row;
-        copy(&mut self.words[at * self.lanes..][..self.lanes], words);
+        self.vectors[at] = *vector;
         message
+    }
+
+    #[cold]
+    fn more(&mut self) -> u16 {
+        self.rows.push(0);
+        self.vectors.push(Vector::ZERO);
+        (self.rows.len() - 1) as u16
     }
 }
 
 /// What all cores share in a cycle.
 pub(super) struct Shared<'a> {
     pub machine: &'a Machine,
-    pub lanes: Lanes,
     pub scratchpad: &'a mut ScratchpadState,
     pub messages: &'a mut Messages,
     pub mesh: &'a mut Mesh,
@@ -143,8 +142,8 @@ pub(super) struct CoreState {
     x: [u32; SCALARS],
     moduli: [u32; MODULI],
     moduli_set: u8,
-    vectors: Vec<u32>,
-    twiddles: Vec<u32>,
+    vectors: Box<[Vector; VECTORS]>,
+    twiddles: Box<[Twiddle; TWIDDLES]>,
     /// Registers that are full, and to which something is under way: bits by number, twiddles from 32 on.
     full: u64,
     pending: u64,
@@ -190,8 +189,8 @@ impl CoreState {
             x: [0; SCALARS],
             moduli: [0; MODULI],
             moduli_set: 0,
-            vectors: vec![0; 32 * lanes],
-            twiddles: vec![0; 2 * TWIDDLES * lanes],
+            vectors: Box::new([Vector::ZERO; VECTORS]),
+            twiddles: Box::new([Twiddle::ZERO; TWIDDLES]),
             full: 0,
             pending: 0,
             coming: [Coming::default(); RING],
@@ -232,6 +231,7 @@ impl CoreState {
         }
     }
 
+    #[inline(always)]
     pub(super) fn accept(&mut self, message: u16) -> bool {
         let room = self.inbox.len() < ARRIVED;
         if room {
@@ -240,11 +240,13 @@ impl CoreState {
         room
     }
 
+    #[inline(always)]
     fn address(&self, queued: Queued) -> u32 {
         self.x[queued.base() % SCALARS].wrapping_add(queued.offset())
     }
 
     /// One cycle; whether anything happened.
+    #[inline(always)]
     pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let at = now as usize % RING;
         let Coming { becomes_full, loads, .. } = self.coming[at];
@@ -274,11 +276,13 @@ impl CoreState {
         Ok(moved)
     }
 
+    #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
         self.done && !self.busy && self.queues.all_empty()
     }
 
     /// Whether an instruction that was fetched is not done.
+    #[inline(always)]
     fn is_under_way(&self) -> bool {
         self.pending != 0 || !self.outbox.is_empty() || !self.queues.all_empty()
     }
@@ -286,7 +290,7 @@ impl CoreState {
     // The heads of the queues: whether they may go, and what goes with them.
 
     /// The head of a queue of loads, if its register is empty and it is its turn.
-    #[inline]
+    #[inline(always)]
     fn next_load(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
         let taken = (self.full | self.pending) >> head.queued.rd() & 1 != 0;
@@ -294,7 +298,7 @@ impl CoreState {
     }
 
     /// The head of a queue, which is a copy or a store, if its register is full and it is its turn.
-    #[inline]
+    #[inline(always)]
     fn next_sent(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
         let full = self.full >> head.queued.rs1() & 1 != 0;
@@ -310,12 +314,13 @@ impl CoreState {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_leaves(&mut self, queue: Queue, queued: Queued) {
         self.queues.pop_front(queue);
         self.turns.load_leaves(queued);
     }
 
+    #[inline(always)]
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
         self.full &= !(1 << register);
         self.pending |= 1 << register;
@@ -340,20 +345,30 @@ impl CoreState {
     fn note_arrival(&mut self, first: u64, cycle: u64, register: u8) {
         let lanes = self.lanes;
         let words = if register < FIRST_TWIDDLE {
-            self.vectors[usize::from(register) * lanes..][..lanes].to_vec()
+            self.vectors[vector(register)].0[..lanes].to_vec()
         } else {
-            self.twiddles[usize::from(register - FIRST_TWIDDLE) * 2 * lanes..][..2 * lanes].to_vec()
+            let Twiddle { factors, companions } = &self.twiddles[twiddle(register)];
+            [&factors[..lanes], &companions[..lanes]].concat()
         };
         self.log(|| CoreEvent::Arrival { first, cycle, register, words });
     }
 }
 
-/// Copies a vector, or a pair of them: most have 32 lanes, and for a known length no function need be called.
+/// The place of a vector register, and that of a twiddle register.
+#[inline(always)]
+fn vector(register: u8) -> usize {
+    usize::from(register) % VECTORS
+}
+
+#[inline(always)]
+fn twiddle(register: u8) -> usize {
+    usize::from(register - FIRST_TWIDDLE) % TWIDDLES
+}
+
+/// Copies a vector: most have as many lanes as there can be, and for a known length no function need be called.
 #[inline(always)]
 pub(super) fn copy(to: &mut [u32], from: &[u32]) {
-    if let (Ok(to), Ok(from)) = (<&mut [u32; 32]>::try_from(&mut *to), <&[u32; 32]>::try_from(from)) {
-        *to = *from;
-    } else if let (Ok(to), Ok(from)) = (<&mut [u32; 64]>::try_from(&mut *to), <&[u32; 64]>::try_from(from)) {
+    if let (Ok(to), Ok(from)) = (<&mut [u32; MAX_LANES]>::try_from(&mut *to), <&[u32; MAX_LANES]>::try_from(from)) {
         *to = *from;
     } else {
         to.copy_from_slice(from);

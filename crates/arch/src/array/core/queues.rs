@@ -31,18 +31,18 @@ impl Queues {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, queue: Queue, number: u32) -> usize {
         queue as usize * MAX_DEPTH + (number & self.mask) as usize % MAX_DEPTH
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn front(&self, queue: Queue) -> Option<&Entry> {
         if self.is_empty(queue) { None } else { Some(&self.places[self.place(queue, self.left[queue as usize])]) }
     }
 
     /// Adds an instruction; there has to be room.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push_back(&mut self, queue: Queue, entry: Entry) {
         debug_assert!(!self.is_full(queue));
         let given = &mut self.given[queue as usize];
@@ -52,33 +52,33 @@ impl Queues {
     }
 
     /// How many a queue has been given, modulo 2^32.
-    #[inline]
+    #[inline(always)]
     pub(super) fn given(&self, queue: Queue) -> u32 {
         self.given[queue as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_front(&mut self, queue: Queue) {
         debug_assert!(!self.is_empty(queue));
         self.left[queue as usize] = self.left[queue as usize].wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     fn len(&self, queue: Queue) -> u32 {
         self.given[queue as usize].wrapping_sub(self.left[queue as usize])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_full(&self, queue: Queue) -> bool {
         self.len(queue) >= self.depth
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_empty(&self, queue: Queue) -> bool {
         self.len(queue) == 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn all_empty(&self) -> bool {
         self.given == self.left
     }

@@ -1,11 +1,12 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Destination, Entry, Outgoing, Shared, Stepped, copy};
+use super::{CoreEvent, CoreState, Destination, Entry, Outgoing, Shared, Stepped, copy, vector};
 use crate::array::error::SimulationError;
 use crate::array::queued::{Operation, Queue};
 use crate::array::scratchpad::note;
 
 impl CoreState {
+    #[inline(always)]
     pub(super) fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Stepped {
         let mut moved = false;
         for _ in 0..ports {
@@ -15,7 +16,7 @@ impl CoreState {
             }
             let Some(head @ Entry { queued, .. }) = self.next_sent(queue) else { break };
             let register = queued.rs1();
-            let words = &self.vectors[usize::from(register) * self.lanes..][..self.lanes];
+            let words = &self.vectors[vector(register)];
             if queued.operation() == Operation::StoreScratchpad {
                 let vectors = shared.machine.scratchpad.vectors;
                 if head.address >= vectors {
@@ -42,7 +43,7 @@ impl CoreState {
             }
             self.full &= !queued.frees();
             if self.events.is_some() {
-                let words = self.vectors[usize::from(register) * self.lanes..][..self.lanes].to_vec();
+                let words = self.vectors[vector(register)].0[..self.lanes].to_vec();
                 self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words });
             }
             self.queues.pop_front(queue);
@@ -53,6 +54,7 @@ impl CoreState {
     }
 
     /// Takes what has come and what goes to the core itself into rows, and gives the rest to the scratchpad and the network.
+    #[inline(always)]
     pub(super) fn write_rows(&mut self, now: u64, shared: &mut Shared<'_>) -> bool {
         let mut writes = shared.machine.memory.write_ports;
         let mut moved = false;
@@ -90,8 +92,9 @@ impl CoreState {
         moved
     }
 
+    #[inline(always)]
     fn store(&self, now: u64, vector: u32, message: u16, shared: &mut Shared<'_>) -> bool {
-        let words = &shared.messages.words[usize::from(message) * self.lanes..][..self.lanes];
+        let words = &shared.messages.vectors[usize::from(message)].0[..self.lanes];
         if shared.scratchpad.node(vector) == self.number {
             shared.scratchpad.store(now, vector, words);
         } else if !shared.scratchpad.send(now, self.number, vector, words) {
@@ -101,6 +104,7 @@ impl CoreState {
         true
     }
 
+    #[inline(always)]
     fn write_row(&mut self, now: u64, message: u16, shared: &mut Shared<'_>) -> bool {
         let at = usize::from(message);
         let row = shared.messages.rows[at] as usize;
@@ -109,7 +113,7 @@ impl CoreState {
         }
         note(&mut self.accesses, now, self.number, row as u32, true);
         self.row_full[row] = u32::MAX >> (32 - self.lanes as u32);
-        let words = &shared.messages.words[at * self.lanes..][..self.lanes];
+        let words = &shared.messages.vectors[at].0[..self.lanes];
         copy(&mut self.rows[row * self.lanes..][..self.lanes], words);
         shared.messages.unused.push(message);
         true

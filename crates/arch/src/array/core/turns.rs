@@ -25,7 +25,7 @@ fn with_seconds([rd, rs1, rs2]: [usize; 3]) -> [usize; 5] {
 }
 
 /// Counts one more for each, and gives the counts before: a register that is named twice counts twice, from one number on.
-#[inline]
+#[inline(always)]
 fn count<const N: usize>(counts: &mut [u16; REGISTERS], registers: [usize; N]) -> [u16; N] {
     let before = registers.map(|register| counts[register]);
     for register in registers {
@@ -40,7 +40,7 @@ impl Turns {
     }
 
     /// The turn of an instruction that is fetched.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, queued: Queued) -> Turn {
         if queued.has_pairs() {
             return count(&mut self.fetched, with_seconds(named(queued)));
@@ -50,19 +50,19 @@ impl Turns {
     }
 
     /// Whether it is the turn of a load, which touches `rd` only.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_of_load(&self, queued: Queued, turn: &Turn) -> bool {
         self.left[usize::from(queued.rd())] == turn[0]
     }
 
     /// Whether it is the turn of a copy or a store, which touches `rs1` only.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_of_sent(&self, queued: Queued, turn: &Turn) -> bool {
         self.left[usize::from(queued.rs1())] == turn[1]
     }
 
     /// Whether it is the turn of a computation. The end of a phase touches nothing, and has no turn.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_of_computation(&self, queued: Queued, turn: &Turn) -> bool {
         let registers = named(queued);
         if queued.has_pairs() {
@@ -72,17 +72,17 @@ impl Turns {
         (rd ^ turn[0]) | (rs1 ^ turn[1]) | (rs2 ^ turn[2]) == 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn load_leaves(&mut self, queued: Queued) {
         count(&mut self.left, [queued.rd().into()]);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn sent_leaves(&mut self, queued: Queued) {
         count(&mut self.left, [queued.rs1().into()]);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn computation_leaves(&mut self, queued: Queued) {
         if queued.has_pairs() {
             count(&mut self.left, with_seconds(named(queued)));
