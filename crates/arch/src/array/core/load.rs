@@ -2,6 +2,7 @@
 
 use super::{CoreState, Entry, RING, Shared, Stepped, copy, twiddle, vector};
 use crate::array::error::SimulationError;
+use crate::array::lanes::MAX_LANES;
 use crate::array::machine::{Machine, Port, Transposition};
 use crate::array::queued::{Operation, Queue, Queued};
 use crate::array::scratchpad::note;
@@ -99,30 +100,22 @@ impl CoreState {
         if first + side > self.row_full.len() {
             return Err(self.out_of_range(head, "data memory", self.row_full.len() as u32));
         }
-        let wide = lanes >> tile;
-        let column = row - first;
-        let words = (u32::MAX >> (32 - wide as u32)) << (column * wide);
-        let rows_full = &mut self.row_full[first..first + side];
-        if rows_full.iter().fold(words, |all, full| all & full) != words {
-            return Ok(false);
-        }
-        if queued.frees_row() {
-            for full in rows_full {
-                *full &= !words;
-            }
-        }
+        let column = Column { number: row - first, rotates: queued.variant(), frees: queued.frees_row() };
+        let full = &mut self.row_full[first..first + side];
+        let rows = &self.rows[first * lanes..][..side * lanes];
         let to = &mut self.vectors[vector(queued.rd())].0[..lanes];
-        if side == 1 {
-            copy(to, &self.rows[row * lanes..][..lanes]);
-        } else {
-            let rows = &self.rows[first * lanes..][..side * lanes];
-            match wide {
-                1 => column_of_tiles::<1>(to, rows, column, queued.variant()),
-                2 => column_of_tiles::<2>(to, rows, column, queued.variant()),
-                4 => column_of_tiles::<4>(to, rows, column, queued.variant()),
-                8 => column_of_tiles::<8>(to, rows, column, queued.variant()),
-                _ => column_of_tiles::<16>(to, rows, column, queued.variant()),
-            }
+        // Loops of known lengths for those of most machines.
+        let taken = match (lanes, side) {
+            (MAX_LANES, 1) => column.take(to, rows, full, MAX_LANES, 1),
+            (MAX_LANES, 2) => column.take(to, rows, full, MAX_LANES, 2),
+            (MAX_LANES, 4) => column.take(to, rows, full, MAX_LANES, 4),
+            (MAX_LANES, 8) => column.take(to, rows, full, MAX_LANES, 8),
+            (MAX_LANES, 16) => column.take(to, rows, full, MAX_LANES, 16),
+            (MAX_LANES, 32) => column.take(to, rows, full, MAX_LANES, 32),
+            _ => column.take(to, rows, full, lanes, side),
+        };
+        if !taken {
+            return Ok(false);
         }
         self.counts.row_loads += 1;
         Ok(true)
@@ -174,23 +167,42 @@ impl CoreState {
     }
 }
 
-/// Takes part number `column`, W words wide, of each of `lanes / W` rows: one part after the other or, if `rotates`, the first word of each
-/// part, then the second of each, and so on.
-#[inline(always)]
-fn column_of_tiles<const W: usize>(to: &mut [u32], rows: &[u32], column: usize, rotates: bool) {
-    let lanes = to.len();
-    // A row is a vector of a power of two of lanes, so that no part is cut.
-    let parts = rows.as_chunks::<W>().0[column..].iter().step_by(lanes / W);
-    if rotates {
-        let side = lanes / W;
-        for (place, part) in parts.enumerate() {
-            for (low, word) in part.iter().enumerate() {
-                to[low * side + place] = *word;
+/// A column of tiles, or the only one: of each of `side` rows part `number` of as many parts.
+struct Column {
+    number: usize,
+    /// The first word of each part comes first, then the second of each, and so on; else one part behind the other.
+    rotates: bool,
+    /// Its words become empty.
+    frees: bool,
+}
+
+impl Column {
+    /// Takes it if all its words are full.
+    #[inline(always)]
+    fn take(&self, to: &mut [u32], rows: &[u32], full: &mut [u32], lanes: usize, side: usize) -> bool {
+        // Powers of two, so that no part is cut.
+        let wide = lanes / side;
+        let at = self.number % side * wide;
+        let (to, rows, full) = (&mut to[..lanes], &rows[..side * lanes], &mut full[..side]);
+        let words = (u32::MAX >> (32 - wide as u32)) << at;
+        if full.iter().fold(words, |all, full| all & full) != words {
+            return false;
+        }
+        if self.frees {
+            for full in full {
+                *full &= !words;
             }
         }
-    } else {
-        for (to, part) in to.as_chunks_mut::<W>().0.iter_mut().zip(parts) {
-            *to = *part;
+        for place in 0..side {
+            let part = &rows[place * lanes + at..][..wide];
+            if self.rotates {
+                for (low, word) in part.iter().enumerate() {
+                    to[low * side + place] = *word;
+                }
+            } else {
+                to[place * wide..][..wide].copy_from_slice(part);
+            }
         }
+        true
     }
 }
