@@ -120,6 +120,8 @@ pub struct Memory {
     pub read_latency: u32,
     /// Rows written in a cycle.
     pub write_ports: u32,
+    /// Vectors from other cores that wait for their rows to be empty.
+    pub inbox: u32,
     /// How tiles are read.
     pub transposition: Transposition,
 }
@@ -144,6 +146,8 @@ pub struct Scratchpad {
     pub vectors: u32,
     /// From a load's issue to the register, from the core's own slice.
     pub latency: u32,
+    /// Requests of other cores that wait at a slice.
+    pub requests: u32,
     /// The cores that have a slice, in order; vector v is in the slice v mod their number. Each core has one if there are none here.
     #[serde(default)]
     pub slices: Vec<u32>,
@@ -208,8 +212,10 @@ pub enum MachineError {
     },
 }
 
-/// Ports of a core for copies, and messages in a buffer of a router, at most: the simulator has places for so many.
+/// Ports of a core for copies, vectors that wait for a row, and messages in a buffer of a router, at most: the simulator has places for so
+/// many.
 pub(super) const MAX_PORTS: u32 = 4;
+pub(super) const MAX_INBOX: u32 = 16;
 pub(super) const MAX_BUFFER: u32 = 64;
 
 /// Bytes of a description, at most.
@@ -276,11 +282,13 @@ impl Machine {
         within("memory.instruction_words", memory.instruction_words, 1, 1 << 20, "1 to 1048576")?;
         within("memory.read_latency", memory.read_latency, 1, 16, "1 to 16")?;
         within("memory.write_ports", memory.write_ports, 1, 4, "1 to 4")?;
+        within("memory.inbox", memory.inbox, 1, MAX_INBOX, "1 to 16")?;
         within("network.link_bytes", self.network.link_bytes, 1, 1024, "1 to 1024")?;
         within("network.hop_latency", self.network.hop_latency, 1, 16, "1 to 16")?;
         within("network.buffer", self.network.buffer, 1, MAX_BUFFER, "1 to 64")?;
         within("scratchpad.vectors", self.scratchpad.vectors, 1, 1 << 20, "1 to 1048576")?;
         within("scratchpad.latency", self.scratchpad.latency, 1, 28, "1 to 28")?;
+        within("scratchpad.requests", self.scratchpad.requests, 1, 64, "1 to 64")?;
         let slices = &self.scratchpad.slices;
         let twice = |at: usize| slices[..at].contains(&slices[at]);
         if slices.len() > cores as usize || slices.iter().any(|slice| *slice >= cores) || (0..slices.len()).any(twice) {
@@ -312,7 +320,7 @@ impl Machine {
         let lane = &self.lane;
         // As in docs/hw/rvfhe_lane.md: a result is written a cycle after it is made, and can be read in the next.
         let product = lane.multiplier_latency + 1;
-        // The mean way in a mesh, and the contention of an exchange of all with all.
+        // The mean way in a mesh and one hop more. Waiting for links is not in it: machines keep an order, not its times.
         let hops = (self.grid.rows + self.grid.columns) / 3 + 1;
         Target {
             cores: self.cores(),

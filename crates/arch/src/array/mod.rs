@@ -277,7 +277,7 @@ impl Array {
         if !self.mesh.is_empty() {
             moved |= self.mesh.step(self.now, |node, message| {
                 self.running |= 1 << node;
-                self.cores[node].accept(message)
+                self.cores[node].accept(message, &self.machine)
             });
         }
         if !self.scratchpad.is_idle() {

@@ -11,9 +11,6 @@ use super::core::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
 
-/// Requests that wait at a slice, at most.
-const WAITING: usize = 4;
-
 /// What a message on the memory network is.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -57,6 +54,8 @@ pub(super) struct ScratchpadState {
     /// The nodes at which some do, a bit for each.
     asked: u32,
     latency: u64,
+    /// Requests that wait at a node, at most.
+    room: usize,
     /// Cycles in which a vector occupies a link.
     flits: u8,
     requests: Mesh,
@@ -85,6 +84,7 @@ impl ScratchpadState {
             waiting: vec![VecDeque::new(); cores as usize],
             asked: 0,
             latency: u64::from(machine.scratchpad.latency),
+            room: machine.scratchpad.requests as usize,
             flits: machine.flits() as u8,
             requests: Mesh::new(machine),
             answers: Mesh::new(machine),
@@ -217,6 +217,7 @@ impl ScratchpadState {
             waiting,
             asked,
             latency,
+            room,
             requests,
             answers,
             stores,
@@ -233,7 +234,7 @@ impl ScratchpadState {
                 unused.push(number);
                 return true;
             }
-            let room = waiting[node].len() < WAITING;
+            let room = waiting[node].len() < *room;
             if room {
                 waiting[node].push_back((now + *latency, number));
                 *asked |= 1 << node;

@@ -13,10 +13,14 @@ pub struct Counts {
     pub sums: u64,
     /// Vectors loaded from the data memory.
     pub row_loads: u64,
+    /// Rows of the data memory that these loads read: of tiles that are read row by row, as many as a tile has.
+    pub rows_read: u64,
     /// Vectors loaded from the scratchpad.
     pub scratchpad_loads: u64,
     /// Twiddle registers loaded.
     pub twiddle_loads: u64,
+    /// Those of them whose lanes all have the same pair: one pair is read.
+    pub twiddle_broadcasts: u64,
     /// Vectors stored in the scratchpad.
     pub scratchpad_stores: u64,
     /// Vectors sent to the core's own memory.
@@ -41,8 +45,10 @@ impl Sum for Counts {
             products: a.products + b.products,
             sums: a.sums + b.sums,
             row_loads: a.row_loads + b.row_loads,
+            rows_read: a.rows_read + b.rows_read,
             scratchpad_loads: a.scratchpad_loads + b.scratchpad_loads,
             twiddle_loads: a.twiddle_loads + b.twiddle_loads,
+            twiddle_broadcasts: a.twiddle_broadcasts + b.twiddle_broadcasts,
             scratchpad_stores: a.scratchpad_stores + b.scratchpad_stores,
             own_copies: a.own_copies + b.own_copies,
             remote_copies: a.remote_copies + b.remote_copies,

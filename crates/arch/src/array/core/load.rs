@@ -50,6 +50,7 @@ impl CoreState {
                         Transposition::Banked => 1,
                         Transposition::Serial => 1 << queued.tile(),
                     };
+                    self.counts.rows_read += u64::from(rows);
                     if rows > 1 {
                         self.tile_until = now + u64::from(rows);
                     }
@@ -151,6 +152,7 @@ impl CoreState {
             let (row, lane) = (address / lanes, address % lanes);
             to.factors[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lane]);
             to.companions[..lanes].fill(self.twiddle_memory[row * 2 * lanes + lanes + lane]);
+            self.counts.twiddle_broadcasts += 1;
         } else {
             if address >= rows {
                 return Err(self.out_of_range(&head, "twiddle memory", rows as u32));

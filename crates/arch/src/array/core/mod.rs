@@ -29,7 +29,7 @@ use self::queues::Queues;
 use self::turns::{Turn, Turns};
 use super::error::SimulationError;
 use super::lanes::{MAX_LANES, Twiddle, Vector};
-use super::machine::{MAX_PORTS, Machine, Port};
+use super::machine::{MAX_INBOX, MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
 use super::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
@@ -44,8 +44,8 @@ const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
 /// Copies and stores that stand at a core's ports, at most: the bound of `lane.copy_ports`.
 const COPIES: usize = MAX_PORTS as usize;
-/// Vectors that have come and wait for a row, at most.
-const ARRIVED: usize = 2;
+/// Vectors that have come and wait for a row: the bound of `memory.inbox`.
+const ARRIVED: usize = MAX_INBOX as usize;
 
 /// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
 pub(super) type Stepped = Result<bool, Box<SimulationError>>;
@@ -232,8 +232,8 @@ impl CoreState {
     }
 
     #[inline(always)]
-    pub(super) fn accept(&mut self, message: u16) -> bool {
-        let room = self.inbox.len() < ARRIVED;
+    pub(super) fn accept(&mut self, message: u16, machine: &Machine) -> bool {
+        let room = self.inbox.len() < machine.memory.inbox as usize;
         if room {
             self.inbox.push_back(message);
         }
