@@ -408,6 +408,19 @@ fn imaginary_registers_keep_the_order() {
     assert!(issued(6) > issued(5) && arrived(3) > issued(6) && arrived(5) > issued(7));
 }
 
+/// A core whose stores are under way to another core's slice has not ended.
+#[test]
+fn a_run_is_completed_when_what_was_stored_is_there() {
+    let mut machine = machine();
+    machine.scratchpad.slices = vec![15];
+    machine.network.hop_latency = 16;
+    let mut programs = vec![words("ebreak"); 16];
+    programs[0] = words("lds v0, 0(x0)\nsts v0, 1(x0)\nebreak");
+    let run = Array::new(machine).run(&programs, &[], 1, 10_000).unwrap();
+    assert_eq!(run.marks.len(), 1);
+    assert!(run.completed > run.cycles && run.cycles >= run.marks[0], "{run:?}");
+}
+
 #[test]
 fn a_machine_whose_fields_were_changed_is_checked() {
     let mut machine = Machine::from_toml(CIPHERMILL).unwrap();

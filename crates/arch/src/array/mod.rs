@@ -219,7 +219,9 @@ impl Array {
                 return Err(error);
             }
         };
-        let ended: Vec<u64> = self.cores.iter().map(|core| core.idle_from - start).collect();
+        // A core has ended when what it has stored is where it should be.
+        let ended = self.cores.iter().zip(&self.scratchpad.stored);
+        let ended: Vec<u64> = ended.map(|(core, stored)| core.idle_from.max(*stored) - start).collect();
         let (launch, launched) = control::launch(&self.machine);
         let (completed, told) = control::completion(&self.machine, &ended);
         self.control = [launched, told];

@@ -16,8 +16,8 @@ use super::mesh::Mesh;
 enum Kind {
     /// A core wants a vector for a register.
     Read { core: u8, register: u8 },
-    /// A vector is to be stored.
-    Write,
+    /// A core's vector is to be stored.
+    Write { core: u8 },
     /// A vector for a register.
     Answer { register: u8 },
 }
@@ -62,6 +62,8 @@ pub(super) struct ScratchpadState {
     answers: Mesh,
     /// Vectors stored.
     pub stores: u64,
+    /// The cycle behind the one in which the last vector of each core came to another core's slice.
+    pub stored: Vec<u64>,
     /// What slices did, where it is noted.
     pub accesses: Option<Vec<Access>>,
 }
@@ -89,6 +91,7 @@ impl ScratchpadState {
             requests: Mesh::new(machine),
             answers: Mesh::new(machine),
             stores: 0,
+            stored: vec![0; cores as usize],
             accesses: None,
         }
     }
@@ -166,7 +169,7 @@ impl ScratchpadState {
         if !self.requests.accepts(core) {
             return false;
         }
-        let message = self.put(Message { kind: Kind::Write, vector });
+        let message = self.put(Message { kind: Kind::Write { core: core as u8 }, vector });
         self.carried[usize::from(message) * self.lanes..][..self.lanes].copy_from_slice(words);
         let to = self.node(vector) as u8;
         self.requests.send(now, core, to, message, self.flits);
@@ -221,12 +224,14 @@ impl ScratchpadState {
             requests,
             answers,
             stores,
+            stored,
             accesses,
             ..
         } = self;
         moved |= requests.step(now, |node, number| {
             let message = messages[usize::from(number)];
-            if let Kind::Write = message.kind {
+            if let Kind::Write { core } = message.kind {
+                stored[usize::from(core)] = now + 1;
                 let vector = &carried[usize::from(number) * *lanes..][..*lanes];
                 words[message.vector as usize * *lanes..][..*lanes].copy_from_slice(vector);
                 *stores += 1;
