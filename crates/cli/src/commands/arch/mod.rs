@@ -1,10 +1,13 @@
 //! `arch`: the cycle models of the accelerators, and reports of them.
 
 mod ablate;
+mod asm;
 mod compare;
+mod disasm;
 mod energy;
 mod machine;
 mod pipeline;
+mod program;
 mod roofline;
 mod run;
 mod show;
@@ -33,6 +36,8 @@ enum Verb {
     Compare(compare::Args),
     Pipeline(pipeline::Args),
     Machine(show::Args),
+    Asm(asm::Args),
+    Disasm(disasm::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -45,6 +50,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Compare(args) => compare::run(args),
         Verb::Pipeline(args) => pipeline::run(args),
         Verb::Machine(args) => show::run(args),
+        Verb::Asm(args) => asm::run(args),
+        Verb::Disasm(args) => disasm::run(args),
     }
 }
 
