@@ -1,8 +1,12 @@
-//! `arch asm` and `disasm`: programs of the array in files.
+//! `arch asm`, `disasm`, `compile` and `exec`: programs of the array in files, and what becomes of them.
 
 mod support;
 
+use serde_json::Value;
 use support::Bench;
+
+/// The example of docs/rvfhe-isa.md.
+const BUTTERFLY: &str = include_str!("../../../examples/rvfhe/butterfly.s");
 
 /// Little-endian bytes.
 fn bytes(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
@@ -88,4 +92,202 @@ fn words_that_are_none_say_which() {
     paper("empty.bin").failed(&["no instruction"]);
     bench.write("odd.bin", "odd");
     paper("odd.bin").failed(&["3 bytes are not a whole number of words"]);
+}
+
+/// One vector on `ciphermill`.
+const LANES: usize = 32;
+const MODULUS: u32 = 2_013_265_921;
+
+/// A directory with the example, its vectors 5 and 7, and w = 2.
+fn with_butterfly() -> Bench {
+    let bench = Bench::new();
+    bench.write("butterfly.s", BUTTERFLY);
+    bench.write("in.bin", bytes([[5; LANES], [7; LANES]].concat()));
+    bench.write("w.bin", bytes([2, (2u64 << 32).div_euclid(MODULUS.into()) as u32]));
+    bench
+}
+
+const BUTTERFLY_ARGUMENTS: [&str; 6] = ["--set", "x10=2013265921", "--twiddles", "w.bin", "--scratchpad", "in.bin"];
+
+#[test]
+fn a_program_runs_and_its_values_are_those_of_its_instructions() {
+    let bench = with_butterfly();
+    let exec = |more: &[&str]| bench.run(["arch", "exec"].iter().chain(&BUTTERFLY_ARGUMENTS).chain(more));
+    let json = exec(&["--core", "0=butterfly.s", "--out-scratchpad", "out.bin", "--json"]).json();
+    let [record] = &json.as_array().expect("a list")[..] else { panic!("{json}") };
+    assert_eq!((&record["schema"], &record["label"]), (&"ciphermill-arch/1".into(), &"simulated".into()));
+    assert_eq!((&record["case"], &record["machine"]), (&"arch-exec/p512".into(), &"ciphermill".into()));
+    // docs/rvfhe-isa.md has the cycles.
+    assert_eq!((&record["correct"], &record["cycles"]), (&Value::Null, &32.into()));
+    let cores = record["params"]["cores"].as_array().expect("a list");
+    assert_eq!(cores.len(), 16);
+    for (count, value) in [("butterflies", 1), ("scratchpad_loads", 2), ("scratchpad_stores", 2), ("twiddle_loads", 1)]
+    {
+        assert_eq!((&cores[0][count], &cores[1][count]), (&value.into(), &0.into()), "{count}");
+    }
+    let out = words(&bench.read("out.bin"));
+    assert_eq!(out.len(), 24576 * LANES);
+    let wanted = [[5; LANES], [7; LANES], [5 + 2 * 7; LANES], [MODULUS + 5 - 2 * 7; LANES]].concat();
+    assert_eq!(out[..4 * LANES], wanted);
+    assert!(out[4 * LANES..].iter().all(|word| *word == 0));
+    // The words do what the text does, and all cores can do the same.
+    bench.run(["arch", "asm", "butterfly.s", "--out", "butterfly.bin"]).done();
+    let words = exec(&["--core", "0=butterfly.bin", "--json"]).json();
+    assert_eq!(words, json);
+    let all = exec(&["butterfly.bin", "--json"]).json();
+    assert_eq!(all[0]["params"]["cores"][15]["butterflies"], 1);
+    let text = exec(&["--core", "0=butterfly.bin"]).done();
+    for word in [&format!("{} cycles on `ciphermill`, simulated", record["cycles"]), "launch took 29", "butterflies"] {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+    // What is there stays, unless it is to go; so does what was there before a run that fails.
+    let before = bench.read("out.bin");
+    exec(&["butterfly.bin", "--out-scratchpad", "out.bin"]).failed(&["out.bin exists already"]);
+    bench.run(["arch", "exec", "butterfly.s", "--out-scratchpad", "out.bin", "--force"]).failed(&["m0 is not set"]);
+    assert_eq!(bench.read("out.bin"), before);
+    exec(&["butterfly.bin", "--out-scratchpad", "out.bin", "--force"]).done();
+    // Cores differ, on another machine, with a register in hexadecimal and twiddles of one core.
+    let one = ["arch", "exec", "--core", "3=butterfly.s", "--machine", "paper", "--set", "x10=0x78000001"];
+    let files = ["--twiddles", "3=w.bin", "--scratchpad", "in.bin", "--out-scratchpad", "paper.bin", "--json"];
+    let paper = bench.run(one.iter().chain(&files)).json();
+    assert_eq!((&paper[0]["machine"], &paper[0]["params"]["cores"][3]["butterflies"]), (&"paper".into(), &1.into()));
+    assert_eq!(self::words(&bench.read("paper.bin"))[..4 * LANES], wanted);
+}
+
+#[test]
+fn a_deadlock_names_what_each_core_waits_for() {
+    let bench = Bench::new();
+    // Each waits for a row that the other one sends when it has one.
+    bench.write("a.s", "ldp v1, 0(x0)!\ncopy c1, v1, 0(x0)\nebreak\n");
+    bench.write("b.s", "# The other one.\nldp v2, 0(x0)!\ncopy c0, v2, 0(x0)\nebreak\n");
+    bench.run(["arch", "asm", "b.s", "--out", "b.bin"]).done();
+    let exec = |other: &str| bench.run(["arch", "exec", "--core", "0=a.s", "--core", other]);
+    exec("1=b.s").failed(&[
+        "deadlock in cycle ",
+        "a.s: line 1: core 0, instruction 0: words of row 0, or of its tile, are empty; ",
+        "b.s: line 2: core 1, instruction 0: words of row 0",
+        "b.s: line 3: core 1, instruction 1: v2 is empty",
+    ]);
+    exec("1=b.bin").failed(&["b.bin: core 1, instruction 0: words of row 0"]);
+}
+
+#[test]
+fn programs_that_go_wrong_are_located() {
+    let bench = Bench::new();
+    let exec = |text: &str, more: &[&str], words: &[&str]| {
+        bench.write("bad.s", text);
+        bench.run(["arch", "exec", "bad.s"].iter().chain(more)).failed(words);
+    };
+    exec(
+        "lui x5, 0x6\n\nlds v1, 0(x5)\nebreak",
+        &[],
+        &["bad.s: line 3: core 0, instruction 1: scratchpad has 24576 places"],
+    );
+    exec(
+        "lds v1, 0(x0)\ncopy c16, v1, 0(x0)\nebreak",
+        &[],
+        &["bad.s: line 2: core 0", "a copy to core 16; there are 16"],
+    );
+    exec("back: jal x0, back", &["--cycle-limit", "500"], &["the programs have not ended after 500 cycles"]);
+    exec("jump x1", &[], &["bad.s: line 1, column 1: expected an instruction"]);
+    exec(&"addi x1, x0, 1\n".repeat(4097), &[], &["bad.s: line 4097", "the instruction memory holds 4096"]);
+    bench.write("bad.bin", bytes([0x13; 4097]));
+    let run = |name: &str| bench.run(["arch", "exec", name]);
+    run("bad.bin").failed(&["bad.bin: the program has 4097 words, but the instruction memory holds 4096"]);
+    bench.write("bad.bin", bytes([0x73]));
+    run("bad.bin").failed(&["bad.bin: word 0: word 0x00000073"]);
+    run("none.bin").failed(&["cannot open none.bin"]);
+    run(".").failed(&["core-00.bin"]);
+}
+
+/// Each file is bounded by the memory that it is for.
+#[test]
+fn files_that_do_not_fit_are_refused() {
+    let bench = with_butterfly();
+    let exec = |more: &[&str]| bench.run(["arch", "exec", "butterfly.s", "--set", "x10=3"].iter().chain(more));
+    bench.write("long.bin", vec![0; 24576 * LANES * 4 + 4]);
+    exec(&["--scratchpad", "long.bin"]).failed(&["long.bin: the file has 3145732 bytes, at most 3145728"]);
+    bench.write("odd.bin", vec![0; 130]);
+    exec(&["--scratchpad", "odd.bin"]).failed(&["odd.bin: 130 bytes are not a whole number of words"]);
+    exec(&["--scratchpad", "none.bin"]).failed(&["cannot open none.bin"]);
+    bench.write("long.bin", vec![0; 320 * LANES * 8 + 8]);
+    exec(&["--twiddles", "long.bin"]).failed(&["long.bin: the file has 81928 bytes, at most 81920"]);
+    bench.write("odd.bin", bytes([1, 2, 3]));
+    exec(&["--twiddles", "odd.bin"]).failed(&["odd.bin: 3 words are no pairs"]);
+    exec(&["--out-scratchpad", "none/out.bin"]).failed(&["there is no directory none"]);
+    exec(&["--machine", "rocket"]).failed(&["rocket: no such file"]);
+}
+
+#[test]
+fn what_is_no_execution_ends_with_2() {
+    let bench = with_butterfly();
+    let exec = |more: &[&str]| bench.run(["arch", "exec"].iter().chain(more));
+    exec(&[]).usage(&["PROGRAM"]);
+    for set in ["x0=1", "x32=1", "y1=1", "x1", "x1=", "x1=-1", "x1=4294967296", "x1=0x100000000", "=", "x=1"] {
+        exec(&["butterfly.s", "--set", set]).usage(&["--set", "one of x1 to x31"]);
+    }
+    for core in ["butterfly.s", "-1=butterfly.s", "=butterfly.s", "99999999999999999999999=x"] {
+        exec(&[&format!("--core={core}")]).usage(&["--core", "the number of a core and a file are wanted"]);
+    }
+    exec(&["--core", "16=butterfly.s"]).usage(&["--core names core 16: `ciphermill` has the cores 0 to 15"]);
+    exec(&["butterfly.s", "--twiddles", "16=w.bin"]).usage(&["--twiddles names core 16"]);
+    exec(&["butterfly.s", "--cycle-limit", "0"]).usage(&["--cycle-limit"]);
+}
+
+#[test]
+fn compiled_programs_can_be_looked_at_and_run() {
+    let bench = Bench::new();
+    let compile = |more: &[&str]| bench.run(["arch", "compile", "--n", "1024"].iter().chain(more));
+    let json = compile(&["--out", "ntt", "--json"]).json();
+    let [record] = &json.as_array().expect("a list")[..] else { panic!("{json}") };
+    assert_eq!((&record["case"], &record["label"]), (&"arch-compile-ntt/n1024/p512".into(), &"analytic".into()));
+    let cores = record["params"]["cores"].as_array().expect("a list");
+    assert_eq!(cores.len(), 16);
+    let instructions = cores[3]["instructions"].as_u64().expect("a number") as usize;
+    assert_eq!(bench.read("ntt/core-03.bin").len(), 4 * instructions);
+    let listing = compile(&["--listing", "3"]).done();
+    assert_eq!(bench.run(["arch", "disasm", "ntt/core-03.bin"]).done(), listing);
+    assert_eq!(listing.lines().filter(|line| line.starts_with(' ')).count(), instructions);
+    let lines = compile(&["--listing", "3", "--json"]).json();
+    assert_eq!(lines["lines"].as_array().map(Vec::len), Some(listing.lines().count()));
+    let text = compile(&[]).done();
+    for word in ["twiddle rows", "ntt of 2^10 for `ciphermill`, 1 in flight", "5120 butterflies", "analytic"] {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+    compile(&["--out", "ntt"]).failed(&["core-00.bin exists already", "--force"]);
+    compile(&["--out", "ntt", "--force"]).done();
+
+    // The transform of a constant is that constant everywhere, and takes what `arch run` says.
+    bench.write("in.bin", bytes([5]));
+    let files = ["--set", "x10=1", "--scratchpad", "in.bin", "--out-scratchpad", "out.bin"];
+    let ran = bench.run(["arch", "exec", "ntt", "--json"].iter().chain(&files)).json();
+    let run = bench.run(["arch", "run", "--n", "1024", "--in-flight", "1", "--runs", "1", "--json"]).json();
+    assert_eq!(ran[0]["cycles"], run[0]["cycles"]);
+    let first = LANES * record["params"]["outputs"][0].as_u64().expect("a number") as usize;
+    let points = &words(&bench.read("out.bin"))[first..];
+    assert_eq!(points[..1024], [5; 1024]);
+    assert_eq!(points[1024], 0);
+
+    // Programs for more cores, or for fewer, are not run.
+    let small = ciphermill_arch::array::CIPHERMILL.replacen("rows = 4", "rows = 2", 1);
+    bench.write("small.toml", small);
+    let run = |machine: &str, name: &str| bench.run(["arch", "exec", name, "--machine", machine, "--set", "x10=1"]);
+    run("small.toml", "ntt").failed(&["core-08.bin: a program of core 8, but `ciphermill` has 8 cores"]);
+    compile(&["--machine", "small.toml", "--out", "small"]).done();
+    run("ciphermill", "small").failed(&["cannot open small/core-08.bin"]);
+}
+
+#[test]
+fn what_is_not_compiled_says_why() {
+    let bench = Bench::new();
+    let compile = |more: &[&str]| bench.run(["arch", "compile"].iter().chain(more));
+    compile(&["--n", "2^17"]).failed(&["131072 values does not fit", "from 1024 to 65536", "ntt of 2^17"]);
+    compile(&["--modulus", "12289"]).failed(&["no root of unity"]);
+    compile(&["--listing", "16"]).usage(&["--listing 16: `ciphermill` has the cores 0 to 15"]);
+    compile(&["--listing", "0", "--out", "x"]).usage(&["--listing", "--out"]);
+    compile(&["--in-flight", "0"]).usage(&["--in-flight"]);
+    compile(&["--n", "1024", "--out", "no/where"]).failed(&["cannot create no/where"]);
+    bench.write("file", "");
+    compile(&["--n", "1024", "--out", "file"]).failed(&["file"]);
+    assert_eq!(bench.names(), ["file"]);
 }

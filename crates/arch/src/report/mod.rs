@@ -7,6 +7,7 @@ mod ablation;
 mod base;
 mod energy;
 mod error;
+mod programs;
 mod published;
 mod roofline;
 mod run;
@@ -23,6 +24,7 @@ pub use energy::{
     Per, Range, energy,
 };
 pub use error::ReportError;
+pub use programs::{CoreProgram, Programs, programs};
 pub use published::{Comparison, FFT_SIZES, GPU_BYTES_PER_SECOND, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
 pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
 pub use run::{Line, Plan, RunReport, measure, measure_traced};

@@ -3,8 +3,10 @@
 mod ablate;
 mod asm;
 mod compare;
+mod compile;
 mod disasm;
 mod energy;
+mod exec;
 mod machine;
 mod pipeline;
 mod program;
@@ -38,6 +40,8 @@ enum Verb {
     Machine(show::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Compile(compile::Args),
+    Exec(exec::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -52,6 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Machine(args) => show::run(args),
         Verb::Asm(args) => asm::run(args),
         Verb::Disasm(args) => disasm::run(args),
+        Verb::Compile(args) => compile::run(args),
+        Verb::Exec(args) => exec::run(args),
     }
 }
 

@@ -1,9 +1,10 @@
 //! RVFHE programs in files, as all verbs of `arch` read them.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use ciphermill_rvfhe::isa::{
-    Assembly, Core, InstructionMemory, MAX_TEXT_BYTES, Program, ProgramProblem, assemble,
+    Assembly, Core, Instruction, InstructionMemory, MAX_TEXT_BYTES, Program, ProgramProblem, assemble,
 };
 use serde::Serialize;
 
@@ -44,4 +45,53 @@ pub(super) fn print_text(json: bool, text: &str) -> Result<(), CliError> {
         lines: Vec<&'a str>,
     }
     output::result(json, &Report { lines: text.lines().collect() }, text.trim_end())
+}
+
+/// The files of one core in a directory of programs.
+#[derive(Debug)]
+pub(super) struct CoreFiles {
+    /// The words of its program.
+    pub(super) program: PathBuf,
+    /// Its twiddle memory: words in pairs, factor and companion, for each lane of each row.
+    pub(super) twiddles: PathBuf,
+}
+
+impl CoreFiles {
+    pub(super) fn new(directory: &Path, core: usize) -> Self {
+        let file = |kind: &str| directory.join(format!("core-{core:02}.{kind}"));
+        Self { program: file("bin"), twiddles: file("twiddles") }
+    }
+}
+
+/// A program as it came from a file.
+#[derive(Debug)]
+pub(super) struct LoadedProgram {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// The words.
+    pub(super) words: Vec<u32>,
+    /// Of a text, the line of each instruction.
+    lines: Vec<usize>,
+}
+
+impl LoadedProgram {
+    /// Reads a text if the name ends in `.s`, words if it does not.
+    pub(super) fn read(path: &Path, memory: InstructionMemory) -> Result<Self, CliError> {
+        let (program, lines) = if path.extension().is_some_and(|extension| extension == "s") {
+            let Assembly { program, lines } = read_text(path, memory)?;
+            (program, lines)
+        } else {
+            (read_binary(path, memory)?, Vec::new())
+        };
+        let words = program.instructions().iter().map(Instruction::encode).collect();
+        Ok(Self { path: path.to_owned(), words, lines })
+    }
+
+    /// What an instruction was to do wrong, with its line if there is one.
+    pub(super) fn located(&self, pc: usize, what: &impl Display) -> String {
+        match self.lines.get(pc) {
+            Some(line) => format!("line {line}: {what}"),
+            None => what.to_string(),
+        }
+    }
 }
