@@ -1,4 +1,4 @@
-//! `arch asm`, `disasm`, `compile` and `exec`: programs of the array in files, and what becomes of them.
+//! `arch asm`, `disasm`, `compile`, `exec` and `scalar`: programs of the array in files, and what becomes of them.
 
 mod support;
 
@@ -290,4 +290,45 @@ fn what_is_not_compiled_says_why() {
     bench.write("file", "");
     compile(&["--n", "1024", "--out", "file"]).failed(&["file"]);
     assert_eq!(bench.names(), ["file"]);
+}
+
+#[test]
+fn the_scalar_core_says_where_its_cycles_go() {
+    let bench = Bench::new();
+    let scalar = |more: &[&str]| bench.run(["arch", "scalar"].iter().chain(more));
+    for variant in ["naive", "textbook", "shoup", "rvfhe"] {
+        for ring in ["cyclic", "negacyclic"] {
+            let json = scalar(&["--variant", variant, "--ring", ring, "--n", "256", "--json"]).json();
+            let [record] = &json.as_array().expect("a list")[..] else { panic!("{json}") };
+            assert_eq!((&record["correct"], &record["machine"]), (&true.into(), &"rocket".into()));
+            assert_eq!(record["case"], format!("arch-scalar-{variant}/n256"));
+            assert_eq!((&record["params"]["ring"], &record["params"]["butterflies"]), (&ring.into(), &1024.into()));
+            let causes = record["params"]["causes"].as_object().expect("an object").values();
+            assert_eq!(causes.map(|cycles| cycles.as_u64().expect("a number")).sum::<u64>(), record["cycles"]);
+        }
+    }
+    // docs/rvfhe-scalar.md has 48.4 for random words; those here are others.
+    let text = scalar(&["--variant", "shoup", "--ring", "cyclic", "--n", "2^10"]).done();
+    for word in ["cyclic ntt of 2^10, shoup, on `rocket`", "simulated, 48.", "per butterfly; correct: yes", "branch"] {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+    // Another core: a multiplier of one bit a cycle.
+    let slow = bench.run(["arch", "machine", "rocket"]).done().replacen("bits_per_cycle = 8", "bits_per_cycle = 1", 1);
+    bench.write("slow.toml", slow);
+    let cycles = |machine: &str| scalar(&["--machine", machine, "--json"]).json()[0]["cycles"].as_u64();
+    assert!(cycles("slow.toml") > cycles("rocket"));
+
+    scalar(&["--variant", "barrett"]).usage(&["--variant", "naive, textbook, shoup, rvfhe"]);
+    scalar(&["--n", "3000"]).usage(&["--n", "a power of two"]);
+    scalar(&["--n", "2^15"]).failed(&["polynomial size is 32768; use a power of two from 2 to 16384"]);
+    scalar(&["--n", "1"]).failed(&["use a power of two from 2 to 16384"]);
+    scalar(&["--modulus", "12289", "--n", "2^13"]).failed(&["modulus 12289 has no transform of size 8192"]);
+    for modulus in ["0", "1", "4", "18446744073709551615", "1152921504606830593"] {
+        scalar(&["--modulus", modulus]).failed(&["modulus"]);
+    }
+    scalar(&["--machine", "paper"]).failed(&["paper: no such file", "rocket"]);
+    bench.write("bad.toml", format!("{} = 1", "x".repeat(100_000)));
+    let told = scalar(&["--machine", "bad.toml"]);
+    assert!(told.stderr.len() < 2000, "{} bytes", told.stderr.len());
+    told.failed(&["bad.toml: the machine description does not parse"]);
 }

@@ -18,7 +18,7 @@ pub use ablation::{
     ABLATION_IN_FLIGHT, Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore,
     SizeAblation, Stage, ablate, fft_experiments,
 };
-pub use base::{BaseRun, MAX_BASE_SIZE, TimeSplit, base, time_split};
+pub use base::{BaseRun, MAX_BASE_SIZE, ScalarReport, TimeSplit, base, scalar_transform, time_split};
 pub use energy::{
     ACTIONS, Component, ComponentUse, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, Energy, EnergyError, EnergyTable,
     Per, Range, energy,

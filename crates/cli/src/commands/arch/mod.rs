@@ -12,6 +12,7 @@ mod pipeline;
 mod program;
 mod roofline;
 mod run;
+mod scalar;
 mod show;
 mod sweep;
 
@@ -42,6 +43,7 @@ enum Verb {
     Disasm(disasm::Args),
     Compile(compile::Args),
     Exec(exec::Args),
+    Scalar(scalar::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -58,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Disasm(args) => disasm::run(args),
         Verb::Compile(args) => compile::run(args),
         Verb::Exec(args) => exec::run(args),
+        Verb::Scalar(args) => scalar::run(args),
     }
 }
 
