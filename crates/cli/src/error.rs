@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ciphermill_arch::array::SimulationError;
 use ciphermill_arch::pipeline::PipelineError;
 use ciphermill_arch::report::ReportError;
 use ciphermill_bfv::BfvError;
@@ -160,6 +161,17 @@ pub(crate) enum CliError {
     /// A cycle model refused or failed.
     #[error(transparent)]
     Arch(#[from] ReportError),
+    /// Programs on the array did not run to their end.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// Programs on the array wait for each other, or for what nobody sends.
+    #[error("deadlock in cycle {cycle}: {}", waiting.join("; "))]
+    Deadlock {
+        /// When nothing had moved for long.
+        cycle: u64,
+        /// What waits, and for what.
+        waiting: Vec<String>,
+    },
     /// The model of the macro-pipeline refused or failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),

@@ -106,7 +106,7 @@ fn what_is_built_in_can_be_copied() {
     bench.write("mine.toml", bench.run(["arch", "machine", "paper"]).done());
     let run = |machine: &str| bench.run(["arch", "run", "--n", "4096", "--machine", machine, "--json"]).json();
     assert_eq!(run("mine.toml"), run("paper"));
-    bench.run(["arch", "machine", "rocket"]).usage(&["rocket"]);
+    bench.run(["arch", "machine", "boom"]).usage(&["boom"]);
 }
 
 #[test]

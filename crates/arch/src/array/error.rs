@@ -209,3 +209,18 @@ pub enum SimulationError {
         limit: u64,
     },
 }
+
+impl SimulationError {
+    /// The core and the place in its program that it is about, where it is about one.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        match *self {
+            Self::Decode { core, pc, .. } => Some((core, pc)),
+            Self::PastEnd { core, pc }
+            | Self::ModulusNotSet { core, pc, .. }
+            | Self::Address { core, pc, .. }
+            | Self::Tile { core, pc, .. }
+            | Self::NoSuchCore { core, pc, .. } => Some((core, pc as usize)),
+            _ => None,
+        }
+    }
+}

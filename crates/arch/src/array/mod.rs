@@ -31,6 +31,7 @@ mod machine;
 mod mesh;
 mod program;
 mod queued;
+mod report;
 mod scratchpad;
 mod timeline;
 

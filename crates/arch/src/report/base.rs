@@ -2,9 +2,11 @@
 
 use ciphermill_math::Modulus;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::error::ReportError;
-use super::workload::DEFAULT_MODULUS;
+use super::workload::{DEFAULT_MODULUS, Workload};
+use crate::record::{Label, Record};
 use crate::scalar::{Baseline, Ring, ScalarMachine, ScalarRun, Variant, run};
 
 /// The largest N of the programs.
@@ -44,6 +46,60 @@ pub(super) fn scalar_run(variant: Variant, polynomial_size: usize, early_out: bo
     let words = polynomial_size.min(MAX_BASE_SIZE) as u32;
     let words: Vec<u32> = (0..words).map(|i| i.wrapping_mul(0x9e37_79b9) % DEFAULT_MODULUS as u32).collect();
     Ok(run(&machine, &baseline, &words)?)
+}
+
+/// A transform on a scalar core, simulated, compared with the golden model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalarReport {
+    /// The core's name.
+    pub machine: String,
+    /// What it ran.
+    pub baseline: Baseline,
+    /// Of the random input.
+    pub seed: u64,
+    /// What it came to.
+    pub run: ScalarRun,
+    /// Whether all words were those of the golden model.
+    pub correct: bool,
+}
+
+/// Runs a transform of random words on a core. The ring of the workload is cyclic or negacyclic, its operation is taken for a forward
+/// transform.
+///
+/// # Errors
+/// If N is no power of two from 2 to 2^14, or the modulus no prime below 2^31 that is 1 modulo 2N.
+pub fn scalar_transform(
+    machine: &ScalarMachine,
+    variant: Variant,
+    workload: &Workload,
+) -> Result<ScalarReport, ReportError> {
+    let modulus = Modulus::new(workload.modulus)?;
+    let ring = if workload.cyclic { Ring::Cyclic } else { Ring::Negacyclic };
+    let baseline = Baseline { variant, ring, polynomial_size: workload.polynomial_size, modulus };
+    let words = workload.polynomial(0);
+    let run = run(machine, &baseline, &words)?;
+    let correct = run.output == baseline.golden(&words)?;
+    Ok(ScalarReport { machine: machine.name.clone(), baseline, seed: workload.seed, run, correct })
+}
+
+impl ScalarReport {
+    /// The line of a report: `params.causes` has the cycles by cause.
+    pub fn record(&self) -> Record {
+        let Baseline { variant, ring, polynomial_size, modulus } = self.baseline;
+        let case = format!("arch-scalar-{}/n{polynomial_size}", variant.name());
+        let causes = self.run.causes.by_name().map(|(name, cycles)| (name.to_owned(), cycles.into()));
+        let mut record = Record::new(case, &self.machine, Label::Simulated, self.run.cycles)
+            .with("n", polynomial_size)
+            .with("ring", ring.name())
+            .with("modulus", modulus.value())
+            .with("seed", self.seed)
+            .with("instructions", self.run.instructions)
+            .with("butterflies", self.run.butterflies)
+            .with("cycles_per_butterfly", self.run.cycles_per_butterfly())
+            .with("causes", Value::Object(Map::from_iter(causes)));
+        record.correct = Some(self.correct);
+        record
+    }
 }
 
 /// Where the time of the base core goes, by what the `textbook` program divides for: products, sums, differences. Fig. 3 of the paper.
@@ -99,6 +155,23 @@ mod tests {
         assert_eq!((cycles(split.products / 2.0), cycles(split.sums), cycles(split.differences)), (72.0, 67.0, 68.0));
         let sum = split.products + split.sums + split.differences + split.rest;
         assert!((sum - 1.0).abs() < 1e-12 && split.rest > 0.0);
+    }
+
+    #[test]
+    fn a_transform_is_compared_with_the_golden_model() {
+        let rocket = ScalarMachine::rocket().unwrap();
+        for (variant, cyclic) in [(Variant::Shoup, true), (Variant::Rvfhe, false)] {
+            let workload = Workload { cyclic, ..Workload::ntt(1 << 10) };
+            let report = scalar_transform(&rocket, variant, &workload).unwrap();
+            assert!(report.correct);
+            let record = report.record();
+            assert_eq!((record.correct, record.cycles), (Some(true), report.run.cycles));
+            let causes = record.params["causes"].as_object().unwrap().values();
+            assert_eq!(causes.map(|cycles| cycles.as_u64().unwrap()).sum::<u64>(), record.cycles);
+        }
+        for workload in [Workload::ntt(1 << 15), Workload { modulus: 0, ..Workload::ntt(1 << 10) }, Workload::ntt(0)] {
+            scalar_transform(&rocket, Variant::Naive, &workload).unwrap_err();
+        }
     }
 
     #[test]

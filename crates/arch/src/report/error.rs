@@ -2,6 +2,7 @@
 
 use ciphermill_math::modulus::ModulusError;
 use ciphermill_rvfhe::compiler::CompileError;
+use ciphermill_rvfhe::isa::ProgramError;
 use thiserror::Error;
 
 use crate::array::{ExperimentError, MachineError};
@@ -54,6 +55,9 @@ pub enum ReportError {
     /// Another refusal of the compiler, or a run that does not end.
     #[error(transparent)]
     Experiment(ExperimentError),
+    /// The compiler has made what is no program.
+    #[error("{0}; this is a mistake of the compiler's, please report it")]
+    Program(#[from] ProgramError),
     /// The base core.
     #[error(transparent)]
     Scalar(#[from] scalar::ScalarError),

@@ -7,6 +7,7 @@ mod ablation;
 mod base;
 mod energy;
 mod error;
+mod programs;
 mod published;
 mod roofline;
 mod run;
@@ -17,12 +18,13 @@ pub use ablation::{
     ABLATION_IN_FLIGHT, Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore,
     SizeAblation, Stage, ablate, fft_experiments,
 };
-pub use base::{BaseRun, MAX_BASE_SIZE, TimeSplit, base, time_split};
+pub use base::{BaseRun, MAX_BASE_SIZE, ScalarReport, TimeSplit, base, scalar_transform, time_split};
 pub use energy::{
     ACTIONS, Component, ComponentUse, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, Energy, EnergyError, EnergyTable,
     Per, Range, energy,
 };
 pub use error::ReportError;
+pub use programs::{CoreProgram, Programs, programs};
 pub use published::{Comparison, FFT_SIZES, GPU_BYTES_PER_SECOND, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
 pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
 pub use run::{Line, Plan, RunReport, measure, measure_traced};

@@ -121,7 +121,7 @@ impl Workload {
     }
 
     /// A fixed polynomial: the finaliser of SplitMix64 on its number and the coefficients'.
-    fn polynomial(&self, number: u64) -> Arc<[u32]> {
+    pub(super) fn polynomial(&self, number: u64) -> Arc<[u32]> {
         // A size beyond all machines is refused by the compiler before it looks at operands.
         if self.polynomial_size > MAX_POLYNOMIAL_SIZE {
             return Arc::new([]);

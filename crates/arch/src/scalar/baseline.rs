@@ -1,6 +1,8 @@
 //! The programs that the array is measured against: forward transforms in C, compiled with gcc, whose files are committed in
 //! `crates/arch/baseline`.
 
+use std::str::FromStr;
+
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::reference;
 
@@ -59,6 +61,15 @@ impl Variant {
     /// Whether its factors are pairs of a factor and Shoup's companion.
     const fn has_companions(self) -> bool {
         matches!(self, Variant::Shoup | Variant::Rvfhe)
+    }
+}
+
+impl FromStr for Variant {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| format!("`{text}` is none of {}", names()))
     }
 }
 
@@ -133,6 +144,52 @@ impl Baseline {
     /// # Errors
     /// If size, modulus or input do not fit.
     pub fn input(&self, words: &[u32]) -> Result<Vec<u8>, ScalarError> {
+        let psi = self.check(words)?;
+        let n = self.polynomial_size;
+        let ring = match self.ring {
+            Ring::Cyclic => 0,
+            Ring::Negacyclic => 1,
+        };
+        let header = [u32::from_le_bytes(*b"NTT1"), ring, n.trailing_zeros(), self.modulus.value() as u32];
+        let mut bytes = Vec::with_capacity(16 + 12 * n);
+        bytes.extend(header.iter().chain(words).flat_map(|word| word.to_le_bytes()));
+        for factor in self.factors(psi) {
+            bytes.extend((factor as u32).to_le_bytes());
+            if self.variant.has_companions() {
+                bytes.extend(self.modulus.shoup_quotient_32(factor).to_le_bytes());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// What the transform of these words must give, by the reference of `ciphermill_math`.
+    ///
+    /// # Errors
+    /// If size, modulus or input do not fit.
+    pub fn golden(&self, words: &[u32]) -> Result<Vec<u32>, ScalarError> {
+        let psi = self.check(words)?;
+        let (n, m) = (self.polynomial_size, self.modulus);
+        let mut values: Vec<u64> = words.iter().map(|&word| word.into()).collect();
+        if self.ring == Ring::Cyclic {
+            // Sum of a_j ω^(jk) = sum of (a_j ψ^-j) ψ^(j(2k+1)): the negacyclic transform of the untwisted words. ψ^(2N) is 1.
+            let inverse = m.pow(psi, 2 * n as u64 - 1);
+            let mut power = 1;
+            for value in &mut values {
+                *value = m.mul(*value, power);
+                power = m.mul(power, inverse);
+            }
+        }
+        reference::prime::forward(m, &mut values);
+        if self.ring == Ring::Cyclic {
+            // The reference leaves them in bit-reversed order.
+            let bits = n.trailing_zeros();
+            values = (0..n).map(|k| values[reference::bit_reverse(k, bits)]).collect();
+        }
+        Ok(values.into_iter().map(|value| value as u32).collect())
+    }
+
+    /// Whether size, modulus and input fit; ψ, a primitive root of unity of order 2N.
+    fn check(&self, words: &[u32]) -> Result<u64, ScalarError> {
         let n = self.polynomial_size;
         let (min, max) = (Self::POLYNOMIAL_SIZE_MIN, Self::POLYNOMIAL_SIZE_MAX);
         if !n.is_power_of_two() || !(min..=max).contains(&n) {
@@ -147,20 +204,7 @@ impl Baseline {
         if let Some(index) = words.iter().position(|&word| u64::from(word) >= modulus) {
             return Err(ScalarError::InputRange { index, given: words[index], modulus });
         }
-        let ring = match self.ring {
-            Ring::Cyclic => 0,
-            Ring::Negacyclic => 1,
-        };
-        let header = [u32::from_le_bytes(*b"NTT1"), ring, n.trailing_zeros(), modulus as u32];
-        let mut bytes = Vec::with_capacity(16 + 12 * n);
-        bytes.extend(header.iter().chain(words).flat_map(|word| word.to_le_bytes()));
-        for factor in self.factors(psi) {
-            bytes.extend((factor as u32).to_le_bytes());
-            if self.variant.has_companions() {
-                bytes.extend(self.modulus.shoup_quotient_32(factor).to_le_bytes());
-            }
-        }
-        Ok(bytes)
+        Ok(psi)
     }
 
     /// The twiddle factors in the order in which the transform reads them.

@@ -2,12 +2,14 @@
 
 use serde::Deserialize;
 
+use crate::description;
+
 /// A description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// Not TOML, or not these tables and keys.
     #[error("the machine description does not parse: {0}")]
-    Parse(#[from] toml::de::Error),
+    Parse(String),
     /// A value outside its range.
     #[error("{key} is {given}; use {allowed}")]
     Range {
@@ -195,7 +197,7 @@ impl ScalarMachine {
     /// # Errors
     /// If it is not TOML of this form, or a value is out of its range.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
-        let machine: ScalarMachine = toml::from_str(text)?;
+        let machine: Self = description::read(text).map_err(MachineError::Parse)?;
         machine.check()?;
         Ok(machine)
     }

@@ -6,7 +6,6 @@ pub mod tools;
 
 use ciphermill_arch::scalar::{Baseline, Ring, ScalarMachine, Variant};
 use ciphermill_math::Modulus;
-use ciphermill_math::ntt::reference;
 
 /// The Rocket core as described, and with the divider without early-out.
 pub fn machine(early_out: bool) -> ScalarMachine {
@@ -37,26 +36,5 @@ pub fn words(count: usize, modulus: Modulus, seed: u64) -> Vec<u32> {
 
 /// What a transform must give, by the reference of `ciphermill_math`.
 pub fn expected(baseline: &Baseline, input: &[u32]) -> Vec<u32> {
-    let (n, m) = (baseline.polynomial_size, baseline.modulus);
-    let mut values: Vec<u64> = input.iter().map(|&word| word.into()).collect();
-    match baseline.ring {
-        Ring::Negacyclic => {
-            reference::prime::forward(m, &mut values);
-        }
-        Ring::Cyclic => {
-            // Sum of a_j ω^(jk) = sum of (a_j ψ^-j) ψ^(j(2k+1)): the negacyclic transform of the untwisted words, which the
-            // reference leaves in bit-reversed order.
-            let psi = m.primitive_root_2n(n).expect("the modulus has a root");
-            let inverse = m.inverse(psi).expect("a root is not zero");
-            let mut power = 1;
-            for value in &mut values {
-                *value = m.mul(*value, power);
-                power = m.mul(power, inverse);
-            }
-            reference::prime::forward(m, &mut values);
-            let bits = n.trailing_zeros();
-            values = (0..n).map(|k| values[reference::bit_reverse(k, bits)]).collect();
-        }
-    }
-    values.into_iter().map(|value| value as u32).collect()
+    baseline.golden(input).expect("size, modulus and input fit")
 }

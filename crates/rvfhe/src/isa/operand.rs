@@ -94,6 +94,11 @@ register! {
     Core, 'c', 32, "the number of a core"
 }
 
+impl Core {
+    /// c0.
+    pub const FIRST: Self = Self(0);
+}
+
 impl ModulusRegister {
     /// m0.
     pub const FIRST: Self = Self(0);

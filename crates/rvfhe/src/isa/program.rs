@@ -19,6 +19,8 @@ impl InstructionMemory {
     pub const PAPER: Self = Self { words: 4096 };
     /// The most bytes that can be asked for: 4 MiB, so that whatever reads programs is bounded.
     pub const MAX_BYTES: usize = 1 << 22;
+    /// [`Self::MAX_BYTES`]: for tools that read programs of machines they do not know.
+    pub const LARGEST: Self = Self { words: Self::MAX_BYTES / Instruction::BYTES };
 
     /// A memory of this many bytes; a last incomplete word is not used.
     ///

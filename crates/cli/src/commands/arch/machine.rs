@@ -84,7 +84,7 @@ pub(super) struct WorkloadArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum RingArg {
+pub(super) enum RingArg {
     Negacyclic,
     Cyclic,
 }

@@ -1,12 +1,18 @@
 //! `arch`: the cycle models of the accelerators, and reports of them.
 
 mod ablate;
+mod asm;
 mod compare;
+mod compile;
+mod disasm;
 mod energy;
+mod exec;
 mod machine;
 mod pipeline;
+mod program;
 mod roofline;
 mod run;
+mod scalar;
 mod show;
 mod sweep;
 
@@ -33,6 +39,11 @@ enum Verb {
     Compare(compare::Args),
     Pipeline(pipeline::Args),
     Machine(show::Args),
+    Asm(asm::Args),
+    Disasm(disasm::Args),
+    Compile(compile::Args),
+    Exec(exec::Args),
+    Scalar(scalar::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -45,6 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Compare(args) => compare::run(args),
         Verb::Pipeline(args) => pipeline::run(args),
         Verb::Machine(args) => show::run(args),
+        Verb::Asm(args) => asm::run(args),
+        Verb::Disasm(args) => disasm::run(args),
+        Verb::Compile(args) => compile::run(args),
+        Verb::Exec(args) => exec::run(args),
+        Verb::Scalar(args) => scalar::run(args),
     }
 }
 

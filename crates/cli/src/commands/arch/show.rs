@@ -5,6 +5,7 @@ use ciphermill_arch::report::{ENERGY_LITERATURE, ENERGY_PAPER};
 
 use super::machine::ARRAYS;
 use super::pipeline::PIPELINES;
+use super::scalar::ROCKET;
 use crate::error::CliError;
 use crate::output;
 
@@ -16,7 +17,7 @@ Example:
 
 Redirect it into a file, change a number, and pass the file as --machine, --table, --platforms or --sweep.")]
 pub(super) struct Args {
-    /// Arrays: ciphermill, paper, lane; pipelines: cham-paper, cham-ciphermill; platforms: cham-roofline; a sweep: cham-explore; tables of
+    /// Arrays: ciphermill, paper, lane; the base core: rocket; pipelines: cham-paper, cham-ciphermill; platforms: cham-roofline; a sweep: cham-explore; tables of
     /// energies: energy-literature, energy-paper
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(descriptions().map(|(name, _)| name)), hide_possible_values = true)]
     name: String,
@@ -30,7 +31,7 @@ const OTHERS: [(&str, &str); 4] = [
 ];
 
 fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ARRAYS.into_iter().chain(PIPELINES).chain(OTHERS)
+    ARRAYS.into_iter().chain([ROCKET]).chain(PIPELINES).chain(OTHERS)
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {

@@ -1,0 +1,46 @@
+//! What cores did, by name, and runs as lines of a report.
+
+use serde_json::{Map, Value};
+
+use super::{Counts, Machine, Run};
+use crate::record::{Label, Record};
+
+impl Counts {
+    /// Each count with its name, as in reports: what was issued, then cycles in which no computation was, by what it waited for.
+    pub fn by_name(&self) -> [(&'static str, u64); 13] {
+        let Self { butterflies, products, sums, row_loads, scratchpad_loads, twiddle_loads, .. } = *self;
+        let Self { scratchpad_stores, own_copies, remote_copies, no_instruction, operand, twiddle, unit, .. } = *self;
+        [
+            ("butterflies", butterflies),
+            ("products", products),
+            ("sums", sums),
+            ("row_loads", row_loads),
+            ("scratchpad_loads", scratchpad_loads),
+            ("twiddle_loads", twiddle_loads),
+            ("scratchpad_stores", scratchpad_stores),
+            ("own_copies", own_copies),
+            ("remote_copies", remote_copies),
+            ("no_instruction", no_instruction),
+            ("operand", operand),
+            ("twiddle", twiddle),
+            ("unit", unit),
+        ]
+    }
+}
+
+impl Run {
+    /// The line of a report on programs that nobody knows results of: `params.cores` has the counts of each core.
+    pub fn record(&self, machine: &Machine) -> Record {
+        let lanes = machine.cores() * machine.core.lanes;
+        let core = |(number, counts): (usize, &Counts)| {
+            let counts = counts.by_name().map(|(name, count)| (name.to_owned(), count.into()));
+            Value::Object(Map::from_iter([("core".to_owned(), number.into())].into_iter().chain(counts)))
+        };
+        Record::new(format!("arch-exec/p{lanes}"), &machine.name, Label::Simulated, self.cycles)
+            .with("lanes", lanes)
+            .with("launch", self.launch)
+            .with("completed", self.completed)
+            .with("link_cycles", self.link_cycles)
+            .with("cores", self.counts.iter().enumerate().map(core).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,140 @@
+//! What the compiler makes of a workload, to be looked at, written down and run by hand.
+
+use ciphermill_rvfhe::compiler::{CompileError, Polynomial, compile};
+use ciphermill_rvfhe::isa::{Core, InstructionMemory, Program};
+use serde_json::json;
+
+use super::error::ReportError;
+use super::workload::Workload;
+use crate::array::{ExperimentError, Machine};
+use crate::record::{Label, Record};
+
+/// The programs of a workload. In `x10` they expect how often they run, at least 1; in `x11` the vector of the scratchpad from which
+/// those of inputs and outputs are counted.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The machine's name.
+    pub machine: String,
+    /// Lanes of all its cores.
+    pub lanes: u32,
+    /// What they do.
+    pub workload: Workload,
+    /// Inputs in flight in each run.
+    pub in_flight: usize,
+    /// Each core's.
+    pub cores: Vec<CoreProgram>,
+    /// What a run reads.
+    pub inputs: Vec<Polynomial>,
+    /// What a run writes.
+    pub outputs: Vec<Polynomial>,
+    /// Vectors of the scratchpad from one run's to the next one's.
+    pub stride: u32,
+    /// Butterflies of a run, in all lanes.
+    pub butterflies: u64,
+    /// Cycles of a run on the ideal core that the compiler has in mind; analytic.
+    pub expected_cycles: u32,
+}
+
+/// What one core is given.
+#[derive(Clone, Debug)]
+pub struct CoreProgram {
+    /// Its program.
+    pub program: Program,
+    /// Its twiddle memory: factor and companion of each lane, row after row.
+    pub twiddles: Vec<(u32, u32)>,
+    /// Rows of that.
+    pub twiddle_rows: usize,
+}
+
+/// Compiles a workload for a machine, with so many inputs in flight.
+///
+/// # Errors
+/// [`ReportError`]: what does not fit says what would.
+pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<Programs, ReportError> {
+    machine.check()?;
+    let explain = |error: CompileError| workload.explain(machine, in_flight, ExperimentError::Compile(error));
+    let compiled = compile(&machine.target(), &workload.task()?, in_flight).map_err(explain)?;
+    let lanes = machine.core.lanes as usize;
+    let mut cores = Vec::with_capacity(compiled.cores.len());
+    for (core, image) in Core::all().zip(compiled.cores) {
+        // Whether it fits, the compiler has seen.
+        let program = Program::new(core, image.instructions, InstructionMemory::LARGEST)?;
+        let twiddle_rows = image.twiddles.len().div_ceil(lanes);
+        cores.push(CoreProgram { program, twiddles: image.twiddles, twiddle_rows });
+    }
+    Ok(Programs {
+        machine: machine.name.clone(),
+        lanes: machine.cores() * machine.core.lanes,
+        workload: *workload,
+        in_flight,
+        cores,
+        inputs: compiled.inputs,
+        outputs: compiled.outputs,
+        stride: compiled.stride,
+        butterflies: compiled.butterflies,
+        expected_cycles: compiled.expected_cycles,
+    })
+}
+
+impl Programs {
+    /// The line of a report: `params.cores` has the sizes of each core's program.
+    pub fn record(&self) -> Record {
+        let Workload { operation, polynomial_size, .. } = self.workload;
+        let case = format!("arch-compile-{}/n{polynomial_size}/p{}", operation.name(), self.lanes);
+        let first = |all: &[Polynomial]| all.iter().map(|polynomial| polynomial.first_vector).collect::<Vec<_>>();
+        let cores = self.cores.iter().enumerate().map(|(number, core)| {
+            let instructions = core.program.instructions().len();
+            json!({"core": number, "instructions": instructions, "twiddle_rows": core.twiddle_rows})
+        });
+        Record::new(case, &self.machine, Label::Analytic, self.expected_cycles.into())
+            .with("n", polynomial_size)
+            .with("lanes", self.lanes)
+            .with("in_flight", self.in_flight)
+            .with("butterflies", self.butterflies)
+            .with("inputs", first(&self.inputs))
+            .with("outputs", first(&self.outputs))
+            .with("stride", self.stride)
+            .with("cores", cores.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Array, CIPHERMILL, PAPER};
+    use crate::report::{Operation, Plan, measure};
+
+    /// What the programs of a workload take is what a measurement of it takes.
+    #[test]
+    fn they_are_those_that_are_measured() {
+        let machine = Machine::from_toml(CIPHERMILL).unwrap();
+        let workload = Workload::ntt(4096);
+        let made = programs(&machine, &workload, 2).unwrap();
+        let mut array = Array::new(machine.clone());
+        let mut words = Vec::new();
+        for (number, core) in made.cores.iter().enumerate() {
+            array.set_twiddles(number, &core.twiddles).unwrap();
+            words.push(core.program.instructions().iter().map(|instruction| instruction.encode()).collect());
+        }
+        let run = array.run(&words, &[(10, 1)], 0, 100_000).unwrap();
+        let plan = Plan { workload, in_flight: Some(2), runs: Some(1) };
+        let line = &measure(&machine, &plan).unwrap().lines[0];
+        assert_eq!((run.cycles, line.words), (line.run_cycles, made.cores[0].program.instructions().len()));
+        assert_eq!((made.inputs.len(), made.outputs.len()), (2, 2));
+        let record = run.record(&machine);
+        assert_eq!(record.params["cores"][3]["butterflies"], run.counts[3].butterflies);
+        assert_eq!(record.params["cores"].as_array().map(Vec::len), Some(16));
+        assert_eq!(made.record().params["cores"][15]["core"], 15);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_would() {
+        let machine = Machine::from_toml(PAPER).unwrap();
+        let error = programs(&machine, &Workload::ntt(1 << 17), 1).unwrap_err().to_string();
+        assert!(error.contains("from 1024 to 65536 is wanted") && error.contains("paper"), "{error}");
+        let inverse = Workload { operation: Operation::Intt, ..Workload::ntt(1 << 16) };
+        let error = programs(&machine, &inverse, 1).unwrap_err().to_string();
+        assert!(error.contains("data memory"), "{error}");
+        assert!(programs(&machine, &Workload { modulus: 0, ..Workload::ntt(4096) }, 1).is_err());
+    }
+}

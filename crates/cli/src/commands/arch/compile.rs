@@ -1,0 +1,102 @@
+//! `arch compile`: what the compiler makes of a workload, core by core.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ciphermill_arch::report::{CoreProgram, Programs, programs};
+use ciphermill_rvfhe::compiler::Polynomial;
+
+use super::machine::{MachineArg, WorkloadArgs};
+use super::program::{CoreFiles, print_text};
+use crate::error::CliError;
+use crate::files::{self, PendingFile};
+use crate::output;
+
+/// Compile a transform, a product or a key switch for an array, and show or write the program of each core
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill arch compile --n 8192 --out ntt
+  $ ciphermill arch exec ntt --set x10=1 --scratchpad coefficients.bin --out-scratchpad points.bin
+
+A program expects in x10 how often it runs, at least once, and in x11 the vector of the scratchpad from which those of its inputs and \
+outputs are counted. The cycles are analytic: those of the ideal core that the compiler has in mind.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    #[command(flatten)]
+    machine: MachineArg,
+    /// Inputs whose computations overlap
+    #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    in_flight: u16,
+    /// Write core-NN.bin, the words, and core-NN.twiddles, the twiddle memory, of each core into this directory, made if it is not there
+    #[arg(long, value_name = "DIR", conflicts_with = "listing")]
+    out: Option<PathBuf>,
+    /// Print this core's program as text, and nothing else
+    #[arg(long, value_name = "CORE")]
+    listing: Option<usize>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Print the record as JSON; with --listing its lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let machine = args.machine.machine()?;
+    let made = programs(&machine, &args.workload.workload()?, args.in_flight.into())?;
+    if let Some(number) = args.listing {
+        let core = made.cores.get(number).ok_or_else(|| {
+            let last = made.cores.len() - 1;
+            CliError::Usage(format!("--listing {number}: `{}` has the cores 0 to {last}", made.machine))
+        })?;
+        return print_text(args.json, &core.program.to_string());
+    }
+    if let Some(directory) = &args.out {
+        write(&made.cores, directory, args.force)?;
+    }
+    let mut table = output::table(["core", "instructions", "bytes", "twiddle rows"]);
+    for (number, core) in made.cores.iter().enumerate() {
+        let instructions = core.program.instructions().len();
+        table.add_row([number, instructions, 4 * instructions, core.twiddle_rows].map(|number| number.to_string()));
+    }
+    output::result(args.json, &[made.record()], &format!("{table}\n{}", summary(&made)))
+}
+
+fn summary(made: &Programs) -> String {
+    let vectors = |polynomials: &[Polynomial]| {
+        let first: Vec<_> = polynomials.iter().map(|polynomial| polynomial.first_vector.to_string()).collect();
+        first.join(", ")
+    };
+    let Programs { machine, workload, in_flight, expected_cycles, stride, butterflies, .. } = made;
+    format!(
+        "{workload} for `{machine}`, {in_flight} in flight; a run has {butterflies} butterflies and should take {expected_cycles} \
+         cycles, analytic; it reads the scratchpad from vectors {} on and writes it from {} on, each further run {stride} vectors behind",
+        vectors(&made.inputs),
+        vectors(&made.outputs)
+    )
+}
+
+/// All files or none.
+fn write(cores: &[CoreProgram], directory: &Path, force: bool) -> Result<(), CliError> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(CliError::file("create", directory)(error));
+        }
+        _ => {}
+    }
+    let mut pending = Vec::with_capacity(2 * cores.len());
+    for (number, core) in cores.iter().enumerate() {
+        let CoreFiles { program, twiddles } = CoreFiles::new(directory, number);
+        let pairs = core.twiddles.iter().flat_map(|(factor, companion)| [*factor, *companion]);
+        let pairs: Vec<u8> = pairs.flat_map(u32::to_le_bytes).collect();
+        for (path, bytes) in [(program, core.program.to_bytes()), (twiddles, pairs)] {
+            let mut file = PendingFile::create(&path, files::PUBLIC, force)?;
+            file.fill(|out| out.write_all(&bytes))?;
+            pending.push(file);
+        }
+    }
+    files::commit_all(pending)
+}
