@@ -18,7 +18,8 @@ use std::sync::Arc;
 use ciphermill_math::Modulus;
 
 pub use emit::CoreImage;
-pub use error::CompileError;
+use error::Refusal;
+pub use error::{CompileError, Fitting, Lack};
 pub use target::{Butterfly, Target};
 pub use task::compile;
 
