@@ -1,7 +1,9 @@
 //! What the compiler says of sizes and counts that do not fit is so: what it advertises compiles, and nothing else does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
@@ -149,4 +151,48 @@ fn what_errors_say_is_so_on_the_papers_machine() {
 #[test]
 fn what_errors_say_is_so_on_cores_as_the_rtl_has_them() {
     what_errors_say_is_so(LANE);
+}
+
+/// The table of docs/rvfhe.md: the most digits that a key switch may have.
+#[test]
+fn the_page_says_how_many_digits_fit() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("| machine | N | 1 | 2 | 3 | 4 | 5 to 8 |\n").expect("a table");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let said: Vec<Vec<&str>> = rows.map(|line| line.split('|').map(str::trim).skip(1).take(7).collect()).collect();
+    let mut wanted = Vec::new();
+    for (names, texts) in [("`ciphermill`, `lane`", vec![CIPHERMILL, LANE]), ("`paper`", vec![PAPER])] {
+        let most = |log_size: u32| {
+            let most = texts.iter().map(|text| most_digits(&Machine::from_toml(text).unwrap().target(), log_size));
+            let most: Vec<_> = most.collect();
+            assert!(most.iter().all(|one| *one == most[0]), "{names}, 2^{log_size}");
+            most[0]
+        };
+        for (row, (name, sizes)) in
+            [("2^12", 12..=12), ("2^13", 13..=13), ("2^14 and up", 14..=*SHAPE.end())].into_iter().enumerate()
+        {
+            let most: Vec<_> = sizes.map(most).collect();
+            assert!(most.iter().all(|one| *one == most[0]), "{names}, {name}");
+            let most = most[0];
+            assert!(most[4..].iter().all(|digits| *digits == most[4]), "{names}, {name}");
+            let cells =
+                most[..5].iter().map(|digits| if *digits == 0 { "none".to_owned() } else { digits.to_string() });
+            let head = [if row == 0 { names } else { "" }, name].map(str::to_owned);
+            wanted.push(Vec::from_iter(head.into_iter().chain(cells)));
+        }
+        assert!((*SHAPE.start()..12).all(|log_size| most(log_size) == [0; 8]), "{names}");
+    }
+    assert_eq!(said, wanted);
+}
+
+/// With one to eight in flight.
+fn most_digits(target: &Target, log_size: u32) -> [u64; 8] {
+    std::array::from_fn(|before| {
+        let fits = |digits| compile(target, &Kind::KeySwitch(digits).task(log_size), before + 1).is_ok();
+        let most = (1..=16).take_while(|digits| fits(*digits)).last().unwrap_or(0);
+        // More digits take more rows of every memory: the next two stand for all, which the tests above look at.
+        assert!((most + 1..=16).take(2).all(|digits| !fits(digits)));
+        most
+    })
 }
