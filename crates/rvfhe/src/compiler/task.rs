@@ -30,7 +30,9 @@ pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compile
     let refusal = match made {
         Ok(compiled) => return Ok(compiled),
         // Where one is too many already, it is not the count that has to change.
-        Err(refusal @ Refusal::InFlight { .. }) => check(target, task, given, 1).err().unwrap_or(refusal),
+        Err(refusal @ Refusal::InFlight { .. }) => {
+            Job::new(target, task, given, Operands::Given, 1).and_then(|job| job.check()).err().unwrap_or(refusal)
+        }
         Err(refusal) => refusal,
     };
     Err(match refusal {
@@ -38,24 +40,20 @@ pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compile
         Refusal::Size => CompileError::PolynomialSize { given, fitting: fitting(target, task, in_flight) },
         Refusal::Lack(lack) => lack.with(given, fitting(target, task, in_flight).beside(given)),
         Refusal::InFlight { most } => {
-            CompileError::InFlight { given: in_flight, max: most_in_flight(target, task, given, most) }
+            CompileError::InFlight { given: in_flight, max: most_in_flight(target, task, most) }
         }
     })
 }
 
-/// Whether there is a program for an N, whatever the values of an operand or a key are.
-fn check(target: &Target, task: &Task, polynomial_size: usize, in_flight: usize) -> Result<(), Refusal> {
-    Job::new(target, task, polynomial_size, Operands::Unknown, in_flight)?.check()
-}
-
-/// The sizes that there are programs for.
+/// The sizes that there are programs for, whatever the values of an operand or a key are.
 fn fitting(target: &Target, task: &Task, in_flight: usize) -> Fitting {
     let (min, max) = shape(target);
     let with = |in_flight| {
         let mut sizes = Vec::new();
         let mut smallest = None;
         for polynomial_size in (min.ilog2()..=max.ilog2()).map(|log| 1 << log) {
-            let lack = match check(target, task, polynomial_size, in_flight) {
+            let job = Job::new(target, task, polynomial_size, Operands::Unknown, in_flight);
+            let lack = match job.and_then(|job| job.check()) {
                 Ok(()) => {
                     sizes.push(polynomial_size);
                     continue;
@@ -76,13 +74,14 @@ fn fitting(target: &Target, task: &Task, in_flight: usize) -> Fitting {
     if sizes.is_empty() { Fitting::Nothing { smallest } } else { Fitting::WithOne { in_flight, sizes } }
 }
 
-/// The most in flight for which there is a program, of an N for which there is one with one in flight. It is found by halves, as more take
-/// more of everything; there is a program for as many, and none for one more.
-fn most_in_flight(target: &Target, task: &Task, polynomial_size: usize, named: usize) -> usize {
+/// The most in flight for which there is a program, of a task for which there is one with one in flight. It is found by halves, as more
+/// take more of everything; there is a program for as many, and none for one more.
+fn most_in_flight(target: &Target, task: &Task, named: usize) -> usize {
     let (mut fits, mut beyond) = (1, named + 1);
     while beyond - fits > 1 {
         let middle = fits.midpoint(beyond);
-        if check(target, task, polynomial_size, middle).is_ok() {
+        let job = Job::new(target, task, task.polynomial_size(), Operands::Given, middle);
+        if job.and_then(|job| job.check()).is_ok() {
             fits = middle;
         } else {
             beyond = middle;
