@@ -248,9 +248,9 @@ fn smallest_sizes_and_orders() {
 /// The log of the smallest size that there is a program for.
 fn smallest(what: &str, compiled: impl Fn(u32) -> Result<Compiled, CompileError>) -> u32 {
     let refused = |log_size| match compiled(log_size) {
-        Err(CompileError::PolynomialSize { given, min, .. }) => {
+        Err(CompileError::PolynomialSize { given, fitting }) => {
             assert_eq!(given, 1 << log_size);
-            Some(min)
+            Some(fitting.sizes()[0])
         }
         other => other.map(|_| None).unwrap_or_else(|error| panic!("2^{log_size}, {what}: {error}")),
     };
@@ -291,7 +291,9 @@ fn every_task_on_the_smallest_and_the_largest_arrays() {
                         made += 1;
                     }
                     // An inverse needs more rows than a forward transform.
-                    Err(CompileError::PolynomialSize { given, min, .. }) => assert!(given < min && given < 8 << least),
+                    Err(CompileError::PolynomialSize { given, fitting }) => {
+                        assert!(given < fitting.sizes()[0] && given < 8 << least);
+                    }
                     Err(CompileError::ComplexProduct) => {}
                     Err(error) => panic!("{error}"),
                 }

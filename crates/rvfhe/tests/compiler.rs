@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ciphermill_math::Modulus;
 use ciphermill_math::ntt::{Convolution, FourStepNtt};
-use ciphermill_rvfhe::compiler::{Butterfly, CompileError, Direction, Ring, Target, Task, Transform, compile};
+use ciphermill_rvfhe::compiler::{
+    Butterfly, CompileError, Direction, Fitting, Lack, Ring, Target, Task, Transform, compile,
+};
 use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program};
 use proptest::prelude::*;
 
@@ -68,6 +70,11 @@ fn endless(target: Target) -> Target {
 /// The error; a program would be too long to be shown.
 fn refused(target: &Target, task: &Task, in_flight: usize) -> CompileError {
     compile(target, task, in_flight).map(drop).expect_err("no program")
+}
+
+/// Sizes that fit, with one in flight.
+fn alone(sizes: &[usize]) -> Fitting {
+    Fitting::Sizes { in_flight: 1, sizes: sizes.to_vec() }
 }
 
 /// Every number of a target is a number that it may be, or an error names it.
@@ -142,9 +149,11 @@ fn narrow() -> Target {
 #[test]
 fn memories_are_reached_as_far_as_addresses_go() {
     let error = refused(&narrow(), &key_switch(256, 16), 1);
-    assert!(matches!(error, CompileError::DataRows { needed: 2433.., have: 2432, largest: Some(64) }), "{error}");
+    let CompileError::DataRows { needed: 2433.., have: 2432, fitting } = error else { panic!("{error}") };
+    assert_eq!(fitting, alone(&[4, 8, 16, 32, 64]));
     let error = refused(&narrow(), &key_switch(128, 16), 1);
-    assert!(matches!(error, CompileError::TwiddleRows { needed: 2049.., have: 2048, largest: Some(64) }), "{error}");
+    let CompileError::TwiddleRows { needed: 2049.., have: 2048, fitting } = error else { panic!("{error}") };
+    assert_eq!(fitting, alone(&[4, 8, 16, 32, 64]));
     assert!(compile(&narrow(), &key_switch(128, 14), 1).is_ok());
 }
 
@@ -180,54 +189,6 @@ fn product(polynomial_size: usize) -> Task {
     Task::Product { polynomial_size, modulus: modulus(), ring, operand }
 }
 
-/// Whatever N is given: a program, or an error that says between which powers of two there is one, and that is so.
-#[test]
-fn a_size_that_does_not_fit_says_which_do() {
-    type Make = fn(usize) -> Task;
-    let tasks: [(&str, Make, usize, usize); 6] = [
-        ("forward", forward, 1024, 65536),
-        ("inverse", |size| transform(size, Ring::Cyclic, Direction::Inverse), 4096, 65536),
-        ("complex", |size| transform(size, Ring::Complex, Direction::Forward), 1024, 16384),
-        ("complex inverse", |size| transform(size, Ring::Complex, Direction::Inverse), 4096, 16384),
-        ("product", product, 4096, 16384),
-        ("key switch", |size| key_switch(size, 3), 4096, 8192),
-    ];
-    for (name, task, least, most) in tasks {
-        for log in 0..=18 {
-            let size = 1 << log;
-            let made = compile(&target(), &task(size), 1).map(drop);
-            if (least..=most).contains(&size) {
-                assert_eq!(made, Ok(()), "{name} {size}");
-                continue;
-            }
-            let error = made.expect_err("does not fit");
-            match error {
-                CompileError::PolynomialSize { given, min, .. } if size < least => {
-                    assert_eq!((given, min), (size, least), "{name}: {error}");
-                }
-                CompileError::PolynomialSize { given, min, max } => {
-                    assert_eq!((given, min, max), (size, least, most), "{name}: {error}");
-                }
-                CompileError::DataRows { largest, .. }
-                | CompileError::TwiddleRows { largest, .. }
-                | CompileError::Instructions { largest, .. } => {
-                    assert_eq!((largest, size > most), (Some(most), true), "{name} {size}: {error}");
-                }
-                _ => panic!("{name} {size}: {error}"),
-            }
-        }
-    }
-    for given in [0, 3000, 1 << 40, usize::MAX] {
-        let error = refused(&target(), &transform(given, Ring::Complex, Direction::Forward), 1);
-        let max = if given == 0 { 65536 } else { 16384 };
-        assert!(matches!(error, CompileError::PolynomialSize { min: 1024, .. }), "{given}: {error}");
-        assert!(
-            given == 0 || matches!(error, CompileError::PolynomialSize { max: 16384, .. }),
-            "{given}, {max}: {error}"
-        );
-    }
-}
-
 /// Memories that hold no program at all, or not so many at once.
 #[test]
 fn memories_that_are_too_small_are_named() {
@@ -237,31 +198,76 @@ fn memories_that_are_too_small_are_named() {
         target
     };
     let error = refused(&changed(|target| target.data_rows = 272), &forward(8192), 1);
-    assert_eq!(error, CompileError::DataRows { needed: 288, have: 272, largest: Some(4096) });
-    let text = "the program needs 288 rows of data memory and reaches 272; with as many in flight the largest N that fits is 4096";
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 272, fitting: alone(&[1024, 2048, 4096]) });
+    let text =
+        "the program needs 288 rows of data memory and reaches 272; with 1 in flight the largest N that fits is 4096";
     assert_eq!(error.to_string(), text);
-    let error = refused(&changed(|target| target.data_rows = 31), &forward(8192), 1);
-    assert_eq!(error, CompileError::DataRows { needed: 288, have: 31, largest: None });
-    assert!(error.to_string().ends_with("with as many in flight no N fits"), "{error}");
+    let none = |smallest| Fitting::Nothing { smallest };
+    let short = changed(|target| target.data_rows = 31);
+    let error = refused(&short, &forward(8192), 1);
+    let smallest = Some((1024, Lack::DataRows { needed: 266, have: 31 }));
+    assert_eq!(error, CompileError::DataRows { needed: 288, have: 31, fitting: none(smallest) });
+    let text = "the program needs 288 rows of data memory and reaches 31; no N fits; with N = 1024 the program needs 266 rows of data \
+                memory and reaches 31";
+    assert_eq!(error.to_string(), text);
+    let error = refused(&short, &forward(1024), 1);
+    assert_eq!(error.to_string(), "the program needs 266 rows of data memory and reaches 31; no N fits");
+    let error = refused(&short, &forward(512), 1);
+    assert_eq!(error, CompileError::PolynomialSize { given: 512, fitting: none(smallest) });
     let error = refused(&changed(|target| target.twiddle_rows = 8), &forward(8192), 1);
-    assert_eq!(error, CompileError::TwiddleRows { needed: 24, have: 8, largest: Some(1024) });
+    assert_eq!(error, CompileError::TwiddleRows { needed: 24, have: 8, fitting: alone(&[1024]) });
     let error = refused(&changed(|target| target.instructions = 200), &forward(8192), 1);
-    assert!(matches!(error, CompileError::Instructions { needed: 299, have: 200, largest: Some(4096) }), "{error}");
+    assert_eq!(
+        error,
+        CompileError::Instructions { needed: 299, have: 200, fitting: alone(&[1024, 2048, 4096]) },
+        "{error}"
+    );
     // Two polynomials of 2^10 values are 64 vectors.
-    let error = refused(&changed(|target| target.scratchpad_vectors = 63), &forward(8192), 1);
-    assert_eq!(error, CompileError::Scratchpad { needed: 64, have: 63, largest: None });
+    let error = refused(&changed(|target| target.scratchpad_vectors = 63), &forward(1024), 1);
+    assert_eq!(error, CompileError::Scratchpad { needed: 64, have: 63, fitting: none(None) });
     let error = refused(&changed(|target| target.scratchpad_vectors = 255), &forward(4096), 1);
-    assert_eq!(error, CompileError::PolynomialSize { given: 4096, min: 1024, max: 2048 });
+    assert_eq!(error, CompileError::Scratchpad { needed: 256, have: 255, fitting: alone(&[1024, 2048]) });
     // An inverse of 2^10 or 2^11 has too few rows.
     let inverse = transform(1024, Ring::Cyclic, Direction::Inverse);
     let error = refused(&changed(|target| target.scratchpad_vectors = 64), &inverse, 1);
-    assert_eq!(error, CompileError::Scratchpad { needed: 128, have: 64, largest: None });
+    let smallest = Some((4096, Lack::Scratchpad { needed: 256, have: 64 }));
+    assert_eq!(error, CompileError::PolynomialSize { given: 1024, fitting: none(smallest) });
 
     assert_eq!(refused(&target(), &forward(8192), 0), CompileError::InFlight { given: 0, max: 8 });
     assert_eq!(refused(&target(), &forward(8192), usize::MAX), CompileError::InFlight { given: usize::MAX, max: 8 });
     // Four products of 2^13 in flight take the rows of one of 2^15.
     let error = refused(&target(), &product(8192), 4);
-    assert!(matches!(error, CompileError::DataRows { have: 640, largest: Some(4096), .. }), "{error}");
+    let CompileError::DataRows { have: 640, fitting, .. } = error else { panic!("{error}") };
+    assert_eq!(fitting, Fitting::Sizes { in_flight: 4, sizes: vec![4096] });
+    // What is wrong with one in flight is not the count's fault.
+    let error = refused(&target(), &key_switch(4096, 16), 3);
+    assert_eq!(error, CompileError::DataRows { needed: 1296, have: 640, fitting: none(None) });
+    // A prime that no N of the machine has a root of unity for.
+    let small = Task::Transform(Transform {
+        polynomial_size: 512,
+        modulus: Modulus::new(257).unwrap(),
+        ring: Ring::Negacyclic,
+        direction: Direction::Forward,
+    });
+    let text = "a polynomial of 512 values does not fit: no N fits; with N = 1024 modulus 257 has no root of unity";
+    assert_eq!(refused(&target(), &small, 1).to_string(), text);
+}
+
+/// No machine is known whose sizes have a gap; if one has, it is told.
+#[test]
+fn sizes_with_a_gap_are_listed() {
+    let text = |in_flight, sizes: &[usize]| {
+        let fitting = Fitting::Sizes { in_flight, sizes: sizes.to_vec() };
+        CompileError::PolynomialSize { given: 2048, fitting }.to_string()
+    };
+    let begin = "a polynomial of 2048 values does not fit: with 3 in flight";
+    assert_eq!(text(3, &[1024]), format!("{begin} 1024 is wanted"));
+    assert_eq!(text(3, &[4096, 8192]), format!("{begin} a power of two from 4096 to 8192 is wanted"));
+    assert_eq!(text(3, &[1024, 4096]), format!("{begin} 1024 or 4096 is wanted"));
+    assert_eq!(text(3, &[1024, 4096, 8192]), format!("{begin} 1024, 4096 or 8192 is wanted"));
+    let one = CompileError::PolynomialSize { given: 9, fitting: Fitting::WithOne { in_flight: 3, sizes: vec![8, 16] } };
+    let text = "a polynomial of 9 values does not fit: with 3 in flight no N fits, with 1 a power of two from 8 to 16 is wanted";
+    assert_eq!(one.to_string(), text);
 }
 
 /// A number that may be allowed, at its ends or beyond.
@@ -372,6 +378,63 @@ proptest! {
             }
             Err(error @ (CompileError::NoOrder | CompileError::Range(_))) => prop_assert!(false, "{}", error),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// The same with another N, and with operands of which hardly two values are alike.
+fn resized(task: &Task, polynomial_size: usize) -> Task {
+    let polynomial = |number, modulus: &Modulus| -> Arc<[u32]> {
+        polynomial(polynomial_size, number).iter().map(|value| (u64::from(*value) % modulus.value()) as u32).collect()
+    };
+    match task {
+        Task::Transform(transform) => Task::Transform(Transform { polynomial_size, ..transform.clone() }),
+        Task::Product { modulus, ring, .. } => {
+            Task::Product { polynomial_size, modulus: *modulus, ring: *ring, operand: polynomial(0, modulus) }
+        }
+        Task::KeySwitch { modulus, key, .. } => {
+            let pair = |digit| [2 * digit, 2 * digit + 1].map(|number| polynomial(number, modulus));
+            Task::KeySwitch { polynomial_size, modulus: *modulus, key: (0..key.len() as u64).map(pair).collect() }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// What an error says that fits does, and twice as much does not.
+    #[test]
+    fn what_errors_say_is_so(
+        (target, (task, in_flight)) in any_target().prop_flat_map(|target| (any_task(&target), Just(target)).prop_map(|(task, target)| (target, task)))
+    ) {
+        let Err(error) = compile(&target, &task, in_flight) else { return Ok(()) };
+        let compiles = |size, in_flight| compile(&target, &resized(&task, size), in_flight).is_ok();
+        let fitting = match &error {
+            CompileError::PolynomialSize { fitting, .. }
+            | CompileError::Scratchpad { fitting, .. }
+            | CompileError::DataRows { fitting, .. }
+            | CompileError::TwiddleRows { fitting, .. }
+            | CompileError::Instructions { fitting, .. } => fitting,
+            CompileError::InFlight { max, .. } => {
+                let compiles = |count| compile(&target, &task, count).is_ok();
+                prop_assert!(compiles(*max) && !compiles(max + 1) && !compiles(2 * max), "{}", error);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if let (Some(least), Some(most)) = (fitting.sizes().first(), fitting.sizes().last()) {
+            prop_assert!(compiles(*least, fitting.in_flight()) && compiles(*most, fitting.in_flight()), "{}", error);
+            prop_assert!(!compiles(least / 2, fitting.in_flight()) && !compiles(2 * most, fitting.in_flight()), "{}", error);
+        }
+        match fitting {
+            Fitting::Sizes { in_flight: count, .. } => prop_assert_eq!(*count, in_flight),
+            Fitting::WithOne { sizes, .. } => {
+                prop_assert!(sizes.iter().all(|size| !compiles(*size, in_flight)), "{}", error);
+            }
+            Fitting::Nothing { .. } => {
+                let values = (target.cores * target.lanes) as usize;
+                prop_assert!((1..=7).all(|log| !compiles(values << log, 1)), "{}", error);
+            }
         }
     }
 }

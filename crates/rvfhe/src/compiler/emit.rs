@@ -8,10 +8,10 @@ use crate::isa::{
 };
 
 use super::factors::Factor;
-use super::graph::{Action, FactorKey, Graph, Place, Region, Unit};
-use super::schedule::Schedule;
+use super::graph::{Action, FactorKey, Graph, Node, Place, Region, Unit};
+use super::schedule::{Schedule, schedule};
 use super::target::{SCALAR_REGISTERS, Target};
-use super::{CompileError, Polynomial};
+use super::{CompileError, Lack, Polynomial, Refusal};
 
 /// What a core is given before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
     /// them, and it cannot be two runs ahead, as each run waits for rows from all.
-    pub(crate) fn place(graph: &Graph, target: &Target) -> Result<Self, CompileError> {
+    pub(crate) fn place(graph: &Graph, target: &Target) -> Result<Self, Refusal> {
         let size = |region: usize| graph.regions[region].rows * graph.width;
         let mut first = vec![0; graph.regions.len()];
         let (remote, own): (Vec<_>, Vec<_>) =
@@ -72,7 +72,7 @@ impl Rows {
         }
         let have = target.data_rows.min(DATA_REACH);
         if next > have {
-            return Err(CompileError::DataRows { needed: next, have, largest: None });
+            return Err(Refusal::Lack(Lack::DataRows { needed: next, have }));
         }
         Ok(Self { first, shared, count: next })
     }
@@ -99,6 +99,10 @@ enum TwiddlePlace {
 }
 
 impl Twiddles {
+    fn new(target: &Target) -> Self {
+        Self { lanes: target.lanes as usize, pairs: Vec::new(), rows: Vec::new(), known: HashMap::new() }
+    }
+
     fn place(&mut self, factors: Vec<Factor>) -> TwiddlePlace {
         if let Some(place) = self.known.get(&factors) {
             return *place;
@@ -119,6 +123,13 @@ impl Twiddles {
         self.pairs.len().div_ceil(self.lanes)
     }
 
+    /// Whether all have their place in a core's memory.
+    fn check(&self, target: &Target) -> Result<(), Refusal> {
+        let needed = (self.pair_rows() + self.rows.len()) as u32;
+        let have = target.twiddle_rows.min(TWIDDLE_REACH);
+        if needed > have { Err(Refusal::Lack(Lack::TwiddleRows { needed, have })) } else { Ok(()) }
+    }
+
     fn image(self) -> Vec<Factor> {
         let mut image = self.pairs;
         image.resize(image.len().next_multiple_of(self.lanes), (0, 0));
@@ -135,6 +146,12 @@ pub(crate) struct Emitter<'a> {
     pub polynomials: &'a [Polynomial],
     /// Vectors of one part, real or imaginary, of a polynomial.
     pub part: u32,
+    pub frame: Frame,
+}
+
+/// What a program begins and ends with.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
     /// Vectors between the scratchpad addresses of one run and of the next.
     pub stride: u32,
     pub modulus: Option<u32>,
@@ -144,23 +161,18 @@ pub(crate) struct Emitter<'a> {
 type Key = (u32, u8, usize);
 
 impl Emitter<'_> {
-    pub(crate) fn emit(&self) -> Result<Vec<CoreImage>, CompileError> {
+    pub(crate) fn emit(&self) -> Result<Vec<CoreImage>, Refusal> {
         (0..self.target.cores).map(|core| self.core(core)).collect()
     }
 
-    fn core(&self, core: u32) -> Result<CoreImage, CompileError> {
-        let mut twiddles =
-            Twiddles { lanes: self.target.lanes as usize, pairs: Vec::new(), rows: Vec::new(), known: HashMap::new() };
+    fn core(&self, core: u32) -> Result<CoreImage, Refusal> {
+        let mut twiddles = Twiddles::new(self.target);
         let mut places = Vec::new();
         for load in &self.schedule.twiddles {
-            places.push(twiddles.place(self.factors(core, &load.factor)));
+            places.push(twiddles.place(factors(self.graph, self.target, core, &load.factor)));
         }
+        twiddles.check(self.target)?;
         let pair_rows = twiddles.pair_rows();
-        let needed = (pair_rows + twiddles.rows.len()) as u32;
-        let have = self.target.twiddle_rows.min(TWIDDLE_REACH);
-        if needed > have {
-            return Err(CompileError::TwiddleRows { needed, have, largest: None });
-        }
         let mut body: Vec<(Key, Instruction)> = Vec::new();
         for (at, (load, place)) in self.schedule.twiddles.iter().zip(places).enumerate() {
             let (row, broadcast) = match place {
@@ -185,24 +197,16 @@ impl Emitter<'_> {
             }
         }
         body.sort_by_key(|(key, _)| *key);
-        let mut instructions = self.prologue()?;
+        let mut instructions = self.frame.prologue(self.rows)?;
         let start = instructions.len();
         instructions.extend(body.into_iter().map(|(_, instruction)| instruction));
-        self.epilogue(start, &mut instructions)?;
-        if instructions.len() > self.target.instructions as usize {
-            return Err(CompileError::Instructions {
-                needed: instructions.len() as u32,
-                have: self.target.instructions,
-                largest: None,
-            });
-        }
+        Frame::epilogue(self.rows, start, &mut instructions)?;
+        debug_assert_eq!(
+            instructions.len(),
+            self.frame.length(self.graph, self.target, self.rows)? + self.schedule.twiddles.len()
+        );
+        check_length(instructions.len(), self.target)?;
         Ok(CoreImage { instructions, twiddles: twiddles.image() })
-    }
-
-    /// The factors of all lanes.
-    fn factors(&self, core: u32, key: &FactorKey) -> Vec<Factor> {
-        let (layout, set) = (&self.graph.layouts[key.layout], &self.graph.sets[key.set]);
-        (0..self.target.lanes).map(|lane| set.at(key.role, layout.index(core, key.position, lane))).collect()
     }
 
     /// The register of a value, or of a complex one's real (0) or imaginary (1) part.
@@ -318,8 +322,10 @@ impl Emitter<'_> {
         let vector = self.polynomials[polynomial].first_vector + part * self.part + row * self.target.cores + core;
         Ok(Address::new(ScalarRegister::new(SCRATCHPAD)?, vector)?)
     }
+}
 
-    fn prologue(&self) -> Result<Vec<Instruction>, CompileError> {
+impl Frame {
+    fn prologue(self, rows: &Rows) -> Result<Vec<Instruction>, RangeError> {
         let mut instructions = Vec::new();
         if let Some(modulus) = self.modulus {
             set(&mut instructions, SCRATCH, modulus)?;
@@ -330,16 +336,16 @@ impl Emitter<'_> {
             });
         }
         set(&mut instructions, STRIDE, self.stride)?;
-        set(&mut instructions, TOGGLE, self.rows.shared)?;
-        for window in 0..self.rows.count.div_ceil(WINDOW) {
+        set(&mut instructions, TOGGLE, rows.shared)?;
+        for window in 0..rows.count.div_ceil(WINDOW) {
             set(&mut instructions, FIRST_BASE + window as usize, window * WINDOW)?;
         }
         Ok(instructions)
     }
 
-    fn epilogue(&self, start: usize, instructions: &mut Vec<Instruction>) -> Result<(), CompileError> {
+    fn epilogue(rows: &Rows, start: usize, instructions: &mut Vec<Instruction>) -> Result<(), RangeError> {
         let register = |number| ScalarRegister::new(number);
-        for window in 0..self.rows.shared / WINDOW {
+        for window in 0..rows.shared / WINDOW {
             let base = register(FIRST_BASE + window as usize)?;
             instructions.push(Instruction::Xor { rd: base, rs1: base, rs2: register(TOGGLE)? });
         }
@@ -354,6 +360,53 @@ impl Emitter<'_> {
         instructions.push(Instruction::Jal { rd: ScalarRegister::ZERO, offset: JumpOffset::new(back)? });
         Ok(())
     }
+
+    /// Instructions of a program without its loads of twiddle registers, which the schedule alone knows.
+    fn length(self, graph: &Graph, target: &Target, rows: &Rows) -> Result<usize, RangeError> {
+        let mut ends = self.prologue(rows)?;
+        Self::epilogue(rows, 0, &mut ends)?;
+        let parts = |unit| if unit == Unit::Compute { 1 } else { graph.width as usize };
+        let body: usize = graph.nodes.iter().map(|node| parts(node.unit())).sum();
+        let computing = graph.nodes.iter().filter(|node| target.per_phase && node.unit() == Unit::Compute);
+        let phases = computing.map(|node| node.group).collect::<HashSet<_>>().len();
+        Ok(ends.len() + body + phases)
+    }
+
+    /// Whether a program can be emitted, without doing it.
+    pub(crate) fn check(self, graph: &Graph, target: &Target) -> Result<(), Refusal> {
+        let rows = Rows::place(graph, target)?;
+        // Every factor is loaded once at least.
+        let keys: HashSet<_> = graph.nodes.iter().filter_map(Node::factor).collect();
+        // None takes more than a row, which most often settles it without their values.
+        let cores = if keys.len() <= target.twiddle_rows.min(TWIDDLE_REACH) as usize { 0 } else { target.cores };
+        for core in 0..cores {
+            let mut twiddles = Twiddles::new(target);
+            for key in &keys {
+                twiddles.place(factors(graph, target, core, key));
+            }
+            twiddles.check(target)?;
+        }
+        let length = self.length(graph, target, &rows)?;
+        // A factor is loaded again only after a use, which most often settles it without a schedule.
+        let most = length + graph.nodes.iter().filter(|node| node.factor().is_some()).count();
+        if most <= target.instructions as usize {
+            return Ok(());
+        }
+        let schedule = schedule(graph, target).ok_or(CompileError::NoOrder)?;
+        check_length(length + schedule.twiddles.len(), target)
+    }
+}
+
+/// The factors of all lanes of a core.
+fn factors(graph: &Graph, target: &Target, core: u32, key: &FactorKey) -> Vec<Factor> {
+    let (layout, set) = (&graph.layouts[key.layout], &graph.sets[key.set]);
+    (0..target.lanes).map(|lane| set.at(key.role, layout.index(core, key.position, lane))).collect()
+}
+
+fn check_length(needed: usize, target: &Target) -> Result<(), Refusal> {
+    let have = target.instructions;
+    let lack = Lack::Instructions { needed: needed as u32, have };
+    if needed > have as usize { Err(Refusal::Lack(lack)) } else { Ok(()) }
 }
 
 fn base(row: u32) -> Result<ScalarRegister, RangeError> {

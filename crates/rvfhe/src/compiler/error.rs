@@ -1,4 +1,4 @@
-//! Why there is no program.
+//! Why there is no program, and for which sizes there is one.
 
 use thiserror::Error;
 
@@ -8,16 +8,13 @@ use crate::isa::RangeError;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// A size that is none, or none of this machine.
-    #[error("a polynomial of {given} values does not fit: a power of two from {min} to {max} is wanted")]
+    /// A size that is none, or none of this machine: cores and lanes give too few rows, or more than there is room for.
+    #[error("a polynomial of {given} values does not fit: {}", fitting.range())]
     PolynomialSize {
         /// N.
         given: usize,
-        /// The smallest that there is a program for.
-        min: usize,
-        /// The largest that there is a program for; if N is below the smallest, or there is a program for none, the largest that the
-        /// lanes and the addresses of the scratchpad allow.
-        max: usize,
+        /// What fits.
+        fitting: Fitting,
     },
     /// A prime that is too large for a lane.
     #[error("modulus {modulus} does not fit a lane of 32 bits: it must be below 2^31")]
@@ -40,7 +37,7 @@ pub enum CompileError {
     InFlight {
         /// How many.
         given: usize,
-        /// The most that a run's scratchpad addresses reach.
+        /// The most with which there is a program of this N. With none of them, the error is what the program lacks with one.
         max: usize,
     },
     /// A target with an impossible number.
@@ -87,77 +84,217 @@ pub enum CompileError {
         "no order was found in which the program can run on this target; this is a mistake of the compiler's, please report it"
     )]
     NoOrder,
-    /// Vectors of the scratchpad.
-    #[error("inputs and outputs take {needed} vectors of the scratchpad, of which {have} are reached{}", advice(*largest))]
+    /// Vectors of the scratchpad: too few for the inputs and outputs of one run with one in flight.
+    #[error("{}; {}", Lack::Scratchpad { needed: *needed, have: *have }, fitting.advice())]
     Scratchpad {
-        /// How many, for the smallest N that cores and lanes allow.
+        /// How many.
         needed: u32,
         /// How many there are, up to the 4096 that a program's addresses reach.
         have: u32,
-        /// The largest N for which there is a program with as many in flight, if there is one.
-        largest: Option<usize>,
+        /// What fits.
+        fitting: Fitting,
     },
     /// Rows of the data memory.
-    #[error("the program needs {needed} rows of data memory and reaches {have}{}", advice(*largest))]
+    #[error("{}; {}", Lack::DataRows { needed: *needed, have: *have }, fitting.advice())]
     DataRows {
         /// How many.
         needed: u32,
         /// How many there are, up to the 2432 that a program's addresses reach.
         have: u32,
-        /// The largest N for which there is a program with as many in flight, if there is one.
-        largest: Option<usize>,
+        /// What fits.
+        fitting: Fitting,
     },
     /// Rows of the twiddle memory.
-    #[error("the program needs {needed} rows of twiddle memory and reaches {have}{}", advice(*largest))]
+    #[error("{}; {}", Lack::TwiddleRows { needed: *needed, have: *have }, fitting.advice())]
     TwiddleRows {
         /// How many.
         needed: u32,
         /// How many there are, up to the 2048 that a program's addresses reach.
         have: u32,
-        /// The largest N for which there is a program with as many in flight, if there is one.
-        largest: Option<usize>,
+        /// What fits.
+        fitting: Fitting,
     },
     /// Words of the instruction memory.
-    #[error("the program has {needed} instructions, a core holds {have}{}", advice(*largest))]
+    #[error("{}; {}", Lack::Instructions { needed: *needed, have: *have }, fitting.advice())]
     Instructions {
         /// How many.
         needed: u32,
         /// How many there are.
         have: u32,
-        /// The largest N for which there is a program with as many in flight, if there is one.
-        largest: Option<usize>,
+        /// What fits.
+        fitting: Fitting,
     },
     /// A number that no instruction can carry.
     #[error(transparent)]
     Range(#[from] RangeError),
 }
 
-/// What would fit.
-fn advice(largest: Option<usize>) -> String {
-    match largest {
-        Some(size) => format!("; with as many in flight the largest N that fits is {size}"),
-        None => "; with as many in flight no N fits".to_owned(),
+/// The sizes for which there is a program of the same kind, modulus and count of digits, whatever the values of an operand or a key are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fitting {
+    /// These, with as many in flight as were asked for.
+    Sizes {
+        /// As many in flight.
+        in_flight: usize,
+        /// Every N, from the smallest on.
+        sizes: Vec<usize>,
+    },
+    /// None with as many in flight as were asked for, but these with one.
+    WithOne {
+        /// As many were asked for.
+        in_flight: usize,
+        /// Every N, from the smallest on.
+        sizes: Vec<usize>,
+    },
+    /// None, even with one in flight.
+    Nothing {
+        /// The smallest N whose levels the cores' rows allow, and what its program lacks; nothing if that is what the error itself says.
+        smallest: Option<(usize, Lack)>,
+    },
+}
+
+/// What a program lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Lack {
+    /// Vectors of the scratchpad.
+    #[error("inputs and outputs take {needed} vectors of the scratchpad, of which {have} are reached")]
+    Scratchpad {
+        /// How many it takes.
+        needed: u32,
+        /// How many can be named.
+        have: u32,
+    },
+    /// Rows of the data memory.
+    #[error("the program needs {needed} rows of data memory and reaches {have}")]
+    DataRows {
+        /// How many it takes.
+        needed: u32,
+        /// How many can be named.
+        have: u32,
+    },
+    /// Rows of the twiddle memory.
+    #[error("the program needs {needed} rows of twiddle memory and reaches {have}")]
+    TwiddleRows {
+        /// How many it takes; with an operand whose values are not known, as many as it may take.
+        needed: u32,
+        /// How many can be named.
+        have: u32,
+    },
+    /// Words of the instruction memory.
+    #[error("the program has {needed} instructions, a core holds {have}")]
+    Instructions {
+        /// How many it has.
+        needed: u32,
+        /// How many there is room for.
+        have: u32,
+    },
+    /// A root of unity.
+    #[error("modulus {modulus} has no root of unity")]
+    Root {
+        /// m.
+        modulus: u64,
+    },
+}
+
+impl Fitting {
+    /// The sizes; those with one in flight if there are none with as many as were asked for.
+    pub fn sizes(&self) -> &[usize] {
+        match self {
+            Self::Sizes { sizes, .. } | Self::WithOne { sizes, .. } => sizes,
+            Self::Nothing { .. } => &[],
+        }
+    }
+
+    /// The largest of them.
+    pub fn largest(&self) -> Option<usize> {
+        self.sizes().last().copied()
+    }
+
+    /// With how many in flight the sizes fit.
+    pub fn in_flight(&self) -> usize {
+        match self {
+            Self::Sizes { in_flight, .. } => *in_flight,
+            Self::WithOne { .. } | Self::Nothing { .. } => 1,
+        }
+    }
+
+    /// Beside an error that says itself what an N lacks.
+    pub(crate) fn beside(self, given: usize) -> Self {
+        match self {
+            Self::Nothing { smallest: Some((size, _)) } if size == given => Self::Nothing { smallest: None },
+            fitting => fitting,
+        }
+    }
+
+    /// For an error that is about N alone.
+    fn range(&self) -> String {
+        let sizes = self.sizes();
+        let wanted = match sizes {
+            [] => String::new(),
+            [only] => format!("{only} is wanted"),
+            // All are powers of two.
+            [min, .., max] if sizes.windows(2).all(|pair| pair[1] == 2 * pair[0]) => {
+                format!("a power of two from {min} to {max} is wanted")
+            }
+            [others @ .., last] => {
+                let others: Vec<_> = others.iter().map(usize::to_string).collect();
+                format!("{} or {last} is wanted", others.join(", "))
+            }
+        };
+        format!("{}{wanted}", self.condition())
+    }
+
+    /// For an error that is about what a program lacks.
+    fn advice(&self) -> String {
+        let largest = self.largest().map_or_else(String::new, |size| format!("the largest N that fits is {size}"));
+        format!("{}{largest}", self.condition())
+    }
+
+    fn condition(&self) -> String {
+        match self {
+            Self::Sizes { in_flight, .. } => format!("with {in_flight} in flight "),
+            Self::WithOne { in_flight, .. } => format!("with {in_flight} in flight no N fits, with 1 "),
+            Self::Nothing { smallest: None } => "no N fits".to_owned(),
+            Self::Nothing { smallest: Some((size, lack)) } => format!("no N fits; with N = {size} {lack}"),
+        }
     }
 }
 
-impl CompileError {
-    /// The same; if it is about sizes, with those that fit. `fitting` gives them from the smallest on.
-    pub(crate) fn with_sizes(mut self, mut fitting: impl Iterator<Item = usize>) -> Self {
-        match &mut self {
-            Self::PolynomialSize { given, min, max } => {
-                if let Some(least) = fitting.next() {
-                    *min = least;
-                    if *given > least {
-                        *max = fitting.last().unwrap_or(least);
-                    }
-                }
-            }
-            Self::Scratchpad { largest, .. }
-            | Self::DataRows { largest, .. }
-            | Self::TwiddleRows { largest, .. }
-            | Self::Instructions { largest, .. } => *largest = fitting.last(),
-            _ => {}
+/// Why there is no program for an N and a count in flight, before it is known what else there is one for.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// N is none of this machine's shape, or its cores have too few rows.
+    Size,
+    /// The scratchpad's addresses reach inputs and outputs of so many, one at least.
+    InFlight { most: usize },
+    /// Too little of something.
+    Lack(Lack),
+    /// What no other N or count would mend.
+    Other(CompileError),
+}
+
+impl From<CompileError> for Refusal {
+    fn from(error: CompileError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<RangeError> for Refusal {
+    fn from(error: RangeError) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl Lack {
+    /// The error, with what fits.
+    pub(crate) fn with(self, given: usize, fitting: Fitting) -> CompileError {
+        match self {
+            Self::Scratchpad { needed, have } => CompileError::Scratchpad { needed, have, fitting },
+            Self::DataRows { needed, have } => CompileError::DataRows { needed, have, fitting },
+            Self::TwiddleRows { needed, have } => CompileError::TwiddleRows { needed, have, fitting },
+            Self::Instructions { needed, have } => CompileError::Instructions { needed, have, fitting },
+            Self::Root { modulus } => CompileError::NoRoot { modulus, polynomial_size: given },
         }
-        self
     }
 }

@@ -1,6 +1,8 @@
 //! The factors of butterflies and scalings: powers of a root of unity for each value, in a ring of integers modulo a prime or in complex
 //! numbers.
 
+use std::cell::OnceCell;
+
 use ciphermill_math::Modulus;
 use ciphermill_math::fft::reference32;
 
@@ -22,10 +24,17 @@ pub(crate) enum Role {
 /// All factors of one transform.
 #[derive(Debug)]
 pub(crate) struct Factors {
+    transform: Transform,
     log_size: u32,
-    ring: Ring,
-    direction: Direction,
-    /// The powers of a primitive 2N-th root of unity ψ; in a cyclic ring of ψ²; of complex numbers the factors of blocks.
+    /// A primitive 2N-th root of unity ψ; in a cyclic ring ψ²; in the complex one nothing.
+    root: u64,
+    /// Made when they are asked for: most often it can be said without them whether a program fits.
+    values: OnceCell<Values>,
+}
+
+#[derive(Debug)]
+struct Values {
+    /// The powers of the root; of complex numbers the factors of blocks.
     powers: Vec<Factor>,
     /// ψ^-i/N, or 1/N, for each index; empty where results are not scaled.
     scale: Vec<Factor>,
@@ -39,47 +48,61 @@ pub(crate) fn with_companion(factor: u64, modulus: Modulus) -> Factor {
 impl Factors {
     pub(crate) fn new(transform: &Transform) -> Result<Self, CompileError> {
         let log_size = transform.polynomial_size.ilog2();
-        let size = transform.polynomial_size;
-        let (powers, scale) = match transform.ring {
-            Ring::Complex => (complex_factors(size, transform.direction), Vec::new()),
-            Ring::Cyclic | Ring::Negacyclic => {
-                let modulus = transform.modulus;
-                let no_root = CompileError::NoRoot { modulus: modulus.value(), polynomial_size: size };
-                let order = if transform.ring == Ring::Cyclic { log_size } else { log_size + 1 };
-                let root = modulus.root_of_unity(order).ok_or(no_root)?;
-                let powers = successive(modulus, 1, root).take(1 << order).collect::<Vec<_>>();
-                let scale = match transform.direction {
-                    Direction::Forward => Vec::new(),
-                    Direction::Inverse => {
-                        let inverse = modulus.inverse(size as u64).expect("a prime above N");
-                        let step = if transform.ring == Ring::Cyclic { 1 } else { u64::from(powers[2 * size - 1].0) };
-                        successive(modulus, inverse, step).take(size).collect()
-                    }
-                };
-                (powers, scale)
-            }
+        let modulus = transform.modulus;
+        let no_root = || CompileError::NoRoot { modulus: modulus.value(), polynomial_size: transform.polynomial_size };
+        let root = match transform.ring {
+            Ring::Complex => 0,
+            Ring::Cyclic => modulus.root_of_unity(log_size).ok_or_else(no_root)?,
+            Ring::Negacyclic => modulus.root_of_unity(log_size + 1).ok_or_else(no_root)?,
         };
-        Ok(Self { log_size, ring: transform.ring, direction: transform.direction, powers, scale })
+        Ok(Self { transform: transform.clone(), log_size, root, values: OnceCell::new() })
+    }
+
+    fn values(&self) -> &Values {
+        self.values.get_or_init(|| {
+            let Transform { polynomial_size: size, modulus, ring, direction } = self.transform;
+            let order = match ring {
+                Ring::Complex => {
+                    return Values { powers: complex_factors(size, direction), scale: Vec::new() };
+                }
+                Ring::Cyclic => size,
+                Ring::Negacyclic => 2 * size,
+            };
+            let powers = successive(modulus, 1, self.root).take(order).collect::<Vec<_>>();
+            let scale = if self.scales() {
+                let inverse = modulus.inverse(size as u64).expect("a prime above N");
+                let step = if ring == Ring::Cyclic { 1 } else { u64::from(powers[order - 1].0) };
+                successive(modulus, inverse, step).take(size).collect()
+            } else {
+                Vec::new()
+            };
+            Values { powers, scale }
+        })
     }
 
     /// Whether results are multiplied at the end.
     pub(crate) fn scales(&self) -> bool {
-        !self.scale.is_empty()
+        self.transform.ring != Ring::Complex && self.transform.direction == Direction::Inverse
     }
 
     /// The factor at an index: for a level that of the operand whose bit is not set.
     pub(crate) fn at(&self, role: Role, index: u32) -> Factor {
         match role {
-            Role::Scale => self.scale[index as usize],
-            Role::Level(bit) if self.ring == Ring::Complex => self.powers[self.block(bit, index) as usize],
-            Role::Level(bit) => self.powers[self.exponent(bit, index) as usize >> u32::from(self.ring == Ring::Cyclic)],
+            Role::Scale => self.values().scale[index as usize],
+            Role::Level(bit) => {
+                self.values().powers[match self.transform.ring {
+                    Ring::Complex => self.block(bit, index),
+                    Ring::Cyclic => self.exponent(bit, index) / 2,
+                    Ring::Negacyclic => self.exponent(bit, index),
+                } as usize]
+            }
         }
     }
 
     /// The bits of the index on which the factor of a level depends.
     pub(crate) fn depends_on(&self, role: Role) -> u32 {
         let all = (1 << self.log_size) - 1;
-        match (role, self.direction) {
+        match (role, self.transform.direction) {
             (Role::Scale, _) => all,
             (Role::Level(bit), Direction::Forward) => all & !((2 << bit) - 1),
             (Role::Level(bit), Direction::Inverse) => (1 << bit) - 1,
@@ -88,7 +111,7 @@ impl Factors {
 
     /// The number of the block in the golden model's order: natural forward, and places renamed for the inverse.
     fn block(&self, bit: IndexBit, index: u32) -> u32 {
-        match self.direction {
+        match self.transform.direction {
             Direction::Forward => (index >> bit) >> 1,
             Direction::Inverse => {
                 (index & ((1 << bit) - 1)).reverse_bits().checked_shr(32 - u32::from(bit)).unwrap_or(0)
@@ -99,10 +122,10 @@ impl Factors {
     /// The power of ψ; in a cyclic ring it is even.
     fn exponent(&self, bit: IndexBit, index: u32) -> u32 {
         let size = 1_u32 << self.log_size;
-        match self.direction {
+        match self.transform.direction {
             // The values of a block are those of a polynomial modulo X^2h − ψ^e, which the butterflies split into X^h ∓ ψ^(e/2).
             Direction::Forward => {
-                let root = if self.ring == Ring::Negacyclic { size } else { 0 };
+                let root = if self.transform.ring == Ring::Negacyclic { size } else { 0 };
                 let e = (u32::from(bit) + 1..self.log_size)
                     .rev()
                     .fold(root, |e, above| e / 2 + if index >> above & 1 == 1 { size } else { 0 });
@@ -118,7 +141,8 @@ impl Factors {
 }
 
 fn successive(modulus: Modulus, first: u64, step: u64) -> impl Iterator<Item = Factor> {
-    std::iter::successors(Some(first), move |power| Some(modulus.mul(*power, step)))
+    // Below 2^31 both: a product of words is enough, and several times as fast as one of double ones.
+    std::iter::successors(Some(first), move |power| Some(modulus.reduce(power * step)))
         .map(move |power| with_companion(power, modulus))
 }
 

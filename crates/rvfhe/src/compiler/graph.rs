@@ -19,6 +19,9 @@ pub(crate) enum FactorSet {
     Transform(Factors),
     /// One for each index: an operand that was prepared.
     Operand(Vec<Factor>),
+    /// An operand of N values that are not known, and its number: a stand-in that has no factor in common with any other set, nor two
+    /// alike, so that it takes as much memory as an operand can.
+    Unknown { size: u32, number: u32 },
 }
 
 impl FactorSet {
@@ -26,6 +29,8 @@ impl FactorSet {
         match self {
             Self::Transform(factors) => factors.at(role, index),
             Self::Operand(factors) => factors[index as usize],
+            // Factors of others are below 2^31.
+            Self::Unknown { number, .. } => (u32::MAX - index, *number),
         }
     }
 
@@ -33,6 +38,7 @@ impl FactorSet {
         match self {
             Self::Transform(factors) => factors.depends_on(role),
             Self::Operand(factors) => factors.len() as u32 - 1,
+            Self::Unknown { size, .. } => size - 1,
         }
     }
 }

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use ciphermill_math::Modulus;
 
 pub use emit::CoreImage;
-pub use error::CompileError;
+use error::Refusal;
+pub use error::{CompileError, Fitting, Lack};
 pub use target::{Butterfly, Target};
 pub use task::compile;
 
@@ -58,7 +59,8 @@ pub struct Transform {
 /// What a program does, for each of the inputs in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// A transform. Spectra have their points in bit-reversed order: see [`Polynomial::order`].
+    /// A transform. Coefficients are in natural order; points of a spectrum are in the order in which the lanes have them:
+    /// [`Polynomial::order`].
     Transform(Transform),
     /// The product with one polynomial, whose coefficients these are: forward, point by point, inverse, on the chip all the time.
     Product {

@@ -72,7 +72,7 @@ pub(super) struct WorkloadArgs {
     /// The ring modulo X^N + 1 or X^N − 1
     #[arg(long, value_enum, default_value = "negacyclic")]
     ring: RingArg,
-    /// Digits of a key switch
+    /// Digits of a key switch; how many fit depends on N and is in the table of docs/rvfhe.md, "What fits"
     #[arg(long, value_name = "D", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=16))]
     digits: u16,
     /// A prime below 2^31 that is 1 modulo 2N
