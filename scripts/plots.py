@@ -363,10 +363,38 @@ def roofline(folder: Path) -> None:
     save(folder, "roofline", figure)
 
 
+def lane(folder: Path) -> None:
+    """Cycles of compiled transforms in the simulator and in the RTL of the lanes."""
+    figure, axes = plt.subplots(figsize=(6.5, 4.4))
+    records = [r for r in load(folder, "lane") if not r["case"].endswith("/random")]
+    if any(r["label"] != "rtl-checked" for r in records):
+        raise ValueError("lane.json has a record that is not rtl-checked")
+    styles = (("l4_a2", "o", BLUE, 7), ("l4_a1", "x", ORANGE, 5), ("l32_a2", "s", GREY, 5))
+    for name, marker, colour, size in styles:
+        mine = [r for r in records if r["case"].split("/")[1] == name]
+        lanes, adders = mine[0]["params"]["lanes"], mine[0]["params"]["adders"]
+        worst = max(abs(r["params"]["deviation"]) for r in mine)
+        label = f"{name}: {lanes} lanes, adders: {adders}; {len(mine)} transforms, deviation {100 * worst:g} %"
+        xs, ys = [r["params"]["cycles_rtl"] for r in mine], [r["cycles"] for r in mine]
+        axes.plot(xs, ys, marker, color=colour, fillstyle="none", label=label, markersize=size, linestyle="")
+    ends = [min(r["cycles"] for r in records), max(r["cycles"] for r in records)]
+    axes.plot(ends, ends, ":", color="black", label="the same", linewidth=1)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="cycles in the RTL, first issue to last, of the cores compared",
+        ylabel="cycles in the simulator (rtl-checked)",
+        title="Transforms on lane.toml and in rvfhe_lane",
+    )
+    axes.legend(fontsize=7)
+    axes.grid(alpha=0.3)
+    save(folder, "lane", figure)
+
+
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "docs/arch")
     figures = (figure_3, figure_9, figure_10, figure_11, figure_12, cham_figure_2, cham_figure_3, cham_table_3)
-    for draw in (runs, sweep, roofline, *figures):
+    for draw in (runs, sweep, roofline, lane, *figures):
         draw(folder)
 
 
