@@ -242,13 +242,11 @@ pub struct Energy {
     pub power_mw: Range,
 }
 
-/// Words that cores read of their data and twiddle memories.
-///
-/// A load counts as one row and, of twiddles, as a factor and its companion for every lane. So tiles that are read row by row
-/// (`memory.transposition = "serial"`) are charged with one row of several, and a pair that is broadcast as if each lane had one of its own.
+/// Words that cores read of their data and twiddle memories: rows, all of them where a tile is read row by row, and of twiddles a factor and
+/// its companion for each lane, or one pair for all.
 fn memory_reads(counts: &Counts, lanes: u32) -> f64 {
-    let lanes = f64::from(lanes);
-    (counts.row_loads as f64 + 2.0 * counts.twiddle_loads as f64) * lanes
+    let own = counts.twiddle_loads - counts.twiddle_broadcasts;
+    ((counts.rows_read + 2 * own) * u64::from(lanes) + 2 * counts.twiddle_broadcasts) as f64
 }
 
 /// Words for each action, of one input.
@@ -383,7 +381,7 @@ impl Energy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::{CIPHERMILL, PAPER};
+    use crate::array::{CIPHERMILL, PAPER, Transposition};
     use crate::report::Operation;
 
     fn paper_at_2_13(text: &str) -> Vec<Energy> {
@@ -408,6 +406,27 @@ mod tests {
         let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
         let known: Vec<_> = table.component.iter().flat_map(|component| component.action.keys()).collect();
         assert!(ACTIONS.iter().all(|action| known.iter().any(|one| one == action)));
+    }
+
+    /// A broadcast reads one pair, and tiles row by row all of their rows.
+    #[test]
+    fn memories_are_read_as_often_as_they_are() {
+        let counts =
+            Counts { row_loads: 3, rows_read: 10, twiddle_loads: 7, twiddle_broadcasts: 5, ..Counts::default() };
+        assert_eq!(memory_reads(&counts, 32), f64::from((10 + 2 * 2) * 32 + 2 * 5));
+        let reads = |machine: &Machine| {
+            let line = line(machine, &Workload::ntt(1 << 13), 1, Some(1)).unwrap();
+            assert!(line.counts.twiddle_broadcasts > 0);
+            (line.counts, actions(machine, &line, false)["memory-read"])
+        };
+        let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+        let (banked, words) = reads(&machine);
+        assert_eq!(banked.rows_read, banked.row_loads);
+        machine.memory.transposition = Transposition::Serial;
+        let (serial, more) = reads(&machine);
+        // The same loads, of more rows.
+        assert!(serial.row_loads == banked.row_loads && serial.rows_read > banked.rows_read);
+        assert_eq!(more - words, 32.0 * (serial.rows_read - banked.rows_read) as f64);
     }
 
     /// What the table of `arch energy` shows is in its records.
