@@ -106,13 +106,21 @@ def figure_9(folder: Path) -> None:
     save(folder, "fig9", figure)
 
 
+def dram_cycles(record: dict[str, Any]) -> float:
+    """Cycles of an input from DRAM to DRAM; the name of the parameter ends with what kind of figure it is."""
+    (cycles,) = (value for name, value in record["params"].items() if name.startswith("dram_steady"))
+    return cycles
+
+
 def figure_10(folder: Path) -> None:
     """Times of transforms: the paper's array, two in flight; ours, as many as serve best; and what 8.96 times makes of an A100."""
     figure, axes = plt.subplots(figsize=(8.5, 5))
+    labels = {}
     for place, colour in (("scratchpad to scratchpad", BLUE), ("DRAM to DRAM", ORANGE)):
         rows = of_paper(folder, "Fig. 10", "time of a transform of 2^", place)
         logs = [int(row["what"].split("2^")[1].split(",")[0]) for row in rows]
-        label = f"paper.toml, {place}, two in flight (simulated)"
+        labels[place] = rows[0]["label"]
+        label = f"paper.toml, {place}, two in flight ({labels[place]})"
         # Larger than ours, which stand in the same place where memory is what holds both.
         axes.plot(logs, [row["ours"] for row in rows], "-o", color=colour, label=label, markersize=8, fillstyle="none")
     machine = tomllib.loads((MACHINES / "ciphermill.toml").read_text())
@@ -124,7 +132,7 @@ def figure_10(folder: Path) -> None:
     ours = [(log, steady[1 << log]) for log in range(10, 15)]
     places = (
         ("scratchpad to scratchpad", BLUE, [r["cycles_steady"] for _, r in ours]),
-        ("DRAM to DRAM", ORANGE, [r["params"]["dram_steady"] for _, r in ours]),
+        ("DRAM to DRAM", ORANGE, [dram_cycles(r) for _, r in ours]),
     )
     for place, colour, cycles in places:
         axes.plot(
@@ -132,7 +140,7 @@ def figure_10(folder: Path) -> None:
             [count / machine["clock_ghz"] / 1e3 for count in cycles],
             "--s",
             color=colour,
-            label=f"ciphermill.toml, {place}, best in flight (simulated)",
+            label=f"ciphermill.toml, {place}, best in flight ({labels[place]})",
             markersize=4,
         )
     (gain,) = of_paper(folder, "Fig. 10", "gain over an A100")
@@ -325,7 +333,10 @@ def roofline(folder: Path) -> None:
                 xs = [span[0], min(span[1], flat / rate)]
                 if xs[1] > xs[0]:
                     axes.plot(xs, [x * rate for x in xs], color=GREY)
-                    axes.annotate(f"{ceiling['name']}, {rate:g} B/cycle", (xs[0], xs[0] * rate), fontsize=7)
+                    name = f"{ceiling['name']}, {rate:g} B/cycle"
+                    axes.annotate(
+                        name, (xs[0], xs[0] * rate), xytext=(0, -10), textcoords="offset points", fontsize=7, va="top"
+                    )
         # Tasks that stand in one place are told apart by markers that leave each other visible.
         markers = {"ntt": ("o", 4), "product": ("s", 8), "key-switch": ("x", 5)}
         for level, colour in (("scratchpad", BLUE), ("dram", ORANGE)):
@@ -357,6 +368,8 @@ def roofline(folder: Path) -> None:
                     name, at, xytext=shift, textcoords="offset points", ha=side, va="top", fontsize=7, color=colour
                 )
         axes.set(xscale="log", yscale="log", xlabel="butterflies per byte", title=machine)
+        # Room for a name below the lowest point.
+        axes.margins(y=0.1)
         axes.legend(fontsize=7, loc="lower right")
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("butterflies per cycle (points simulated)")
