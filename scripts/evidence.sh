@@ -27,8 +27,8 @@ text() { # text VALUE: as a JSON string
 scripts/setup.sh build
 # This area compares with GMP, in a Python process.
 [ "$area" != paillier ] || scripts/setup.sh python
-# This one simulates hardware.
-[ "$area" != hw ] || scripts/setup.sh hw
+# These simulate hardware.
+case $area in hw | lane) scripts/setup.sh hw ;; esac
 # This one boots Linux.
 [ "$area" != nvme ] || scripts/setup.sh guest
 work=$(mktemp -d)

@@ -3,6 +3,8 @@
 import json
 import math
 import sys
+import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import matplotlib.pyplot as plt
 
 # Pictures of the same data are the same files.
 META = {"Software": None}
+MACHINES = Path(__file__).parent.parent / "crates/arch/machines"
 BLUE, ORANGE, GREY = "#1f5c99", "#d9822b", "#7a7a7a"
 
 
@@ -46,11 +49,13 @@ def runs(folder: Path) -> None:
 
 
 def beside(axes: Any, names: list[str], printed: list[float | None], ours: list[float | None]) -> None:
-    """Pairs of bars, the paper's and ours, with their values."""
+    """Pairs of bars, the paper's and ours, with their values; a name for each pair."""
+    if not len(names) == len(printed) == len(ours):
+        raise ValueError(f"{len(names)} names for {len(printed)} printed figures and {len(ours)} of ours: {names}")
     for values, shift, colour, label in ((printed, -0.2, ORANGE, "paper"), (ours, 0.2, BLUE, "ours")):
         mine = [(x + shift, y) for x, y in enumerate(values) if y is not None]
         bars = axes.bar([x for x, _ in mine], [y for _, y in mine], width=0.38, color=colour, label=label)
-        axes.bar_label(bars, fmt="{:.4g}", fontsize=8)
+        axes.bar_label(bars, fmt="{:.2f}", fontsize=6)
     axes.set_xticks(range(len(names)), names, fontsize=8)
     axes.margins(y=0.12)
     axes.legend(fontsize=8)
@@ -72,6 +77,13 @@ def figure_3(folder: Path) -> None:
     save(folder, "fig3", figure)
 
 
+def gain_name(row: dict[str, Any]) -> str:
+    """What a gain is of, in lines that fit below a bar."""
+    kind, _, what = row["what"].partition("gain of ")
+    head, _, where = what.replace(" at ", ", ").partition(", ")
+    return textwrap.fill(f"{kind}{head}", 14) + (f",\n{textwrap.fill(where, 14)}" if where else "")
+
+
 def figure_9(folder: Path) -> None:
     """Cycles of a butterfly and lane, stage by stage, and gains."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4))
@@ -83,43 +95,66 @@ def figure_9(folder: Path) -> None:
         shade = 0.3 + 0.7 * at / max(1, len(sizes) - 1)
         label = f"2^{int(math.log2(size['polynomial_size']))}"
         left.bar(places, heights, width=0.14, color=BLUE, alpha=shade, label=label)
-    left.plot(
-        range(4), [290, 9.85, 7.58, 2.25], "_", color=ORANGE, markersize=40, markeredgewidth=2, label="the paper's"
-    )
+    left.plot(range(4), [290, 9.85, 7.58, 2.25], "_", color=ORANGE, markersize=40, markeredgewidth=2)
+    left.plot([], [], color=ORANGE, label="the paper's")
     left.set(yscale="log", ylabel="cycles per butterfly and lane (simulated)", title="RVFHE Fig. 9 on paper.toml")
     left.set_xticks(range(4), ["base", "+ISA", "+reshuffle", "+dataflow"])
     left.legend(fontsize=8)
     rows = [row for row in of_paper(folder, "Fig. 9") if "scalar core" not in row["what"]]
-    names = ["+ISA", "+reshuffle", "+dataflow", "all", "all, 2^14"]
-    beside(right, names, [row["paper"] for row in rows], [row["ours"] for row in rows])
-    right.set(yscale="log", ylabel="gain, per lane", title="average gains (ours: simulated)")
+    beside(right, [gain_name(row) for row in rows], [row["paper"] for row in rows], [row["ours"] for row in rows])
+    right.set(yscale="log", ylabel="gain, per lane", title="gains, averages but for the one at 2^14 (ours: simulated)")
     save(folder, "fig9", figure)
 
 
+def dram_cycles(record: dict[str, Any]) -> float:
+    """Cycles of an input from DRAM to DRAM; the name of the parameter ends with what kind of figure it is."""
+    (cycles,) = (value for name, value in record["params"].items() if name.startswith("dram_steady"))
+    return cycles
+
+
 def figure_10(folder: Path) -> None:
-    """Times of transforms."""
-    figure, axes = plt.subplots(figsize=(7, 4))
+    """Times of transforms: the paper's array, two in flight; ours, as many as serve best; and what 8.96 times makes of an A100."""
+    figure, axes = plt.subplots(figsize=(8.5, 5))
+    labels = {}
     for place, colour in (("scratchpad to scratchpad", BLUE), ("DRAM to DRAM", ORANGE)):
-        rows = of_paper(folder, "Fig. 10", place)
+        rows = of_paper(folder, "Fig. 10", "time of a transform of 2^", place)
         logs = [int(row["what"].split("2^")[1].split(",")[0]) for row in rows]
+        labels[place] = rows[0]["label"]
+        label = f"paper.toml, {place}, two in flight ({labels[place]})"
+        # Larger than ours, which stand in the same place where memory is what holds both.
+        axes.plot(logs, [row["ours"] for row in rows], "-o", color=colour, label=label, markersize=8, fillstyle="none")
+    machine = tomllib.loads((MACHINES / "ciphermill.toml").read_text())
+    steady = {
+        r["params"]["n"]: r
+        for r in load(folder, "run")
+        if r["machine"] == machine["name"] and r["case"].startswith("arch-ntt/") and r["cycles_steady"] is not None
+    }
+    ours = [(log, steady[1 << log]) for log in range(10, 15)]
+    places = (
+        ("scratchpad to scratchpad", BLUE, [r["cycles_steady"] for _, r in ours]),
+        ("DRAM to DRAM", ORANGE, [dram_cycles(r) for _, r in ours]),
+    )
+    for place, colour, cycles in places:
         axes.plot(
-            logs,
-            [row["ours"] for row in rows],
-            "-o",
+            [log for log, _ in ours],
+            [count / machine["clock_ghz"] / 1e3 for count in cycles],
+            "--s",
             color=colour,
-            label=f"paper.toml, {place} (simulated)",
+            label=f"ciphermill.toml, {place}, best in flight ({labels[place]})",
             markersize=4,
         )
-    for word, marker in (("that follows", "x"), ("memory needs", "v")):
-        (row,) = of_paper(folder, "Fig. 10", word)
-        axes.plot(
-            [13],
-            [row["ours"]],
-            marker,
-            color=GREY,
-            label=f"{row['what'].removesuffix(', µs')} (analytic)",
-            linestyle="",
-        )
+    (gain,) = of_paper(folder, "Fig. 10", "gain over an A100")
+    (array,) = of_paper(folder, "Fig. 10", "2^13, scratchpad to scratchpad")
+    (implied,) = of_paper(folder, "Fig. 10", "that follows")
+    (least,) = of_paper(folder, "Fig. 10", "memory needs")
+    for row, marker in ((implied, "x"), (least, "v")):
+        label = f"{row['what'].removesuffix(', µs')} (analytic)"
+        axes.plot([13], [row["ours"]], marker, color=GREY, label=label, linestyle="")
+    # From the array's time to the one that the printed gain makes of the GPU's.
+    arrow = {"arrowstyle": "<->", "color": GREY, "shrinkA": 4, "shrinkB": 4}
+    axes.annotate("", (13, implied["ours"]), xytext=(13, array["ours"]), arrowprops=arrow)
+    middle = math.sqrt(implied["ours"] * array["ours"])
+    axes.text(12.95, middle, f"{gain['paper']:g} times (printed)", ha="right", va="center", fontsize=8, color=GREY)
     axes.set(
         yscale="log",
         xlabel="log2 N",
@@ -127,7 +162,8 @@ def figure_10(folder: Path) -> None:
         title="RVFHE Fig. 10: time of a transform; the paper prints gains only",
     )
     axes.set_xticks(range(10, 15))
-    axes.legend(fontsize=7)
+    # Below the axes: over them there is no place without a point.
+    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
     axes.grid(alpha=0.3)
     save(folder, "fig10", figure)
 
@@ -284,7 +320,7 @@ def sweep(folder: Path) -> None:
 
 def roofline(folder: Path) -> None:
     """Ceilings, and what runs reach."""
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(12, 5), sharey=True)
     for axes, machine in zip(panels, ("ciphermill", "paper"), strict=True):
         data = load(folder, f"roofline-{machine}")
         flat = min(c["butterflies_per_cycle"] for c in data["ceilings"] if c["butterflies_per_cycle"])
@@ -297,22 +333,81 @@ def roofline(folder: Path) -> None:
                 xs = [span[0], min(span[1], flat / rate)]
                 if xs[1] > xs[0]:
                     axes.plot(xs, [x * rate for x in xs], color=GREY)
-                    axes.annotate(f"{ceiling['name']}, {rate:g} B/cycle", (xs[0], xs[0] * rate), fontsize=7)
+                    name = f"{ceiling['name']}, {rate:g} B/cycle"
+                    axes.annotate(
+                        name, (xs[0], xs[0] * rate), xytext=(0, -10), textcoords="offset points", fontsize=7, va="top"
+                    )
+        # Tasks that stand in one place are told apart by markers that leave each other visible.
+        markers = {"ntt": ("o", 4), "product": ("s", 8), "key-switch": ("x", 5)}
         for level, colour in (("scratchpad", BLUE), ("dram", ORANGE)):
-            mine = [p for p in data["points"] if p["level"] == level]
-            xs, ys = [p["intensity"] for p in mine], [p["reached"] for p in mine]
-            axes.plot(xs, ys, "o", color=colour, label=f"from and to {level}", markersize=4)
+            for task in dict.fromkeys(p["operation"] for p in data["points"]):
+                marker, size = markers[task]
+                mine = sorted(
+                    (p["intensity"], p["reached"], int(math.log2(p["polynomial_size"])))
+                    for p in data["points"]
+                    if p["level"] == level and p["operation"] == task
+                )
+                label = f"{task}, from and to {level}"
+                xs, ys = [x for x, _, _ in mine], [y for _, y, _ in mine]
+                axes.plot(xs, ys, marker, color=colour, fillstyle="none", label=label, markersize=size, linestyle="")
+                # Points of one task are too near to each other for a name each: the sizes, from left to right.
+                logs = [log for _, _, log in mine]
+                name = f"{task} 2^{logs[0]}" + (f" … 2^{logs[-1]}" if len(logs) > 1 else "")
+                # Where no ceiling crosses them.
+                if task == "ntt":
+                    at, shift, side = (xs[0], ys[0]), (-6, 2), "right"
+                else:
+                    below = {"product": -8, "key-switch": -18}[task]
+                    left = level == "scratchpad"
+                    at, shift, side = (
+                        ((xs[-1] if left else xs[0]), min(ys)),
+                        (6 if left else -4, below),
+                        ("right" if left else "left"),
+                    )
+                axes.annotate(
+                    name, at, xytext=shift, textcoords="offset points", ha=side, va="top", fontsize=7, color=colour
+                )
         axes.set(xscale="log", yscale="log", xlabel="butterflies per byte", title=machine)
-        axes.legend(fontsize=8)
+        # Room for a name below the lowest point.
+        axes.margins(y=0.1)
+        axes.legend(fontsize=7, loc="lower right")
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("butterflies per cycle (points simulated)")
     save(folder, "roofline", figure)
 
 
+def lane(folder: Path) -> None:
+    """Cycles of compiled transforms in the simulator and in the RTL of the lanes."""
+    figure, axes = plt.subplots(figsize=(6.5, 4.4))
+    records = [r for r in load(folder, "lane") if not r["case"].endswith("/random")]
+    if any(r["label"] != "rtl-checked" for r in records):
+        raise ValueError("lane.json has a record that is not rtl-checked")
+    styles = (("l4_a2", "o", BLUE, 7), ("l4_a1", "x", ORANGE, 5), ("l32_a2", "s", GREY, 5))
+    for name, marker, colour, size in styles:
+        mine = [r for r in records if r["case"].split("/")[1] == name]
+        lanes, adders = mine[0]["params"]["lanes"], mine[0]["params"]["adders"]
+        worst = max(abs(r["params"]["deviation"]) for r in mine)
+        label = f"{name}: {lanes} lanes, adders: {adders}; {len(mine)} transforms, deviation {100 * worst:g} %"
+        xs, ys = [r["params"]["cycles_rtl"] for r in mine], [r["cycles"] for r in mine]
+        axes.plot(xs, ys, marker, color=colour, fillstyle="none", label=label, markersize=size, linestyle="")
+    ends = [min(r["cycles"] for r in records), max(r["cycles"] for r in records)]
+    axes.plot(ends, ends, ":", color="black", label="the same", linewidth=1)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="cycles in the RTL, first issue to last, of the cores compared",
+        ylabel="cycles in the simulator (rtl-checked)",
+        title="Transforms on lane.toml and in rvfhe_lane",
+    )
+    axes.legend(fontsize=7)
+    axes.grid(alpha=0.3)
+    save(folder, "lane", figure)
+
+
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "docs/arch")
     figures = (figure_3, figure_9, figure_10, figure_11, figure_12, cham_figure_2, cham_figure_3, cham_table_3)
-    for draw in (runs, sweep, roofline, *figures):
+    for draw in (runs, sweep, roofline, lane, *figures):
         draw(folder)
 
 

@@ -2,7 +2,7 @@
 
 use ciphermill_arch::pipeline::{
     Body, Bound, CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, CHAM_ROOFLINE, Design, Exploration, Job, Kernel,
-    PipelineError, PipelineMachine, Preemption, RooflineMachine, Stage, explore, roofline, simulate,
+    PipelineError, PipelineMachine, Preemption, RooflineMachine, Stage, Units, explore, roofline, simulate,
 };
 use ciphermill_arch::record::Label;
 use proptest::prelude::*;
@@ -10,6 +10,11 @@ use serde_json::Value;
 
 fn paper() -> PipelineMachine {
     PipelineMachine::from_toml(CHAM_PAPER).expect("the file of the paper")
+}
+
+/// Of the committed sweep.
+fn units() -> Units {
+    Exploration::from_toml(CHAM_EXPLORE).expect("the sweep").units()
 }
 
 /// The report of `make hw`.
@@ -41,7 +46,7 @@ fn our_transforms_have_the_cycles_of_the_rtl() {
     }
     // A machine made by the sweep has the same transforms.
     let design = Design { radix: 4, inverse_units: 3, body: Body::Sum, ..Design::default() };
-    let made = design.machine(&paper()).expect("admissible");
+    let made = design.machine(&paper(), &units()).expect("admissible");
     for stage in Stage::ALL.into_iter().filter(|stage| stage.is_transform()) {
         let (a, b) = (made.stage(stage), machine.stage(stage));
         assert_eq!((a.interval, a.latency, a.hold), (b.interval, b.latency, b.hold), "{}", stage.name());
@@ -68,7 +73,7 @@ fn units_cost_what_was_synthesised() {
         assert!((unit.bram / number(&report["bram"]) - 1.0).abs() < 0.08, "{case}: {unit:?}");
     }
     for (case, special) in [("ntt_cg_r4/n4096_a34_b27", false), ("ntt_cg_r4/n4096_a38_b23", true)] {
-        let (unit, report) = (costs.radix4_unit(special), report(case));
+        let (unit, report) = (costs.radix4_unit(units().radix4_butterflies, special), report(case));
         let figures = (unit.lut as f64, unit.dsp as f64, unit.bram);
         assert_eq!(figures, (number(&report["lut"]), number(&report["dsp"]), number(&report["bram"])), "{case}");
     }
@@ -184,6 +189,15 @@ fn the_design_space_of_the_paper() {
     // Less than Table 1 has, as the formulas leave things out.
     let r = &two.resources;
     assert!(r.lut < 752_886 && r.dsp < 1986 && r.bram < 1558.0 && r.uram < 595, "{r:?}");
+    // Deeper units take as many cycles for a row, and more for the first one.
+    let deep = CHAM_EXPLORE.replace("radix2_depth = 10", "radix2_depth = 1000");
+    let deep = Exploration::from_toml(&deep).expect("the sweep");
+    let design = Design { engines: 2, ..Design::default() };
+    let run = |units: &Units| {
+        let machine = design.machine(&paper(), units).expect("admissible");
+        simulate(&machine, &exploration.job(), None).expect("runs").cycles
+    };
+    assert!(run(&deep.units()) >= run(&exploration.units()) + 990);
     let records = space.records();
     assert_eq!(records.len(), fitting.len());
     assert!(records[0].case.starts_with("arch-explore/vu9p/e1-b1-r2"), "{}", records[0].case);
@@ -211,6 +225,20 @@ fn sweeps_that_cannot_be_are_refused() {
     range("lut = 1182240", "lut = 0");
     range("platform_lut = 234066", "platform_lut = 2000000");
     range("limb_bits = 35", "limb_bits = 65");
+    for depth in ["radix2_depth = 10", "radix4_depth = 22", "lane_depth = 12"] {
+        let name = depth.split(' ').next().expect("a name");
+        for value in [0_u64, 65537, u64::MAX >> 1] {
+            range(depth, &format!("{name} = {value}"));
+        }
+        let error = refuse(depth, &format!("{name} = 0")).to_string();
+        assert!(error.contains(&format!("{name} of the units")), "{error}");
+    }
+    range("radix4_butterflies = 4", "radix4_butterflies = 128");
+    assert!(matches!(
+        refuse("radix4_butterflies = 4", "radix4_butterflies = 3"),
+        PipelineError::PowerOfTwo { given: 3, .. }
+    ));
+    assert!(matches!(refuse("lane_depth = 12\n", ""), PipelineError::Syntax { .. }));
     range("engines = [1, 2, 4]", &format!("engines = {:?}", vec![1; 1000]));
     assert!(matches!(refuse("engines = [1, 2, 4]", "engines = [3]"), PipelineError::PowerOfTwo { given: 3, .. }));
     assert!(matches!(refuse("butterflies = [1, 2, 4, 8, 16]", "butterflies = [6]"), PipelineError::PowerOfTwo { .. }));
@@ -222,9 +250,10 @@ fn sweeps_that_cannot_be_are_refused() {
     // Radix 4 of an N that is no power of four, and more butterflies than a small N has.
     let text = CHAM_PAPER.replace("polynomial_size = 4096", "polynomial_size = 2048");
     let base = PipelineMachine::from_toml(&text).expect("admissible");
-    assert!(Design { radix: 4, ..Design::default() }.machine(&base).is_err());
+    assert!(Design { radix: 4, ..Design::default() }.machine(&base, &units()).is_err());
     let base = PipelineMachine::from_toml(&text.replace("2048", "16")).expect("admissible");
-    assert!(Design { butterflies: 4, preemption: Preemption::Buffered, ..Design::default() }.machine(&base).is_err());
+    let many = Design { butterflies: 4, preemption: Preemption::Buffered, ..Design::default() };
+    assert!(many.machine(&base, &units()).is_err());
     // A million products are a run, and a few hundred of these are hours.
     let long = CHAM_EXPLORE
         .replace("rows = 1024", "rows = 16384")

@@ -2,6 +2,7 @@
 //! inputs and outputs take more than half of it, there is one part, and nothing overlaps.
 
 use super::Machine;
+use crate::trace::Trace;
 
 /// What a number of batches takes from DRAM to DRAM.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +19,11 @@ pub struct DramRun {
     pub bytes_out: u64,
 }
 
-/// When each batch has been computed, and has been written.
+/// When each batch is there, has been computed, and has been written.
 struct Turns {
     read: u64,
     write: u64,
+    there: Vec<u64>,
     computed: Vec<u64>,
     written: Vec<u64>,
 }
@@ -50,7 +52,12 @@ fn take_turns(machine: &Machine, parts: usize, [bytes_in, bytes_out]: [u64; 2], 
             computed[batch] = there[batch].max(before) + launch + compute;
         }
     }
-    Turns { read, write, computed, written }
+    Turns { read, write, there, computed, written }
+}
+
+/// Parts of the scratchpad that take turns, where a batch takes so many of its vectors.
+fn parts(machine: &Machine, vectors: u32) -> usize {
+    if vectors <= machine.scratchpad.vectors / 2 { 2 } else { 1 }
 }
 
 /// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3. A batch takes `vectors` of the scratchpad.
@@ -62,17 +69,94 @@ pub(super) fn dram_to_dram(
     batches: usize,
 ) -> DramRun {
     let batches = batches.max(3);
-    let parts = if vectors <= machine.scratchpad.vectors / 2 { 2 } else { 1 };
-    let Turns { read, write, computed, written } = take_turns(machine, parts, [bytes_in, bytes_out], compute, batches);
+    let parts = parts(machine, vectors);
+    let Turns { read, write, computed, written, .. } =
+        take_turns(machine, parts, [bytes_in, bytes_out], compute, batches);
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
     DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes_in, bytes_out }
+}
+
+/// Writes the same into a trace: what the memory carries, and what becomes of each part of the scratchpad. Its time is its own, as the run
+/// that the trace is of is the computation of each batch, and begins long after the first byte is read.
+pub(super) fn timeline(
+    machine: &Machine,
+    vectors: u32,
+    bytes: [u64; 2],
+    compute: u64,
+    batches: usize,
+    trace: &mut Trace,
+) {
+    let parts = parts(machine, vectors);
+    let turns = take_turns(machine, parts, bytes, compute, batches);
+    let process = format!("DRAM to DRAM, analytic, on a time of its own; runs: {batches}");
+    let memory = trace.track(&process, "DRAM");
+    let parts: Vec<_> = (0..parts)
+        .map(|part| trace.track(&process, &if parts == 2 { format!("half {part}") } else { "scratchpad".to_owned() }))
+        .collect();
+    for batch in 0..batches {
+        let part = parts[batch % parts.len()];
+        let run = [("run", batch as u64)];
+        for (name, end, cycles) in
+            [("fill", turns.there[batch], turns.read), ("drain", turns.written[batch], turns.write)]
+        {
+            trace.slice(memory, name, end - cycles, cycles, &run);
+            trace.slice(part, name, end - cycles, cycles, &run);
+        }
+        trace.slice(part, "compute", turns.computed[batch] - compute, compute, &run);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::array::CIPHERMILL;
+
+    /// Three runs of 100 cycles, 1024 to fill and 512 to drain: the memory is never idle, each half is filled, computed in and drained in turn,
+    /// and the last drain ends when the recurrence says.
+    #[test]
+    fn a_trace_has_the_turns_of_the_halves() {
+        let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
+        let (bytes, launch) = ([1 << 15, 1 << 14], super::super::control::launch(&machine).0);
+        let slices = |vectors: u32, wanted: &str| -> Vec<(String, u64, u64)> {
+            let mut trace = Trace::new();
+            timeline(&machine, vectors, bytes, 100, 3, &mut trace);
+            let mut json = Vec::new();
+            trace.write(&mut json).expect("a vector");
+            let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+            let events = json["traceEvents"].as_array().expect("events");
+            let named = |event: &&serde_json::Value| event["name"] == "thread_name" && event["args"]["name"] == wanted;
+            let Some(track) = events.iter().find(named) else { return Vec::new() };
+            let mine = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == track["tid"]);
+            let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+            let name = |event: &serde_json::Value| event["name"].as_str().expect("a name").to_owned();
+            let mut mine: Vec<_> =
+                mine.map(|event| (name(event), number(&event["ts"]), number(&event["dur"]))).collect();
+            mine.sort_by_key(|(_, start, _)| *start);
+            mine
+        };
+        let of = |name: &str, start: u64, long: u64| (name.to_owned(), start, long);
+        // The second half is filled while the first one computes; what is to be written goes first.
+        let memory = [
+            of("fill", 0, 1024),
+            of("fill", 1024, 1024),
+            of("drain", 2048, 512),
+            of("fill", 2560, 1024),
+            of("drain", 3584, 512),
+            of("drain", 4096, 512),
+        ];
+        assert_eq!(slices(2048, "DRAM"), memory);
+        let half = [of("fill", 1024, 1024), of("compute", 2048 + launch, 100), of("drain", 3584, 512)];
+        assert_eq!(slices(2048, "half 1"), half);
+        assert_eq!(slices(2048, "half 0").len(), 6);
+        let run = dram_to_dram(&machine, 2048, bytes, 100, 3);
+        assert_eq!(memory.last().map(|(_, start, long)| start + long), Some(run.cycles));
+        // Too large for a half: the memory waits for the computation.
+        let whole = slices(machine.scratchpad.vectors, "scratchpad");
+        let wanted = [of("fill", 0, 1024), of("compute", 1024 + launch, 100), of("drain", 1124 + launch, 512)];
+        assert_eq!(whole[..3], wanted);
+        assert!(slices(machine.scratchpad.vectors, "half 0").is_empty());
+    }
 
     #[test]
     fn what_is_slower_sets_the_pace() {

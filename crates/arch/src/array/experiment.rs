@@ -7,7 +7,7 @@ use ciphermill_rvfhe::compiler::{CompileError, Direction, Polynomial, Ring, Task
 use ciphermill_rvfhe::isa::Instruction;
 use thiserror::Error;
 
-use super::dram::{DramRun, dram_to_dram};
+use super::dram::{self, DramRun, dram_to_dram};
 use super::{Array, Machine, MachineError, Run, SimulationError};
 use crate::record::{Label, Record};
 use crate::trace::Trace;
@@ -95,7 +95,11 @@ impl Experiment {
     ///
     /// # Errors
     /// As of [`Self::measure`].
-    pub fn measure_with(&self, machine: &Machine, trace: Option<&mut Trace>) -> Result<Measurement, ExperimentError> {
+    pub fn measure_with(
+        &self,
+        machine: &Machine,
+        mut trace: Option<&mut Trace>,
+    ) -> Result<Measurement, ExperimentError> {
         machine.check()?;
         let compiled = compile(&machine.target(), &self.task, self.in_flight)?;
         let most = (machine.scratchpad.vectors / compiled.stride) as usize;
@@ -129,7 +133,7 @@ impl Experiment {
             array.observe_all();
         }
         let run = array.run(&programs, &[(10, self.runs as u32)], compiled.stores, limit)?;
-        if let Some(trace) = trace {
+        if let Some(trace) = trace.as_deref_mut() {
             array.timeline(&programs, trace);
         }
 
@@ -150,6 +154,10 @@ impl Experiment {
         let butterflies = compiled.butterflies / u64::from(machine.core.lanes);
         let busy = (2 * butterflies + sums) as f64 / f64::from(machine.cores() * machine.lane.adders);
         let complex = self.task.words() == 2 * self.task.size();
+        let bytes = [&compiled.inputs, &compiled.outputs].map(|of| bytes(of));
+        if let Some(trace) = trace {
+            dram::timeline(machine, compiled.stride, bytes, first, self.runs, trace);
+        }
         Ok(Measurement {
             first,
             steady: (self.runs > 1).then(|| rest / later / self.in_flight as f64),
@@ -159,13 +167,7 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
-            dram: dram_to_dram(
-                machine,
-                compiled.stride,
-                [&compiled.inputs, &compiled.outputs].map(|of| bytes(of)),
-                first,
-                DRAM_BATCHES,
-            ),
+            dram: dram_to_dram(machine, compiled.stride, bytes, first, DRAM_BATCHES),
             run,
         })
     }

@@ -4,7 +4,7 @@ use ciphermill_rvfhe::isa::Instruction;
 
 use super::mesh::Hop;
 use super::scratchpad::Access;
-use super::{Array, CoreEvent, Machine};
+use super::{Array, CoreEvent, Issue, Machine};
 use crate::trace::{Trace, TrackId};
 
 impl Array {
@@ -60,6 +60,25 @@ fn write_accesses(process: &str, mut accesses: Vec<Access>, trace: &mut Trace) {
     }
 }
 
+/// Cycles for which a computation keeps the lanes from another of its kind, and from its issue to that of an instruction which can read all
+/// of its results. Lanes that are no pipeline are kept by their whole work.
+fn interval_and_latency(machine: &Machine, instruction: &Instruction) -> (u32, u32) {
+    let (lane, target) = (&machine.lane, machine.target());
+    let (interval, work, latency) = match instruction {
+        Instruction::Mbfly { .. } => {
+            let work = lane.multiplier_latency + lane.adder_latency * target.butterfly.interval;
+            (target.butterfly.interval, work, target.butterfly.latency + target.butterfly.second)
+        }
+        Instruction::Fbfly { .. } => {
+            let butterfly = target.complex_butterfly;
+            (butterfly.interval, lane.complex_latency, butterfly.latency + butterfly.second)
+        }
+        Instruction::Mmul { .. } => (1, lane.multiplier_latency, target.product_latency),
+        _ => (1, lane.adder_latency, target.sum_latency),
+    };
+    (if machine.core.issue == Issue::Unpipelined { work } else { interval }, latency)
+}
+
 fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &[u32], trace: &mut Trace) {
     let process = format!("core {core:02}");
     let mut tracks = |name: &str, count: u32| -> Vec<TrackId> {
@@ -67,7 +86,7 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
             .map(|at| trace.track(&process, &if count == 1 { name.to_owned() } else { format!("{name} {at}") }))
             .collect()
     };
-    let computations = tracks("computations", 1);
+    let computations = tracks("computations", 1)[0];
     let copies = tracks("copies", machine.lane.copy_ports);
     let arrivals = tracks("arrivals", machine.lane.arrival_ports);
     let twiddles = tracks("twiddles", 1);
@@ -77,6 +96,7 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
         *last = if last.0 == cycle { (cycle, last.1 + 1) } else { (cycle, 0) };
         tracks[last.1 % tracks.len()]
     };
+    let mut busy_until = 0;
     let mut events = events;
     events.sort_by_key(|event| match event {
         CoreEvent::Fetch { cycle, .. }
@@ -91,8 +111,18 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
                 let Some(Ok(instruction)) = program.get(pc as usize).map(|word| Instruction::decode(*word)) else {
                     continue;
                 };
-                let track = if words.is_empty() { computations[0] } else { next(&mut sent, cycle, &copies) };
-                trace.slice(track, &instruction.to_string(), cycle, 1, &[("instruction", u64::from(pc))]);
+                let (name, number) = (instruction.to_string(), ("instruction", u64::from(pc)));
+                if words.is_empty() {
+                    let (interval, latency) = interval_and_latency(machine, &instruction);
+                    let end = cycle + u64::from(interval);
+                    // Viewers draw slices of a track that nest, but none that ends after the one it began in: complex numbers among others.
+                    let nests = cycle >= busy_until || end <= busy_until;
+                    let track = if nests { computations } else { trace.track(&process, "computations beside these") };
+                    busy_until = busy_until.max(end);
+                    trace.slice(track, &name, cycle, end - cycle, &[number, ("latency", u64::from(latency))]);
+                } else {
+                    trace.slice(next(&mut sent, cycle, &copies), &name, cycle, 1, &[number]);
+                }
             }
             CoreEvent::Arrival { first, cycle, register, .. } if register >= 32 => {
                 trace.slice(twiddles[0], &format!("t{}", register - 32), first, cycle + 1 - first, &[]);
@@ -102,7 +132,7 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
                 trace.slice(track, &format!("v{register}"), cycle, 1, &[]);
             }
             CoreEvent::Modulus { cycle, register, value } => {
-                trace.slice(computations[0], &format!("m{register}"), cycle, 1, &[("value", u64::from(value))]);
+                trace.slice(computations, &format!("m{register}"), cycle, 1, &[("value", u64::from(value))]);
             }
             CoreEvent::Fetch { .. } | CoreEvent::Taken { .. } => {}
         }
@@ -113,5 +143,68 @@ fn write_links(network: &str, hops: &[Hop], trace: &mut Trace) {
     for hop in hops {
         let track = trace.track(network, &format!("{:02} to {:02}", hop.from, hop.to));
         trace.slice(track, "message", hop.cycle, u64::from(hop.flits), &[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::array::{CIPHERMILL, Experiment, PAPER};
+
+    /// Computations of a run: name, core, first cycle, duration, latency; of each core in order.
+    fn computations(machine: &Machine, ring: Ring) -> Vec<(String, u64, u64, u64, u64)> {
+        let modulus = ciphermill_math::Modulus::new(2_013_265_921).unwrap();
+        let one = Transform { polynomial_size: 1 << 13, modulus, ring, direction: Direction::Forward };
+        let experiment = Experiment { task: Task::Transform(one), in_flight: 1, runs: 1, seed: 1 };
+        let mut trace = Trace::new();
+        experiment.measure_with(machine, Some(&mut trace)).unwrap();
+        let mut json = Vec::new();
+        trace.write(&mut json).unwrap();
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        let number = |value: &Value| value.as_u64().unwrap();
+        let mut all = Vec::new();
+        for event in json["traceEvents"].as_array().unwrap() {
+            let latency = &event["args"]["latency"];
+            if event["ph"] == "X" && !latency.is_null() {
+                let name = event["name"].as_str().unwrap().split(' ').next().unwrap_or_default().to_owned();
+                let [core, first, long] = ["pid", "ts", "dur"].map(|field| number(&event[field]));
+                all.push((name, core, first, long, number(latency)));
+            }
+        }
+        all.sort_by_key(|(_, core, first, ..)| (*core, *first));
+        all
+    }
+
+    /// As docs/hw/rvfhe_lane.md has it: a butterfly takes one cycle of two adders and two of one; the FFT's are as the machine says.
+    #[test]
+    fn computations_are_as_long_as_their_intervals() {
+        let mut unpipelined = Machine::from_toml(PAPER).unwrap();
+        unpipelined.core.issue = Issue::Unpipelined;
+        for (machine, ring, name, interval, latency) in [
+            (Machine::from_toml(CIPHERMILL).unwrap(), Ring::Cyclic, "mbfly", 1, 8),
+            (Machine::from_toml(PAPER).unwrap(), Ring::Cyclic, "mbfly", 2, 9),
+            (Machine::from_toml(CIPHERMILL).unwrap(), Ring::Complex, "fbfly", 4, 17),
+            (Machine::from_toml(PAPER).unwrap(), Ring::Complex, "fbfly", 6, 19),
+            (unpipelined, Ring::Cyclic, "mbfly", 8, 9),
+        ] {
+            let all = computations(&machine, ring);
+            let butterflies: Vec<_> = all.iter().filter(|(one, ..)| one.starts_with(name)).collect();
+            assert_eq!(butterflies.len(), 16 * 104, "{}", machine.name);
+            assert!(
+                butterflies.iter().all(|(.., long, after)| (*long, *after) == (interval, latency)),
+                "{butterflies:?}"
+            );
+            // None begins while another of its kind goes on, and some follow without a gap.
+            let gaps = butterflies.windows(2).filter(|two| two[0].1 == two[1].1).map(|two| two[1].2 - two[0].2);
+            assert_eq!(gaps.min(), Some(interval), "{}", machine.name);
+            // Sums and products beside them.
+            let others = all.iter().filter(|(one, ..)| !one.starts_with(name));
+            let pipelined = machine.core.issue != Issue::Unpipelined;
+            assert!(!pipelined || others.clone().all(|(.., long, _)| *long == 1));
+            assert!(others.clone().all(|(one, .., after)| *after == if one == "mmul" { 7 } else { 2 }));
+        }
     }
 }

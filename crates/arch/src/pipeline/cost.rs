@@ -152,13 +152,13 @@ impl Costs {
         Resources { lut: butterflies * lut, dsp: butterflies * dsp, bram, uram: 0 }
     }
 
-    /// A radix-4 transform unit with four multipliers, N = 4096.
-    pub fn radix4_unit(&self, special: bool) -> Resources {
+    /// A radix-4 transform unit of so many multipliers, N = 4096; LUT and memory as synthesised, whatever their number.
+    pub fn radix4_unit(&self, butterflies: u64, special: bool) -> Resources {
         if special {
-            let dsp = 4 * self.special_product_dsp;
+            let dsp = butterflies * self.special_product_dsp;
             Resources { lut: self.special_radix4_lut, dsp, bram: self.special_radix4_bram, uram: 0 }
         } else {
-            let dsp = 4 * self.limb_product_dsp;
+            let dsp = butterflies * self.limb_product_dsp;
             Resources { lut: self.limb_radix4_lut, dsp, bram: self.limb_radix4_bram, uram: 0 }
         }
     }
@@ -207,8 +207,11 @@ pub(crate) fn resources(
         if stage.is_transform() {
             let radix4 = design.radix == 4 && matches!(stage, Stage::Ntt | Stage::DigitNtt);
             for (count, special) in [(limbs, false), (special, true)] {
-                let unit =
-                    if radix4 { costs.radix4_unit(special) } else { costs.radix2_unit(n, design.butterflies, special) };
+                let unit = if radix4 {
+                    costs.radix4_unit(design.butterflies, special)
+                } else {
+                    costs.radix2_unit(n, design.butterflies, special)
+                };
                 engine.add(units * count, unit);
             }
             continue;

@@ -24,15 +24,40 @@ pub const MAX_DESIGNS: u64 = 1 << 14;
 /// The greatest number of products of a row and a ciphertext in the runs of all designs: a few minutes.
 pub const MAX_SWEEP_PRODUCTS: u64 = 1 << 28;
 
-/// Cycles from the last of a transform's interval to its last result: what `ntt_cg` and `ntt_cg_r4` have.
-const RADIX_2_DEPTH: u64 = 10;
-const RADIX_4_DEPTH: u64 = 22;
-/// Butterflies that radix 4 is built for.
-const RADIX_4_BUTTERFLIES: u64 = 4;
-/// Cycles of a lane's pipeline.
-const LANE_DEPTH: u64 = 12;
 /// The greatest number of lanes and of butterflies.
 const MAX_LANES: u64 = 64;
+/// The greatest depth of a pipeline.
+const MAX_DEPTH: u64 = 1 << 16;
+
+/// What units are like that a sweep does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Units {
+    /// Cycles from the end of a transform's interval to its last result, radix 2: 1 to 2^16, as all depths.
+    pub radix2_depth: u64,
+    /// Likewise, radix 4.
+    pub radix4_depth: u64,
+    /// Butterflies that radix 4 is built for, its general multipliers: a power of two from 1 to 64.
+    pub radix4_butterflies: u64,
+    /// Cycles of a lane's pipeline, in stages without transforms.
+    pub lane_depth: u64,
+}
+
+impl Units {
+    fn check(&self) -> Result<(), PipelineError> {
+        let depths =
+            [("radix2_depth", self.radix2_depth), ("radix4_depth", self.radix4_depth), ("lane_depth", self.lane_depth)];
+        for (name, depth) in depths {
+            require_range(format!("{name} of the units"), depth, 1, MAX_DEPTH)?;
+        }
+        butterflies("radix4_butterflies of the units", self.radix4_butterflies)
+    }
+}
+
+fn butterflies(what: &str, given: u64) -> Result<(), PipelineError> {
+    require_range(what, given, 1, MAX_LANES)?;
+    if given.is_power_of_two() { Ok(()) } else { Err(PipelineError::PowerOfTwo { what: what.to_owned(), given }) }
+}
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +86,7 @@ struct File {
     name: String,
     job: JobSpec,
     sweep: Sweep,
+    units: Units,
     device: Device,
     cost: Costs,
 }
@@ -82,6 +108,7 @@ impl Exploration {
         if file.schema != EXPLORE_SCHEMA {
             return Err(syntax(format!("its schema is `{}`, not `{EXPLORE_SCHEMA}`", file.schema)));
         }
+        file.units.check()?;
         file.device.check()?;
         file.cost.check()?;
         let sweep = &file.sweep;
@@ -103,11 +130,8 @@ impl Exploration {
             designs = designs.saturating_mul(len as u64);
         }
         require_range("number of designs", designs, 1, MAX_DESIGNS)?;
-        for &butterflies in &sweep.butterflies {
-            require_range("butterflies", butterflies, 1, MAX_LANES)?;
-            if !butterflies.is_power_of_two() {
-                return Err(PipelineError::PowerOfTwo { what: "butterflies".to_owned(), given: butterflies });
-            }
+        for &given in &sweep.butterflies {
+            butterflies("butterflies", given)?;
         }
         for &radix in &sweep.radix {
             if radix != 2 && radix != 4 {
@@ -126,6 +150,11 @@ impl Exploration {
     /// The job that every design runs.
     pub fn job(&self) -> Job {
         Job { rows: self.file.job.rows, columns: self.file.job.columns }
+    }
+
+    /// What its units are like.
+    pub fn units(&self) -> Units {
+        self.file.units
     }
 
     /// The device.
@@ -158,7 +187,7 @@ impl Exploration {
         by(&mut designs, &sweep.leaf_slots, |design, value| design.leaf_slots = value);
         by(&mut designs, &sweep.body, |design, value| design.body = value);
         by(&mut designs, &sweep.preemption, |design, value| design.preemption = value);
-        designs.retain(|design| design.radix == 2 || design.butterflies == RADIX_4_BUTTERFLIES);
+        designs.retain(|design| design.radix == 2 || design.butterflies == self.file.units.radix4_butterflies);
         designs
     }
 }
@@ -200,24 +229,24 @@ impl Default for Design {
 }
 
 impl Design {
-    /// The machine of this design: `base` with other stages, buffers and engines.
+    /// The machine of this design: `base` with other stages, buffers and engines, of such units.
     ///
     /// # Errors
     /// If its N is not a power of four and the radix is 4, or too small for so many butterflies.
-    pub fn machine(&self, base: &PipelineMachine) -> Result<PipelineMachine, PipelineError> {
+    pub fn machine(&self, base: &PipelineMachine, units: &Units) -> Result<PipelineMachine, PipelineError> {
         let n = base.ring().polynomial_size;
         // A row of a unit is 2P values, a stage at least four rows.
         require_range("butterflies", self.butterflies, 1, (n / 8).max(1))?;
         let log = u64::from(n.ilog2());
         let row = n / (2 * self.butterflies);
-        let inverse = (row * log, row * log + RADIX_2_DEPTH, row);
+        let inverse = (row * log, row * log + units.radix2_depth, row);
         let forward = if self.radix == 4 {
             if log % 2 != 0 {
                 return Err(PipelineError::PowerOfTwo { what: "log2 N with radix 4, halved,".to_owned(), given: log });
             }
             // Three products of a butterfly on its multipliers: N/4·3/P cycles to a stage.
             let stage = n / 4 * 3 / self.butterflies;
-            (stage * log / 2, stage * log / 2 + RADIX_4_DEPTH, stage)
+            (stage * log / 2, stage * log / 2 + units.radix4_depth, stage)
         } else {
             inverse
         };
@@ -230,20 +259,20 @@ impl Design {
         let digits = base.ring().digits;
         let mut slowest = 0;
         for stage in Stage::ALL.into_iter().filter(|stage| stage.is_transform()) {
-            let ((interval, latency, hold), units, of) = match stage {
+            let ((interval, latency, hold), each, of) = match stage {
                 Stage::Ntt => (forward, self.forward_units, digits),
                 Stage::DigitNtt => (forward, self.forward_units, digits),
                 _ => (inverse, self.inverse_units, 2),
             };
             let items = machine.items(stage);
-            let units = (units * items).div_ceil(of);
+            let units = (each * items).div_ceil(of);
             slowest = slowest.max((items * interval).div_ceil(units));
             machine = machine.with_stage(StageSpec { name: stage, units, interval, latency, hold: Some(hold) })?;
         }
         for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_transform()) {
             let needed = (machine.items(stage) * n).div_ceil(slowest).next_power_of_two();
             let interval = n / needed.min(n);
-            let latency = interval + LANE_DEPTH;
+            let latency = interval + units.lane_depth;
             machine = machine.with_stage(StageSpec { name: stage, units: 1, interval, latency, hold: None })?;
         }
         // Where a stage works on two tokens at a time, its output has a slot for each and one that is read.
@@ -325,7 +354,7 @@ pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<Desi
     }
     let mut points = Vec::new();
     for design in designs {
-        let machine = design.machine(base)?;
+        let machine = design.machine(base, &file.units)?;
         let resources = cost::resources(&file.cost, &file.device, &machine, &design, &job)?;
         let (scarcest, share) = file.device.scarcest(&resources);
         let fits = share <= file.device.max_share;

@@ -26,7 +26,7 @@ pub use cost::{Costs, Device, Resources};
 pub use error::PipelineError;
 pub use explore::{
     CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, MAX_SWEEP_PRODUCTS,
-    explore,
+    Units, explore,
 };
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{

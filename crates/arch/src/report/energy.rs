@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::error::ReportError;
 use super::run::{Line, line, steady};
 use super::workload::Workload;
-use crate::array::Machine;
+use crate::array::{Counts, Machine};
 use crate::description;
 use crate::record::{Label, Record};
 
@@ -58,6 +59,12 @@ impl From<[f64; 2]> for Range {
 impl From<Range> for [f64; 2] {
     fn from(range: Range) -> Self {
         [range.low, range.high]
+    }
+}
+
+impl From<Range> for Value {
+    fn from(range: Range) -> Self {
+        Self::from(<[f64; 2]>::from(range).to_vec())
     }
 }
 
@@ -193,6 +200,13 @@ pub struct ComponentUse {
     pub energy_nj: Range,
 }
 
+impl ComponentUse {
+    /// As records have it.
+    fn params(&self) -> Value {
+        json!({ "component": self.component, "area_mm2": self.area_mm2, "energy_nj": self.energy_nj })
+    }
+}
+
 /// The energy of one input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Energy {
@@ -210,6 +224,10 @@ pub struct Energy {
     pub operation: &'static str,
     /// N.
     pub polynomial_size: usize,
+    /// Inputs in flight in the run.
+    pub in_flight: usize,
+    /// Runs of the program behind one another.
+    pub runs: usize,
     /// Cycles of one input.
     pub cycles: f64,
     /// Words that each action was done for.
@@ -222,6 +240,13 @@ pub struct Energy {
     pub area_mm2: Range,
     /// The power that it comes to at the machine's clock, mW.
     pub power_mw: Range,
+}
+
+/// Words that cores read of their data and twiddle memories: rows, all of them where a tile is read row by row, and of twiddles a factor and
+/// its companion for each lane, or one pair for all.
+fn memory_reads(counts: &Counts, lanes: u32) -> f64 {
+    let own = counts.twiddle_loads - counts.twiddle_broadcasts;
+    ((counts.rows_read + 2 * own) * u64::from(lanes) + 2 * counts.twiddle_broadcasts) as f64
 }
 
 /// Words for each action, of one input.
@@ -243,7 +268,7 @@ fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static
             "register-write",
             each(2 * counts.butterflies + counts.products + counts.sums + loads + 2 * counts.twiddle_loads),
         ),
-        ("memory-read", each(counts.row_loads + 2 * counts.twiddle_loads)),
+        ("memory-read", memory_reads(counts, machine.core.lanes) / inputs),
         ("memory-write", each(sends)),
         ("scratchpad-read", each(counts.scratchpad_loads)),
         ("scratchpad-write", each(counts.scratchpad_stores)),
@@ -311,6 +336,8 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
             level,
             operation: workload.operation.name(),
             polynomial_size: workload.polynomial_size,
+            in_flight: line.in_flight,
+            runs: line.runs,
             cycles,
             actions,
             components,
@@ -323,7 +350,8 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
 }
 
 impl Energy {
-    /// `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`.
+    /// `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`. Ranges of areas, powers and energies, of components, too, are lists of the
+    /// least and the most; `actions` are words of one input. A range of 0 to 0 is one that the table does not say.
     pub fn record(&self) -> Record {
         let n = self.polynomial_size;
         let (machine, table, operation, level) = (&self.machine, &self.table, self.operation, self.level);
@@ -332,6 +360,18 @@ impl Energy {
             .with("n", n)
             .with("energy_nj_low", self.energy_nj.low)
             .with("energy_nj_high", self.energy_nj.high)
+            .with("area_mm2", self.area_mm2)
+            .with("power_mw", self.power_mw)
+            .with("in_flight", self.in_flight)
+            .with("runs", self.runs)
+            .with(
+                "actions",
+                self.actions
+                    .iter()
+                    .map(|(name, words)| ((*name).to_owned(), Value::from(*words)))
+                    .collect::<Map<_, _>>(),
+            )
+            .with("components", self.components.iter().map(ComponentUse::params).collect::<Vec<_>>())
             .with("basis", self.basis.clone());
         record.cycles_steady = Some(self.cycles);
         record
@@ -341,7 +381,7 @@ impl Energy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::{CIPHERMILL, PAPER};
+    use crate::array::{CIPHERMILL, PAPER, Transposition};
     use crate::report::Operation;
 
     fn paper_at_2_13(text: &str) -> Vec<Energy> {
@@ -366,6 +406,52 @@ mod tests {
         let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
         let known: Vec<_> = table.component.iter().flat_map(|component| component.action.keys()).collect();
         assert!(ACTIONS.iter().all(|action| known.iter().any(|one| one == action)));
+    }
+
+    /// A broadcast reads one pair, and tiles row by row all of their rows.
+    #[test]
+    fn memories_are_read_as_often_as_they_are() {
+        let counts =
+            Counts { row_loads: 3, rows_read: 10, twiddle_loads: 7, twiddle_broadcasts: 5, ..Counts::default() };
+        assert_eq!(memory_reads(&counts, 32), f64::from((10 + 2 * 2) * 32 + 2 * 5));
+        let reads = |machine: &Machine| {
+            let line = line(machine, &Workload::ntt(1 << 13), 1, Some(1)).unwrap();
+            assert!(line.counts.twiddle_broadcasts > 0);
+            (line.counts, actions(machine, &line, false)["memory-read"])
+        };
+        let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+        let (banked, words) = reads(&machine);
+        assert_eq!(banked.rows_read, banked.row_loads);
+        machine.memory.transposition = Transposition::Serial;
+        let (serial, more) = reads(&machine);
+        // The same loads, of more rows.
+        assert!(serial.row_loads == banked.row_loads && serial.rows_read > banked.rows_read);
+        assert_eq!(more - words, 32.0 * (serial.rows_read - banked.rows_read) as f64);
+    }
+
+    /// What the table of `arch energy` shows is in its records.
+    #[test]
+    fn records_have_what_the_table_shows() {
+        for one in paper_at_2_13(ENERGY_PAPER) {
+            let record = one.record();
+            let params = serde_json::to_value(&record.params).unwrap();
+            assert_eq!(params["area_mm2"], json!([one.area_mm2.low, one.area_mm2.high]));
+            assert_eq!(params["power_mw"], json!([one.power_mw.low, one.power_mw.high]));
+            assert_eq!((&params["in_flight"], &params["runs"]), (&json!(one.in_flight), &json!(one.runs)));
+            assert!(one.in_flight > 1 && record.cycles_steady == Some(one.cycles));
+            let words = |action: &str| params["actions"][action].as_f64();
+            assert!(one.actions.iter().all(|(action, count)| words(action) == Some(*count)));
+            // The components' ranges add up to those of the whole.
+            let components = params["components"].as_array().unwrap();
+            let sum =
+                |field: &str, at: usize| components.iter().map(|one| one[field][at].as_f64().unwrap()).sum::<f64>();
+            for (field, whole) in [("area_mm2", one.area_mm2), ("energy_nj", one.energy_nj)] {
+                assert!(
+                    (sum(field, 0) - whole.low).abs() < 1e-9 && (sum(field, 1) - whole.high).abs() < 1e-9,
+                    "{field}"
+                );
+            }
+        }
     }
 
     /// A key switch has more inputs than outputs: so many vectors go into the scratchpad and out of it, whatever the DRAM's width.

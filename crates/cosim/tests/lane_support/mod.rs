@@ -1,6 +1,7 @@
 //! One core of the simulated array, and the RTL of its lanes with all that came to this core.
 
 pub(crate) mod programs;
+pub(crate) mod records;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,6 +9,7 @@ use ciphermill_arch::array::{CoreEvent, LANE, Machine};
 use ciphermill_cosim::Configuration;
 use ciphermill_cosim::units::{LaneCounters, LaneEvent, LaneInputs, LaneInstruction, LaneOp, LaneTarget, RvfheLane};
 use ciphermill_rvfhe::isa::Instruction;
+use records::Compared;
 
 /// `lane.toml` with as many lanes and adders as the RTL has, in a grid of so many cores.
 pub(crate) fn machine(configuration: &Configuration, rows: u32, columns: u32) -> Machine {
@@ -163,7 +165,14 @@ impl Trace {
         assert_eq!(unit.error(), None, "{configuration}");
         assert_eq!(issued.len(), self.issued.len(), "{configuration}");
         assert_eq!(copies, self.copies, "{configuration}");
-        Replayed { counters: before, idle_from }
+        let compared = Compared {
+            programs: 0,
+            cores: 1,
+            issues: issued.len() as u64,
+            cycles: span(&self.issued),
+            cycles_rtl: span(&issued),
+        };
+        Replayed { counters: before, idle_from, compared }
     }
 }
 
@@ -173,4 +182,11 @@ pub(crate) struct Replayed {
     pub counters: LaneCounters,
     /// The first cycle after which nothing was inside.
     pub idle_from: u64,
+    /// Issues and cycles of this core in both.
+    pub compared: Compared,
+}
+
+/// Cycles from the first issue to the last one, both counted.
+pub(crate) fn span(issued: &[(u64, LaneOp)]) -> u64 {
+    issued.last().map_or(0, |(last, _)| last - issued[0].0 + 1)
 }

@@ -49,10 +49,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
                 range(component.area_mm2, 2),
             ]);
         }
-        let (cycles, power) = (one.cycles, range(one.power_mw, 0));
+        let (cycles, in_flight, power) = (one.cycles, one.in_flight, range(one.power_mw, 0));
         table.add_row([
             one.level.to_owned(),
-            format!("all, {cycles:.0} cycles, {power} mW"),
+            format!("all, {cycles:.0} cycles, {in_flight} in flight, {power} mW"),
             range(one.energy_nj, 1),
             range(one.area_mm2, 2),
         ]);
