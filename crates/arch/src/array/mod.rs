@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounds;
 mod control;
 mod core;
 mod dram;
@@ -38,6 +39,7 @@ use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
+pub use bounds::{Bounds, Component};
 use self::core::{CoreState, Messages, SCALARS, Shared, Stepped};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
