@@ -39,8 +39,8 @@ use ciphermill_math::isa::Isa;
 use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
-pub use bounds::{Bounds, Component};
 use self::core::{CoreState, Messages, SCALARS, Shared, Stepped};
+pub use bounds::{Bounds, Component};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};
