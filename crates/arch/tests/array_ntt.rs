@@ -37,7 +37,7 @@ fn measure(machine: &Machine, task: Task, in_flight: usize, runs: usize) -> Meas
         measured.first,
         measured.expected,
         measured.steady,
-        record.utilization,
+        measured.adders_at_work(),
         measured.instructions,
         started.elapsed().as_secs_f64(),
     );

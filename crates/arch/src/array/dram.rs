@@ -1,10 +1,13 @@
 //! From DRAM to DRAM: two halves of the scratchpad take turns. While programs work on one, the other is emptied and filled. Where a run's
 //! inputs and outputs take more than half of it, there is one part, and nothing overlaps.
+//!
+//! Analytic: a recurrence over the cycles that a simulated run took. Fills and drains take no port of the scratchpad and no link of its
+//! networks, so that a run is not slowed down by them.
 
 use super::Machine;
 use crate::trace::Trace;
 
-/// What a number of batches takes from DRAM to DRAM.
+/// What a number of batches takes from DRAM to DRAM: analytic, over a simulated computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DramRun {
     /// Cycles from the first byte read to the last one written.

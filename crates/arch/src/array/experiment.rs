@@ -7,8 +7,9 @@ use ciphermill_rvfhe::compiler::{CompileError, Direction, Polynomial, Ring, Task
 use ciphermill_rvfhe::isa::Instruction;
 use thiserror::Error;
 
+use super::bounds::{Bounds, bounds};
 use super::dram::{self, DramRun, dram_to_dram};
-use super::{Array, Machine, MachineError, Run, SimulationError};
+use super::{Array, Counts, Machine, MachineError, Run, SimulationError};
 use crate::record::{Label, Record};
 use crate::trace::Trace;
 
@@ -48,7 +49,11 @@ pub struct Measurement {
     pub expected: u32,
     /// Butterflies of one input, in all lanes.
     pub butterflies: u64,
-    /// The same from DRAM to DRAM, a run of the program being a batch.
+    /// What each component has to do for an input at least; analytic.
+    pub bounds: Bounds,
+    /// Bytes of factors in all cores, as they stand there, companions among them: twiddles, a product's operand, a key.
+    pub factor_bytes: u64,
+    /// From DRAM to DRAM, a run of the program being a batch: analytic, over the simulated cycles of the first run.
     pub dram: DramRun,
 }
 
@@ -167,6 +172,9 @@ impl Experiment {
             instructions,
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
+            bounds: bounds(machine, &compiled, self.in_flight, self.runs),
+            // A factor and its companion, or a complex one's two parts, are 8 bytes.
+            factor_bytes: compiled.cores.iter().map(|image| 8 * image.twiddles.len() as u64).sum(),
             dram: dram_to_dram(machine, compiled.stride, bytes, first, DRAM_BATCHES),
             run,
         })
@@ -174,7 +182,33 @@ impl Experiment {
 }
 
 impl Measurement {
-    /// The line of a report.
+    /// Cycles for each input: in steady state, or of the only run.
+    pub fn cycles(&self) -> f64 {
+        self.steady.unwrap_or(self.first as f64)
+    }
+
+    /// The share of cycles in which the adders worked, in steady state if there is one.
+    pub fn adders_at_work(&self) -> Option<f64> {
+        self.adders_steady.or(self.adders)
+    }
+
+    /// Instructions on vectors that all cores did for each input.
+    pub fn vector_instructions(&self, experiment: &Experiment) -> u64 {
+        let Counts { butterflies, products, sums, .. } = self.run.counts.iter().copied().sum();
+        let moved = |counts: &Counts| {
+            let loads = counts.row_loads + counts.scratchpad_loads + counts.twiddle_loads;
+            loads + counts.scratchpad_stores + counts.own_copies + counts.remote_copies
+        };
+        let moves: u64 = self.run.counts.iter().map(moved).sum();
+        (butterflies + products + sums + moves) / (experiment.runs * experiment.in_flight) as u64
+    }
+
+    /// Cycles in which the factors come once from DRAM, before the first input: analytic.
+    pub fn factor_cycles(&self, machine: &Machine) -> u64 {
+        self.factor_bytes.div_ceil(machine.dram.bytes_per_cycle.into())
+    }
+
+    /// The line of a report. Its `utilization` is that of the busiest component, whose name is in `params.busiest`.
     pub fn record(&self, experiment: &Experiment, machine: &Machine) -> Record {
         let size = experiment.task.size();
         let name = match &experiment.task {
@@ -186,6 +220,8 @@ impl Measurement {
             Task::KeySwitch { .. } => "key-switch",
         };
         let lanes = machine.cores() * machine.core.lanes;
+        let (busiest, most) = self.bounds.busiest();
+        let bounds = self.bounds.iter().map(|(component, cycles)| (component.name().to_owned(), cycles.into()));
         let mut record =
             Record::new(format!("arch-{name}/n{size}/p{lanes}"), &machine.name, Label::Simulated, self.first)
                 .with("n", size)
@@ -193,12 +229,19 @@ impl Measurement {
                 .with("in_flight", experiment.in_flight)
                 .with("runs", experiment.runs)
                 .with("seed", experiment.seed)
-                .with("instructions", self.instructions)
+                .with("words", self.instructions)
+                .with("instructions", self.vector_instructions(experiment))
                 .with("butterflies", self.butterflies)
                 .with("launch", self.run.launch)
-                .with("dram_steady", self.dram.steady / experiment.in_flight as f64);
+                .with("adders", self.adders_at_work())
+                .with("bound_cycles", self.bounds.arithmetic().1)
+                .with("busiest", busiest.name())
+                .with("bounds_analytic", bounds.collect::<serde_json::Map<_, _>>())
+                .with("factor_bytes", self.factor_bytes)
+                .with("factor_cycles_analytic", self.factor_cycles(machine))
+                .with("dram_steady_analytic", self.dram.steady / experiment.in_flight as f64);
         record.cycles_steady = self.steady;
-        record.utilization = self.adders_steady.or(self.adders);
+        record.utilization = Some(most / self.cycles());
         record.correct = Some(self.correct);
         record
     }

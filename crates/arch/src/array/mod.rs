@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bounds;
 mod control;
 mod core;
 mod dram;
@@ -41,6 +42,7 @@ use ciphermill_rvfhe::isa::Instruction;
 
 pub use self::core::{CoreEvent, Counts};
 use self::core::{CoreState, Messages, SCALARS, Shared, Stepped};
+pub use bounds::{Bounds, Component};
 pub use dram::DramRun;
 pub use error::{AllBlocked, Blocked, SimulationError, Waits};
 pub use experiment::{Experiment, ExperimentError, Measurement};

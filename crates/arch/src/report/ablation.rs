@@ -6,7 +6,7 @@
 //!
 //! | stage | what it is here |
 //! | --- | --- |
-//! | base | as many scalar cores as there are lanes, each with a program that divides (`textbook`, a divider of 67 cycles) |
+//! | base | one scalar core with a program that divides (`textbook`, a divider of 67 cycles); as many as there are lanes would share its cycles |
 //! | +ISA | the array; its lanes are no pipeline: a computation begins when the one before is done. Tiles are read row by row |
 //! | +reshuffle | tiles are read from skewed banks |
 //! | +dataflow | computations begin when their operands are there |
@@ -39,10 +39,15 @@ pub const PRINTED_FFT: [f64; 3] = [1.34, 3.39, 4.54];
 pub struct Stage {
     /// `base`, `isa`, `reshuffle` or `dataflow`.
     pub stage: &'static str,
-    /// Cycles of one lane for each of its butterflies.
+    /// What was run: the array's name, of the base the scalar core's.
+    pub machine: String,
+    /// Cycles of one lane for each of its butterflies; of the base those of one scalar core.
     pub cycles_per_butterfly: f64,
-    /// Cycles of a transform, in steady state.
+    /// Cycles of a transform: of the array in steady state, of the base on one scalar core. All are simulated.
     pub cycles: f64,
+    /// Of the base what a transform would take on as many scalar cores as there are lanes, if they shared it evenly: analytic. No one
+    /// has run them.
+    pub cycles_by_lanes_analytic: Option<f64>,
     /// How much faster it is than the stage before; none of the first.
     pub step: Option<f64>,
     /// Whether its values were those of the golden model; the base's words are checked by the tests of the scalar model.
@@ -150,18 +155,34 @@ fn size(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<Size
             return Ok(result);
         }
     };
-    let mut push = |stage, cycles_per_butterfly: f64, cycles, correct| {
-        let step = result.stages.last().map(|before: &Stage| before.cycles_per_butterfly / cycles_per_butterfly);
-        result.stages.push(Stage { stage, cycles_per_butterfly, cycles, step, correct });
+    let mut push = |mut stage: Stage| {
+        let before = result.stages.last().map(|before| before.cycles_per_butterfly);
+        stage.step = before.map(|before| before / stage.cycles_per_butterfly);
+        result.stages.push(stage);
     };
     let has_base = !workload.operation.is_complex() && polynomial_size <= MAX_BASE_SIZE;
-    let butterflies = lines[0].1.butterflies as f64;
     if has_base {
         let base = base(Variant::Textbook, polynomial_size, false)?;
-        push("base", base.cycles_per_butterfly, base.cycles_per_butterfly * butterflies / f64::from(lanes), None);
+        push(Stage {
+            stage: "base",
+            machine: base.machine,
+            cycles_per_butterfly: base.cycles_per_butterfly,
+            cycles: base.cycles as f64,
+            cycles_by_lanes_analytic: Some(base.cycles as f64 / f64::from(lanes)),
+            step: None,
+            correct: None,
+        });
     }
     for (stage, line) in &lines {
-        push(stage, line.cycles_per_butterfly_and_lane(machine), line.cycles(), Some(line.correct));
+        push(Stage {
+            stage,
+            machine: machine.name.clone(),
+            cycles_per_butterfly: line.cycles_per_butterfly_and_lane(machine),
+            cycles: line.cycles(),
+            cycles_by_lanes_analytic: None,
+            step: None,
+            correct: Some(line.correct),
+        });
     }
     if let [first, .., last] = &result.stages[..] {
         result.total = Some(first.cycles_per_butterfly / last.cycles_per_butterfly);
@@ -200,21 +221,41 @@ fn array_stages(machine: &Machine, workload: &Workload, in_flight: usize) -> Res
 }
 
 impl Ablation {
-    /// A record for each stage of each size, `arch-ablation/<machine>/<operation>/n<N>/<stage>`.
+    /// A record for each stage of each size, `arch-ablation/<machine>/<operation>/n<N>/<stage>`, with the gains, and one for each scalar
+    /// core that the last stage is compared with, `…/n<N>/single-core/<program>`. The base, and those, are runs of a scalar core.
     pub fn records(&self) -> Vec<Record> {
         let mut records = Vec::new();
         for size in &self.sizes {
             let n = size.polynomial_size;
-            for stage in &size.stages {
-                let case = format!("arch-ablation/{}/{}/n{n}/{}", self.machine, self.operation, stage.stage);
-                let mut record = Record::new(case, &self.machine, self.label, stage.cycles.round() as u64)
-                    .with("n", n)
-                    .with("lanes", size.lanes)
-                    .with("in_flight", size.in_flight)
-                    .with("cycles_per_butterfly_and_lane", stage.cycles_per_butterfly)
-                    .with("step", stage.step);
-                record.cycles_steady = Some(stage.cycles);
+            let case = |name: &str| format!("arch-ablation/{}/{}/n{n}/{name}", self.machine, self.operation);
+            for (at, stage) in size.stages.iter().enumerate() {
+                let mut record =
+                    Record::new(case(stage.stage), &stage.machine, self.label, stage.cycles.round() as u64)
+                        .with("n", n)
+                        .with("lanes", size.lanes)
+                        .with("in_flight", size.in_flight)
+                        .with("cycles_per_butterfly_and_lane", stage.cycles_per_butterfly)
+                        .with("step", stage.step);
+                // Averages are of the sizes that have all stages.
+                let average = at.checked_sub(1).and_then(|at| self.average_steps.get(at));
+                record = record.with("average_step", average.copied());
+                if at + 1 == size.stages.len() {
+                    record = record.with("total", size.total).with("average_total", self.average_total);
+                }
+                match stage.cycles_by_lanes_analytic {
+                    Some(share) => record = record.with("cycles_by_lanes_analytic", share),
+                    None => record.cycles_steady = Some(stage.cycles),
+                }
                 record.correct = stage.correct;
+                records.push(record);
+            }
+            for SingleCore { base, speedup } in &size.single_core {
+                let name = format!("single-core/{}", base.program);
+                let record = Record::new(case(&name), &base.machine, self.label, base.cycles)
+                    .with("n", n)
+                    .with("early_out", base.early_out)
+                    .with("cycles_per_butterfly", base.cycles_per_butterfly)
+                    .with("total", *speedup);
                 records.push(record);
             }
         }
@@ -238,6 +279,23 @@ pub struct FftExperiment {
     pub steps: Vec<f64>,
     /// The average total.
     pub total: Option<f64>,
+    /// The stages.
+    #[serde(skip)]
+    pub ablation: Ablation,
+}
+
+impl FftExperiment {
+    /// Those of the ablation, `…/<stage>/complex-interval=<interval>/complex-latency=<latency>`.
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = self.ablation.records();
+        for record in &mut records {
+            record.case += &format!("/complex-interval={}/complex-latency={}", self.interval, self.latency);
+            let changed = [("complex-interval", self.interval), ("complex-latency", self.latency)];
+            let changed = changed.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+            record.params.insert("changed".to_owned(), serde_json::Value::Object(changed.collect()));
+        }
+        records
+    }
 }
 
 /// Intervals and latencies of complex butterflies that are tried.
@@ -257,7 +315,8 @@ pub fn fft_experiments(
         (machine.lane.complex_interval, machine.lane.complex_latency) = (interval, latency);
         machine.check()?;
         let ablation = ablate(&machine, Operation::Fft, sizes, ABLATION_IN_FLIGHT)?;
-        Ok(FftExperiment { interval, latency, steps: ablation.average_steps, total: ablation.average_total })
+        let (steps, total) = (ablation.average_steps.clone(), ablation.average_total);
+        Ok(FftExperiment { interval, latency, steps, total, ablation })
     };
     butterflies.iter().map(one).collect()
 }
@@ -285,7 +344,26 @@ mod tests {
         assert!(ablation.correct());
         // One scalar core is a thousand times slower than the paper says.
         assert!(size.single_core.iter().all(|single| single.speedup > 5000.0), "{:?}", size.single_core);
-        assert_eq!(ablation.records().len(), 4);
+        // Four stages and three scalar cores; the base is a run of the scalar core, with its cycles.
+        let records = ablation.records();
+        assert_eq!(records.len(), 7);
+        let cores: Vec<&str> = records.iter().map(|record| record.machine.as_str()).collect();
+        assert_eq!(cores, ["rocket", "paper", "paper", "paper", "rocket", "rocket", "rocket"]);
+        assert_eq!(records[0].cycles, records[4].cycles);
+        assert_eq!(records[0].params["cycles_by_lanes_analytic"], records[0].cycles as f64 / 512.0);
+        assert_eq!(records[0].cycles_steady, None);
+        assert_eq!(records[3].params["total"], records[3].params["average_total"]);
+        assert_eq!(records[3].params["step"], records[3].params["average_step"]);
+    }
+
+    #[test]
+    fn complex_butterflies_have_records_of_their_own() {
+        let experiments = fft_experiments(&paper(), &[4096], &[(6, 18), (2, 9)]).unwrap();
+        let records: Vec<Record> = experiments.iter().flat_map(FftExperiment::records).collect();
+        assert_eq!(records.len(), 6);
+        assert_eq!(records[5].case, "arch-ablation/paper/fft/n4096/dataflow/complex-interval=2/complex-latency=9");
+        assert_eq!(records[5].params["changed"]["complex-latency"], 9);
+        assert!(records[5].cycles < records[2].cycles);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub const MAX_BASE_SIZE: usize = Baseline::POLYNOMIAL_SIZE_MAX;
 pub struct BaseRun {
     /// The program's arithmetic, as `textbook`.
     pub program: &'static str,
+    /// The core's description, as `rocket`.
+    pub machine: String,
     /// N.
     pub polynomial_size: usize,
     /// Whether the divider leaves out the leading zeros of quotients.
@@ -33,8 +35,9 @@ pub struct BaseRun {
 /// If N is no power of two from 2 to 2^14.
 pub fn base(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<BaseRun, ReportError> {
     let run = scalar_run(variant, polynomial_size, early_out)?;
-    let cycles_per_butterfly = run.cycles_per_butterfly();
-    Ok(BaseRun { program: variant.name(), polynomial_size, early_out, cycles: run.cycles, cycles_per_butterfly })
+    let (machine, cycles_per_butterfly) = (ScalarMachine::rocket()?.name, run.cycles_per_butterfly());
+    let program = variant.name();
+    Ok(BaseRun { program, machine, polynomial_size, early_out, cycles: run.cycles, cycles_per_butterfly })
 }
 
 pub(super) fn scalar_run(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<ScalarRun, ReportError> {

@@ -4,6 +4,7 @@
 //! A [`Workload`] names what an array does; [`measure`] runs it. All figures carry a [`Label`](crate::record::Label).
 
 mod ablation;
+mod axis;
 mod base;
 mod energy;
 mod error;
@@ -11,6 +12,7 @@ mod programs;
 mod published;
 mod roofline;
 mod run;
+mod slices;
 mod sweep;
 mod workload;
 
@@ -18,6 +20,7 @@ pub use ablation::{
     ABLATION_IN_FLIGHT, Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore,
     SizeAblation, Stage, ablate, fft_experiments,
 };
+pub use axis::{Axis, Parameter, Value};
 pub use base::{BaseRun, MAX_BASE_SIZE, ScalarReport, TimeSplit, base, scalar_transform, time_split};
 pub use energy::{
     ACTIONS, Component, ComponentUse, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, Energy, EnergyError, EnergyTable,
@@ -28,5 +31,6 @@ pub use programs::{CoreProgram, Programs, programs};
 pub use published::{Comparison, FFT_SIZES, GPU_BYTES_PER_SECOND, IMPLIED_GPU_WATTS, PAPER_SIZES, compare};
 pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
 pub use run::{Line, Plan, RunReport, measure, measure_traced};
-pub use sweep::{Axis, MAX_POINTS, Parameter, Sweep, SweepPoint, Value, default_axes, sweep_records};
+pub use slices::Slices;
+pub use sweep::{MAX_POINTS, Sweep, SweepPoint, default_axes, sweep_records};
 pub use workload::{DEFAULT_MODULUS, MAX_POLYNOMIAL_SIZE, Operation, Workload};

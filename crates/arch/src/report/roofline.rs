@@ -1,13 +1,15 @@
 //! The roofline of an array: what its units, its scratchpad and its DRAM allow, and what runs reach.
 //!
 //! An operation is a butterfly. A point has the traffic of the level that its data comes from: the scratchpad, or the DRAM behind it.
+//! Ceilings are of the machine, whatever it computes. What a point can attain is what the busiest component allows its program, which has
+//! more to do than butterflies: products, copies, instructions to fetch, messages to slices that other cores have.
 
 use serde::Serialize;
 
 use super::error::ReportError;
 use super::run::{Line, line, steady};
 use super::workload::{Operation, Workload};
-use crate::array::Machine;
+use crate::array::{Component, Machine, Port};
 use crate::record::{Label, Record};
 
 /// A ceiling.
@@ -32,16 +34,18 @@ pub struct ArrayPoint {
     pub level: &'static str,
     /// Butterflies for each byte of that level.
     pub intensity: f64,
-    /// Butterflies per cycle that the ceilings allow; analytic.
+    /// Butterflies per cycle that the busiest component allows, or the DRAM; analytic.
     pub attainable: f64,
-    /// What the run reached.
+    /// What the run reached: simulated, from and to DRAM analytic over the simulated computation.
     pub reached: f64,
     /// Cycles for each input.
     pub cycles: f64,
-    /// The ceiling that is met first.
+    /// What allows no more: a component, as `multipliers`, or `dram`.
     pub bound: &'static str,
     /// Of the flat ceiling, what was reached, 0 to 1.
-    pub utilization: f64,
+    pub of_peak: f64,
+    /// What the cycles are.
+    pub label: Label,
     /// Whether all values were right.
     pub correct: bool,
 }
@@ -49,11 +53,9 @@ pub struct ArrayPoint {
 /// Ceilings and points of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArrayRoofline {
-    /// Points are simulated, ceilings analytic.
-    pub label: Label,
     /// The machine's name.
     pub machine: String,
-    /// The lowest flat one and the slanted ones.
+    /// The lowest flat one and the slanted ones; analytic.
     pub ceilings: Vec<Ceiling>,
     /// Size by size, from the scratchpad and from DRAM.
     pub points: Vec<ArrayPoint>,
@@ -69,12 +71,11 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
     let lanes = f64::from(machine.cores() * machine.core.lanes);
     // A butterfly takes two sums and one product.
     let (adders, multipliers) = (lanes * f64::from(machine.lane.adders) / 2.0, lanes);
-    let arrivals = lanes * 4.0 * f64::from(machine.lane.arrival_ports);
     let flat = adders.min(multipliers);
     let name = if adders < multipliers { "adders" } else { "multipliers" };
     let ceilings = vec![
         Ceiling { name, butterflies_per_cycle: Some(flat), bytes_per_cycle: None },
-        Ceiling { name: "scratchpad", butterflies_per_cycle: None, bytes_per_cycle: Some(arrivals) },
+        Ceiling { name: "scratchpad", butterflies_per_cycle: None, bytes_per_cycle: Some(scratchpad(machine)) },
         Ceiling {
             name: "dram",
             butterflies_per_cycle: None,
@@ -95,31 +96,66 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
         };
         let flat =
             if workload.operation.is_complex() { lanes / f64::from(machine.lane.complex_interval) } else { flat };
-        points.push(point(workload, &lines.0, "scratchpad", lines.0.cycles(), flat, arrivals));
-        let dram = machine.dram.bytes_per_cycle.into();
+        let (best, single) = &lines;
+        points.push(point(workload, best, "scratchpad", best.cycles(), flat, best.bounds.busiest()));
+        let transfer = best.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle);
         // No pace is better than that of the transfers, which a mean over few batches may leave some of out.
-        let cycles = lines.0.dram.min(lines.1.dram).max(lines.0.dram_bytes as f64 / dram);
-        points.push(point(workload, &lines.0, "dram", cycles, flat, dram));
+        let cycles = best.dram.min(single.dram).max(transfer);
+        points.push(point(workload, best, "dram", cycles, flat, best.bounds.busiest()).from_dram(transfer));
     }
-    Ok(ArrayRoofline { label: Label::Simulated, machine: machine.name.clone(), ceilings, points, left_out })
+    Ok(ArrayRoofline { machine: machine.name.clone(), ceilings, points, left_out })
 }
 
-fn point(workload: &Workload, line: &Line, level: &'static str, cycles: f64, flat: f64, rate: f64) -> ArrayPoint {
+/// Bytes that the scratchpad gives and takes in a cycle at most. A slice reads a vector and stores one for other cores, beside its own
+/// core's ports; and no core has more than its ports.
+fn scratchpad(machine: &Machine) -> f64 {
+    let lane = &machine.lane;
+    let cores = f64::from(machine.cores());
+    let slices = match machine.scratchpad.slices.len() {
+        0 => cores,
+        many => many as f64,
+    };
+    let stores = f64::from(if lane.copies == Port::Own { lane.copy_ports } else { 1 });
+    let loads = f64::from(lane.arrival_ports);
+    let read = (cores * loads).min(slices * (loads + 1.0));
+    let stored = (cores * stores).min(slices * (stores + 1.0 / f64::from(machine.flits())));
+    f64::from(4 * machine.core.lanes) * (read + stored)
+}
+
+fn point(
+    workload: &Workload,
+    line: &Line,
+    level: &'static str,
+    cycles: f64,
+    flat: f64,
+    (busiest, most): (Component, f64),
+) -> ArrayPoint {
     let butterflies = line.butterflies as f64;
-    // Inputs and outputs cross the scratchpad's ports once each, as they do the DRAM's.
-    let intensity = butterflies / line.dram_bytes as f64;
-    let attainable = flat.min(intensity * rate);
     ArrayPoint {
         operation: workload.operation.name(),
         polynomial_size: workload.polynomial_size,
         level,
-        intensity,
-        attainable,
+        // Inputs and outputs cross the scratchpad's ports once each, as they do the DRAM's.
+        intensity: butterflies / line.dram_bytes as f64,
+        attainable: butterflies / most,
         reached: butterflies / cycles,
         cycles,
-        bound: if attainable < flat { level } else { "compute" },
-        utilization: butterflies / cycles / flat,
+        bound: busiest.name(),
+        of_peak: butterflies / cycles / flat,
+        label: Label::Simulated,
         correct: line.correct,
+    }
+}
+
+impl ArrayPoint {
+    /// The same where its bytes take so many cycles of the DRAM.
+    fn from_dram(mut self, transfer: f64) -> Self {
+        let by_transfer = self.reached * self.cycles / transfer;
+        if by_transfer < self.attainable {
+            (self.attainable, self.bound) = (by_transfer, "dram");
+        }
+        self.label = Label::Analytic;
+        self
     }
 }
 
@@ -138,14 +174,15 @@ impl ArrayRoofline {
         let record = |point: &ArrayPoint| {
             let n = point.polynomial_size;
             let case = format!("arch-array-roofline/{}/{}/n{n}/{}", self.machine, point.operation, point.level);
-            let mut record = Record::new(case, &self.machine, self.label, point.cycles.ceil() as u64)
+            let mut record = Record::new(case, &self.machine, point.label, point.cycles.ceil() as u64)
                 .with("n", n)
                 .with("butterflies_per_byte", point.intensity)
                 .with("butterflies_per_cycle", point.reached)
                 .with("attainable", point.attainable)
-                .with("bound", point.bound);
+                .with("of_peak", point.of_peak)
+                .with("busiest", point.bound);
             record.cycles_steady = Some(point.cycles);
-            record.utilization = Some(point.utilization);
+            record.utilization = Some(point.reached / point.attainable);
             record.correct = Some(point.correct);
             record
         };
@@ -156,25 +193,68 @@ impl ArrayRoofline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::{CIPHERMILL, PAPER};
+    use crate::array::{CIPHERMILL, LANE, PAPER};
 
     #[test]
     fn points_lie_under_their_ceilings() {
-        for (text, flat) in [(CIPHERMILL, 512.0), (PAPER, 256.0)] {
+        for (text, flat, busiest) in [(CIPHERMILL, 512.0, "multipliers"), (PAPER, 256.0, "adders")] {
             let machine = Machine::from_toml(text).unwrap();
             let roofline = array_roofline(&machine, &[Workload::ntt(1 << 13), Workload::ntt(1 << 17)]).unwrap();
             assert_eq!((roofline.points.len(), roofline.left_out.len()), (2, 1));
             assert_eq!(roofline.ceilings[0].butterflies_per_cycle, Some(flat));
-            for point in &roofline.points {
-                assert!(point.correct && point.reached <= point.attainable, "{point:?}");
-            }
             let [near, far] = &roofline.points[..] else { panic!() };
             // 13/2 · 2^13 butterflies, 4 bytes in and out of each value.
             assert_eq!(near.intensity, 13.0 / 16.0);
-            assert_eq!((near.bound, far.bound), ("compute", "dram"));
+            assert_eq!((near.bound, near.attainable, far.bound), (busiest, flat, "dram"));
             // At 32 bytes a cycle a transform of 2^13 takes 2048 cycles, whatever the array does.
             assert!((2048.0..2150.0).contains(&far.cycles), "{far:?}");
             assert_eq!(roofline.records().len(), 2);
         }
+    }
+
+    /// On all machines that are built in, with a slice at each core or at few, and with little of something else.
+    #[test]
+    fn no_point_is_above_a_ceiling() {
+        for text in [CIPHERMILL, PAPER, LANE] {
+            let machine = Machine::from_toml(text).unwrap();
+            let slices = |slices: &[u32]| {
+                let mut machine = machine.clone();
+                machine.scratchpad.slices = slices.to_vec();
+                machine
+            };
+            let mut variants =
+                [&[][..], &[0, 1, 2, 3, 12, 13, 14, 15], &[0, 3, 12, 15], &[0, 4, 8, 12], &[5]].map(slices).to_vec();
+            let mut narrow = slices(&[0, 3, 12, 15]);
+            (narrow.network.link_bytes, narrow.dram.bytes_per_cycle) = (32, 1 << 12);
+            variants.push(narrow);
+            for machine in variants {
+                let product = Workload { operation: Operation::Product, ..Workload::ntt(1 << 12) };
+                let fft = Workload { operation: Operation::Fft, ..product };
+                let workloads = [Workload::ntt(1 << 10), Workload::ntt(1 << 13), product, fft];
+                let roofline = array_roofline(&machine, &workloads).unwrap();
+                assert_eq!(roofline.points.len(), 8, "{:?}", roofline.left_out);
+                for point in &roofline.points {
+                    assert!(point.correct && point.reached <= point.attainable, "{point:?} of {machine:?}");
+                    for ceiling in &roofline.ceilings {
+                        let slanted = ceiling.bytes_per_cycle.map(|rate| rate * point.intensity);
+                        let Some(most) = ceiling.butterflies_per_cycle.or(slanted) else { panic!("{ceiling:?}") };
+                        let below = ceiling.name != "dram" || point.level == "dram";
+                        assert!(!below || point.reached <= most, "{ceiling:?} {point:?} of {machine:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// One slice serves 15 others a vector a cycle each way; with a slice each, ports are what limits.
+    #[test]
+    fn few_slices_are_a_lower_ceiling() {
+        let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
+        assert_eq!(scratchpad(&machine), 16.0 * 4.0 * 128.0);
+        machine.scratchpad.slices = vec![0];
+        assert_eq!(scratchpad(&machine), 6.0 * 128.0);
+        machine.network.link_bytes = 32;
+        assert_eq!(scratchpad(&machine), 5.25 * 128.0);
+        assert_eq!(scratchpad(&Machine::from_toml(LANE).unwrap()), 16.0 * 2.0 * 128.0);
     }
 }

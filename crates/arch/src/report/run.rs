@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::error::ReportError;
 use super::workload::Workload;
-use crate::array::{Counts, Experiment, ExperimentError, Machine, Measurement, Port};
+use crate::array::{Bounds, Component, Counts, Experiment, ExperimentError, Machine, Measurement};
 use crate::record::Record;
 use crate::trace::Trace;
 
@@ -35,8 +35,14 @@ pub struct Line {
     pub first: u64,
     /// Cycles for each input from there on; none of a single run.
     pub steady: Option<f64>,
-    /// Cycles for each input in which the unit that has most to do works; analytic.
+    /// The bound of the arithmetic: cycles for each input that the lanes have to compute; analytic.
     pub bound: f64,
+    /// Cycles for each input by component; analytic.
+    pub bounds: Bounds,
+    /// The component that has most to do, of all.
+    pub busiest: Component,
+    /// The share of cycles in which it worked, 0 to 1.
+    pub utilization: f64,
     /// The share of cycles in which the adders worked, 0 to 1, in steady state if there is one; none of complex numbers.
     pub adders: Option<f64>,
     /// Whether all values were those of the golden model.
@@ -47,8 +53,12 @@ pub struct Line {
     pub instructions: u64,
     /// Words of the longest program.
     pub words: usize,
-    /// Cycles for each input from DRAM to DRAM, while halves of the scratchpad take turns.
+    /// Cycles for each input from DRAM to DRAM, while halves of the scratchpad take turns; analytic, over the simulated computation.
     pub dram: f64,
+    /// Bytes of factors in all cores: twiddles, a product's operand, a key.
+    pub factor_bytes: u64,
+    /// Cycles in which they come from DRAM, once; analytic.
+    pub factor_cycles: u64,
     /// Bytes from and to DRAM for each input.
     pub dram_bytes: u64,
     /// Those of them that are read.
@@ -78,7 +88,7 @@ impl Line {
         self.dram.max(self.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle))
     }
 
-    /// Cycles by the bound: 1 is the best there can be.
+    /// Cycles by the bound of the arithmetic: 1 is the best there can be.
     pub fn ratio(&self) -> f64 {
         self.cycles() / self.bound
     }
@@ -183,33 +193,30 @@ fn line_with(
         measured => measured,
     };
     let measured = measured.map_err(|error| workload.explain(machine, in_flight, error))?;
-    let inputs = (experiment.runs * in_flight) as u64;
-    let bound = bound(machine, &measured.run.counts, workload.operation.is_complex()) / inputs as f64;
-    let adders = measured.adders_steady.or(measured.adders);
-    let instructions = measured.run.counts.iter().map(instructions).sum::<u64>() / inputs;
-    let words = measured.instructions;
-    let mut record = record(&measured, &experiment, machine, workload);
-    let cycles = measured.steady.unwrap_or(measured.first as f64);
-    record.utilization = Some(bound / cycles);
-    record = record.with("bound_cycles", bound).with("adders", adders).with("instructions", instructions);
+    let (busiest, most) = measured.bounds.busiest();
     Ok(Line {
         in_flight,
         runs: experiment.runs,
         first: measured.first,
         steady: measured.steady,
-        bound,
-        adders,
+        bound: measured.bounds.arithmetic().1,
+        busiest,
+        utilization: most / measured.cycles(),
+        adders: measured.adders_at_work(),
         correct: measured.correct,
         butterflies: measured.butterflies,
-        instructions,
-        words,
+        instructions: measured.vector_instructions(&experiment),
+        words: measured.instructions,
         dram: measured.dram.steady / in_flight as f64,
         dram_bytes: (measured.dram.bytes_in + measured.dram.bytes_out) / in_flight as u64,
+        factor_bytes: measured.factor_bytes,
+        factor_cycles: measured.factor_cycles(machine),
         dram_bytes_in: measured.dram.bytes_in / in_flight as u64,
         counts: measured.run.counts.iter().copied().sum(),
         run_cycles: measured.run.cycles,
         link_cycles: measured.run.link_cycles,
-        record: record.with("words", words),
+        record: record(&measured, &experiment, machine, workload),
+        bounds: measured.bounds,
     })
 }
 
@@ -224,29 +231,6 @@ fn record(measured: &Measurement, experiment: &Experiment, machine: &Machine, wo
         super::Operation::KeySwitch => record.with("digits", workload.digits),
         _ => record,
     }
-}
-
-/// Instructions on vectors.
-fn instructions(counts: &Counts) -> u64 {
-    let Counts { butterflies, products, sums, .. } = counts;
-    let loads = counts.row_loads + counts.scratchpad_loads + counts.twiddle_loads;
-    butterflies + products + sums + loads + counts.scratchpad_stores + counts.own_copies + counts.remote_copies
-}
-
-/// Cycles that the counted computations take where nothing ever waits: of a core's lanes one computation begins in a cycle, and
-/// adders and multipliers take one vector each.
-pub(super) fn bound(machine: &Machine, counts: &[Counts], complex: bool) -> f64 {
-    let of_core = |counts: &Counts| {
-        let Counts { butterflies, products, sums, .. } = counts;
-        if complex {
-            return (butterflies * u64::from(machine.lane.complex_interval)) as f64;
-        }
-        let copies = counts.own_copies + counts.remote_copies + counts.scratchpad_stores;
-        let shared = if machine.lane.copies == Port::Shared { copies } else { 0 };
-        let adders = (2 * butterflies + sums) as f64 / f64::from(machine.lane.adders);
-        adders.max((butterflies + products + sums + shared) as f64)
-    };
-    counts.iter().map(of_core).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -271,7 +255,7 @@ mod tests {
                 // The adders are what limits a transform.
                 let share = one.bound / one.cycles();
                 assert!((one.adders.unwrap() - share).abs() < 1e-9);
-                assert_eq!(one.record().utilization, Some(share));
+                assert_eq!((one.utilization, one.record().utilization), (share, Some(share)));
             }
         }
         // A product: two transforms, the factors of the operand, and the scaling.
@@ -281,6 +265,22 @@ mod tests {
         // A complex butterfly is four products on one multiplier.
         let fft = Workload { operation: Operation::Fft, ..Workload::ntt(8192) };
         assert_eq!(line(&ours(), &fft, 1, Some(1)).unwrap().bound, 4.0 * 104.0);
+    }
+
+    /// What is really busy is named: with one instruction a cycle the front end, with narrow links the network.
+    #[test]
+    fn the_busiest_component_is_named() {
+        let with = |change: fn(&mut Machine)| {
+            let mut machine = ours();
+            change(&mut machine);
+            steady(&machine, &Workload::ntt(8192), None).unwrap().unwrap()
+        };
+        let one = with(|machine| machine.core.issue_width = 1);
+        assert_eq!((one.busiest, one.bound), (Component::FrontEnd, 104.0));
+        assert!((0.95..=1.0).contains(&one.utilization), "{}", one.utilization);
+        let narrow = with(|machine| machine.network.link_bytes = 8);
+        assert_eq!(narrow.busiest, Component::DataLinks);
+        assert!((0.6..=1.0).contains(&narrow.utilization), "{}", narrow.utilization);
     }
 
     #[test]

@@ -1,182 +1,19 @@
 //! Sweeps: an array with some of its numbers changed, one at a time or in every combination.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::axis::{Axis, Parameter, Value, set};
 use super::error::ReportError;
-use super::run::{Plan, line, steady};
-use crate::array::{Firing, Issue, Machine, Port, Transposition};
+use super::run::{Line, Plan, line, steady};
+use super::slices::Slices;
+use crate::array::{Firing, Machine};
 use crate::record::Record;
 
 /// Points of a sweep, at most.
 pub const MAX_POINTS: usize = 4096;
-
-/// A number of a machine that a sweep changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "each is named as the field that it is")]
-pub enum Parameter {
-    Lanes,
-    Grid,
-    IssueWidth,
-    QueueDepth,
-    Issue,
-    Firing,
-    Adders,
-    MultiplierLatency,
-    Copies,
-    CopyPorts,
-    ArrivalPorts,
-    TwiddlePort,
-    ReadLatency,
-    WritePorts,
-    Transposition,
-    LinkBytes,
-    HopLatency,
-    Buffer,
-    ScratchpadLatency,
-    InFlight,
-}
-
-impl Parameter {
-    /// All of them.
-    pub const ALL: [Self; 20] = [
-        Self::Lanes,
-        Self::Grid,
-        Self::IssueWidth,
-        Self::QueueDepth,
-        Self::Issue,
-        Self::Firing,
-        Self::Adders,
-        Self::MultiplierLatency,
-        Self::Copies,
-        Self::CopyPorts,
-        Self::ArrivalPorts,
-        Self::TwiddlePort,
-        Self::ReadLatency,
-        Self::WritePorts,
-        Self::Transposition,
-        Self::LinkBytes,
-        Self::HopLatency,
-        Self::Buffer,
-        Self::ScratchpadLatency,
-        Self::InFlight,
-    ];
-
-    /// As commands and records have it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lanes => "lanes",
-            Self::Grid => "grid",
-            Self::IssueWidth => "issue-width",
-            Self::QueueDepth => "queue-depth",
-            Self::Issue => "issue",
-            Self::Firing => "firing",
-            Self::Adders => "adders",
-            Self::MultiplierLatency => "multiplier-latency",
-            Self::Copies => "copies",
-            Self::CopyPorts => "copy-ports",
-            Self::ArrivalPorts => "arrival-ports",
-            Self::TwiddlePort => "twiddle-port",
-            Self::ReadLatency => "read-latency",
-            Self::WritePorts => "write-ports",
-            Self::Transposition => "transposition",
-            Self::LinkBytes => "link-bytes",
-            Self::HopLatency => "hop-latency",
-            Self::Buffer => "buffer",
-            Self::ScratchpadLatency => "scratchpad-latency",
-            Self::InFlight => "in-flight",
-        }
-    }
-}
-
-/// A value of a parameter: a number, a grid as `4x4`, or a word of machine files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A number.
-    Number(u32),
-    /// Rows and columns of cores.
-    Grid(u32, u32),
-    /// How a core goes on.
-    Issue(Issue),
-    /// When computations start.
-    Firing(Firing),
-    /// Whether ports are shared.
-    Port(Port),
-    /// How tiles are read.
-    Transposition(Transposition),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self {
-            Self::Number(number) => return number.fmt(f),
-            Self::Grid(rows, columns) => return write!(f, "{rows}x{columns}"),
-            Self::Issue(Issue::Dataflow) => "dataflow",
-            Self::Issue(Issue::Unpipelined) => "unpipelined",
-            Self::Issue(Issue::Blocking) => "blocking",
-            Self::Firing(Firing::Operand) => "operand",
-            Self::Firing(Firing::Phase) => "phase",
-            Self::Port(Port::Own) => "own",
-            Self::Port(Port::Shared) => "shared",
-            Self::Transposition(Transposition::Banked) => "banked",
-            Self::Transposition(Transposition::Serial) => "serial",
-        };
-        f.write_str(word)
-    }
-}
-
-/// A parameter and the values that it takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// What is changed.
-    pub parameter: Parameter,
-    /// To what, at least one.
-    pub values: Vec<Value>,
-}
-
-impl FromStr for Axis {
-    type Err = String;
-
-    /// As `lanes=8,16,32`, `grid=2x2,4x4` or `issue=dataflow,blocking`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, values) = text.split_once('=').ok_or("a parameter and its values are wanted, as lanes=8,16,32")?;
-        let parameter = Parameter::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
-            let names = Parameter::ALL.map(Parameter::name).join(", ");
-            format!("`{name}` is none of {names}")
-        })?;
-        let values = values.split(',').map(|value| parse(parameter, value)).collect::<Result<Vec<_>, _>>()?;
-        if values.len() > MAX_POINTS {
-            return Err(format!("{} values: at most {MAX_POINTS} are taken", values.len()));
-        }
-        Ok(Self { parameter, values })
-    }
-}
-
-fn parse(parameter: Parameter, text: &str) -> Result<Value, String> {
-    let wanted = |what: &str| format!("`{text}` is no value of {}: {what} is wanted", parameter.name());
-    let words: &[Value] = match parameter {
-        Parameter::Grid => {
-            let sides =
-                text.split_once('x').and_then(|(rows, columns)| Some((rows.parse().ok()?, columns.parse().ok()?)));
-            return sides.map(|(rows, columns)| Value::Grid(rows, columns)).ok_or_else(|| wanted("a grid as 4x4"));
-        }
-        Parameter::Issue => {
-            &[Value::Issue(Issue::Dataflow), Value::Issue(Issue::Unpipelined), Value::Issue(Issue::Blocking)]
-        }
-        Parameter::Firing => &[Value::Firing(Firing::Operand), Value::Firing(Firing::Phase)],
-        Parameter::Copies | Parameter::TwiddlePort => &[Value::Port(Port::Own), Value::Port(Port::Shared)],
-        Parameter::Transposition => {
-            &[Value::Transposition(Transposition::Banked), Value::Transposition(Transposition::Serial)]
-        }
-        _ => return text.parse().map(Value::Number).map_err(|_| wanted("a number")),
-    };
-    let names = || words.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ");
-    words.iter().copied().find(|word| word.to_string() == text).ok_or_else(|| wanted(&names()))
-}
 
 /// What a sweep runs at every point.
 #[derive(Clone, Debug)]
@@ -196,8 +33,10 @@ pub struct SweepPoint {
     pub changed: Vec<(&'static str, String)>,
     /// The record of the run.
     pub record: Option<Record>,
-    /// Cycles for each input by the bound of the changed machine.
+    /// Cycles for each input by the changed machine's bound of the arithmetic.
     pub ratio: Option<f64>,
+    /// Cycles for each input from DRAM to DRAM: analytic, over the simulated computation.
+    pub dram: Option<f64>,
     /// Why there is none.
     pub error: Option<String>,
 }
@@ -217,6 +56,10 @@ pub fn default_axes() -> Vec<Axis> {
         number(Parameter::ArrivalPorts, &[1, 2, 3]),
         number(Parameter::LinkBytes, &[8, 16, 32, 64, 128, 256]),
         number(Parameter::HopLatency, &[1, 2, 4, 8, 16]),
+        Axis { parameter: Parameter::Slices, values: Slices::NAMED.map(Value::Slices).into() },
+        Axis { parameter: Parameter::Firing, values: [Firing::Operand, Firing::Phase].map(Value::Firing).into() },
+        number(Parameter::MultiplierLatency, &[3, 6, 9, 12]),
+        number(Parameter::DramBytes, &[16, 32, 64, 128, 256, 512, 1024]),
         number(Parameter::InFlight, &[1, 2, 3, 4, 5, 6]),
     ]
 }
@@ -287,17 +130,27 @@ impl Sweep {
 
     fn point(&self, machine: &Machine, change: &Change) -> SweepPoint {
         let changed = change.iter().map(|(parameter, value)| (parameter.name(), value.to_string())).collect();
-        let (record, ratio, error) = match self.measure(machine, change) {
-            Ok((record, ratio)) => (Some(record), Some(ratio), None),
-            Err(error) => (None, None, Some(error.to_string())),
-        };
-        SweepPoint { changed, record, ratio, error }
+        match self.measure(machine, change) {
+            Ok((record, line)) => {
+                let (ratio, dram) = (Some(line.ratio()), Some(line.dram));
+                SweepPoint { changed, record: Some(record), ratio, dram, error: None }
+            }
+            Err(error) => SweepPoint { changed, record: None, ratio: None, dram: None, error: Some(error.to_string()) },
+        }
     }
 
-    fn measure(&self, machine: &Machine, change: &Change) -> Result<(Record, f64), ReportError> {
+    fn measure(&self, machine: &Machine, change: &Change) -> Result<(Record, Line), ReportError> {
         let (mut machine, mut plan) = (machine.clone(), self.plan);
-        for (parameter, value) in change {
-            set(&mut machine, &mut plan, *parameter, *value);
+        // Lanes and grids change other numbers, and places of slices depend on the grid.
+        let rank = |parameter: Parameter| match parameter {
+            Parameter::Lanes | Parameter::Grid => 0,
+            Parameter::Slices => 2,
+            _ => 1,
+        };
+        let mut ordered = change.clone();
+        ordered.sort_by_key(|(parameter, _)| rank(*parameter));
+        for (parameter, value) in ordered {
+            set(&mut machine, &mut plan, parameter, value);
         }
         machine.check()?;
         let line = match plan.in_flight {
@@ -320,47 +173,7 @@ impl Sweep {
             let changed = change.iter().map(|(parameter, new)| (parameter.name().to_owned(), value(new)));
             record = record.with("changed", changed.collect::<serde_json::Map<_, _>>());
         }
-        Ok((record, line.ratio()))
-    }
-}
-
-/// Changes one number. Other lanes leave the bytes of all memories as they are, so that a narrower core has more rows.
-fn set(machine: &mut Machine, plan: &mut Plan, parameter: Parameter, value: Value) {
-    match (parameter, value) {
-        (Parameter::Lanes, Value::Number(lanes)) => {
-            let before = machine.core.lanes;
-            let rows = |rows: u32| {
-                u32::try_from(u64::from(rows) * u64::from(before) / u64::from(lanes.max(1))).unwrap_or(u32::MAX)
-            };
-            machine.memory.data_rows = rows(machine.memory.data_rows);
-            machine.memory.twiddle_rows = rows(machine.memory.twiddle_rows);
-            machine.scratchpad.vectors = rows(machine.scratchpad.vectors);
-            machine.core.lanes = lanes;
-        }
-        (Parameter::Grid, Value::Grid(rows, columns)) => {
-            (machine.grid.rows, machine.grid.columns) = (rows, columns);
-            machine.scratchpad.slices.clear();
-        }
-        (Parameter::IssueWidth, Value::Number(number)) => machine.core.issue_width = number,
-        (Parameter::QueueDepth, Value::Number(number)) => machine.core.queue_depth = number,
-        (Parameter::Issue, Value::Issue(issue)) => machine.core.issue = issue,
-        (Parameter::Firing, Value::Firing(firing)) => machine.core.firing = firing,
-        (Parameter::Adders, Value::Number(number)) => machine.lane.adders = number,
-        (Parameter::MultiplierLatency, Value::Number(number)) => machine.lane.multiplier_latency = number,
-        (Parameter::Copies, Value::Port(port)) => machine.lane.copies = port,
-        (Parameter::CopyPorts, Value::Number(number)) => machine.lane.copy_ports = number,
-        (Parameter::ArrivalPorts, Value::Number(number)) => machine.lane.arrival_ports = number,
-        (Parameter::TwiddlePort, Value::Port(port)) => machine.lane.twiddle_port = port,
-        (Parameter::ReadLatency, Value::Number(number)) => machine.memory.read_latency = number,
-        (Parameter::WritePorts, Value::Number(number)) => machine.memory.write_ports = number,
-        (Parameter::Transposition, Value::Transposition(way)) => machine.memory.transposition = way,
-        (Parameter::LinkBytes, Value::Number(number)) => machine.network.link_bytes = number,
-        (Parameter::HopLatency, Value::Number(number)) => machine.network.hop_latency = number,
-        (Parameter::Buffer, Value::Number(number)) => machine.network.buffer = number,
-        (Parameter::ScratchpadLatency, Value::Number(number)) => machine.scratchpad.latency = number,
-        (Parameter::InFlight, Value::Number(number)) => plan.in_flight = Some(number as usize),
-        // `parse` gives each parameter values of its own kind; another kind changes nothing.
-        _ => {}
+        Ok((record, line))
     }
 }
 
@@ -404,6 +217,23 @@ mod tests {
             let error = text.parse::<Axis>().unwrap_err();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    /// Whatever order the axes have: slices are placed on the grid that is run.
+    #[test]
+    fn slices_stand_on_the_changed_grid() {
+        let cycles = |axes: &[&str]| {
+            let points = run(&sweep(axes, true), 1);
+            points[0].record.as_ref().unwrap().cycles_steady.unwrap()
+        };
+        let corners = cycles(&["slices=corners", "grid=2x4"]);
+        assert_eq!(corners, cycles(&["grid=2x4", "slices=corners"]));
+        assert!(corners > cycles(&["grid=2x4"]));
+        assert_eq!(cycles(&["slices=0+3+12+15"]), cycles(&["slices=corners"]));
+        let points = run(&sweep(&["slices=corners"], false), 1);
+        let [own, far] = [0, 1].map(|at| points[at].record.as_ref().unwrap());
+        assert!(own.cycles_steady < far.cycles_steady);
+        assert_eq!(far.case, "arch-ntt/n4096/p512/slices=corners");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use ciphermill_arch::report::{
-    ABLATION_IN_FLIGHT, FFT_BUTTERFLIES, FFT_SIZES, Operation, PAPER_SIZES, SizeAblation, ablate, fft_experiments,
+    ABLATION_IN_FLIGHT, FFT_BUTTERFLIES, FFT_SIZES, FftExperiment, Operation, PAPER_SIZES, SizeAblation, ablate,
+    fft_experiments,
 };
 
 use super::machine::{array, size};
@@ -18,7 +19,8 @@ Example:
   $ ciphermill arch ablate --n 2^13
 
 What a stage is, the paper does not say; the reading here was chosen knowing its figures (docs/arch.md). With --task fft there is
-no base, and complex butterflies of other intervals and latencies are tried.")]
+no base, and complex butterflies of other intervals and latencies are tried. The base's cycles are those of one scalar core; gains are
+per lane.")]
 pub(super) struct Args {
     /// Sizes, separated by commas [default: 2^10 to 2^14; of fft 2^12 to 2^14]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = size)]
@@ -57,8 +59,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         return Err(CliError::NothingRan { why: why.clone() });
     }
     let wrong = ablation.sizes.iter().flat_map(|size| &size.stages).filter(|one| one.correct == Some(false)).count();
+    let experiments = match args.task {
+        Task::Ntt => Vec::new(),
+        Task::Fft => fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?,
+    };
     if args.json {
-        output::json(&ablation.records())?;
+        let mut records = ablation.records();
+        records.extend(experiments.iter().flat_map(FftExperiment::records));
+        output::json(&records)?;
         return all_correct(wrong);
     }
     let mut table = output::table(["N", "stage", "cycles", "per butterfly and lane", "gain", "correct"]);
@@ -94,17 +102,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         }
         None => "no size was run to its last stage".to_owned(),
     };
-    if args.task == Task::Fft {
-        let experiments = fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?;
-        for one in &experiments {
-            let steps: Vec<String> = one.steps.iter().map(|step| format!("{step:.2}")).collect();
-            let (interval, latency) = (one.interval, one.latency);
-            notes += &format!(
-                "\na complex butterfly every {interval} cycles, {latency} long: {}; together {}",
-                steps.join(", "),
-                number(one.total, 2)
-            );
-        }
+    for one in &experiments {
+        let steps: Vec<String> = one.steps.iter().map(|step| format!("{step:.2}")).collect();
+        let (interval, latency) = (one.interval, one.latency);
+        notes += &format!(
+            "\na complex butterfly every {interval} cycles, {latency} long: {}; together {}",
+            steps.join(", "),
+            number(one.total, 2)
+        );
     }
     output::line(&format!("{table}\n{notes}"))?;
     all_correct(wrong)

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use ciphermill_arch::pipeline::{CHAM_ROOFLINE, Job, Kernel, RooflineMachine, roofline};
-use ciphermill_arch::report::{array_roofline, default_workloads};
+use ciphermill_arch::report::{Operation, Workload, array_roofline, default_workloads};
 
 use super::all_correct;
-use super::machine::{array, description};
+use super::machine::{array, description, size};
 use super::pipeline::pipeline_machine;
 use crate::error::CliError;
 use crate::output;
@@ -17,7 +17,8 @@ use crate::output;
 Example:
   $ ciphermill arch roofline --machine paper
 
-Of an array points are simulated; of products (--of hmvp) all is analytic, and an operation is a modular multiplication.")]
+Of an array points are simulated, those from and to DRAM analytic over the simulated cycles; attainable is what the busiest component
+allows. Of products (--of hmvp) all is analytic, and an operation is a modular multiplication.")]
 pub(super) struct Args {
     /// An array, or products by the macro-pipeline
     #[arg(long, value_enum, default_value = "array")]
@@ -28,9 +29,26 @@ pub(super) struct Args {
     /// Platforms of products: cham, or a file like crates/arch/machines/cham-roofline.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "cham")]
     platforms: PathBuf,
+    /// Sizes of an array's workloads, separated by commas, as 2^12,2^13 [default: 2^12 to 2^16, products and key switches to 2^13]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = size)]
+    n: Vec<usize>,
+    /// What an array does: ntt, intt, fft, ifft, product, key-switch [default: ntt, product and key-switch; with --n ntt]
+    #[arg(long, value_name = "TASK")]
+    task: Option<Operation>,
     /// Print the records as JSON
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    /// Those that were asked for, or the default ones.
+    fn workloads(&self) -> Vec<Workload> {
+        let Some(operation) = self.task.or((!self.n.is_empty()).then_some(Operation::Ntt)) else {
+            return default_workloads();
+        };
+        let sizes = if self.n.is_empty() { &[1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16] } else { &self.n[..] };
+        sizes.iter().map(|n| Workload { operation, ..Workload::ntt(*n) }).collect()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -44,14 +62,17 @@ const ROWS: [u64; 3] = [64, 1024, 2048];
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let machine = |default: &str| args.machine.clone().unwrap_or_else(|| default.into());
+    if args.of == Of::Hmvp && (args.task.is_some() || !args.n.is_empty()) {
+        return Err(CliError::Usage("--n and --task are of arrays: leave them out with --of hmvp".to_owned()));
+    }
     match args.of {
-        Of::Array => of_array(&machine("ciphermill"), args.json),
+        Of::Array => of_array(&machine("ciphermill"), args),
         Of::Hmvp => of_products(&machine("cham-paper"), args),
     }
 }
 
-fn of_array(name: &std::path::Path, json: bool) -> Result<(), CliError> {
-    let roofline = array_roofline(&array(name)?, &default_workloads())?;
+fn of_array(name: &std::path::Path, args: &Args) -> Result<(), CliError> {
+    let roofline = array_roofline(&array(name)?, &args.workloads())?;
     if let Some((workload, why)) = roofline.left_out.first()
         && roofline.points.is_empty()
     {
@@ -79,11 +100,13 @@ fn of_array(name: &std::path::Path, json: bool) -> Result<(), CliError> {
             format!("{:.1}", point.reached),
             format!("{:.1}", point.cycles),
             point.bound.to_owned(),
-            format!("{:.1} %", 100.0 * point.utilization),
+            format!("{:.1} %", 100.0 * point.of_peak),
         ]);
     }
-    let mut text =
-        format!("{table}\n`{}`, butterflies per cycle; points simulated, ceilings analytic:", roofline.machine);
+    let mut text = format!(
+        "{table}\n`{}`, butterflies per cycle; points simulated, from and to dram analytic; ceilings analytic:",
+        roofline.machine
+    );
     for ceiling in &roofline.ceilings {
         let flat = ceiling.butterflies_per_cycle.map(|rate| format!("{rate} butterflies"));
         let slanted = ceiling.bytes_per_cycle.map(|rate| format!("{rate} bytes"));
@@ -93,7 +116,7 @@ fn of_array(name: &std::path::Path, json: bool) -> Result<(), CliError> {
     for (workload, error) in &roofline.left_out {
         text += &format!("\n{workload}: {error}");
     }
-    output::result(json, &roofline.records(), &text)?;
+    output::result(args.json, &roofline.records(), &text)?;
     all_correct(wrong)
 }
 

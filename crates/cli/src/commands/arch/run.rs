@@ -17,9 +17,10 @@ use crate::output;
 Example:
   $ ciphermill arch run --n 8192 --machine ciphermill
 
-Without --in-flight one input runs by itself (first), and then as many overlap as give the best steady state. The bound is
-analytic: cycles for each input if the busiest unit never waited. Everything else is simulated, scratchpad to scratchpad; \
-DRAM to DRAM are cycles for each input if inputs and outputs also have to pass the memory's width.")]
+Without --in-flight one input runs by itself (first), and then as many overlap as give the best steady state; both are simulated,
+scratchpad to scratchpad. The bound is analytic: cycles for each input if the arithmetic never waited. Of all components, memories and
+networks too, the busiest one is named, with the share of cycles in which it works. DRAM to DRAM is analytic, over the simulated
+cycles: inputs and outputs also pass the memory's width. Factors are the cycles in which twiddles and keys come from DRAM, once.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
@@ -69,7 +70,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         "bound",
         "ratio",
         "adders",
+        "busiest",
         "DRAM to DRAM",
+        "factors",
         "instructions",
         "words",
         "correct",
@@ -83,14 +86,17 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             format!("{:.1}", line.bound),
             format!("{:.2}", line.ratio()),
             line.adders.map_or(String::new(), |adders| format!("{:.1} %", 100.0 * adders)),
+            format!("{} {:.1} %", line.busiest, 100.0 * line.utilization),
             format!("{:.1}", line.dram),
+            line.factor_cycles.to_string(),
             line.instructions.to_string(),
             line.words.to_string(),
             if line.correct { "yes" } else { "NO" }.to_owned(),
         ]);
     }
     let text = format!(
-        "{table}\n{} on `{}`, {} × {} lanes; cycles, simulated (bound: analytic), scratchpad to scratchpad",
+        "{table}\n{} on `{}`, {} × {} lanes; cycles, simulated, scratchpad to scratchpad (bound of the arithmetic, DRAM to \
+         DRAM and factors: analytic)",
         plan.workload,
         machine.name,
         machine.cores(),

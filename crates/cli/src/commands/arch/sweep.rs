@@ -13,9 +13,11 @@ use crate::output::{self, Progress};
 Example:
   $ ciphermill arch sweep --n 4096 --vary link-bytes=16,32,64,128 --vary adders=1,2 --product
 
-Parameters: lanes, grid (4x4), issue-width, queue-depth, issue, firing, adders, multiplier-latency, copies, copy-ports,
-arrival-ports, twiddle-port, read-latency, write-ports, transposition, link-bytes, hop-latency, buffer, scratchpad-latency,
-in-flight. Without --vary the most telling ones are varied around the machine. Cores with other lanes keep the bytes of their memories.")]
+Parameters: lanes, grid (4x4), issue-width, queue-depth, issue, firing, adders, multiplier-latency, adder-latency,
+complex-interval, complex-latency, copies, copy-ports, arrival-ports, twiddle-port, data-rows, twiddle-rows, instruction-words,
+read-latency, write-ports, transposition, link-bytes, hop-latency, buffer, scratchpad-vectors, scratchpad-latency, slices, dram-bytes,
+in-flight. slices are the cores that have one: all, rows (the first and the last), corners, column (the first), or 0+3+12+15. Without
+--vary the most telling ones are varied around the machine. Cores with other lanes keep the bytes of their memories.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
@@ -65,7 +67,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         }
         return all_correct(wrong);
     }
-    let mut table = output::table(["changed", "in flight", "first", "steady", "ratio", "utilization", "correct"]);
+    let mut table =
+        output::table(["changed", "in flight", "first", "steady", "ratio", "busiest", "DRAM to DRAM", "correct"]);
     let mut left_out = String::new();
     for point in &points {
         let changed = changed(point, &machine.name);
@@ -80,12 +83,18 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             record.cycles.to_string(),
             number(record.cycles_steady, 1),
             number(point.ratio, 2),
-            number(record.utilization.map(|share| 100.0 * share), 1) + " %",
+            format!(
+                "{} {} %",
+                record.params["busiest"].as_str().unwrap_or_default(),
+                number(record.utilization.map(|share| 100.0 * share), 1)
+            ),
+            number(point.dram, 1),
             if record.correct == Some(true) { "yes" } else { "NO" }.to_owned(),
         ]);
     }
     output::line(&format!(
-        "{table}\n{workload}; cycles, simulated, scratchpad to scratchpad; utilization: of the busiest unit{left_out}"
+        "{table}\n{workload}; cycles, simulated, scratchpad to scratchpad; ratio to the bound of the arithmetic; busiest component and its \
+         share of the cycles; DRAM to DRAM: analytic{left_out}"
     ))?;
     all_correct(wrong)
 }
