@@ -320,7 +320,7 @@ impl Machine {
         let lane = &self.lane;
         // As in docs/hw/rvfhe_lane.md: a result is written a cycle after it is made, and can be read in the next.
         let product = lane.multiplier_latency + 1;
-        // The mean way in a mesh and one hop more. Waiting for links is not in it: machines keep an order, not its times.
+        // The mean way in a mesh, about a third of rows and columns together, and one hop more. Contention is not in it: it only chooses an order.
         let hops = (self.grid.rows + self.grid.columns) / 3 + 1;
         Target {
             cores: self.cores(),

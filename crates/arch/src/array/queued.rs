@@ -238,7 +238,7 @@ impl Queued {
         let in_place = self.0 >> at::IN_PLACE & 1;
         let pairs = self.0 >> at::PAIRS & 1;
         let both = in_place << self.rd() | in_place << self.rs1();
-        both | both * pairs << 1
+        both | ((both * pairs) << 1)
     }
 
     /// The registers that it reads, a bit for each.

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::aligned::AlignedWords;
 use super::core::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
@@ -42,7 +43,7 @@ pub(super) struct Access {
 #[derive(Debug)]
 pub(super) struct ScratchpadState {
     lanes: usize,
-    words: Vec<u32>,
+    words: AlignedWords,
     /// The node of each slice; vector v is in slice v mod slices.
     nodes: Vec<u8>,
     /// The messages under way, by number; their vectors.
@@ -78,7 +79,7 @@ impl ScratchpadState {
         };
         Self {
             lanes,
-            words: vec![0; machine.scratchpad.vectors as usize * lanes],
+            words: AlignedWords::new(machine.scratchpad.vectors as usize * lanes),
             nodes,
             messages: Vec::new(),
             carried: Vec::new(),

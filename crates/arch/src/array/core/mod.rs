@@ -27,6 +27,7 @@ pub use events::{CoreEvent, Counts};
 use self::few::Few;
 use self::queues::Queues;
 use self::turns::{Turn, Turns};
+use super::aligned::AlignedWords;
 use super::error::SimulationError;
 use super::lanes::{MAX_LANES, Twiddle, Vector};
 use super::machine::{MAX_INBOX, MAX_PORTS, Machine, Port};
@@ -162,10 +163,10 @@ pub(super) struct CoreState {
     loads_done: u32,
     outbox: Few<Outgoing, COPIES>,
     inbox: Few<u16, ARRIVED>,
-    pub rows: Vec<u32>,
+    pub rows: AlignedWords,
     /// Words of each row that are full, a bit for each lane.
     row_full: Vec<u32>,
-    pub twiddle_memory: Vec<u32>,
+    pub twiddle_memory: AlignedWords,
     pub counts: Counts,
     pub events: Option<Vec<CoreEvent>>,
     /// Reads and writes of the data memory, where they are noted.
@@ -204,9 +205,9 @@ impl CoreState {
             loads_done: 0,
             outbox: Few::new(Outgoing { to: Destination::Core(0), message: 0 }),
             inbox: Few::new(0),
-            rows: vec![0; machine.memory.data_rows as usize * lanes],
+            rows: AlignedWords::new(machine.memory.data_rows as usize * lanes),
             row_full: vec![0; machine.memory.data_rows as usize],
-            twiddle_memory: vec![0; 2 * machine.memory.twiddle_rows as usize * lanes],
+            twiddle_memory: AlignedWords::new(2 * machine.memory.twiddle_rows as usize * lanes),
             counts: Counts::default(),
             events: None,
             accesses: None,
