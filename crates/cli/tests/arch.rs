@@ -32,7 +32,16 @@ fn a_run_is_a_table_or_records() {
     // No run takes fewer cycles than its butterflies in all lanes.
     assert!(steady["cycles_steady"].as_f64().expect("a number") >= 48.0, "{steady}");
     let text = bench.run(["arch", "run", "--n", "2^12"]).done();
-    for word in ["steady", "bound", "adders", "yes", "ntt of 2^12 on `ciphermill`, 16 × 32 lanes", "simulated"] {
+    for word in [
+        "steady",
+        "bound",
+        "adders",
+        "busiest",
+        "multipliers",
+        "yes",
+        "ntt of 2^12 on `ciphermill`, 16 × 32 lanes",
+        "simulated",
+    ] {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
     assert!(text.contains(&format!(" {} ", single["cycles"])), "{text}");
@@ -47,6 +56,9 @@ fn every_task_runs() {
         let [record] = &records(&json)[..] else { panic!("{json}") };
         assert_eq!((&record["correct"], &record["case"]), (&true.into(), &format!("arch-{task}/n4096/p512").into()));
         assert!(record["cycles_steady"].as_f64() >= record["params"]["bound_cycles"].as_f64(), "{record}");
+        let busiest = &record["params"]["bounds_analytic"][record["params"]["busiest"].as_str().expect("a name")];
+        let share = busiest.as_f64().expect("cycles") / record["cycles_steady"].as_f64().expect("cycles");
+        assert_eq!(record["utilization"].as_f64(), Some(share), "{record}");
     }
     let cyclic = ["arch", "run", "--n", "4096", "--ring", "cyclic", "--modulus", "998244353", "--json"];
     let json = bench.run(cyclic).json();

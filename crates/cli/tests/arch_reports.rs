@@ -53,6 +53,16 @@ fn an_ablation_has_the_stages_of_the_paper() {
     for (ours, printed) in cycles.into_iter().zip([290.0, 9.85, 7.58, 2.25]) {
         assert!((ours / printed - 1.0).abs() < 0.1, "{cycles:?}");
     }
+    // The base is a run of the scalar core, as are those that the array is compared with.
+    let base = of(&json, "arch-ablation/paper/ntt/n8192/base");
+    let single = of(&json, "arch-ablation/paper/ntt/n8192/single-core/textbook");
+    assert_eq!((&base["machine"], &base["cycles"]), (&"rocket".into(), &single["cycles"]));
+    assert!(number(&single["params"]["total"]) > 50_000.0);
+    let last = of(&json, "arch-ablation/paper/ntt/n8192/dataflow");
+    assert!((number(&last["params"]["average_total"]) - cycles[0] / cycles[3]).abs() < 1e-9);
+    let fft = Bench::new().run(["arch", "ablate", "--n", "2^12", "--task", "fft", "--json"]).json();
+    let other = of(&fft, "arch-ablation/paper/fft/n4096/dataflow/complex-interval=2/complex-latency=9");
+    assert_eq!(other["params"]["changed"]["complex-interval"], 2);
 }
 
 #[test]
@@ -74,6 +84,15 @@ fn a_sweep_tells_what_cannot_be_in_its_place() {
     let last = &list[list.len() - 1];
     assert_eq!((&last["params"]["changed"]["adders"], &last["params"]["lanes"]), (&1.into(), &512.into()));
     assert_eq!(last["case"], "arch-ntt/n4096/p512/adders=1");
+    let slices = sweep(&["--vary", "slices=corners,0+3", "--vary", "dram-bytes=64", "--json"]).json();
+    let far = of(&slices, "arch-ntt/n4096/p512/slices=0+3");
+    assert!(
+        number(&far["cycles_steady"]) > number(&of(&slices, "arch-ntt/n4096/p512/slices=corners")["cycles_steady"])
+    );
+    assert_eq!(far["params"]["busiest"], "memory-links");
+    assert_eq!(of(&slices, "arch-ntt/n4096/p512/dram-bytes=64")["params"]["dram_steady_analytic"], 512.0);
+    sweep(&["--vary", "slices=16"]).failed(&["nothing was run", "scratchpad.slices"]);
+    sweep(&["--vary", "slices=round"]).usage(&["all, rows, corners, column, or numbers of cores"]);
     sweep(&["--vary", "voltage=1"]).usage(&["voltage"]);
     sweep(&["--vary", "lanes="]).usage(&["lanes"]);
     sweep(&["--vary", "lanes=99999999999999"]).usage(&["lanes"]);
@@ -93,7 +112,16 @@ fn nothing_is_above_its_roof() {
     for record in records {
         assert!(number(&record["utilization"]) <= 1.0, "{record}");
         assert_eq!(record["correct"], true);
+        let from_dram = record["case"].as_str().is_some_and(|case| case.ends_with("/dram"));
+        assert_eq!(record["label"], if from_dram { "analytic" } else { "simulated" }, "{record}");
     }
+    let one = bench.run(["arch", "roofline", "--n", "4096", "--task", "product", "--json"]).json();
+    let cases: Vec<Value> = one.as_array().expect("a list").iter().map(|record| record["case"].clone()).collect();
+    assert_eq!(
+        cases,
+        ["scratchpad", "dram"].map(|level| format!("arch-array-roofline/ciphermill/product/n4096/{level}"))
+    );
+    bench.run(["arch", "roofline", "--of", "hmvp", "--n", "4096"]).usage(&["--n and --task are of arrays"]);
     let products = bench.run(["arch", "roofline", "--of", "hmvp"]).done();
     for word in ["u200-device", "key switch", "product 2048 × 256", "memory", "compute", "analytic"] {
         assert!(products.contains(word), "`{word}` is not in {products}");

@@ -101,7 +101,7 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
         let transfer = best.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle);
         // No pace is better than that of the transfers, which a mean over few batches may leave some of out.
         let cycles = best.dram.min(single.dram).max(transfer);
-        points.push(point(workload, best, "dram", cycles, flat, best.bounds.busiest()).from_dram(transfer));
+        points.push(point(workload, best, "dram", cycles, flat, best.bounds.busiest()).with_transfer(transfer));
     }
     Ok(ArrayRoofline { machine: machine.name.clone(), ceilings, points, left_out })
 }
@@ -149,7 +149,7 @@ fn point(
 
 impl ArrayPoint {
     /// The same where its bytes take so many cycles of the DRAM.
-    fn from_dram(mut self, transfer: f64) -> Self {
+    fn with_transfer(mut self, transfer: f64) -> Self {
         let by_transfer = self.reached * self.cycles / transfer;
         if by_transfer < self.attainable {
             (self.attainable, self.bound) = (by_transfer, "dram");
