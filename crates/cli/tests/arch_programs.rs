@@ -231,6 +231,10 @@ fn what_is_no_execution_ends_with_2() {
     }
     exec(&["--core", "16=butterfly.s"]).usage(&["--core names core 16: `ciphermill` has the cores 0 to 15"]);
     exec(&["butterfly.s", "--twiddles", "16=w.bin"]).usage(&["--twiddles names core 16"]);
+    exec(&["butterfly.s", "--set", "x10=1", "--set", "x10=2"]).usage(&["--set is given twice for x10"]);
+    exec(&["--core", "3=butterfly.s", "--core", "3=butterfly.s"]).usage(&["--core is given twice for 3"]);
+    exec(&["butterfly.s", "--twiddles", "w.bin", "--twiddles", "w.bin"])
+        .usage(&["--twiddles is given twice for all cores"]);
     exec(&["butterfly.s", "--cycle-limit", "0"]).usage(&["--cycle-limit"]);
 }
 

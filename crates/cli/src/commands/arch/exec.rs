@@ -1,5 +1,6 @@
 //! `arch exec`: programs written by hand, on an array.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +91,12 @@ fn argument(text: &str) -> Result<(usize, u32), String> {
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let machine = args.machine.machine()?;
+    once("--core", args.core.iter().map(|file| file.core.to_string()))?;
+    once("--set", args.set.iter().map(|(register, _)| format!("x{register}")))?;
+    once(
+        "--twiddles",
+        args.twiddles.iter().map(|file| file.core.map_or("all cores".to_owned(), |core| core.to_string())),
+    )?;
     let programs = Programs::read(args, &machine)?;
     let mut array = Array::new(machine.clone());
     set_twiddles(args, &mut array)?;
@@ -221,6 +228,18 @@ fn read_pairs(path: &Path, machine: &Machine) -> Result<Vec<(u32, u32)>, CliErro
         return Err(CliError::Content { path: path.to_owned(), what });
     }
     Ok(pairs.iter().map(|[factor, companion]| (*factor, *companion)).collect())
+}
+
+/// What an option names twice would be lost once.
+fn once(option: &str, named: impl Iterator<Item = String>) -> Result<(), CliError> {
+    let mut seen = HashSet::new();
+    for name in named {
+        if seen.contains(&name) {
+            return Err(CliError::Usage(format!("{option} is given twice for {name}")));
+        }
+        seen.insert(name);
+    }
+    Ok(())
 }
 
 fn no_core(option: &str, given: usize, machine: &Machine) -> CliError {
