@@ -322,11 +322,15 @@ proptest! {
             Err(SimulationError::Deadlock { blocked, .. }) => prop_assert!(!blocked.0.is_empty()),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
-        let mut portable = Array::on(machine.clone(), Isa::Portable);
-        prop_assert_eq!(&(ended.clone(), scratchpad.clone()), &run(&mut portable));
+        let mut others: Vec<Array> = Isa::available().map(|isa| Array::on(machine.clone(), isa)).collect();
+        for other in &mut others {
+            prop_assert_eq!(&(ended.clone(), scratchpad.clone()), &run(other));
+        }
         // After an error it is as a new one that has the same in its scratchpad; and it goes on after an end.
         let again = run(&mut array);
-        prop_assert_eq!(&again, &run(&mut portable));
+        for other in &mut others {
+            prop_assert_eq!(&again, &run(other));
+        }
         if ended.is_err() {
             let mut new = Array::new(machine);
             new.scratchpad_mut().copy_from_slice(&scratchpad);
