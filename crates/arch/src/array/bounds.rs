@@ -68,7 +68,8 @@ impl Component {
         }
     }
 
-    /// Whether its bound is one of the arithmetic: what lanes have to compute, wherever values come from.
+    /// Whether its bound is one of the arithmetic: what lanes have to compute, wherever values come from, and the slots to issue it. Where
+    /// copies take such slots, they are in it.
     pub const fn is_arithmetic(self) -> bool {
         matches!(self, Self::Multipliers | Self::Adders | Self::ComplexUnits | Self::IssueSlots)
     }
@@ -414,7 +415,6 @@ mod tests {
                 busiest.insert(measured.bounds.busiest().0);
             }
         }
-        println!("{busiest:?}");
         for component in [
             Component::Multipliers,
             Component::Adders,

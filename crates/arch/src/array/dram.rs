@@ -31,7 +31,7 @@ struct Turns {
     written: Vec<u64>,
 }
 
-/// Batches, each read, computed in `compute` cycles, and written; at least 3.
+/// Batches, each read, computed in `compute` cycles, and written; at least one.
 ///
 /// The transfers share the bandwidth of the memory and are served one behind the other: what is to be written goes before what is to be
 /// read, as one of the `parts` of the scratchpad can only be filled when it is empty.

@@ -142,7 +142,7 @@ pub struct Network {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scratchpad {
-    /// Vectors, over all slices; vector v is in slice v mod cores.
+    /// Vectors, over all slices.
     pub vectors: u32,
     /// From a load's issue to the register, from the core's own slice.
     pub latency: u32,
@@ -212,8 +212,9 @@ pub enum MachineError {
     },
 }
 
-/// Ports of a core for copies, vectors that wait for a row, and messages in a buffer of a router, at most: the simulator has places for so
+/// Places of a queue, ports of a core for copies, vectors that wait for a row, and messages in a buffer of a router, at most: the simulator has places for so
 /// many.
+pub(super) const MAX_QUEUE_DEPTH: u32 = 64;
 pub(super) const MAX_PORTS: u32 = 4;
 pub(super) const MAX_INBOX: u32 = 16;
 pub(super) const MAX_BUFFER: u32 = 64;
@@ -269,7 +270,7 @@ impl Machine {
             return Err(MachineError::Value { field: "core.lanes", given: core.lanes.to_string(), wanted });
         }
         within("core.issue_width", core.issue_width, 1, 16, "1 to 16")?;
-        within("core.queue_depth", core.queue_depth, 1, 64, "1 to 64")?;
+        within("core.queue_depth", core.queue_depth, 1, MAX_QUEUE_DEPTH, "1 to 64")?;
         within("lane.adders", lane.adders, 1, 2, "1 or 2")?;
         within("lane.multiplier_latency", lane.multiplier_latency, 1, 12, "1 to 12")?;
         within("lane.adder_latency", lane.adder_latency, 1, 4, "1 to 4")?;
@@ -277,6 +278,12 @@ impl Machine {
         within("lane.arrival_ports", lane.arrival_ports, 1, 4, "1 to 4")?;
         within("lane.complex_interval", lane.complex_interval, 1, 16, "1 to 16")?;
         within("lane.complex_latency", lane.complex_latency, 1, 28, "1 to 28")?;
+        if lane.complex_interval > lane.complex_latency {
+            let given = lane.complex_interval.to_string();
+            let wanted =
+                "at most lane.complex_latency: a unit has a result when it begins the next one, or before that";
+            return Err(MachineError::Value { field: "lane.complex_interval", given, wanted });
+        }
         within("memory.data_rows", memory.data_rows, 1, 1 << 16, "1 to 65536")?;
         within("memory.twiddle_rows", memory.twiddle_rows, 1, 1 << 16, "1 to 65536")?;
         within("memory.instruction_words", memory.instruction_words, 1, 1 << 20, "1 to 1048576")?;
@@ -309,7 +316,7 @@ impl Machine {
         self.grid.rows * self.grid.columns
     }
 
-    /// Cycles in which a message occupies a link: a vector, and 4 bytes that say where it goes.
+    /// Cycles in which a message occupies a link: those of a vector.
     pub fn flits(&self) -> u32 {
         // The address travels beside the data, on wires of its own.
         (self.core.lanes * 4).div_ceil(self.network.link_bytes)

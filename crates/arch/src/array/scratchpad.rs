@@ -2,8 +2,8 @@
 //!
 //! A core reads and writes a slice of its own in a known time, as many vectors in a cycle as its ports for arrivals and copies take: these
 //! do not wait for what other cores ask of the slice, nor that for them. For another one it sends a request; the slice answers in turn, one
-//! request a cycle, stores one vector a cycle beside that, and the answer takes its place among the vectors that come to the core's registers. Answers have links of their own: on those
-//! of the requests they could stand behind requests that wait for them.
+//! request a cycle, stores one vector a cycle beside that, and the answer takes its place among the vectors that come to the core's
+//! registers. Answers have links of their own: on those of the requests they could stand behind requests that wait for them.
 
 use std::collections::VecDeque;
 

@@ -133,6 +133,8 @@ impl CoreState {
         match operation {
             Operation::Butterfly => {
                 let twiddle = &self.twiddles[twiddle(queued.rs2())];
+                // A butterfly of a register with itself is no instruction: `Instruction::decode` refuses it.
+                debug_assert_ne!(rd, rs1);
                 if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd, rs1]) {
                     lanes::butterfly(&mut x.0, &mut y.0, twiddle, modulus);
                 }
@@ -162,6 +164,8 @@ impl CoreState {
             }
             _ => {
                 let twiddle = &self.twiddles[twiddle(queued.rs2())];
+                // Likewise: pairs begin with registers of even numbers, and are two.
+                debug_assert!(rd != rs1 && rd % 2 == 0 && rs1 % 2 == 0);
                 if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd..rd + 2, rs1..rs1 + 2])
                     && let (Ok(x), Ok(y)) = (x.try_into(), y.try_into())
                 {

@@ -131,7 +131,7 @@ impl CoreState {
         let mut latency = shared.machine.memory.read_latency;
         let mut first = latency;
         if shared.machine.lane.twiddle_port == Port::Shared {
-            // Two arrivals, one after the other.
+            // Two arrivals, each in the first cycle that has a port left.
             let ports = shared.machine.lane.arrival_ports;
             for half in 0..2 {
                 while u32::from(self.coming[(now as usize + latency as usize) % RING].arrivals) >= ports {

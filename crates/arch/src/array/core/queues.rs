@@ -1,10 +1,10 @@
 //! The queues of a core: each has places for as many instructions as it holds, taken in turn.
 
 use super::Entry;
+use crate::array::machine::MAX_QUEUE_DEPTH;
 use crate::array::queued::{QUEUES, Queue};
 
-/// The bound of `core.queue_depth`.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = MAX_QUEUE_DEPTH as usize;
 
 #[derive(Debug)]
 pub(super) struct Queues {

@@ -91,3 +91,81 @@ impl Turns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::array::queued::{ALL_QUEUES, FIRST_TWIDDLE, NONE, Operation, Parts, Queue};
+
+    /// An instruction as decoding makes them: registers that its kind names, pairs that begin with even numbers.
+    fn instruction(kind: u8, [a, b, c]: [u8; 3]) -> (Queue, Queued) {
+        let twiddle = FIRST_TWIDDLE + c % 16;
+        let (operation, queue, [rd, rs1, rs2]) = match kind % 6 {
+            0 => (Operation::LoadRow, Queue::Load, [a, NONE.rs1, NONE.rs2]),
+            1 => (Operation::LoadTwiddles, Queue::Twiddle, [twiddle, NONE.rs1, NONE.rs2]),
+            2 => (Operation::Copy, Queue::Send, [NONE.rd, a, NONE.rs2]),
+            3 => (Operation::Add, Queue::Compute, [a, b, c]),
+            4 => (Operation::Multiply, Queue::Compute, [a, b, twiddle]),
+            _ => (Operation::ComplexTime, Queue::Compute, [a & !1, b & !1, twiddle]),
+        };
+        (queue, Queued::new(Parts { operation, queue, rd, rs1, rs2, ..NONE }))
+    }
+
+    /// The registers that it touches, a bit for each.
+    fn touched(queued: Queued) -> u64 {
+        queued.needs() | queued.writes()
+    }
+
+    proptest! {
+        /// It is an instruction's turn when none before it that is still there touches one of its registers, also where counts begin anew.
+        #[test]
+        fn nothing_before_it_touches_the_same(
+            start in prop_oneof![Just(0), u16::MAX - 40..=u16::MAX],
+            program in prop::collection::vec((any::<u8>(), [0..32_u8, 0..32_u8, 0..32_u8]), 1..200),
+            leaves in prop::collection::vec(0..4_usize, 600),
+        ) {
+            let mut turns = Turns { fetched: [start; REGISTERS], left: [start; REGISTERS] };
+            let mut there: Vec<(Queue, Queued, Turn)> = Vec::new();
+            let mut left = leaves.into_iter().cycle();
+            let mut program = program.into_iter();
+            loop {
+                if there.len() < 40 && let Some((kind, registers)) = program.next() {
+                    let (queue, queued) = instruction(kind, registers);
+                    there.push((queue, queued, turns.take(queued)));
+                } else if there.is_empty() {
+                    break;
+                }
+                // Only heads of queues are asked, and leave.
+                let heads = ALL_QUEUES.map(|queue| there.iter().position(|(of, ..)| *of == queue));
+                let mut ready = [false; 4];
+                for (ready, at) in ready.iter_mut().zip(heads) {
+                    let Some(at) = at else { continue };
+                    let (queue, queued, turn) = &there[at];
+                    *ready = match queue {
+                        Queue::Load | Queue::Twiddle => turns.is_of_load(*queued, turn),
+                        Queue::Send => turns.is_of_sent(*queued, turn),
+                        Queue::Compute => turns.is_of_computation(*queued, turn),
+                    };
+                    let free = there[..at].iter().all(|(_, before, _)| touched(*before) & touched(*queued) == 0);
+                    prop_assert_eq!(*ready, free, "{:?} behind {:?}", queued, &there[..at]);
+                }
+                // The first of all can always go.
+                let first = left.next().unwrap_or(0);
+                let Some(queue) = (0..4).map(|at| (first + at) % 4).find(|at| ready[*at]) else {
+                    prop_assert!(false, "nothing can go on");
+                    break;
+                };
+                if let Some(at) = heads[queue] {
+                    let (queue, queued, _) = there.remove(at);
+                    match queue {
+                        Queue::Load | Queue::Twiddle => turns.load_leaves(queued),
+                        Queue::Send => turns.sent_leaves(queued),
+                        Queue::Compute => turns.computation_leaves(queued),
+                    }
+                }
+            }
+        }
+    }
+}
