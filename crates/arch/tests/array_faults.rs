@@ -118,7 +118,10 @@ fn what_is_out_of_range_is_named() {
     programs[3].truncate(3);
     assert!(matches!(array.run(&programs, &[], 0, 100), Err(SimulationError::PastEnd { core: 3, pc: 3 })));
     programs[3] = words("back: jal x0, back\nebreak");
-    assert_eq!(array.run(&programs, &[], 0, 500).unwrap_err(), SimulationError::CycleLimit { limit: 500 });
+    assert_eq!(
+        array.run(&programs, &[], 0, 500).unwrap_err(),
+        SimulationError::CycleLimit { running: vec![3], limit: 500 }
+    );
     assert!(matches!(
         array.set_twiddles(2, &vec![(0, 0); 320 * 32 + 1]),
         Err(SimulationError::TwiddleMemory { core: 2, have: 10240, .. })
@@ -302,11 +305,14 @@ proptest! {
         machine.memory.transposition = if bit(7) { Transposition::Serial } else { Transposition::Banked };
         machine.network.link_bytes = if bit(8) { 1 } else { 128 };
         machine.scratchpad.slices = if bit(9) { vec![0] } else { vec![] };
+        (machine.memory.inbox, machine.scratchpad.requests) = (1 + u32::from(kinds >> 10) % 16, 1 + u32::from(kinds >> 12));
+        machine.core.issue_width = 1 + u32::from(kinds) % 16;
         let lane = &mut machine.lane;
         [lane.multiplier_latency, lane.adder_latency, lane.complex_latency, ..] = latencies;
         [.., machine.memory.read_latency, machine.scratchpad.latency, machine.network.hop_latency] = latencies;
         [lane.copy_ports, lane.arrival_ports, machine.memory.write_ports, lane.adders, ..] = ports;
         [.., machine.core.queue_depth, machine.network.buffer] = ports;
+        machine.lane.complex_interval = machine.lane.complex_latency.min(1 + u32::from(kinds >> 3) % 16);
         machine.check().unwrap();
         let start = words("lui x5, 0x1000\ncsrrw x0, m0, x5\nlds v0, 0(x0)\nlds v1, 1(x0)\nebreak");
         let program = |words: &Vec<u32>| [&start[..4], &words[..], &[0x0010_0073]].concat();

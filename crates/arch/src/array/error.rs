@@ -94,6 +94,14 @@ impl fmt::Display for AllBlocked {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SimulationError {
+    /// A core that the array does not have.
+    #[error("core {given}: this array has the cores 0 to {}", cores - 1)]
+    NoCore {
+        /// Its number.
+        given: usize,
+        /// How many there are.
+        cores: usize,
+    },
     /// Programs for other cores than the machine has.
     #[error("{given} programs for {cores} cores")]
     Cores {
@@ -203,8 +211,12 @@ pub enum SimulationError {
         blocked: AllBlocked,
     },
     /// More cycles than were allowed.
-    #[error("the programs have not ended after {limit} cycles")]
+    #[error(
+        "the programs of the cores {running:?} have not ended after {limit} cycles: set a higher limit, if they should end"
+    )]
     CycleLimit {
+        /// The cores that still had something to do.
+        running: Vec<usize>,
         /// The limit.
         limit: u64,
     },

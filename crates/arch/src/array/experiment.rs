@@ -29,6 +29,8 @@ pub struct Experiment {
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Measurement {
+    /// Inputs in flight in each run.
+    pub in_flight: usize,
     /// Cycles from the first instruction to the last result of the first run. Of several runs it is the cycle in which as many results
     /// were there as one run has. Were a core ahead by a run, it could be a little early, and `steady` a little long.
     pub first: u64,
@@ -164,6 +166,7 @@ impl Experiment {
             dram::timeline(machine, compiled.stride, bytes, first, self.runs, trace);
         }
         Ok(Measurement {
+            in_flight: self.in_flight,
             first,
             steady: (self.runs > 1).then(|| rest / later / self.in_flight as f64),
             correct,
@@ -182,9 +185,9 @@ impl Experiment {
 }
 
 impl Measurement {
-    /// Cycles for each input: in steady state, or of the only run.
+    /// Cycles for each input: in steady state, or of the only run, whose inputs share it.
     pub fn cycles(&self) -> f64 {
-        self.steady.unwrap_or(self.first as f64)
+        self.steady.unwrap_or(self.first as f64 / self.in_flight as f64)
     }
 
     /// The share of cycles in which the adders worked, in steady state if there is one.

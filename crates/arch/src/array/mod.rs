@@ -94,10 +94,10 @@ pub struct Run {
 }
 
 impl Array {
-    /// An array with empty memories, on the best instruction set of this CPU. The machine is one that [`Machine::check`] passes, as all that
+    /// An array with empty memories, on this process's instruction set ([`Isa::current`]). The machine is one that [`Machine::check`] passes, as all that
     /// are read from TOML are.
     pub fn new(machine: Machine) -> Self {
-        Self::on(machine, Isa::best())
+        Self::on(machine, Isa::current())
     }
 
     /// The same with values calculated on a certain instruction set (the portable one if the CPU lacks it). It does not change any
@@ -137,7 +137,7 @@ impl Array {
     /// If there is no such core.
     pub fn observe(&mut self, core: usize) -> Result<(), SimulationError> {
         let cores = self.cores.len();
-        self.cores.get_mut(core).ok_or(SimulationError::Cores { given: core + 1, cores })?.events = Some(Vec::new());
+        self.cores.get_mut(core).ok_or(SimulationError::NoCore { given: core, cores })?.events = Some(Vec::new());
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Array {
     /// If there is no such core, or its memory is smaller.
     pub fn set_twiddles(&mut self, core: usize, pairs: &[(u32, u32)]) -> Result<(), SimulationError> {
         let (lanes, cores) = (self.machine.core.lanes as usize, self.cores.len());
-        let state = self.cores.get_mut(core).ok_or(SimulationError::Cores { given: core + 1, cores })?;
+        let state = self.cores.get_mut(core).ok_or(SimulationError::NoCore { given: core, cores })?;
         let have = state.twiddle_memory.len() / 2;
         if pairs.len() > have {
             return Err(SimulationError::TwiddleMemory { core, given: pairs.len(), have });
@@ -298,8 +298,8 @@ impl Array {
 }
 
 multiversion! {
-    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores. All of it is compiled for each
-    /// instruction set: what moves and computes vectors is a part of each cycle of each core.
+    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores. What is inlined,
+    /// which is all that a core does in a cycle, is compiled for each instruction set.
     fn until_idle(isa, array: &mut Array, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
         let start = array.now;
         let mut marks = Vec::new();
@@ -314,7 +314,8 @@ multiversion! {
                 return Err(SimulationError::Deadlock { cycle: array.now - start, blocked: AllBlocked(blocked) });
             }
             if array.now - start > cycle_limit {
-                return Err(SimulationError::CycleLimit { limit: cycle_limit });
+                let running = (0..array.cores.len()).filter(|core| array.running >> core & 1 != 0).collect();
+                return Err(SimulationError::CycleLimit { running, limit: cycle_limit });
             }
             while mark_every > 0 && array.scratchpad.stores >= mark_every * (marks.len() as u64 + 1) {
                 marks.push(array.now - start);

@@ -7,16 +7,34 @@ use crate::record::{Label, Record};
 
 impl Counts {
     /// Each count with its name, as in reports: what was issued, then cycles in which no computation was, by what it waited for.
-    pub fn by_name(&self) -> [(&'static str, u64); 13] {
-        let Self { butterflies, products, sums, row_loads, scratchpad_loads, twiddle_loads, .. } = *self;
-        let Self { scratchpad_stores, own_copies, remote_copies, no_instruction, operand, twiddle, unit, .. } = *self;
+    pub fn by_name(&self) -> [(&'static str, u64); 15] {
+        // All of them, so that a new one is not forgotten here.
+        let Self {
+            butterflies,
+            products,
+            sums,
+            row_loads,
+            rows_read,
+            scratchpad_loads,
+            twiddle_loads,
+            twiddle_broadcasts,
+            scratchpad_stores,
+            own_copies,
+            remote_copies,
+            no_instruction,
+            operand,
+            twiddle,
+            unit,
+        } = *self;
         [
             ("butterflies", butterflies),
             ("products", products),
             ("sums", sums),
             ("row_loads", row_loads),
+            ("rows_read", rows_read),
             ("scratchpad_loads", scratchpad_loads),
             ("twiddle_loads", twiddle_loads),
+            ("twiddle_broadcasts", twiddle_broadcasts),
             ("scratchpad_stores", scratchpad_stores),
             ("own_copies", own_copies),
             ("remote_copies", remote_copies),

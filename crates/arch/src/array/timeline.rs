@@ -89,14 +89,14 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
     let computations = tracks("computations", 1)[0];
     let copies = tracks("copies", machine.lane.copy_ports);
     let arrivals = tracks("arrivals", machine.lane.arrival_ports);
-    let twiddles = tracks("twiddles", 1);
+    let twiddles = tracks("twiddles", 1)[0];
     // What happens in the same cycle stands on tracks beside each other.
     let (mut sent, mut arrived) = ((u64::MAX, 0), (u64::MAX, 0));
     let next = |last: &mut (u64, usize), cycle: u64, tracks: &[TrackId]| {
         *last = if last.0 == cycle { (cycle, last.1 + 1) } else { (cycle, 0) };
         tracks[last.1 % tracks.len()]
     };
-    let mut busy_until = 0;
+    let (mut busy_until, mut loaded_until) = (0, 0);
     let mut events = events;
     events.sort_by_key(|event| match event {
         CoreEvent::Fetch { cycle, .. }
@@ -125,7 +125,11 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
                 }
             }
             CoreEvent::Arrival { first, cycle, register, .. } if register >= 32 => {
-                trace.slice(twiddles[0], &format!("t{}", register - 32), first, cycle + 1 - first, &[]);
+                let end = cycle + 1;
+                let nests = first >= loaded_until || end <= loaded_until;
+                let track = if nests { twiddles } else { trace.track(&process, "twiddles beside these") };
+                loaded_until = loaded_until.max(end);
+                trace.slice(track, &format!("t{}", register - 32), first, end - first, &[]);
             }
             CoreEvent::Arrival { cycle, register, .. } => {
                 let track = next(&mut arrived, cycle, &arrivals);
