@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::error::ReportError;
 use super::run::Plan;
 use super::slices::Slices;
 use super::sweep::MAX_POINTS;
@@ -32,12 +33,14 @@ pub enum Parameter {
     InstructionWords,
     ReadLatency,
     WritePorts,
+    Inbox,
     Transposition,
     LinkBytes,
     HopLatency,
     Buffer,
     ScratchpadVectors,
     ScratchpadLatency,
+    ScratchpadRequests,
     Slices,
     DramBytes,
     InFlight,
@@ -45,7 +48,7 @@ pub enum Parameter {
 
 impl Parameter {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Lanes,
         Self::Grid,
         Self::IssueWidth,
@@ -66,12 +69,14 @@ impl Parameter {
         Self::InstructionWords,
         Self::ReadLatency,
         Self::WritePorts,
+        Self::Inbox,
         Self::Transposition,
         Self::LinkBytes,
         Self::HopLatency,
         Self::Buffer,
         Self::ScratchpadVectors,
         Self::ScratchpadLatency,
+        Self::ScratchpadRequests,
         Self::Slices,
         Self::DramBytes,
         Self::InFlight,
@@ -100,12 +105,14 @@ impl Parameter {
             Self::InstructionWords => "instruction-words",
             Self::ReadLatency => "read-latency",
             Self::WritePorts => "write-ports",
+            Self::Inbox => "inbox",
             Self::Transposition => "transposition",
             Self::LinkBytes => "link-bytes",
             Self::HopLatency => "hop-latency",
             Self::Buffer => "buffer",
             Self::ScratchpadVectors => "scratchpad-vectors",
             Self::ScratchpadLatency => "scratchpad-latency",
+            Self::ScratchpadRequests => "scratchpad-requests",
             Self::Slices => "slices",
             Self::DramBytes => "dram-bytes",
             Self::InFlight => "in-flight",
@@ -203,7 +210,15 @@ fn parse(parameter: Parameter, text: &str) -> Result<Value, String> {
 }
 
 /// Changes one number. Other lanes leave the bytes of all memories as they are, so that a narrower core has more rows.
-pub(super) fn set(machine: &mut Machine, plan: &mut Plan, parameter: Parameter, value: Value) {
+///
+/// # Errors
+/// [`ReportError::Value`] of a value of another parameter's kind, which `parse` does not give.
+pub(super) fn set(
+    machine: &mut Machine,
+    plan: &mut Plan,
+    parameter: Parameter,
+    value: Value,
+) -> Result<(), ReportError> {
     match (parameter, value) {
         (Parameter::Lanes, Value::Number(lanes)) => {
             let before = machine.core.lanes;
@@ -237,6 +252,7 @@ pub(super) fn set(machine: &mut Machine, plan: &mut Plan, parameter: Parameter, 
         (Parameter::InstructionWords, Value::Number(number)) => machine.memory.instruction_words = number,
         (Parameter::ReadLatency, Value::Number(number)) => machine.memory.read_latency = number,
         (Parameter::WritePorts, Value::Number(number)) => machine.memory.write_ports = number,
+        (Parameter::Inbox, Value::Number(number)) => machine.memory.inbox = number,
         (Parameter::Transposition, Value::Transposition(way)) => machine.memory.transposition = way,
         (Parameter::LinkBytes, Value::Number(number)) => machine.network.link_bytes = number,
         (Parameter::HopLatency, Value::Number(number)) => machine.network.hop_latency = number,
@@ -245,10 +261,11 @@ pub(super) fn set(machine: &mut Machine, plan: &mut Plan, parameter: Parameter, 
         (Parameter::Slices, Value::Slices(slices)) => machine.scratchpad.slices = slices.cores(&machine.grid),
         (Parameter::DramBytes, Value::Number(number)) => machine.dram.bytes_per_cycle = number,
         (Parameter::ScratchpadLatency, Value::Number(number)) => machine.scratchpad.latency = number,
+        (Parameter::ScratchpadRequests, Value::Number(number)) => machine.scratchpad.requests = number,
         (Parameter::InFlight, Value::Number(number)) => plan.in_flight = Some(number as usize),
-        // `parse` gives each parameter values of its own kind; another kind changes nothing.
-        _ => {}
+        _ => return Err(ReportError::Value { parameter: parameter.name(), given: value.to_string() }),
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -275,7 +292,7 @@ mod tests {
             assert_eq!((axis.parameter, &axis.values[..]), (parameter, &[value][..]));
             let (mut changed, mut plan) =
                 (machine.clone(), Plan { workload: Workload::ntt(4096), in_flight: Some(1), runs: Some(2) });
-            set(&mut changed, &mut plan, parameter, value);
+            set(&mut changed, &mut plan, parameter, value).unwrap();
             assert_ne!(changed == machine, parameter != Parameter::InFlight, "{}", parameter.name());
         }
     }

@@ -351,7 +351,8 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
 
 impl Energy {
     /// `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`. Ranges of areas, powers and energies, of components, too, are lists of the
-    /// least and the most; `actions` are words of one input. A range of 0 to 0 is one that the table does not say.
+    /// least and the most; `actions` are words of one input. An area that the table does not say is null; of
+    /// a component 0 to 0.
     pub fn record(&self) -> Record {
         let n = self.polynomial_size;
         let (machine, table, operation, level) = (&self.machine, &self.table, self.operation, self.level);
@@ -360,7 +361,7 @@ impl Energy {
             .with("n", n)
             .with("energy_nj_low", self.energy_nj.low)
             .with("energy_nj_high", self.energy_nj.high)
-            .with("area_mm2", self.area_mm2)
+            .with("area_mm2", (self.area_mm2.high > 0.0).then_some(self.area_mm2))
             .with("power_mw", self.power_mw)
             .with("in_flight", self.in_flight)
             .with("runs", self.runs)

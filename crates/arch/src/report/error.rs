@@ -40,6 +40,20 @@ pub enum ReportError {
         /// The most.
         max: usize,
     },
+    /// A sweep in which two axes change the same number.
+    #[error("{parameter} is given twice: the values of a parameter are wanted once, separated by commas")]
+    Twice {
+        /// Its name.
+        parameter: &'static str,
+    },
+    /// A value of another kind than a parameter has.
+    #[error("{given} is no value of {parameter}")]
+    Value {
+        /// Its name.
+        parameter: &'static str,
+        /// The value.
+        given: String,
+    },
     /// A workload that is too large for the machine, or too small.
     #[error("{source} ({machine}, {task}, {in_flight} in flight)")]
     DoesNotFit {

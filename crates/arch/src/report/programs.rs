@@ -1,5 +1,6 @@
 //! What the compiler makes of a workload, to be looked at, written down and run by hand.
 
+use ciphermill_math::Modulus;
 use ciphermill_rvfhe::compiler::{CompileError, Polynomial, compile};
 use ciphermill_rvfhe::isa::{Core, InstructionMemory, Program};
 use serde_json::json;
@@ -27,6 +28,8 @@ pub struct Programs {
     pub inputs: Vec<Polynomial>,
     /// What a run writes.
     pub outputs: Vec<Polynomial>,
+    /// The root of unity that points are values at: ψ of order 2N, in a cyclic ring ω of order N; none of complex numbers.
+    pub root: Option<u64>,
     /// Vectors of the scratchpad from one run's to the next one's.
     pub stride: u32,
     /// Butterflies of a run, in all lanes.
@@ -70,10 +73,18 @@ pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Res
         cores,
         inputs: compiled.inputs,
         outputs: compiled.outputs,
+        root: root(workload),
         stride: compiled.stride,
         butterflies: compiled.butterflies,
         expected_cycles: compiled.expected_cycles,
     })
+}
+
+/// As the compiler takes it.
+fn root(workload: &Workload) -> Option<u64> {
+    let order = workload.polynomial_size.checked_ilog2()? + u32::from(!workload.cyclic);
+    let modulus = (!workload.operation.is_complex()).then(|| Modulus::new(workload.modulus).ok()).flatten()?;
+    modulus.root_of_unity(order)
 }
 
 impl Programs {
@@ -93,6 +104,8 @@ impl Programs {
             .with("butterflies", self.butterflies)
             .with("inputs", first(&self.inputs))
             .with("outputs", first(&self.outputs))
+            .with("modulus", self.root.map(|_| self.workload.modulus))
+            .with("root", self.root)
             .with("stride", self.stride)
             .with("cores", cores.collect::<Vec<_>>())
     }

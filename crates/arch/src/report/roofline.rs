@@ -90,13 +90,12 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
                 left_out.push((workload.to_string(), error.to_string()));
                 continue;
             }
-            Ok(Some(best)) => (best, line(machine, workload, 1, Some(1))?),
-            Ok(None) => (line(machine, workload, 1, Some(1))?, line(machine, workload, 1, Some(1))?),
+            Ok(best) => (best, line(machine, workload, 1, Some(1))?),
             Err(error) => return Err(error),
         };
         let flat =
             if workload.operation.is_complex() { lanes / f64::from(machine.lane.complex_interval) } else { flat };
-        let (best, single) = &lines;
+        let (best, single) = (lines.0.as_ref().unwrap_or(&lines.1), &lines.1);
         points.push(point(workload, best, "scratchpad", best.cycles(), flat, best.bounds.busiest()));
         let transfer = best.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle);
         // No pace is better than that of the transfers, which a mean over few batches may leave some of out.

@@ -80,7 +80,7 @@ pub struct Line {
 impl Line {
     /// Cycles for each input: in steady state, or of the only run.
     pub fn cycles(&self) -> f64 {
-        self.steady.unwrap_or(self.first as f64)
+        self.steady.unwrap_or(self.first as f64 / self.in_flight as f64)
     }
 
     /// Cycles for each input from DRAM to DRAM, no fewer than its bytes take.
@@ -258,6 +258,10 @@ mod tests {
                 assert_eq!((one.utilization, one.record().utilization), (share, Some(share)));
             }
         }
+        // Inputs in flight share their only run.
+        let shared = line(&ours(), &Workload::ntt(8192), 3, Some(1)).unwrap();
+        assert_eq!(shared.cycles(), shared.first as f64 / 3.0);
+        assert!((shared.utilization - shared.adders.unwrap()).abs() < 1e-9 && shared.ratio() > 1.0, "{shared:?}");
         // A product: two transforms, the factors of the operand, and the scaling.
         let product = Workload { operation: Operation::Product, ..Workload::ntt(8192) };
         let one = line(&ours(), &product, 1, Some(1)).unwrap();

@@ -78,7 +78,10 @@ impl Sweep {
             return Err(ReportError::Points { given: points, max: MAX_POINTS });
         }
         let mut changes = vec![Change::new()];
-        for axis in &self.axes {
+        for (at, axis) in self.axes.iter().enumerate() {
+            if self.axes[..at].iter().any(|before| before.parameter == axis.parameter) {
+                return Err(ReportError::Twice { parameter: axis.parameter.name() });
+            }
             if self.product {
                 let with = |change: &Change, value: Value| {
                     let mut change = change.clone();
@@ -99,7 +102,7 @@ impl Sweep {
     /// Runs all points on several threads. `progress` is told how many are done, of how many.
     ///
     /// # Errors
-    /// If there are more than [`MAX_POINTS`] points. What is wrong at a point is told there.
+    /// If there are more than [`MAX_POINTS`] points, or a parameter twice. What is wrong at a point is told there.
     pub fn run(
         &self,
         machine: &Machine,
@@ -150,7 +153,7 @@ impl Sweep {
         let mut ordered = change.clone();
         ordered.sort_by_key(|(parameter, _)| rank(*parameter));
         for (parameter, value) in ordered {
-            set(&mut machine, &mut plan, parameter, value);
+            set(&mut machine, &mut plan, parameter, value)?;
         }
         machine.check()?;
         let line = match plan.in_flight {
