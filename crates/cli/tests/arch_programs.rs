@@ -188,7 +188,7 @@ fn programs_that_go_wrong_are_located() {
         &[],
         &["bad.s: line 2: core 0", "a copy to core 16; there are 16"],
     );
-    exec("back: jal x0, back", &["--cycle-limit", "500"], &["the programs have not ended after 500 cycles"]);
+    exec("back: jal x0, back", &["--cycle-limit", "500"], &["14, 15] have not ended after 500 cycles"]);
     exec("jump x1", &[], &["bad.s: line 1, column 1: expected an instruction"]);
     exec(&"addi x1, x0, 1\n".repeat(4097), &[], &["bad.s: line 4097", "the instruction memory holds 4096"]);
     bench.write("bad.bin", bytes([0x13; 4097]));
@@ -272,12 +272,26 @@ fn compiled_programs_can_be_looked_at_and_run() {
     assert_eq!(points[..1024], [5; 1024]);
     assert_eq!(points[1024], 0);
 
+    // That of X is the root's powers, in the order that is written beside the programs.
+    bench.write("in.bin", bytes([0, 1]));
+    bench.run(["arch", "exec", "ntt", "--force"].iter().chain(&files)).done();
+    let points = &words(&bench.read("out.bin"))[first..];
+    let (order, coefficients) = (words(&bench.read("ntt/outputs.order")), words(&bench.read("ntt/inputs.order")));
+    let [root, modulus] = ["root", "modulus"].map(|name| record["params"][name].as_u64().expect("a number"));
+    let power = |exponent: u32| (0..exponent).fold(1, |power, _| power * root % modulus);
+    assert!((0..1024).all(|place| coefficients[place as usize] == place));
+    for (point, number) in points.iter().zip(order) {
+        let k = number.reverse_bits() >> (32 - 10);
+        assert_eq!(u64::from(*point), power(2 * k + 1), "point {k}");
+    }
+
     // Programs for more cores, or for fewer, are not run.
     let small = ciphermill_arch::array::CIPHERMILL.replacen("rows = 4", "rows = 2", 1);
     bench.write("small.toml", small);
     let run = |machine: &str, name: &str| bench.run(["arch", "exec", name, "--machine", machine, "--set", "x10=1"]);
     run("small.toml", "ntt").failed(&["core-08.bin: a program of core 8, but `ciphermill` has 8 cores"]);
     compile(&["--machine", "small.toml", "--out", "small"]).done();
+    bench.run(["arch", "exec", "ntt"]).usage(&["--set x10=1"]);
     run("ciphermill", "small").failed(&["cannot open small/core-08.bin"]);
 }
 

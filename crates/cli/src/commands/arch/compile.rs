@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ciphermill_arch::report::{CoreProgram, Programs, programs};
+use ciphermill_arch::report::{Programs, programs};
 use ciphermill_rvfhe::compiler::Polynomial;
 
 use super::machine::{MachineArg, WorkloadArgs};
@@ -21,7 +21,9 @@ Example:
   $ ciphermill arch exec ntt --set x10=1 --scratchpad coefficients.bin --out-scratchpad points.bin
 
 A program expects in x10 how often it runs, at least once, and in x11 the vector of the scratchpad from which those of its inputs and \
-outputs are counted. The cycles are analytic: those of the ideal core that the compiler has in mind.")]
+outputs are counted. In inputs.order and outputs.order is what each word of a polynomial is, vector after vector, 32 bits each: the \
+number of a coefficient, or of a point with its bits reversed. Point k is the value at r^(2k+1), in a cyclic ring at r^k, for the `root` \
+r of the record. The cycles are analytic: those of the ideal core that the compiler has in mind.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
@@ -30,7 +32,8 @@ pub(super) struct Args {
     /// Inputs whose computations overlap
     #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: u16,
-    /// Write core-NN.bin, the words, and core-NN.twiddles, the twiddle memory, of each core into this directory, made if it is not there
+    /// Write core-NN.bin, the words, and core-NN.twiddles, the twiddle memory, of each core into this directory, made if it is not there; and inputs.order,
+    /// outputs.order
     #[arg(long, value_name = "DIR", conflicts_with = "listing")]
     out: Option<PathBuf>,
     /// Print this core's program as text, and nothing else
@@ -55,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         return print_text(args.json, &core.program.to_string());
     }
     if let Some(directory) = &args.out {
-        write(&made.cores, directory, args.force)?;
+        write(&made, directory, args.force)?;
     }
     let mut table = output::table(["core", "instructions", "bytes", "twiddle rows"]);
     for (number, core) in made.cores.iter().enumerate() {
@@ -80,7 +83,8 @@ fn summary(made: &Programs) -> String {
 }
 
 /// All files or none.
-fn write(cores: &[CoreProgram], directory: &Path, force: bool) -> Result<(), CliError> {
+fn write(made: &Programs, directory: &Path, force: bool) -> Result<(), CliError> {
+    let cores = &made.cores;
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             return Err(CliError::file("create", directory)(error));
@@ -97,6 +101,14 @@ fn write(cores: &[CoreProgram], directory: &Path, force: bool) -> Result<(), Cli
             file.fill(|out| out.write_all(&bytes))?;
             pending.push(file);
         }
+    }
+    // All inputs of a program have one order, and so have its outputs.
+    for (name, polynomials) in [("inputs.order", &made.inputs), ("outputs.order", &made.outputs)] {
+        let order = polynomials.first().map(|polynomial| &polynomial.order[..]).unwrap_or_default();
+        let bytes: Vec<u8> = order.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let mut file = PendingFile::create(&directory.join(name), files::PUBLIC, force)?;
+        file.fill(|out| out.write_all(&bytes))?;
+        pending.push(file);
     }
     files::commit_all(pending)
 }

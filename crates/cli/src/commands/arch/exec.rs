@@ -98,6 +98,11 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         args.twiddles.iter().map(|file| file.core.map_or("all cores".to_owned(), |core| core.to_string())),
     )?;
     let programs = Programs::read(args, &machine)?;
+    let compiled = args.program.as_deref().is_some_and(Path::is_dir);
+    if compiled && !args.set.iter().any(|(register, value)| *register == 10 && *value > 0) {
+        let what = "compiled programs expect in x10 how often they run, at least once: --set x10=1";
+        return Err(CliError::Usage(what.to_owned()));
+    }
     let mut array = Array::new(machine.clone());
     set_twiddles(args, &mut array)?;
     if let Some(path) = &args.scratchpad {
@@ -148,7 +153,10 @@ impl Programs {
             Some(directory) if directory.is_dir() => {
                 let next = CoreFiles::new(directory, cores).program;
                 if next.exists() {
-                    let what = format!("a program of core {cores}, but `{}` has {cores} cores", machine.name);
+                    let what = format!(
+                        "a program of core {cores}, but `{}` has {cores} cores: compile for it, into a directory of its own",
+                        machine.name
+                    );
                     return Err(CliError::Content { path: next, what });
                 }
                 for (core, of_core) in of_core.iter_mut().enumerate() {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
 use ciphermill_arch::report::{DEFAULT_MODULUS, Operation, Workload};
 
+use super::show::descriptions;
 use crate::error::CliError;
 use crate::files;
 
@@ -18,6 +19,12 @@ pub(super) const ARRAYS: [(&str, &str); 3] = [("ciphermill", CIPHERMILL), ("pape
 pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Result<String, CliError> {
     if let Some((_, text)) = built_in.iter().find(|(known, _)| Path::new(known) == name) {
         return Ok((*text).to_owned());
+    }
+    // As `arch machine` names it, which has kinds in some names.
+    if let Some((_, text)) = descriptions().find(|(known, _)| Path::new(known) == name)
+        && built_in.iter().any(|(_, one)| *one == text)
+    {
+        return Ok(text.to_owned());
     }
     let names = || built_in.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
     if !name.exists() {
@@ -69,15 +76,15 @@ pub(super) struct WorkloadArgs {
     /// What is done: ntt, intt, fft, ifft, product, key-switch
     #[arg(long, value_name = "TASK", default_value = "ntt")]
     task: Operation,
-    /// The ring modulo X^N + 1 or X^N − 1
-    #[arg(long, value_enum, default_value = "negacyclic")]
-    ring: RingArg,
-    /// Digits of a key switch; how many fit depends on N and is in the table of docs/rvfhe.md, "What fits"
-    #[arg(long, value_name = "D", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=16))]
-    digits: u16,
-    /// A prime below 2^31 that is 1 modulo 2N
-    #[arg(long, value_name = "M", default_value_t = DEFAULT_MODULUS)]
-    modulus: u64,
+    /// The ring modulo X^N + 1 or X^N − 1; none of fft and ifft [default: negacyclic]
+    #[arg(long, value_enum)]
+    ring: Option<RingArg>,
+    /// Digits of a key switch; how many fit depends on N and is in the table of docs/rvfhe.md, "What fits" [default: 3]
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u16).range(1..=16))]
+    digits: Option<u16>,
+    /// A prime below 2^31 that is 1 modulo 2N; none of fft and ifft [default: 2013265921]
+    #[arg(long, value_name = "M")]
+    modulus: Option<u64>,
     /// Of the random inputs
     #[arg(long, value_name = "S", default_value = "1")]
     seed: u64,
@@ -91,15 +98,23 @@ pub(super) enum RingArg {
 
 impl WorkloadArgs {
     pub(super) fn workload(&self) -> Result<Workload, CliError> {
-        if self.task == Operation::KeySwitch && self.ring == RingArg::Cyclic {
+        if self.task.is_complex() && (self.ring.is_some() || self.modulus.is_some()) {
+            return Err(CliError::Usage("complex numbers have no --ring and no --modulus: leave them out".to_owned()));
+        }
+        if self.task != Operation::KeySwitch && self.digits.is_some() {
+            return Err(CliError::Usage(
+                "--digits is of key switches: leave it out, or take --task key-switch".to_owned(),
+            ));
+        }
+        if self.task == Operation::KeySwitch && self.ring == Some(RingArg::Cyclic) {
             return Err(CliError::Usage("key switches are made modulo X^N + 1: leave --ring out".to_owned()));
         }
         Ok(Workload {
             operation: self.task,
             polynomial_size: self.n,
-            modulus: self.modulus,
-            cyclic: self.ring == RingArg::Cyclic,
-            digits: self.digits.into(),
+            modulus: self.modulus.unwrap_or(DEFAULT_MODULUS),
+            cyclic: self.ring == Some(RingArg::Cyclic),
+            digits: self.digits.unwrap_or(3).into(),
             seed: self.seed,
         })
     }

@@ -46,7 +46,8 @@ impl Args {
         let Some(operation) = self.task.or((!self.n.is_empty()).then_some(Operation::Ntt)) else {
             return default_workloads();
         };
-        let sizes = if self.n.is_empty() { &[1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16] } else { &self.n[..] };
+        let most = if matches!(operation, Operation::Product | Operation::KeySwitch) { 13 } else { 16 };
+        let sizes = if self.n.is_empty() { (12..=most).map(|log| 1 << log).collect() } else { self.n.clone() };
         sizes.iter().map(|n| Workload { operation, ..Workload::ntt(*n) }).collect()
     }
 }

@@ -30,7 +30,7 @@ const OTHERS: [(&str, &str); 4] = [
     ("energy-paper", ENERGY_PAPER),
 ];
 
-fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
     ARRAYS.into_iter().chain([ROCKET]).chain(PIPELINES).chain(OTHERS)
 }
 
