@@ -4,7 +4,7 @@
 //! for those before it that touch one of its registers, for its operands to be full and its destinations empty.
 //! Values change hands at issue, when nobody can look at them: registers are marked full in the cycle from which on they can be read.
 //!
-//! Speed (`array-speed`, Zen 5): a cycle of a core, with two instructions, takes 48 ns at 2^13 with four in flight, 64 at 2^14; 38 where one
+//! Speed (`array-speed`, Zen 5): a cycle of a core, with two instructions, takes 48 ns at 2^13 with four in flight, 64 and more at 2^14; 38 where one
 //! core is simulated and stays in the first cache. It was 60, 82 and 49 for some 1200 machine instructions, so these counted most: turns for
 //! each register in place of counts for each queue, as predicted, 5 %; all of a run compiled for the instruction set, registers of a known
 //! length and tiles in known loops, 20 %; memories at cache lines 5 %. What 16 cores take above one is the second cache, which lacks room
