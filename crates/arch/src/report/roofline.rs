@@ -85,21 +85,22 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for workload in workloads {
         // DRAM works on halves of the scratchpad in turn, a run of the program at a time.
-        let lines = match steady(machine, workload, None) {
+        let best = match steady(machine, workload, None) {
             Err(error @ ReportError::DoesNotFit { .. }) => {
                 left_out.push((workload.to_string(), error.to_string()));
                 continue;
             }
-            Ok(best) => (best, line(machine, workload, 1, Some(1))?),
+            Ok(best) => best,
             Err(error) => return Err(error),
         };
+        let single = line(machine, workload, 1, Some(1))?;
+        let best = best.as_ref().unwrap_or(&single);
         let flat =
             if workload.operation.is_complex() { lanes / f64::from(machine.lane.complex_interval) } else { flat };
-        let (best, single) = (lines.0.as_ref().unwrap_or(&lines.1), &lines.1);
         points.push(point(workload, best, "scratchpad", best.cycles(), flat, best.bounds.busiest()));
         let transfer = best.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle);
         // No pace is better than that of the transfers, which a mean over few batches may leave some of out.
-        let cycles = best.dram.min(single.dram).max(transfer);
+        let cycles = best.dram_cycles(machine).min(single.dram_cycles(machine));
         points.push(point(workload, best, "dram", cycles, flat, best.bounds.busiest()).with_transfer(transfer));
     }
     Ok(ArrayRoofline { machine: machine.name.clone(), ceilings, points, left_out })

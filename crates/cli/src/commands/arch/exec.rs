@@ -89,6 +89,13 @@ fn argument(text: &str) -> Result<(usize, u32), String> {
     parts.ok_or_else(|| "one of x1 to x31 and a value below 2^32 are wanted, as x10=5 or x10=0x1f".to_owned())
 }
 
+impl Args {
+    /// The directory of compiled programs, if it is one that was named.
+    fn directory(&self) -> Option<&Path> {
+        self.program.as_deref().filter(|path| path.is_dir())
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let machine = args.machine.machine()?;
     once("--core", args.core.iter().map(|file| file.core.to_string()))?;
@@ -98,8 +105,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         args.twiddles.iter().map(|file| file.core.map_or("all cores".to_owned(), |core| core.to_string())),
     )?;
     let programs = Programs::read(args, &machine)?;
-    let compiled = args.program.as_deref().is_some_and(Path::is_dir);
-    if compiled && !args.set.iter().any(|(register, value)| *register == 10 && *value > 0) {
+    if args.directory().is_some() && !args.set.iter().any(|(register, value)| *register == 10 && *value > 0) {
         let what = "compiled programs expect in x10 how often they run, at least once: --set x10=1";
         return Err(CliError::Usage(what.to_owned()));
     }
@@ -149,8 +155,8 @@ impl Programs {
         let memory = InstructionMemory::new(4 * machine.memory.instruction_words as usize);
         let memory = memory.unwrap_or(InstructionMemory::LARGEST);
         let (mut files, mut of_core) = (Vec::new(), vec![None; cores]);
-        match args.program.as_deref() {
-            Some(directory) if directory.is_dir() => {
+        match (args.directory(), args.program.as_deref()) {
+            (Some(directory), _) => {
                 let next = CoreFiles::new(directory, cores).program;
                 if next.exists() {
                     let what = format!(
@@ -164,11 +170,11 @@ impl Programs {
                     *of_core = Some(core);
                 }
             }
-            Some(file) => {
+            (None, Some(file)) => {
                 files.push(LoadedProgram::read(file, memory)?);
                 of_core.fill(Some(0));
             }
-            None => {}
+            (None, None) => {}
         }
         for CoreFile { core, path } in &args.core {
             *of_core.get_mut(*core).ok_or_else(|| no_core("--core", *core, machine))? = Some(files.len());
@@ -207,7 +213,7 @@ impl Programs {
 /// Fills the twiddle memories: those of a directory, then those that are named.
 fn set_twiddles(args: &Args, array: &mut Array) -> Result<(), CliError> {
     let cores = array.machine().cores() as usize;
-    if let Some(directory) = args.program.as_deref().filter(|path| path.is_dir()) {
+    if let Some(directory) = args.directory() {
         for core in 0..cores {
             let path = CoreFiles::new(directory, core).twiddles;
             if path.exists() {
