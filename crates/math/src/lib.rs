@@ -14,6 +14,7 @@
 pub mod automorphism;
 pub mod bigint;
 mod combination;
+mod engine;
 pub mod fft;
 pub mod goldilocks;
 pub mod isa;
@@ -26,6 +27,7 @@ pub mod products;
 mod source;
 
 pub use combination::subtract_combinations;
+pub use engine::{EngineInfo, EngineKind};
 pub use isa::Isa;
 pub use low_weight::{LowWeightError, LowWeightModulus};
 pub use modulus::Modulus;

@@ -1,0 +1,117 @@
+//! The description of an engine: its name, the device that computes, and the device's kind.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::Isa;
+
+/// The kind of device behind an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// This process's CPU, on the given instruction set.
+    Cpu(Isa),
+    /// A cycle model in Rust that also computes the values.
+    Simulated,
+    /// RTL in co-simulation, or a chip made from it.
+    Rtl,
+    /// A GPU of this machine.
+    Gpu,
+    /// Another process or machine. Such an engine never receives a secret.
+    Remote,
+}
+
+impl EngineKind {
+    /// Whether the operands leave the trust boundary of this process.
+    #[must_use]
+    pub fn is_remote(self) -> bool {
+        self == Self::Remote
+    }
+
+    /// The instruction set, if the engine is the CPU.
+    #[must_use]
+    pub fn isa(self) -> Option<Isa> {
+        match self {
+            Self::Cpu(isa) => Some(isa),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu(isa) => write!(f, "cpu ({isa})"),
+            Self::Simulated => f.write_str("simulated"),
+            Self::Rtl => f.write_str("rtl"),
+            Self::Gpu => f.write_str("gpu"),
+            Self::Remote => f.write_str("remote"),
+        }
+    }
+}
+
+/// The description that every engine of a kernel seam returns.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{EngineInfo, EngineKind, Isa};
+///
+/// let info = EngineInfo::new("cpu-fft", EngineKind::Cpu(Isa::current()));
+/// assert!(!info.kind.is_remote());
+/// assert_eq!(info.name, "cpu-fft");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EngineInfo {
+    /// Name for reports, such as `cpu-fft`.
+    pub name: Cow<'static, str>,
+    /// The device that computes, such as `ifma` or `mod_exp/b1024`; empty if the kind says it all.
+    pub device: Cow<'static, str>,
+    /// The kind of device.
+    pub kind: EngineKind,
+    /// Whether the engine is constructed so that time and memory accesses do not depend on secret operands.
+    pub constant_time: bool,
+}
+
+impl EngineInfo {
+    /// An engine of the given name and kind, without a device name and not constant-time.
+    #[must_use]
+    pub fn new(name: impl Into<Cow<'static, str>>, kind: EngineKind) -> Self {
+        Self { name: name.into(), device: Cow::Borrowed(""), kind, constant_time: false }
+    }
+
+    /// Names the device.
+    #[must_use]
+    pub fn on(self, device: impl Into<Cow<'static, str>>) -> Self {
+        Self { device: device.into(), ..self }
+    }
+
+    /// States that the engine is constant-time by construction.
+    #[must_use]
+    pub fn with_constant_time(self) -> Self {
+        Self { constant_time: true, ..self }
+    }
+}
+
+impl fmt::Display for EngineInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.name, self.kind)?;
+        if self.device.is_empty() { Ok(()) } else { write!(f, ", {}", self.device) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_names_engine_kind_and_device() {
+        let cpu = EngineInfo::new("cpu", EngineKind::Cpu(Isa::Portable)).on("ifma").with_constant_time();
+        assert_eq!(cpu.to_string(), "cpu, cpu (portable), ifma");
+        assert!(cpu.constant_time);
+        assert_eq!(cpu.kind.isa(), Some(Isa::Portable));
+        let remote = EngineInfo::new("cluster", EngineKind::Remote);
+        assert_eq!(remote.to_string(), "cluster, remote");
+        assert!(remote.kind.is_remote() && remote.kind.isa().is_none() && !remote.constant_time);
+    }
+}
