@@ -8,7 +8,8 @@ use crate::isa::{
 };
 
 use super::factors::Factor;
-use super::graph::{Action, FactorKey, Graph, Node, Place, Region, Unit};
+use super::graph::{Action, FactorKey, Graph, Node, Region, Unit};
+use super::layout::Place;
 use super::schedule::{Schedule, schedule};
 use super::target::{SCALAR_REGISTERS, Target};
 use super::{CompileError, Lack, Polynomial, Refusal};
@@ -57,7 +58,7 @@ impl Rows {
         let size = |region: usize| graph.regions[region].rows * graph.width;
         let mut first = vec![0; graph.regions.len()];
         let (remote, own): (Vec<_>, Vec<_>) =
-            (0..graph.regions.len()).partition(|region| !graph.regions[*region].passage.swaps.is_empty());
+            (0..graph.regions.len()).partition(|region| !graph.regions[*region].reshuffle.swaps.is_empty());
         let mut next = 0;
         for region in remote {
             first[region] = next;
@@ -277,7 +278,7 @@ impl Emitter<'_> {
                 Instruction::Lds { vd, vector: self.scratchpad(core, polynomial, row, part)? }
             }
             Place::Region(region) => {
-                let tile = &self.graph.regions[region].passage.tile;
+                let tile = &self.graph.regions[region].reshuffle.tile;
                 let row = self.row(region, row, part);
                 let row = Address::new(base(row)?, row % WINDOW)?;
                 let tile = Tile::new(tile.slots.len() as u32, tile.rotate)?;
@@ -300,7 +301,7 @@ impl Emitter<'_> {
             }
             Place::Region(region) => {
                 let mut to = core;
-                for (slot, twin) in &self.graph.regions[region].passage.swaps {
+                for (slot, twin) in &self.graph.regions[region].reshuffle.swaps {
                     let (row_bit, core_bit) = (row >> slot & 1, core >> twin & 1);
                     to = to & !(1 << twin) | row_bit << twin;
                     row = row & !(1 << slot) | core_bit << slot;
@@ -314,8 +315,8 @@ impl Emitter<'_> {
 
     /// The row of the data memory for a row of a region.
     fn row(&self, region: usize, row: u32, part: u32) -> u32 {
-        let Region { rows: count, passage } = &self.graph.regions[region];
-        self.rows.first[region] + part * count + region_row(&passage.tile.slots, count.ilog2() as usize, row)
+        let Region { rows: count, reshuffle } = &self.graph.regions[region];
+        self.rows.first[region] + part * count + region_row(&reshuffle.tile.slots, count.ilog2() as usize, row)
     }
 
     fn scratchpad(&self, core: u32, polynomial: usize, row: u32, part: u32) -> Result<Address<12>, CompileError> {

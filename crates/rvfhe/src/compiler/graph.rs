@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::factors::{Factor, Factors, Role};
-use super::layout::{IndexBit, Layout};
-use super::plan::{Passage, Phase};
+use super::layout::{IndexBit, Layout, Place};
+use super::plan::{Phase, Reshuffle, Work};
 use super::target::Target;
 
 /// A number of a node, in the order in which they were made: a node waits only for earlier ones.
@@ -59,16 +59,7 @@ pub(crate) struct FactorKey {
 #[derive(Debug)]
 pub(crate) struct Region {
     pub rows: u32,
-    pub passage: Passage,
-}
-
-/// Where rows come from and go to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// A polynomial of the scratchpad.
-    Scratchpad(usize),
-    /// Of [`Graph::regions`].
-    Region(usize),
+    pub reshuffle: Reshuffle,
 }
 
 /// What a node does.
@@ -145,15 +136,6 @@ pub(crate) struct Graph {
     pub values: u32,
 }
 
-/// What is done in a phase, in order.
-#[derive(Clone, Debug)]
-pub(crate) enum Work {
-    /// Butterflies on a bit with factors of a set.
-    Level { bit: IndexBit, set: usize },
-    /// A product of each value with a factor of a set.
-    Multiply { set: usize, role: Role },
-}
-
 /// The sends that fill a place, by position: empty for the scratchpad.
 pub(crate) type Filled = Vec<NodeId>;
 
@@ -180,8 +162,8 @@ impl Graph {
     }
 
     /// A place for the rows of a phase, as another one will read them.
-    pub(crate) fn region(&mut self, from: &Phase, passage: Passage) -> Place {
-        self.regions.push(Region { rows: from.layout.row_count(), passage });
+    pub(crate) fn region(&mut self, from: &Phase, reshuffle: Reshuffle) -> Place {
+        self.regions.push(Region { rows: from.layout.row_count(), reshuffle });
         Place::Region(self.regions.len() - 1)
     }
 
@@ -224,8 +206,8 @@ impl Graph {
             let next = match phases.get(at + 1) {
                 None => to,
                 Some(next) => {
-                    let passage = next.passage.clone().expect("only the first phase has none");
-                    self.region(phase, passage)
+                    let reshuffle = next.reshuffle.clone().expect("only the first phase has none");
+                    self.region(phase, reshuffle)
                 }
             };
             let filled = self.phase(target, stream, &inputs, phase, next);
@@ -315,9 +297,9 @@ impl Graph {
     /// The sends that a load waits for.
     fn sources(&self, target: &Target, input: &Input, position: u32) -> Vec<(NodeId, u32)> {
         let Place::Region(region) = input.place else { return Vec::new() };
-        let passage = &self.regions[region].passage;
-        let tile = passage.tile.slots.iter().fold(0_u32, |mask, slot| mask | 1 << slot);
-        let latency = target.passage_latency(!passage.swaps.is_empty());
+        let reshuffle = &self.regions[region].reshuffle;
+        let tile = reshuffle.tile.slots.iter().fold(0_u32, |mask, slot| mask | 1 << slot);
+        let latency = target.reshuffle_latency(!reshuffle.swaps.is_empty());
         (0_u32..)
             .zip(&input.filled)
             .filter(|(from, _)| from & !tile == position & !tile)

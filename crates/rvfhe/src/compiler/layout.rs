@@ -2,7 +2,7 @@
 //!
 //! A polynomial of N values lies in vectors of one word a lane; 2^r of them, its rows, are in each core. Of the log2 N bits of an
 //! index, r say the row, some the core, the others the lane. Butterflies pair rows of one core, so a level needs its bit among the
-//! rows; a [`Passage`](super::plan::Passage) brings it there.
+//! rows; a [`Reshuffle`](super::plan::Reshuffle) brings it there.
 
 /// A bit of an index into a polynomial; 0 is the least significant.
 pub(crate) type IndexBit = u8;
@@ -74,4 +74,13 @@ impl Layout {
         let lanes = self.lanes.iter().enumerate().map(|(slot, bit)| (lane >> slot & 1) << bit);
         rows.chain(cores).chain(lanes).fold(0, |index, bit| index | bit)
     }
+}
+
+/// Where rows come from and go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A polynomial of the scratchpad.
+    Scratchpad(usize),
+    /// A region of the data memories, by its number in the graph.
+    Region(usize),
 }

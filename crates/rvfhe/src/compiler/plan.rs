@@ -1,27 +1,36 @@
-//! How a transform is cut into phases: the levels that a core does on the rows it holds, and the passages between them.
+//! How a transform is cut into phases: the levels that a core does on the rows it holds, and the reshuffles between them.
 //!
-//! Of a core's registers half hold one group of 2^g rows, so a phase has at most g levels. A passage takes the rows through the data
+//! Of a core's registers half hold one group of 2^g rows, so a phase has at most g levels. A reshuffle takes the rows through the data
 //! memories and exchanges bits of the rows' numbers that are done for bits still to come: with bits of the core's number, by sending rows
 //! to other cores, and with lanes, by reading tiles of the memory transposed. This is the four-step transform (Bailey, "FFTs in external
 //! or hierarchical memory", 1990) for as many steps as there are, with the twists merged into the butterflies' factors.
 
-use super::graph::Work;
+use super::factors::Role;
 use super::layout::{IndexBit, Layout, RowSlot};
 
-/// What a core does on the rows it holds, between two passages.
+/// What a core does on the rows it holds, between two reshuffles.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     /// Where the values are during the phase.
     pub layout: Layout,
     /// What is done with them, in order.
     pub works: Vec<Work>,
-    /// How the values come: from the scratchpad if there is no passage.
-    pub passage: Option<Passage>,
+    /// How the values come: from the scratchpad if there is no reshuffle.
+    pub reshuffle: Option<Reshuffle>,
+}
+
+/// What is done in a phase, in order.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Butterflies on a bit with factors of a set.
+    Level { bit: IndexBit, set: usize },
+    /// A product of each value with a factor of a set.
+    Multiply { set: usize, role: Role },
 }
 
 /// From the layout of one phase to that of the next, through the data memories.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Passage {
+pub(crate) struct Reshuffle {
     /// Slots of the row and of the core that are exchanged.
     pub swaps: Vec<(usize, usize)>,
     /// The transposition on reading.
@@ -47,12 +56,12 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: us
     let mut phases: Vec<Phase> = Vec::new();
     let mut done = 0;
     while done < order.len() {
-        let passage = match phases.last() {
+        let reshuffle = match phases.last() {
             None => None,
             Some(_) => {
-                let passage = next_passage(&layout, order, done);
-                layout = passage.apply(&layout);
-                Some(passage)
+                let reshuffle = next_reshuffle(&layout, order, done);
+                layout = reshuffle.apply(&layout);
+                Some(reshuffle)
             }
         };
         let bits = order[done..].iter().take_while(|bit| layout.row_slot(**bit).is_some()).take(group);
@@ -61,14 +70,14 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: us
             return Err(TooFewRows);
         }
         done += works.len();
-        phases.push(Phase { layout: layout.clone(), works, passage });
+        phases.push(Phase { layout: layout.clone(), works, reshuffle });
     }
     Ok(phases)
 }
 
 /// Chooses what to exchange: for all slots that are done the bits that come next, from cores and from the uppermost lanes. Bits that come
 /// early cost nothing, and butterflies of rows that differ in them share a factor.
-fn next_passage(layout: &Layout, order: &[IndexBit], done: usize) -> Passage {
+fn next_reshuffle(layout: &Layout, order: &[IndexBit], done: usize) -> Reshuffle {
     // The slots that are done with, those first that were first: they leave first.
     let mut free: Vec<usize> = order[..done].iter().filter_map(|bit| layout.row_slot(*bit)).collect();
     let mut cores = Vec::new();
@@ -98,10 +107,10 @@ fn next_passage(layout: &Layout, order: &[IndexBit], done: usize) -> Passage {
     let swaps = to_cores.into_iter().zip(cores.into_iter().map(core_slot)).collect();
     let below = &layout.lanes[..layout.lanes.len() - lanes];
     let rotate = lanes > 0 && below.iter().any(|bit| order[done..].contains(bit));
-    Passage { swaps, tile: Tile { slots: free, rotate } }
+    Reshuffle { swaps, tile: Tile { slots: free, rotate } }
 }
 
-impl Passage {
+impl Reshuffle {
     /// The layout on the other side.
     fn apply(&self, before: &Layout) -> Layout {
         let mut after = before.clone();
@@ -124,10 +133,10 @@ impl Passage {
     }
 }
 
-/// Marks the rows' slots that are exchanged with cores' ones, on both sides of the passage and for as long as they hold the same bit.
+/// Marks the rows' slots that are exchanged with cores' ones, on both sides of the reshuffle and for as long as they hold the same bit.
 pub(crate) fn twin(phases: &mut [Phase]) {
     for at in 1..phases.len() {
-        let swaps = phases[at].passage.as_ref().map_or(Vec::new(), |passage| passage.swaps.clone());
+        let swaps = phases[at].reshuffle.as_ref().map_or(Vec::new(), |reshuffle| reshuffle.swaps.clone());
         for (row, core) in swaps {
             let (before, after) = phases.split_at_mut(at);
             mark(before.iter_mut().rev(), row, core);
@@ -171,14 +180,14 @@ mod tests {
         assert_eq!(rows.len(), phases.len());
         let text =
             |bits: &mut dyn Iterator<Item = IndexBit>| bits.map(|bit| bit.to_string()).collect::<Vec<_>>().join(" ");
-        for (number, (row, Phase { layout, works, passage })) in rows.iter().zip(&phases).enumerate() {
-            let how = match passage {
+        for (number, (row, Phase { layout, works, reshuffle })) in rows.iter().zip(&phases).enumerate() {
+            let how = match reshuffle {
                 None => String::new(),
-                Some(Passage { swaps, tile }) if tile.slots.is_empty() => {
+                Some(Reshuffle { swaps, tile }) if tile.slots.is_empty() => {
                     assert_eq!(swaps.len(), 4);
                     ", over the network".to_owned()
                 }
-                Some(Passage { swaps, tile }) => {
+                Some(Reshuffle { swaps, tile }) => {
                     assert!(swaps.is_empty());
                     format!(", in tiles of {} rows", 1 << tile.slots.len())
                 }

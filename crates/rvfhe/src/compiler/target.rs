@@ -1,7 +1,7 @@
 //! What the compiler knows of a machine.
 
 use super::CompileError;
-use super::graph::Place;
+use super::layout::Place;
 
 /// Vector registers of a core.
 pub(crate) const REGISTERS: usize = 32;
@@ -106,7 +106,7 @@ impl Target {
         }
     }
 
-    pub(crate) fn passage_latency(&self, remote: bool) -> u32 {
+    pub(crate) fn reshuffle_latency(&self, remote: bool) -> u32 {
         if remote { self.remote_latency } else { self.own_latency }
     }
 

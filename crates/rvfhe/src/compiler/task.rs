@@ -7,9 +7,9 @@ use ciphermill_math::ntt::{Convolution, FourStepNtt};
 
 use super::emit::{Emitter, Frame, Rows};
 use super::factors::{Factor, Factors, Role, with_companion};
-use super::graph::{Action, FactorSet, Filled, Graph, Input, Place, Work};
-use super::layout::Layout;
-use super::plan::{Passage, Phase, plan, twin};
+use super::graph::{Action, FactorSet, Filled, Graph, Input};
+use super::layout::{Layout, Place};
+use super::plan::{Phase, Reshuffle, Work, plan, twin};
 use super::target::{REGISTERS, Target};
 use super::{CompileError, Compiled, Direction, Fitting, Lack, Polynomial, Refusal, Ring, Task, Transform, schedule};
 
@@ -207,7 +207,7 @@ impl<'a> Job<'a> {
         let middle = phases.last_mut().expect("a transform has phases");
         middle.works.push(Work::Multiply { set: 2, role: Role::Scale });
         let mut back = self.inverse(middle.layout.clone(), 1)?.into_iter();
-        // What an inverse begins with needs no passage.
+        // What an inverse begins with needs no reshuffle.
         middle.works.extend(back.next().into_iter().flat_map(|phase| phase.works));
         phases.extend(back);
         phases.last_mut().expect("a transform has phases").works.push(Work::Multiply { set: 1, role: Role::Scale });
@@ -230,7 +230,7 @@ impl<'a> Job<'a> {
         let middle = phases[forward - 1].layout.clone();
         // Digits wait in the data memory as they are, until all are there.
         let mut back = self.inverse(middle, 1)?;
-        back[0].passage = Some(Passage::default());
+        back[0].reshuffle = Some(Reshuffle::default());
         phases.extend(back);
         phases.last_mut().expect("a transform has phases").works.push(Work::Multiply { set: 1, role: Role::Scale });
         self.reserve()?;
@@ -243,7 +243,7 @@ impl<'a> Job<'a> {
         for stream in 0..self.in_flight {
             let mut transformed: Vec<(Place, Filled)> = Vec::new();
             for digit in 0..digits {
-                let to = self.graph.region(&forward[forward.len() - 1], Passage::default());
+                let to = self.graph.region(&forward[forward.len() - 1], Reshuffle::default());
                 let from = self.input(stream, digit);
                 let filled = self.graph.chain(self.target, stream, vec![from], forward, to);
                 transformed.push((to, filled));

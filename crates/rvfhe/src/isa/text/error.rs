@@ -2,10 +2,12 @@
 
 use thiserror::Error;
 
-use super::MAX_TEXT_BYTES;
 use crate::isa::instruction::OperandError;
 use crate::isa::operand::RangeError;
 use crate::isa::program::ProgramProblem;
+
+/// The maximum length of an assembly text in bytes.
+pub const MAX_TEXT_BYTES: usize = 1 << 26;
 
 /// An error in an assembly text, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -9,7 +9,7 @@ mod statement;
 
 use std::collections::HashMap;
 
-pub use error::{AsmError, AsmProblem};
+pub use error::{AsmError, AsmProblem, MAX_TEXT_BYTES};
 
 use super::instruction::Instruction;
 use super::operand::{BranchOffset, Core, JumpOffset, wide};
@@ -17,9 +17,6 @@ use super::program::{InstructionMemory, Program};
 use error::shown;
 use line::Line;
 use statement::{Statement, Target};
-
-/// The longest text that is read, in bytes.
-pub const MAX_TEXT_BYTES: usize = 1 << 26;
 
 /// A program, and where in its text each instruction stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
