@@ -14,8 +14,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::design::Design;
 use super::error::{PipelineError, require_positive, require_range};
-use super::explore::Design;
 use super::job::Job;
 use super::machine::PipelineMachine;
 use super::parts::{FLOWS, LEAVES, NODES, PUT_BY, Stage};

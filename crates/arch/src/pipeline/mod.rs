@@ -9,6 +9,7 @@
 //! H. Chen, W. Dai, M. Kim and Y. Song, "Efficient homomorphic conversion between (ring) LWE ciphertexts".
 
 mod cost;
+mod design;
 mod error;
 mod explore;
 mod job;
@@ -23,10 +24,10 @@ mod traced;
 mod tree;
 
 pub use cost::{Costs, Device, Resources};
+pub use design::{Design, Units};
 pub use error::PipelineError;
 pub use explore::{
-    CHAM_EXPLORE, Design, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, MAX_SWEEP_PRODUCTS,
-    Units, explore,
+    CHAM_EXPLORE, DesignPoint, DesignSpace, EXPLORE_SCHEMA, Exploration, MAX_DESIGNS, MAX_SWEEP_PRODUCTS, explore,
 };
 pub use job::{Counts, Job, MAX_DIMENSION, MAX_PRODUCTS};
 pub use machine::{

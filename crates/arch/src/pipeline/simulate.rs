@@ -303,16 +303,16 @@ impl<'a> Simulation<'a> {
         let items = self.machine.items(stage) * if matches!(token, Token::Vector) { 2 } else { 1 };
         let (station, traced) = (&mut self.engines[engine].stations[stage.index()], &mut self.traced);
         let interval = station.spec().interval;
-        let passage = station.begin(self.now, token, items, |unit, begin| {
+        let times = station.begin(self.now, token, items, |unit, begin| {
             traced.item(engine, stage, unit, begin, interval, token);
         });
         self.count(stage, items);
-        self.at(passage.done, Event::Done { engine, stage: stage.index() });
-        if passage.free > self.now {
-            self.at(passage.free, Event::Wake);
+        self.at(times.done, Event::Done { engine, stage: stage.index() });
+        if times.free > self.now {
+            self.at(times.free, Event::Wake);
         }
-        for flow in self.consume(engine, stage, token, passage.done, passage.free) {
-            self.at(passage.read, Event::Free { engine, flow });
+        for flow in self.consume(engine, stage, token, times.done, times.free) {
+            self.at(times.read, Event::Free { engine, flow });
         }
         true
     }

@@ -18,7 +18,7 @@ pub(crate) enum Token {
 
 /// When a token goes through a stage.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passage {
+pub(crate) struct TokenTimes {
     /// All of its input has been read.
     pub(crate) read: u64,
     /// All of its output is there.
@@ -51,7 +51,13 @@ impl Station {
 
     /// Gives the items of a token, one after the other, each to the unit that is free first; `begun` learns of (unit,
     /// begin). Items begin in order, so a unit that gets one is the last to be free again.
-    pub(crate) fn begin(&mut self, now: u64, token: Token, items: u64, mut begun: impl FnMut(usize, u64)) -> Passage {
+    pub(crate) fn begin(
+        &mut self,
+        now: u64,
+        token: Token,
+        items: u64,
+        mut begun: impl FnMut(usize, u64),
+    ) -> TokenTimes {
         let mut last = now;
         for _ in 0..items {
             let (free, unit) = self.units.pop_front().expect("at least one unit");
@@ -62,7 +68,7 @@ impl Station {
         self.flight.push_back(token);
         self.tokens += 1;
         self.items += items;
-        Passage { read: last + self.spec.hold_cycles(), done: last + self.spec.latency, free: self.units[0].0 }
+        TokenTimes { read: last + self.spec.hold_cycles(), done: last + self.spec.latency, free: self.units[0].0 }
     }
 
     /// Unit cycles that were taken.

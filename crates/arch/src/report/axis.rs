@@ -6,8 +6,10 @@ use std::str::FromStr;
 use super::error::ReportError;
 use super::run::Plan;
 use super::slices::Slices;
-use super::sweep::MAX_POINTS;
 use crate::array::{Firing, Issue, Machine, Port, Transposition};
+
+/// The largest number of points of a sweep.
+pub const MAX_POINTS: usize = 4096;
 
 /// A number of a machine that a sweep changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,6 +5,7 @@ use ciphermill_rvfhe::compiler::CompileError;
 use ciphermill_rvfhe::isa::ProgramError;
 use thiserror::Error;
 
+use super::energy_table::EnergyError;
 use crate::array::{ExperimentError, MachineError};
 use crate::scalar;
 
@@ -28,7 +29,7 @@ pub enum ReportError {
     },
     /// An energy table that is none.
     #[error(transparent)]
-    Energy(#[from] super::energy::EnergyError),
+    Energy(#[from] EnergyError),
     /// The energy of complex numbers.
     #[error("no table of energies has units for complex numbers: take ntt, intt, product or key-switch")]
     ComplexEnergy,

@@ -7,6 +7,7 @@ mod ablation;
 mod axis;
 mod base;
 mod energy;
+mod energy_table;
 mod error;
 mod programs;
 mod published;
@@ -20,11 +21,11 @@ pub use ablation::{
     ABLATION_IN_FLIGHT, Ablation, CALIBRATION, FFT_BUTTERFLIES, FftExperiment, PRINTED, PRINTED_FFT, SingleCore,
     SizeAblation, Stage, ablate, fft_experiments,
 };
-pub use axis::{Axis, Parameter, Value};
+pub use axis::{Axis, MAX_POINTS, Parameter, Value};
 pub use base::{BaseRun, MAX_BASE_SIZE, ScalarReport, TimeSplit, base, scalar_transform, time_split};
-pub use energy::{
-    ACTIONS, Component, ComponentUse, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, Energy, EnergyError, EnergyTable,
-    Per, Range, energy,
+pub use energy::{ComponentUse, Energy, energy};
+pub use energy_table::{
+    ACTIONS, Component, ENERGY_LITERATURE, ENERGY_PAPER, ENERGY_SCHEMA, EnergyError, EnergyTable, Per, Range,
 };
 pub use error::ReportError;
 pub use programs::{CoreProgram, Programs, programs};
@@ -32,5 +33,5 @@ pub use published::{Comparison, FFT_SIZES, GPU_BYTES_PER_SECOND, IMPLIED_GPU_WAT
 pub use roofline::{ArrayPoint, ArrayRoofline, Ceiling, array_roofline, default_workloads};
 pub use run::{Line, Plan, RunReport, measure, measure_traced};
 pub use slices::Slices;
-pub use sweep::{MAX_POINTS, Sweep, SweepPoint, default_axes, sweep_records};
+pub use sweep::{Sweep, SweepPoint, default_axes, sweep_records};
 pub use workload::{DEFAULT_MODULUS, MAX_POLYNOMIAL_SIZE, Operation, Workload};

@@ -191,7 +191,7 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
     }
     for machine in [paper, ours] {
         let largest = |operation| {
-            let size = Workload { operation, ..Workload::ntt(4096) }.largest(machine, 1)?;
+            let size = Workload { operation, ..Workload::ntt(4096) }.largest_polynomial_size(machine, 1)?;
             Some(f64::from(size.ilog2()))
         };
         let back = largest(Operation::Intt).map_or("no".to_owned(), |log| format!("2^{log}"));

@@ -5,15 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::axis::{Axis, Parameter, Value, set};
+use super::axis::{Axis, MAX_POINTS, Parameter, Value, set};
 use super::error::ReportError;
 use super::run::{Line, Plan, line, steady};
 use super::slices::Slices;
 use crate::array::{Firing, Machine};
 use crate::record::Record;
-
-/// Points of a sweep, at most.
-pub const MAX_POINTS: usize = 4096;
 
 /// What a sweep runs at every point.
 #[derive(Clone, Debug)]

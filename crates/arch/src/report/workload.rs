@@ -135,7 +135,7 @@ impl Workload {
     }
 
     /// The largest N of this task that a machine takes with so many in flight, if it takes any.
-    pub fn largest(&self, machine: &Machine, in_flight: usize) -> Option<usize> {
+    pub fn largest_polynomial_size(&self, machine: &Machine, in_flight: usize) -> Option<usize> {
         let target = machine.target();
         let fits = |polynomial_size: &usize| {
             let task = Self { polynomial_size: *polynomial_size, ..*self }.task();
@@ -209,13 +209,17 @@ mod tests {
     #[test]
     fn the_largest_that_fits_is_found() {
         let (ours, paper) = (Machine::from_toml(CIPHERMILL).unwrap(), Machine::from_toml(PAPER).unwrap());
-        assert_eq!(Workload::ntt(4096).largest(&ours, 1), Some(1 << 16));
-        assert_eq!(Workload::ntt(4096).largest(&paper, 1), Some(1 << 16));
-        assert!(Workload::ntt(4096).largest(&ours, 4).is_some_and(|size| (1 << 13..1 << 16).contains(&size)));
+        assert_eq!(Workload::ntt(4096).largest_polynomial_size(&ours, 1), Some(1 << 16));
+        assert_eq!(Workload::ntt(4096).largest_polynomial_size(&paper, 1), Some(1 << 16));
+        assert!(
+            Workload::ntt(4096)
+                .largest_polynomial_size(&ours, 4)
+                .is_some_and(|size| (1 << 13..1 << 16).contains(&size))
+        );
         // A prime that has roots for no more than 2^10.
         let small = Workload { modulus: 12289, ..Workload::ntt(4096) };
-        assert!(small.largest(&ours, 1).is_none_or(|size| size <= 1 << 11));
-        assert_eq!(Workload { modulus: 4, ..Workload::ntt(4096) }.largest(&ours, 1), None);
+        assert!(small.largest_polynomial_size(&ours, 1).is_none_or(|size| size <= 1 << 11));
+        assert_eq!(Workload { modulus: 4, ..Workload::ntt(4096) }.largest_polynomial_size(&ours, 1), None);
     }
 
     /// Two in flight, or large digits, need what only the others can free: there is an order, or an error, but no standstill.
