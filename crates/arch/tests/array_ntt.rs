@@ -387,7 +387,7 @@ fn a_trace_has_what_was_done() {
     };
     // An exchange of all with all on a mesh of 4 x 4, where the mean way is 2.5 hops: 16 · 16 vectors.
     assert_eq!(slices("data network: copies").len(), 640);
-    // Three passages through the data memories; the scratchpad at both ends.
+    // Three reshuffles through the data memories; the scratchpad at both ends.
     assert_eq!((slices("data memory").len(), slices("scratchpad").len()), (2 * 16 * 48, 2 * 256));
     // The control core is at core 0: a message to each of the others and one back, 3 hops at the mean.
     assert_eq!(slices("control network: launch, which ends at the others' cycle 0").len(), 48);

@@ -338,7 +338,7 @@ mod tests {
         Task::Transform(Transform { polynomial_size: size, modulus, ring, direction })
     }
 
-    /// By hand: 2^13 are 16 rows a core, four phases; each of three passages copies every row, the first one to all cores alike.
+    /// By hand: 2^13 are 16 rows a core, four phases; each of three reshuffles copies every row, the first one to all cores alike.
     #[test]
     fn bounds_of_a_transform_are_those_of_the_formula() {
         let machine = Machine::from_toml(CIPHERMILL).unwrap();

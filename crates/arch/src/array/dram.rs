@@ -22,11 +22,11 @@ pub struct DramRun {
     pub bytes_out: u64,
 }
 
-/// When each batch is there, has been computed, and has been written.
-struct Turns {
+/// When each batch is filled, has been computed, and has been written.
+struct Schedule {
     read: u64,
     write: u64,
-    there: Vec<u64>,
+    filled: Vec<u64>,
     computed: Vec<u64>,
     written: Vec<u64>,
 }
@@ -35,11 +35,17 @@ struct Turns {
 ///
 /// The transfers share the bandwidth of the memory and are served one behind the other: what is to be written goes before what is to be
 /// read, as one of the `parts` of the scratchpad can only be filled when it is empty.
-fn take_turns(machine: &Machine, parts: usize, [bytes_in, bytes_out]: [u64; 2], compute: u64, batches: usize) -> Turns {
+fn schedule(
+    machine: &Machine,
+    parts: usize,
+    [bytes_in, bytes_out]: [u64; 2],
+    compute: u64,
+    batches: usize,
+) -> Schedule {
     let rate = u64::from(machine.dram.bytes_per_cycle);
     let (read, write) = (bytes_in.div_ceil(rate), bytes_out.div_ceil(rate));
     let (launch, _) = super::control::launch(machine);
-    let (mut there, mut computed, mut written) = (vec![0; batches], vec![0; batches], vec![0; batches]);
+    let (mut filled, mut computed, mut written) = (vec![0; batches], vec![0; batches], vec![0; batches]);
     let mut free = 0;
     for batch in 0..batches + parts {
         // As many batches behind as there are parts: its results leave, and make room for this one.
@@ -50,12 +56,12 @@ fn take_turns(machine: &Machine, parts: usize, [bytes_in, bytes_out]: [u64; 2], 
         }
         if batch < batches {
             free += read;
-            there[batch] = free;
+            filled[batch] = free;
             let before = if batch > 0 { computed[batch - 1] } else { 0 };
-            computed[batch] = there[batch].max(before) + launch + compute;
+            computed[batch] = filled[batch].max(before) + launch + compute;
         }
     }
-    Turns { read, write, there, computed, written }
+    Schedule { read, write, filled, computed, written }
 }
 
 /// Parts of the scratchpad that take turns, where a batch takes so many of its vectors.
@@ -73,8 +79,8 @@ pub(super) fn dram_to_dram(
 ) -> DramRun {
     let batches = batches.max(3);
     let parts = parts(machine, vectors);
-    let Turns { read, write, computed, written, .. } =
-        take_turns(machine, parts, [bytes_in, bytes_out], compute, batches);
+    let Schedule { read, write, computed, written, .. } =
+        schedule(machine, parts, [bytes_in, bytes_out], compute, batches);
     // The last transfers have the memory to themselves: they say nothing of the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
     DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes_in, bytes_out }
@@ -91,7 +97,7 @@ pub(super) fn timeline(
     trace: &mut Trace,
 ) {
     let parts = parts(machine, vectors);
-    let turns = take_turns(machine, parts, bytes, compute, batches);
+    let batches_at = schedule(machine, parts, bytes, compute, batches);
     let process = format!("DRAM to DRAM, analytic, on a time of its own; runs: {batches}");
     let memory = trace.track(&process, "DRAM");
     let parts: Vec<_> = (0..parts)
@@ -100,13 +106,14 @@ pub(super) fn timeline(
     for batch in 0..batches {
         let part = parts[batch % parts.len()];
         let run = [("run", batch as u64)];
-        for (name, end, cycles) in
-            [("fill", turns.there[batch], turns.read), ("drain", turns.written[batch], turns.write)]
-        {
+        for (name, end, cycles) in [
+            ("fill", batches_at.filled[batch], batches_at.read),
+            ("drain", batches_at.written[batch], batches_at.write),
+        ] {
             trace.slice(memory, name, end - cycles, cycles, &run);
             trace.slice(part, name, end - cycles, cycles, &run);
         }
-        trace.slice(part, "compute", turns.computed[batch] - compute, compute, &run);
+        trace.slice(part, "compute", batches_at.computed[batch] - compute, compute, &run);
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Waits {
         register: u8,
     },
     /// An instruction before it, in another queue, touches one of its registers and has not begun.
-    Turn,
+    EarlierInstruction,
     /// Words of a row, or of the tile around it, are empty.
     RowEmpty {
         /// The row.
@@ -68,7 +68,7 @@ impl fmt::Display for Blocked {
         match self.waits {
             Waits::Operand { register } => write!(f, "{} is empty", Register(register)),
             Waits::DestinationFull { register } => write!(f, "{} is still full", Register(register)),
-            Waits::Turn => write!(f, "an earlier instruction on one of its registers has not begun"),
+            Waits::EarlierInstruction => write!(f, "an earlier instruction on one of its registers has not begun"),
             Waits::RowEmpty { row } => write!(f, "words of row {row}, or of its tile, are empty"),
             Waits::RowFull { row } => write!(f, "row {row} is still full"),
             Waits::Loads => write!(f, "loads of the phase are not done"),

@@ -52,6 +52,16 @@ fn difference(x: u32, y: u32, m: u32) -> u32 {
     difference.min(difference.wrapping_add(m))
 }
 
+/// Copies a vector. Most machines have [`MAX_LANES`] lanes, and a copy of that known length needs no function call.
+#[inline(always)]
+pub(super) fn copy(to: &mut [u32], from: &[u32]) {
+    if let (Ok(to), Ok(from)) = (<&mut [u32; MAX_LANES]>::try_from(&mut *to), <&[u32; MAX_LANES]>::try_from(from)) {
+        *to = *from;
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
 /// x ← x + y.
 #[inline(always)]
 pub(super) fn add(x: &mut Words, y: &Words, m: u32) {

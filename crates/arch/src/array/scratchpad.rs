@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::aligned::AlignedWords;
-use super::core::copy;
+use super::lanes::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
 

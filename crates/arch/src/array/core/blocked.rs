@@ -1,6 +1,7 @@
 //! What a core that cannot go on waits for.
 
-use super::{CoreState, Destination, Entry, Messages};
+use super::queues::Entry;
+use super::{CoreState, Destination, Messages};
 use crate::array::error::{Blocked, SimulationError, Waits};
 use crate::array::queued::{ALL_QUEUES, Operation, Queue};
 
@@ -36,8 +37,8 @@ impl CoreState {
         if missing != 0 {
             return Waits::Operand { register: missing.trailing_zeros() as u8 };
         }
-        if !self.is_turn(entry) {
-            return Waits::Turn;
+        if !self.is_admitted(entry) {
+            return Waits::EarlierInstruction;
         }
         match queued.queue() {
             Queue::Compute | Queue::Send => Waits::Network,

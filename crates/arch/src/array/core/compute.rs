@@ -6,35 +6,6 @@ use crate::array::lanes;
 use crate::array::machine::{Firing, Issue, Machine};
 use crate::array::queued::{Operation, Queue, Queued};
 
-/// Adders and write ports that a computation takes, by the rules of docs/hw/rvfhe_lane.md: four bits for each cycle from its issue on, two
-/// of adders, two of ports.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Takes {
-    sum: u128,
-    product: u128,
-    butterfly: u128,
-}
-
-impl Takes {
-    pub(super) fn new(machine: &Machine) -> Self {
-        let (multiplier, adder) = (machine.lane.multiplier_latency, machine.lane.adder_latency);
-        let two = machine.lane.adders == 2;
-        let (first, second) = (1_u128, if two { 2 } else { 1 });
-        let (port, last_port) = (4_u128, if two { 8 } else { 4 });
-        let later = u32::from(!two);
-        // Latencies are at most 12 and 4: 18 cycles.
-        let at = |after: u32, unit: u128| unit << (4 * after);
-        Self {
-            sum: at(0, first) | at(adder, port),
-            product: at(multiplier, last_port),
-            butterfly: at(multiplier, first)
-                | at(multiplier + later, second)
-                | at(multiplier + adder, port)
-                | at(multiplier + adder + later, last_port),
-        }
-    }
-}
-
 impl CoreState {
     #[inline(always)]
     pub(super) fn compute(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
@@ -52,7 +23,7 @@ impl CoreState {
             self.counts.operand += 1;
             return Ok(ends);
         }
-        if !self.has_operands(queued) || !self.turns.is_of_computation(queued, &head.turn) {
+        if !self.has_operands(queued) || !self.scoreboard.admits_computation(queued, &head.ticket) {
             self.count_wait(queued);
             return Ok(false);
         }
@@ -82,7 +53,7 @@ impl CoreState {
         self.calculate(now, queued, shared.machine);
         self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words: Vec::new() });
         self.queues.pop_front(Queue::Compute);
-        self.turns.computation_leaves(queued);
+        self.scoreboard.computation_leaves(queued);
         Ok(true)
     }
 
@@ -112,9 +83,9 @@ impl CoreState {
     #[inline(always)]
     fn take_units(&mut self, operation: Operation) -> bool {
         let wanted = match operation {
-            Operation::Add | Operation::Subtract => self.takes.sum,
-            Operation::Multiply => self.takes.product,
-            _ => self.takes.butterfly,
+            Operation::Add | Operation::Subtract => self.reservations.sum,
+            Operation::Multiply => self.reservations.product,
+            _ => self.reservations.butterfly,
         };
         let free = self.units & wanted == 0;
         if free {

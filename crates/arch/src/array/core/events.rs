@@ -1,6 +1,7 @@
 //! What cores did: counts of every run, and notes of each event where they are asked for.
 
 use std::iter::Sum;
+use std::ops::AddAssign;
 
 /// What became of the cycles of a core's computations, and what else it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,25 +38,49 @@ pub struct Counts {
     pub unit: u64,
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        // The pattern names every field, so that the compiler reports a counter that is missing here.
+        let Self {
+            butterflies,
+            products,
+            sums,
+            row_loads,
+            rows_read,
+            scratchpad_loads,
+            twiddle_loads,
+            twiddle_broadcasts,
+            scratchpad_stores,
+            own_copies,
+            remote_copies,
+            no_instruction,
+            operand,
+            twiddle,
+            unit,
+        } = other;
+        self.butterflies += butterflies;
+        self.products += products;
+        self.sums += sums;
+        self.row_loads += row_loads;
+        self.rows_read += rows_read;
+        self.scratchpad_loads += scratchpad_loads;
+        self.twiddle_loads += twiddle_loads;
+        self.twiddle_broadcasts += twiddle_broadcasts;
+        self.scratchpad_stores += scratchpad_stores;
+        self.own_copies += own_copies;
+        self.remote_copies += remote_copies;
+        self.no_instruction += no_instruction;
+        self.operand += operand;
+        self.twiddle += twiddle;
+        self.unit += unit;
+    }
+}
+
 impl Sum for Counts {
-    /// Those of several cores, or runs.
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |a, b| Self {
-            butterflies: a.butterflies + b.butterflies,
-            products: a.products + b.products,
-            sums: a.sums + b.sums,
-            row_loads: a.row_loads + b.row_loads,
-            rows_read: a.rows_read + b.rows_read,
-            scratchpad_loads: a.scratchpad_loads + b.scratchpad_loads,
-            twiddle_loads: a.twiddle_loads + b.twiddle_loads,
-            twiddle_broadcasts: a.twiddle_broadcasts + b.twiddle_broadcasts,
-            scratchpad_stores: a.scratchpad_stores + b.scratchpad_stores,
-            own_copies: a.own_copies + b.own_copies,
-            remote_copies: a.remote_copies + b.remote_copies,
-            no_instruction: a.no_instruction + b.no_instruction,
-            operand: a.operand + b.operand,
-            twiddle: a.twiddle + b.twiddle,
-            unit: a.unit + b.unit,
+        all.fold(Self::default(), |mut total, counts| {
+            total += counts;
+            total
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
-use super::{CoreEvent, CoreState, Entry, Stepped};
+use super::queues::Entry;
+use super::{CoreEvent, CoreState, Stepped};
 use crate::array::error::SimulationError;
 use crate::array::machine::{Issue, Machine};
 use crate::array::queued::{Queue, Queued};
@@ -43,8 +44,8 @@ impl CoreState {
     #[inline(always)]
     fn queue(&mut self, now: u64, queue: Queue, queued: Queued) {
         let (pc, address) = (self.pc as u32, self.address(queued));
-        let (turn, loads) = (self.turns.take(queued), self.queues.given(Queue::Load));
-        self.queues.push_back(queue, Entry { pc, address, queued, loads, turn });
+        let (ticket, loads) = (self.scoreboard.issue_ticket(queued), self.queues.given(Queue::Load));
+        self.queues.push_back(queue, Entry { pc, address, queued, loads, ticket });
         if matches!(queue, Queue::Compute | Queue::Send) {
             self.log(|| CoreEvent::Fetch { cycle: now, pc });
         }

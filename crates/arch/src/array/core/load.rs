@@ -1,8 +1,9 @@
 //! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
 
-use super::{CoreState, Entry, RING, Shared, Stepped, copy, twiddle, vector};
+use super::queues::Entry;
+use super::{CoreState, RING, Shared, Stepped, twiddle, vector};
 use crate::array::error::SimulationError;
-use crate::array::lanes::MAX_LANES;
+use crate::array::lanes::{MAX_LANES, copy};
 use crate::array::machine::{Machine, Port, Transposition};
 use crate::array::queued::{Operation, Queue, Queued};
 use crate::array::scratchpad::note;
@@ -59,14 +60,14 @@ impl CoreState {
             };
             // The register file takes so many vectors a cycle.
             let mut latency = latency;
-            while u32::from(self.coming[(now as usize + latency as usize) % RING].arrivals) >= ports {
+            while u32::from(self.upcoming[(now as usize + latency as usize) % RING].arrivals) >= ports {
                 latency += 1;
             }
-            self.coming[(now as usize + latency as usize) % RING].arrivals += 1;
+            self.upcoming[(now as usize + latency as usize) % RING].arrivals += 1;
             self.fill_later(register, now, latency + 1);
             let cycle = now + u64::from(latency);
             self.log_arrival(cycle, cycle, register);
-            self.coming[(now as usize + latency as usize + 1) % RING].loads += 1;
+            self.upcoming[(now as usize + latency as usize + 1) % RING].loads += 1;
             self.load_leaves(Queue::Load, queued);
             moved = true;
         }
@@ -77,13 +78,13 @@ impl CoreState {
     #[inline(always)]
     pub(in crate::array) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
         let next = (now as usize + 1) % RING;
-        if u32::from(self.coming[next].arrivals) >= machine.lane.arrival_ports {
+        if u32::from(self.upcoming[next].arrivals) >= machine.lane.arrival_ports {
             return false;
         }
-        self.coming[next].arrivals += 1;
+        self.upcoming[next].arrivals += 1;
         copy(&mut self.vectors[vector(register)].0[..self.lanes], words);
-        self.coming[(next + 1) % RING].becomes_full |= 1 << register;
-        self.coming[(next + 1) % RING].loads += 1;
+        self.upcoming[(next + 1) % RING].becomes_full |= 1 << register;
+        self.upcoming[(next + 1) % RING].loads += 1;
         self.log_arrival(now + 1, now + 1, register);
         true
     }
@@ -134,10 +135,10 @@ impl CoreState {
             // Two arrivals, each in the first cycle that has a port left.
             let ports = shared.machine.lane.arrival_ports;
             for half in 0..2 {
-                while u32::from(self.coming[(now as usize + latency as usize) % RING].arrivals) >= ports {
+                while u32::from(self.upcoming[(now as usize + latency as usize) % RING].arrivals) >= ports {
                     latency += 1;
                 }
-                self.coming[(now as usize + latency as usize) % RING].arrivals += 1;
+                self.upcoming[(now as usize + latency as usize) % RING].arrivals += 1;
                 if half == 0 {
                     first = latency;
                 }

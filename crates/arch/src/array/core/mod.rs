@@ -3,33 +3,27 @@
 //! Each queue keeps its order. Between queues the order of the instructions that touch a register is kept, and nothing else: each waits
 //! for those before it that touch one of its registers, for its operands to be full and its destinations empty.
 //! Values change hands at issue, when nobody can look at them: registers are marked full in the cycle from which on they can be read.
-//!
-//! Speed (`array-speed`, Zen 5): a cycle of a core, with two instructions, takes 48 ns at 2^13 with four in flight, 64 and more at 2^14; 38 where one
-//! core is simulated and stays in the first cache. It was 60, 82 and 49 for some 1200 machine instructions, so these counted most: turns for
-//! each register in place of counts for each queue, as predicted, 5 %; all of a run compiled for the instruction set, registers of a known
-//! length and tiles in known loops, 20 %; memories at cache lines 5 %. What 16 cores take above one is the second cache, which lacks room
-//! at 2^14. Without gain: prefetching, twiddle registers that only point to their rows, what is to come in one word, routers that sleep; a
-//! tenth slower: one unit of all cores after the other. Two cycles of a core at a time would be faster, but messages need one.
 
 mod blocked;
 mod compute;
 mod events;
 mod fetch;
-mod few;
 mod load;
 mod queues;
+mod reservations;
+mod ring_buffer;
+mod scoreboard;
 mod send;
-mod turns;
 
-use self::compute::Takes;
 pub use events::{CoreEvent, Counts};
 
-use self::few::Few;
-use self::queues::Queues;
-use self::turns::{Turn, Turns};
+use self::queues::{Entry, Queues};
+use self::reservations::Reservations;
+use self::ring_buffer::RingBuffer;
+use self::scoreboard::Scoreboard;
 use super::aligned::AlignedWords;
 use super::error::SimulationError;
-use super::lanes::{MAX_LANES, Twiddle, Vector};
+use super::lanes::{Twiddle, Vector};
 use super::machine::{MAX_INBOX, MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
@@ -51,28 +45,9 @@ const ARRIVED: usize = MAX_INBOX as usize;
 /// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
 pub(super) type Stepped = Result<bool, Box<SimulationError>>;
 
-/// An instruction in a queue; half a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Entry {
-    /// Its place in the program.
-    pc: u32,
-    address: u32,
-    queued: Queued,
-    /// Loads before it, for the end of a phase.
-    loads: u32,
-    turn: Turn,
-}
-
-impl Entry {
-    const EMPTY: Self = Self { pc: 0, address: 0, queued: Queued::UNUSED, loads: 0, turn: [0; 5] };
-}
-
-const _: () = assert!(size_of::<Entry>() == 32);
-
 /// What is known of a cycle to come.
 #[derive(Clone, Copy, Debug, Default)]
-struct Coming {
+struct Upcoming {
     /// Registers that are full from then on.
     becomes_full: u64,
     /// Loads whose vector can be read from then on.
@@ -149,20 +124,20 @@ pub(super) struct CoreState {
     full: u64,
     pending: u64,
     /// What is known of the cycles to come, each in the place of its number modulo RING.
-    coming: [Coming; RING],
+    upcoming: [Upcoming; RING],
     /// Adders and write ports that are taken, four bits for each cycle from this one on; and what kinds of computations take.
     units: u128,
-    takes: Takes,
+    reservations: Reservations,
     complex_until: u64,
     /// Until when lanes that are no pipeline are busy.
     lanes_until: u64,
     /// Until when a tile is being read, row by row.
     tile_until: u64,
-    turns: Turns,
+    scoreboard: Scoreboard,
     queues: Queues,
     loads_done: u32,
-    outbox: Few<Outgoing, COPIES>,
-    inbox: Few<u16, ARRIVED>,
+    outbox: RingBuffer<Outgoing, COPIES>,
+    inbox: RingBuffer<u16, ARRIVED>,
     pub rows: AlignedWords,
     /// Words of each row that are full, a bit for each lane.
     row_full: Vec<u32>,
@@ -194,17 +169,17 @@ impl CoreState {
             twiddles: Box::new([Twiddle::ZERO; TWIDDLES]),
             full: 0,
             pending: 0,
-            coming: [Coming::default(); RING],
+            upcoming: [Upcoming::default(); RING],
             units: 0,
-            takes: Takes::new(machine),
+            reservations: Reservations::new(machine),
             complex_until: 0,
             lanes_until: 0,
             tile_until: 0,
-            turns: Turns::new(),
+            scoreboard: Scoreboard::new(),
             queues: Queues::new(machine.core.queue_depth),
             loads_done: 0,
-            outbox: Few::new(Outgoing { to: Destination::Core(0), message: 0 }),
-            inbox: Few::new(0),
+            outbox: RingBuffer::new(Outgoing { to: Destination::Core(0), message: 0 }),
+            inbox: RingBuffer::new(0),
             rows: AlignedWords::new(machine.memory.data_rows as usize * lanes),
             row_full: vec![0; machine.memory.data_rows as usize],
             twiddle_memory: AlignedWords::new(2 * machine.memory.twiddle_rows as usize * lanes),
@@ -250,7 +225,7 @@ impl CoreState {
     #[inline(always)]
     pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let at = now as usize % RING;
-        let Coming { becomes_full, loads, .. } = self.coming[at];
+        let Upcoming { becomes_full, loads, .. } = self.upcoming[at];
         let mut moved = becomes_full != 0;
         self.full |= becomes_full;
         self.pending &= !becomes_full;
@@ -271,7 +246,7 @@ impl CoreState {
             moved |= self.send(now, Queue::Send, shared.machine.lane.copy_ports as usize, shared)?;
         }
         moved |= self.fetch(now, shared.machine)?;
-        self.coming[at] = Coming::default();
+        self.upcoming[at] = Upcoming::default();
         self.units >>= 4;
         self.busy = self.pending != 0 || !self.inbox.is_empty() || !self.outbox.is_empty();
         Ok(moved)
@@ -295,7 +270,7 @@ impl CoreState {
     fn next_load(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
         let taken = (self.full | self.pending) >> head.queued.rd() & 1 != 0;
-        if !taken && self.turns.is_of_load(head.queued, &head.turn) { Some(*head) } else { None }
+        if !taken && self.scoreboard.admits_load(head.queued, &head.ticket) { Some(*head) } else { None }
     }
 
     /// The head of a queue, which is a copy or a store, if its register is full and it is its turn.
@@ -303,29 +278,29 @@ impl CoreState {
     fn next_sent(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
         let full = self.full >> head.queued.rs1() & 1 != 0;
-        if full && self.turns.is_of_sent(head.queued, &head.turn) { Some(*head) } else { None }
+        if full && self.scoreboard.admits_send(head.queued, &head.ticket) { Some(*head) } else { None }
     }
 
     /// Whether it is the turn of the head of that queue.
-    fn is_turn(&self, Entry { queued, turn, .. }: &Entry) -> bool {
+    fn is_admitted(&self, Entry { queued, ticket, .. }: &Entry) -> bool {
         match queued.queue() {
-            Queue::Load | Queue::Twiddle => self.turns.is_of_load(*queued, turn),
-            _ if queued.is_sent() => self.turns.is_of_sent(*queued, turn),
-            _ => queued.is(Operation::Phase) || self.turns.is_of_computation(*queued, turn),
+            Queue::Load | Queue::Twiddle => self.scoreboard.admits_load(*queued, ticket),
+            _ if queued.is_sent() => self.scoreboard.admits_send(*queued, ticket),
+            _ => queued.is(Operation::Phase) || self.scoreboard.admits_computation(*queued, ticket),
         }
     }
 
     #[inline(always)]
     fn load_leaves(&mut self, queue: Queue, queued: Queued) {
         self.queues.pop_front(queue);
-        self.turns.load_leaves(queued);
+        self.scoreboard.load_leaves(queued);
     }
 
     #[inline(always)]
     fn fill_later(&mut self, register: u8, now: u64, latency: u32) {
         self.full &= !(1 << register);
         self.pending |= 1 << register;
-        self.coming[(now as usize + latency as usize) % RING].becomes_full |= 1 << register;
+        self.upcoming[(now as usize + latency as usize) % RING].becomes_full |= 1 << register;
     }
 
     #[inline]
@@ -364,14 +339,4 @@ fn vector(register: u8) -> usize {
 #[inline(always)]
 fn twiddle(register: u8) -> usize {
     usize::from(register - FIRST_TWIDDLE) % TWIDDLES
-}
-
-/// Copies a vector: most have as many lanes as there can be, and for a known length no function need be called.
-#[inline(always)]
-pub(super) fn copy(to: &mut [u32], from: &[u32]) {
-    if let (Ok(to), Ok(from)) = (<&mut [u32; MAX_LANES]>::try_from(&mut *to), <&[u32; MAX_LANES]>::try_from(from)) {
-        *to = *from;
-    } else {
-        to.copy_from_slice(from);
-    }
 }

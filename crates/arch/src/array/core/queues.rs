@@ -1,10 +1,29 @@
 //! The queues of a core: each has places for as many instructions as it holds, taken in turn.
 
-use super::Entry;
+use super::scoreboard::Ticket;
 use crate::array::machine::MAX_QUEUE_DEPTH;
-use crate::array::queued::{QUEUES, Queue};
+use crate::array::queued::{QUEUES, Queue, Queued};
 
 const MAX_DEPTH: usize = MAX_QUEUE_DEPTH as usize;
+
+/// An instruction in a queue. It occupies half a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(super) struct Entry {
+    /// The index of the instruction in the program.
+    pub pc: u32,
+    pub address: u32,
+    pub queued: Queued,
+    /// The number of earlier loads, for the end of a phase.
+    pub loads: u32,
+    pub ticket: Ticket,
+}
+
+impl Entry {
+    pub(super) const EMPTY: Self = Self { pc: 0, address: 0, queued: Queued::UNUSED, loads: 0, ticket: [0; 5] };
+}
+
+const _: () = assert!(size_of::<Entry>() == 32);
 
 #[derive(Debug)]
 pub(super) struct Queues {

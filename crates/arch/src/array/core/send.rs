@@ -1,7 +1,9 @@
 //! Copies and stores, and what takes vectors into the rows of the data memory.
 
-use super::{CoreEvent, CoreState, Destination, Entry, Outgoing, Shared, Stepped, copy, vector};
+use super::queues::Entry;
+use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, Stepped, vector};
 use crate::array::error::SimulationError;
+use crate::array::lanes::copy;
 use crate::array::queued::{Operation, Queue};
 use crate::array::scratchpad::note;
 
@@ -47,7 +49,7 @@ impl CoreState {
                 self.log(|| CoreEvent::Issue { cycle: now, pc: head.pc, words });
             }
             self.queues.pop_front(queue);
-            self.turns.sent_leaves(queued);
+            self.scoreboard.send_leaves(queued);
             moved = true;
         }
         Ok(moved)
