@@ -1,0 +1,252 @@
+"""Counts clauses and phrases that make a text hard to read, in pages, doc comments, error messages and RTL comments.
+
+    python scripts/prose.py             # everything; exit status 1 if a limit is exceeded
+    python scripts/prose.py PATH…       # only texts below these paths
+    python scripts/prose.py --count     # a table of counts, no places
+
+A page (`*.md`) is one text; so are the doc comments and errors of a crate, and the comments of a hardware unit. Limits:
+free relative clauses ("what is stored", "those that are listed") 0.5 per 1,000 words of a text; none of the phrases below;
+no sentence over 40 words; in pages no prose line over 100 columns. The guard catches a slip; it does not make a good page.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FREE_RELATIVES_PER_1000 = 0.5
+SENTENCE_WORDS = 40
+LINE_COLUMNS = 100
+# Pages whose wording is not ours to choose, or that quote.
+EXEMPT = {"LICENSE"}
+
+VERBS = (
+    "is|are|was|were|isn't|has|have|had|does|do|did|can|could|must|may|might|would|will|comes?|came|goes|went|follows?|"
+    "stands?|stood|remains?|needs?|holds?|makes?|takes?|gives?|gave|says?|said|tells?|reads?|writes?|computes?|asks?|calls?|"
+    "belongs?|fits?|lies|changes?|happens?|runs?|uses?|sends?|sent|arrives?|matters?"
+)
+SUBJECTS = "it|they|he|she|we|you|one|each|every|all|ours|this|that|these|those|the|a|an|its|their|other|others"
+FREE_RELATIVE = re.compile(
+    rf"\bwhat (?:{VERBS}|{SUBJECTS})\b"
+    rf"|(?:^|[,;:.(] |\b(?:and|or|but|by|for|of|to|from|than|as|with) )who (?:{VERBS})\b"
+    r"|\bthe ones? (?:that|which|who|of)\b|\bthose (?:that|which|who|whose)\b|\bthat which\b"
+    r"|\b(?:all|anything|nothing|everything|something) that (?:is|are|was|were|has|have|it|they|there)\b",
+    re.I,
+)
+PHRASES = [
+    (
+        r"(?<!there )\b(?:is|are|was|were|be) no (?!longer|more|less|fewer|later|earlier|larger|smaller|greater)",
+        "is no X: write 'is not a X'",
+    ),
+    (r"\bof (?:its|their|his|one's) own\b", "of its own: write 'its own' or 'separate'"),
+    (r"\bbeside\b", "beside: write 'next to', 'compared with' or 'in addition to'"),
+    (r"\banew\b", "anew: write 'again' or 'new'"),
+    (
+        r"\bso (?:many|much) (?!faster|slower|more|less|larger|smaller|that)",
+        "so many: write 'as many … as' or 'the number of'",
+    ),
+    (r"\bwhoever\b|\bnobody\b|\bsomebody\b|\bwhatever\b", "whoever, nobody: name the caller"),
+    (r"\b(?:is|are|was|were) (?:not |already |still )?there(?=[.,;:)]|$)", "is there: write 'exists' or 'is present'"),
+    (r"\bunder way\b", "under way: write 'in progress'"),
+    (r"\bother than in\b", "other than in: write 'unlike'"),
+    (r"\bwants?\b", "wants: write 'requires' or 'expects'"),
+    (r"\btells?\b|\btold\b", "tells: write 'reports'"),
+    (r", too(?=[.,;:)]|$)", ", too: write 'also' before the verb"),
+    (r"\bof ours\b|\bof yours\b|\bof theirs\b", "of ours: name the thing"),
+    (
+        r"\b(?:has|have|had|needs?) not(?=[.,;:)]|$)|\bwhich (?:\w+ ){1,4}(?:has|have) not\b",
+        "has not: write 'does not have'",
+    ),
+    (r"\bwith it means nothing\b|\bmeans nothing there\b", "say which option is refused"),
+    (r"\bin its turn\b|\bin their turn\b", "in its turn: name the order"),
+    (r"\bfrom within\b|\bwhence\b|\bthereof\b|\btherein\b|\bwherein\b|\bwhereof\b|\bhitherto\b|\bthereby\b", "archaic"),
+    (r"\bthe latter's\b|\bthe former's\b", "repeat the noun"),
+    (r"\bis to be\b|\bare to be\b", "is to be: write 'must be' or name who does it"),
+    (
+        r"\bfor what\b|\bof what\b|\bto what (?!extent)|\bby what\b|\bfrom what\b|\bthan what\b|\bin what\b",
+        "name the noun in place of 'what'",
+    ),
+    (r"\bnone of (?:fft|them)\b", "none of: write 'not used by'"),
+    (r"\bif any at all\b|\bat all events\b", "filler"),
+    (r"\bnot but\b|\ball but (?:what|for)\b", "all but: write 'except'"),
+    (r"\bmay not be \w+ed what\b", "free relative"),
+    (r"\bas it were\b|\bso to speak\b", "filler"),
+    (r"\bwhich is why\b", "start a new sentence"),
+    (r"\bthe said\b", "the said: name it"),
+    (r"\bwhat of\b|\bwhat's\b", "name the noun"),
+]
+COMPILED = [(re.compile(pattern, re.I), advice) for pattern, advice in PHRASES]
+
+
+@dataclass
+class Text:
+    """The prose of one page, crate or unit."""
+
+    name: str
+    words: int = 0
+    relatives: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def add(self, place: str, paragraph: str) -> None:
+        """Judges one paragraph."""
+        prose = plain(paragraph)
+        self.words += len(prose.split())
+        for match in FREE_RELATIVE.finditer(prose):
+            self.relatives.append((place, around(prose, match)))
+        for pattern, advice in COMPILED:
+            for match in pattern.finditer(prose):
+                self.faults.append((place, advice, around(prose, match)))
+        for sentence in re.split(r"(?<=[.!?])[)\"']*\s+(?=[A-Z`\"'(\d])", prose):
+            count = len([word for word in sentence.split() if re.search(r"\w", word)])
+            if count > SENTENCE_WORDS:
+                self.faults.append((place, f"a sentence of {count} words", sentence[:90] + "…"))
+
+    def exceeds(self) -> bool:
+        # A text of a few hundred words may have none.
+        return len(self.relatives) > FREE_RELATIVES_PER_1000 * self.words / 1000
+
+
+def plain(text: str) -> str:
+    """A paragraph without code, link targets and marks."""
+    text = re.sub(r"``.*?``|`[^`]*`", "code", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"\[([^\]]*)\](?:\[[^\]]*\])?", r"\1", text)
+    text = re.sub(r"<[^>\s][^>]*>", "", text)
+    return " ".join(re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", text).split())
+
+
+def around(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - 40) : match.end() + 30].strip()
+
+
+def paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Markdown as paragraphs: list items, cells of tables and headings are paragraphs, code is none."""
+    fenced = False
+    held: list[str] = []
+    begun = 0
+    for number, line in [*lines, (0, "")]:
+        bare = line.strip()
+        if bare.startswith(("```", "~~~")):
+            fenced = not fenced
+            bare = ""
+        elif fenced:
+            continue
+        elif bare.startswith("<!--") and bare.endswith("-->"):
+            bare = ""
+        item = re.match(r"(?:[-*+]|\d+[.)])\s+", bare)
+        if held and (not bare or item or bare.startswith(("|", "#"))):
+            yield begun, " ".join(held)
+            held = []
+        if bare.startswith("|"):
+            for cell in re.split(r"(?<!\\)\|", bare.strip("|")):
+                if cell.strip(" :-"):
+                    yield number, cell.strip()
+        elif bare.startswith("#"):
+            yield number, bare.lstrip("# ")
+        elif bare:
+            if not held:
+                begun = number
+            held.append(bare[item.end() :] if item else bare.lstrip("> "))
+
+
+def pages() -> Iterator[Path]:
+    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]):
+        if path.name not in EXEMPT:
+            yield path
+
+
+def page(path: Path) -> Text:
+    text = Text(str(path.relative_to(ROOT)))
+    lines = list(enumerate(path.read_text().splitlines(), 1))
+    for number, paragraph in paragraphs(lines):
+        text.add(f"{text.name}:{number}", paragraph)
+    fenced = False
+    for number, line in lines:
+        if line.strip().startswith(("```", "~~~")):
+            fenced = not fenced
+        # A line that is one link or one word cannot be broken.
+        breakable = len(line.strip().split()) > 2 and not line.lstrip().startswith(("|", "#", "<!--"))
+        if len(line) > LINE_COLUMNS and not fenced and breakable:
+            text.faults.append((f"{text.name}:{number}", f"a line of {len(line)} columns", line[:60] + "…"))
+    return text
+
+
+def comments(text: Text, path: Path, marks: str) -> None:
+    """Adds the comment blocks of a source file whose lines begin with one of `marks`."""
+    relative = str(path.relative_to(ROOT))
+    block: list[tuple[int, str]] = []
+    lines = path.read_text().splitlines()
+    for number, line in enumerate([*lines, ""], 1):
+        match = re.match(rf"\s*(?:{marks}) ?(.*)", line)
+        if match:
+            block.append((number, match.group(1)))
+        elif block:
+            for at, paragraph in paragraphs(block):
+                text.add(f"{relative}:{at}", paragraph)
+            block = []
+
+
+ERROR = re.compile(r'#\[error\(\s*(?:"((?:\\.|[^"\\])*)")', re.S)
+
+
+def errors(text: Text, path: Path) -> None:
+    source = path.read_text()
+    for match in ERROR.finditer(source):
+        message = re.sub(r"\\\n\s*", "", match.group(1)).replace('\\"', '"')
+        message = re.sub(r"\{[^}]*\}", "X", message)
+        text.add(f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, match.start()) + 1}", message)
+
+
+def texts() -> Iterator[Text]:
+    for path in pages():
+        yield page(path)
+    for folder in sorted((ROOT / "crates").iterdir()):
+        text = Text(str(folder.relative_to(ROOT)))
+        for path in sorted([*(folder / "src").rglob("*.rs"), *(folder / "examples").rglob("*.rs")]):
+            comments(text, path, r"//[/!]")
+            errors(text, path)
+        yield text
+    for folder in sorted((ROOT / "hw" / "rtl").iterdir()):
+        text = Text(str(folder.relative_to(ROOT)))
+        for path in sorted(folder.glob("*.sv")):
+            comments(text, path, r"//")
+        yield text
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    count = "--count" in arguments
+    chosen = [str(Path(a).resolve()) for a in arguments if not a.startswith("--")]
+    failed = False
+    for text in texts():
+        here = str(ROOT / text.name)
+        if chosen and not any(here == c or here.startswith(c + "/") or c.startswith(here + "/") for c in chosen):
+            continue
+        below = [c for c in chosen if c.startswith(here + "/")]
+
+        def shown(place: str, below: list[str] = below) -> bool:
+            return not below or any(str(ROOT / place.rsplit(":", 1)[0]).startswith(c) for c in below)
+
+        if count:
+            rate = 1000 * len(text.relatives) / max(1, text.words)
+            print(
+                f"{text.name:40} {text.words:6} words, {rate:5.1f} free relatives per 1,000, {len(text.faults):4} other faults"
+            )
+        if text.exceeds():
+            failed = True
+            for place, words in text.relatives if not count else []:
+                if shown(place):
+                    print(f"{place}: a free relative clause: …{words}…")
+        for place, advice, words in text.faults:
+            failed = True
+            if not count and shown(place):
+                print(f"{place}: {advice}: …{words}…")
+    if not failed:
+        print("prose: no limit is exceeded")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
