@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST = 2
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-STRING = re.compile(r'b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"', re.S)
-USE = re.compile(r"(?:^|(?<=[;{}\]]))\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);", re.M)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+STRING = re.compile(r'b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"', re.DOTALL)
+USE = re.compile(r"(?:^|(?<=[;{}\]]))\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);", re.MULTILINE)
 ITEM = re.compile(
     r"\b(?:struct|enum|union|trait|fn|type|const|static|mod|macro_rules!)\s+(?:mut\s+)?([A-Za-z_][A-Za-z0-9_]*)(?!\s*;)"
 )

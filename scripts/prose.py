@@ -33,7 +33,7 @@ FREE_RELATIVE = re.compile(
     rf"|(?:^|[,;:.(] |\b(?:and|or|but|by|for|of|to|from|than|as|with) )who (?:{VERBS})\b"
     r"|\bthe ones? (?:that|which|who|of)\b|\bthose (?:that|which|who|whose)\b|\bthat which\b"
     r"|\b(?:all|anything|nothing|everything|something) that (?:is|are|was|were|has|have|it|they|there)\b",
-    re.I,
+    re.IGNORECASE,
 )
 PHRASES = [
     (
@@ -77,7 +77,7 @@ PHRASES = [
     (r"\bthe said\b", "the said: name it"),
     (r"\bwhat of\b|\bwhat's\b", "name the noun"),
 ]
-COMPILED = [(re.compile(pattern, re.I), advice) for pattern, advice in PHRASES]
+COMPILED = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in PHRASES]
 
 
 @dataclass
@@ -188,7 +188,7 @@ def comments(text: Text, path: Path, marks: str) -> None:
             block = []
 
 
-ERROR = re.compile(r'#\[error\(\s*(?:"((?:\\.|[^"\\])*)")', re.S)
+ERROR = re.compile(r'#\[error\(\s*(?:"((?:\\.|[^"\\])*)")', re.DOTALL)
 
 
 def errors(text: Text, path: Path) -> None:
