@@ -47,7 +47,7 @@ PHRASES = [
         r"\bso (?:many|much) (?!faster|slower|more|less|larger|smaller|that)",
         "so many: write 'as many … as' or 'the number of'",
     ),
-    (r"\bwhoever\b|\bnobody\b|\bsomebody\b|\bwhatever\b", "whoever, nobody: name the caller"),
+    (r"\bwhoever\b|\bnobody\b|\bsomebody\b", "whoever, nobody: name the caller"),
     (r"\b(?:is|are|was|were) (?:not |already |still )?there(?=[.,;:)]|$)", "is there: write 'exists' or 'is present'"),
     (r"\bunder way\b", "under way: write 'in progress'"),
     (r"\bother than in\b", "other than in: write 'unlike'"),
@@ -98,7 +98,7 @@ class Text:
         for pattern, advice in COMPILED:
             for match in pattern.finditer(prose):
                 self.faults.append((place, advice, around(prose, match)))
-        for sentence in re.split(r"(?<=[.!?])[)\"']*\s+(?=[A-Z`\"'(\d])", prose):
+        for sentence in re.split(r"(?<=[.!?])[)\"']*\s+(?=[A-Z`\"'(\d]|code\b)", prose):
             count = len([word for word in sentence.split() if re.search(r"\w", word)])
             if count > SENTENCE_WORDS:
                 self.faults.append((place, f"a sentence of {count} words", sentence[:90] + "…"))
