@@ -7,6 +7,7 @@ use ciphermill_lattice::{PublicSeed, SecretSeed, Torus};
 use rayon::prelude::*;
 
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::elements::write_elements;
 use crate::encoding::Encoding;
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::{GgswEncryptor, expand_masks};
@@ -14,7 +15,8 @@ use crate::glwe::GlweSecretKey;
 use crate::keyswitch::SeededLweKeyswitchKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
-use crate::server_key::{KeyForm, KeyHeader, KeyKind, write_elements};
+use crate::progress::Progress;
+use crate::server_key::{KeyForm, KeyHeader, KeyKind};
 use crate::test_vector::test_vector;
 
 /// What a random stream of a client's secret seed is for.
@@ -58,9 +60,6 @@ impl KeySeeds {
         Csprng::from_secret(&self.noise, index)
     }
 }
-
-/// Called with (work done, all work) while something long runs.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// The secret keys of one key set: the small LWE key and the GLWE key, which is also the big LWE key.
 ///

@@ -1,10 +1,8 @@
 //! Newtypes of the dimensions, under the names that the field uses.
 
 use ciphermill_lattice::Torus;
-use ciphermill_lattice::gadget::SignedDecomposer;
+use ciphermill_lattice::gadget::{DecompositionError, SignedDecomposer};
 pub use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
-
-use crate::error::TfheError;
 
 /// n, the number of mask elements of an LWE ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,8 +46,11 @@ impl Decomposition {
         Self { base_log: DecompositionBaseLog(base_log), level_count: DecompositionLevelCount(level_count) }
     }
 
-    /// What decomposes torus elements; an error where the gadget does not fit the torus.
-    pub(crate) fn decomposer<T: Torus>(self) -> Result<SignedDecomposer<T>, TfheError> {
-        SignedDecomposer::new(self.base_log, self.level_count).map_err(TfheError::transform)
+    /// The decomposer of torus elements.
+    ///
+    /// # Errors
+    /// If the gadget does not fit the torus.
+    pub(crate) fn decomposer<T: Torus>(self) -> Result<SignedDecomposer<T>, DecompositionError> {
+        SignedDecomposer::new(self.base_log, self.level_count)
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use ciphermill_math::Isa;
 
+use crate::backend::Backend;
 use crate::ciphertext::{Ciphertext, KeyTag, TestVector};
-use crate::client::Progress;
 use crate::error::TfheError;
-use crate::noise::Backend;
 use crate::parameters::{ParameterSet, SecurityPolicy};
+use crate::progress::Progress;
 use crate::server_key::{MAX_LOADED_KEY_BYTES, ServerKey};
 
 /// One bootstrap of a batch.

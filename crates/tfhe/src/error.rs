@@ -1,5 +1,6 @@
 //! Errors of the scheme. Each names what was given, what the limit is and what to do.
 
+use ciphermill_lattice::gadget::DecompositionError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_wire::WireError;
 
@@ -78,6 +79,12 @@ pub enum TfheError {
     /// A transform does not exist for this size or CPU.
     #[error("no transform: {0}")]
     Transform(String),
+}
+
+impl From<DecompositionError> for TfheError {
+    fn from(error: DecompositionError) -> Self {
+        Self::transform(error)
+    }
 }
 
 impl From<std::io::Error> for TfheError {

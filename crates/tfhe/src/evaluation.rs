@@ -8,8 +8,7 @@ use crate::ciphertext::{Ciphertext, LweElements, TestVector, width_mismatch};
 use crate::engine::BootstrapJob;
 use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
-use crate::lwe::LweCiphertext;
-use crate::modulus_switch::modulus_switch;
+use crate::lwe::{LweCiphertext, modulus_switch};
 use crate::parameters::{EncryptionKeyChoice, TorusWidth};
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 

@@ -6,11 +6,12 @@
 
 use ciphermill_lattice::{Csprng, Torus};
 
+use crate::backend::Backend;
 use crate::ciphertext::{Ciphertext, LweElements, TestVector};
 use crate::client::ClientKey;
 use crate::engine::{BootstrapJob, LoadedServerKey};
 use crate::error::TfheError;
-use crate::noise::{self, Backend};
+use crate::noise;
 use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
 use crate::test_vector::sign_test_vector;
 

@@ -10,54 +10,12 @@ use std::marker::PhantomData;
 use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 
-use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
+use crate::dimension::Decomposition;
 use crate::error::{TfheError, require_equal};
+pub use crate::ggsw_shape::GgswShape;
 use crate::glwe::GlweSecretKey;
-use crate::parameters::ParameterError;
+use crate::noise_check::check_noise;
 use crate::product::{BinaryMultiplier, Scratch};
-
-/// The sizes of one GGSW ciphertext.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GgswShape {
-    /// k.
-    pub glwe_dimension: GlweDimension,
-    /// N.
-    pub polynomial_size: PolynomialSize,
-    /// B and l.
-    pub decomposition: Decomposition,
-}
-
-impl GgswShape {
-    /// (k+1)·l, the number of GLWE rows.
-    pub fn row_count(&self) -> usize {
-        self.glwe_dimension.glwe_size() * self.decomposition.level_count.0
-    }
-
-    /// (k+1)·N, the coefficients of a row.
-    pub fn row_len(&self) -> usize {
-        self.glwe_dimension.glwe_size() * self.polynomial_size.get()
-    }
-
-    /// (k+1)²·l·N, all coefficients.
-    pub fn len(&self) -> usize {
-        self.row_count() * self.row_len()
-    }
-
-    /// Whether it holds no coefficient; it always does.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// (k+1)·l·N, the coefficients of the bodies alone: what a seeded GGSW stores.
-    pub fn bodies_len(&self) -> usize {
-        self.row_count() * self.polynomial_size.get()
-    }
-
-    /// k·N, the mask coefficients of a row.
-    pub fn mask_len(&self) -> usize {
-        self.glwe_dimension.0 * self.polynomial_size.get()
-    }
-}
 
 /// A GGSW ciphertext in coefficient form: (k+1)·l rows of (k+1)·N coefficients.
 #[derive(Clone, PartialEq, Eq)]
@@ -123,7 +81,13 @@ impl<'a, T: Torus> GgswEncryptor<'a, T> {
         check_noise::<T>(noise, "GLWE")?;
         let shape =
             GgswShape { glwe_dimension: key.dimension(), polynomial_size: key.polynomial_size(), decomposition };
-        Ok(Self { key, multiplier: BinaryMultiplier::new(key)?, shape, noise, torus: PhantomData })
+        Ok(Self {
+            key,
+            multiplier: BinaryMultiplier::new(key.bits(), key.polynomial_size())?,
+            shape,
+            noise,
+            torus: PhantomData,
+        })
     }
 
     /// Sizes of the ciphertexts it makes.
@@ -184,11 +148,6 @@ impl<'a, T: Torus> GgswEncryptor<'a, T> {
         expand_masks(self.shape, masks, first_stream, &bodies, &mut data);
         GgswCiphertext { data, shape: self.shape }
     }
-}
-
-/// Checks that a noise can be sampled on a torus.
-pub(crate) fn check_noise<T: Torus>(noise: NoiseDistribution, key: &'static str) -> Result<(), TfheError> {
-    noise.check::<T>().map_err(|source| ParameterError::Noise { key, source }.into())
 }
 
 /// g_j = q/B^j, for a gadget that fits the torus.

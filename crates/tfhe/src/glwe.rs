@@ -6,8 +6,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::dimension::{GlweDimension, LweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal, require_range};
-use crate::ggsw::check_noise;
+use crate::linear::linear_operations;
 use crate::lwe::{LweCiphertext, LweSecretKey, random_bits};
+use crate::noise_check::check_noise;
 use crate::product::BinaryMultiplier;
 
 /// A binary GLWE secret key: k polynomials of N bits. Zeroised on drop; it has no `Debug` of its content.
@@ -68,7 +69,7 @@ impl GlweSecretKey {
         let n = self.polynomial_size.get();
         require_equal("coefficients of the message", message.len(), n)?;
         check_noise::<T>(noise, "GLWE")?;
-        let multiplier = BinaryMultiplier::new(self)?;
+        let multiplier = BinaryMultiplier::new(&self.bits, self.polynomial_size)?;
         let mut data = vec![T::ZERO; self.bits.len() + n];
         let (mask, body) = data.split_at_mut(self.bits.len());
         T::fill_random(rng, mask);
@@ -89,7 +90,7 @@ impl GlweSecretKey {
             ciphertext.polynomial_size.get(),
             self.polynomial_size.get(),
         )?;
-        let multiplier = BinaryMultiplier::new(self)?;
+        let multiplier = BinaryMultiplier::new(&self.bits, self.polynomial_size)?;
         // Mask times key: with the public mask it would give the key.
         let mut products = Zeroizing::new(vec![T::ZERO; self.polynomial_size.get()]);
         multiplier.add_mask_products(ciphertext.mask(), &mut products, &mut multiplier.scratch());
@@ -109,6 +110,8 @@ pub struct GlweCiphertext<T> {
     data: Vec<T>,
     polynomial_size: PolynomialSize,
 }
+
+linear_operations!(GlweCiphertext);
 
 impl<T: Torus> GlweCiphertext<T> {
     /// The noiseless encryption of a polynomial under every key.
@@ -168,37 +171,10 @@ impl<T: Torus> GlweCiphertext<T> {
         &mut self.data
     }
 
-    /// Adds `rhs`: messages and noise variances add.
-    ///
-    /// # Errors
-    /// If k or N differ.
-    pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
-        self.zip_with(rhs, T::wrapping_add)
-    }
-
-    /// Subtracts `rhs`: messages subtract, noise variances add.
-    ///
-    /// # Errors
-    /// If k or N differ.
-    pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
-        self.zip_with(rhs, T::wrapping_sub)
-    }
-
-    /// Multiplies by an integer v; the noise variance grows by v².
-    pub fn scalar_mul_assign(&mut self, value: i32) {
-        for coefficient in &mut self.data {
-            *coefficient = coefficient.wrapping_mul_i64(i64::from(value));
-        }
-    }
-
-    fn zip_with(&mut self, rhs: &Self, op: impl Fn(T, T) -> T) -> Result<(), TfheError> {
+    fn require_same_size(&self, rhs: &Self) -> Result<(), TfheError> {
         let sizes = (rhs.polynomial_size.get(), self.polynomial_size.get());
         require_equal("polynomial size of the second operand", sizes.0, sizes.1)?;
-        require_equal("GLWE dimension of the second operand", rhs.dimension().0, self.dimension().0)?;
-        for (l, &r) in self.data.iter_mut().zip(&rhs.data) {
-            *l = op(*l, r);
-        }
-        Ok(())
+        require_equal("GLWE dimension of the second operand", rhs.dimension().0, self.dimension().0)
     }
 
     /// Sample extraction: the LWE ciphertext, of dimension k·N, of the coefficient of X^`degree`.

@@ -13,9 +13,10 @@ use rayon::prelude::*;
 
 use crate::dimension::{Decomposition, LweDimension};
 use crate::error::{TfheError, require_equal};
-use crate::ggsw::{check_noise, gadget_element};
+use crate::ggsw::gadget_element;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::memory::AlignedBuffer;
+use crate::noise_check::check_noise;
 
 /// The sizes of a key-switching key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,35 +36,41 @@
 //! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`mod@reference`] as the
 //! plain definition that all of it is checked against.
 
+mod backend;
 pub mod bootstrap;
 pub mod ciphertext;
 pub mod client;
 pub mod dimension;
+mod elements;
 pub mod encoding;
 pub mod engine;
 pub mod error;
 mod evaluation;
 pub mod gates;
 pub mod ggsw;
+mod ggsw_shape;
 pub mod glwe;
 pub mod keyswitch;
+mod kinds;
+mod linear;
 pub mod lwe;
 mod memory;
-pub mod modulus_switch;
 pub mod noise;
+mod noise_check;
 pub mod parameters;
 mod product;
+pub mod progress;
 pub mod quarter_square;
 pub mod reference;
 pub mod serial;
 pub mod server_key;
 pub mod test_vector;
 
+pub use backend::Backend;
 pub use ciphertext::{Ciphertext, KeyTag, TestVector};
 pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapEngine, BootstrapJob, CpuEngine, LoadedServerKey};
 pub use error::TfheError;
-pub use noise::Backend;
 pub use parameters::{EncryptionKeyChoice, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use server_key::{KeyForm, KeyKind, ServerKey};

@@ -7,9 +7,10 @@ use ciphermill_lattice::rng::Csprng;
 use ciphermill_lattice::{NoiseDistribution, Torus};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::dimension::LweDimension;
+use crate::dimension::{LweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal};
-use crate::ggsw::check_noise;
+use crate::linear::linear_operations;
+use crate::noise_check::check_noise;
 
 /// A binary LWE secret key, one byte (0 or 1) per bit. Zeroised on drop; it has no `Debug` of its content.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -97,6 +98,8 @@ pub struct LweCiphertext<T> {
     data: Vec<T>,
 }
 
+linear_operations!(LweCiphertext);
+
 impl<T: Torus> LweCiphertext<T> {
     /// The noiseless encryption of an encoded message under every key.
     pub fn trivial(message: T, dimension: LweDimension) -> Self {
@@ -139,34 +142,34 @@ impl<T: Torus> LweCiphertext<T> {
         &mut self.data
     }
 
-    /// Adds `rhs`: messages and noise variances add.
-    ///
-    /// # Errors
-    /// If the dimensions differ.
-    pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
-        self.zip_with(rhs, T::wrapping_add)
+    fn require_same_size(&self, rhs: &Self) -> Result<(), TfheError> {
+        require_equal("LWE dimension of the second operand", rhs.dimension().0, self.dimension().0)
     }
+}
 
-    /// Subtracts `rhs`: messages subtract, noise variances add.
-    ///
-    /// # Errors
-    /// If the dimensions differ.
-    pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
-        self.zip_with(rhs, T::wrapping_sub)
-    }
+/// ⌊x·2N/q⌉ mod 2N of every element, mask first. The rounding adds a variance of (n/24 + 1/12)/(2N)² to a phase under a
+/// uniform binary key (each mask element errs uniformly by half a step and half of them count).
+pub fn modulus_switch<T: Torus>(ciphertext: &LweCiphertext<T>, polynomial_size: PolynomialSize) -> Vec<usize> {
+    let log_order = polynomial_size.get().trailing_zeros() + 1;
+    ciphertext.elements().iter().map(|&x| switch_element(x.to_u64_msb(), log_order)).collect()
+}
 
-    /// Multiplies by an integer v; the noise variance grows by v².
-    pub fn scalar_mul_assign(&mut self, value: i32) {
-        for element in &mut self.data {
-            *element = element.wrapping_mul_i64(i64::from(value));
-        }
-    }
+fn switch_element(x: u64, log_order: u32) -> usize {
+    let rounded = (x >> (63 - log_order)).wrapping_add(1) >> 1;
+    (rounded & ((1 << log_order) - 1)) as usize
+}
 
-    fn zip_with(&mut self, rhs: &Self, op: impl Fn(T, T) -> T) -> Result<(), TfheError> {
-        require_equal("LWE dimension of the second operand", rhs.dimension().0, self.dimension().0)?;
-        for (l, &r) in self.data.iter_mut().zip(&rhs.data) {
-            *l = op(*l, r);
-        }
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::switch_element;
+
+    #[test]
+    fn rounds_to_the_nearest_exponent_and_wraps() {
+        assert_eq!(switch_element(0, 4), 0);
+        assert_eq!(switch_element(1 << 60, 4), 1);
+        assert_eq!(switch_element((1 << 59) - 1, 4), 0);
+        assert_eq!(switch_element(1 << 59, 4), 1);
+        assert_eq!(switch_element(u64::MAX, 4), 0);
+        assert_eq!(switch_element(15 << 60, 4), 15);
     }
 }

@@ -9,8 +9,8 @@ use ciphermill_math::ntt::{NttEngine, goldilocks_engine, prime_engine};
 use ciphermill_math::{Isa, Modulus, PointwiseKernels, multiversion};
 use zeroize::Zeroizing;
 
+use crate::dimension::PolynomialSize;
 use crate::error::TfheError;
-use crate::glwe::GlweSecretKey;
 
 /// Multiplies polynomials by the k polynomials of a binary key, exactly modulo 2^32 or 2^64.
 pub(crate) struct BinaryMultiplier {
@@ -37,35 +37,35 @@ pub(crate) struct Scratch {
 }
 
 impl BinaryMultiplier {
-    /// Transforms the key once.
-    pub(crate) fn new(key: &GlweSecretKey) -> Result<Self, TfheError> {
+    /// Transforms a key once: the bits of its k polynomials, each 0 or 1, lowest degree first.
+    pub(crate) fn new(bits: &[u8], size: PolynomialSize) -> Result<Self, TfheError> {
         let isa = Isa::current();
         if isa.has_ifma()
-            && let Some(multiplier) = Self::with_residues(key, isa)?
+            && let Some(multiplier) = Self::with_residues(bits, size, isa)?
         {
             return Ok(multiplier);
         }
-        Self::with_limbs(key, isa)
+        Self::with_limbs(bits, size, isa)
     }
 
-    fn with_limbs(key: &GlweSecretKey, isa: Isa) -> Result<Self, TfheError> {
-        let engine = goldilocks_engine(key.polynomial_size().get(), isa).map_err(TfheError::transform)?;
-        Ok(Self::with_engines(key, Method::Limbs, vec![engine]))
+    fn with_limbs(bits: &[u8], size: PolynomialSize, isa: Isa) -> Result<Self, TfheError> {
+        let engine = goldilocks_engine(size.get(), isa).map_err(TfheError::transform)?;
+        Ok(Self::with_engines(bits, size, Method::Limbs, vec![engine]))
     }
 
     /// `None` if there are no primes for the key's N.
-    fn with_residues(key: &GlweSecretKey, isa: Isa) -> Result<Option<Self>, TfheError> {
-        let n = key.polynomial_size().get();
+    fn with_residues(bits: &[u8], size: PolynomialSize, isa: Isa) -> Result<Option<Self>, TfheError> {
+        let n = size.get();
         let Some(residues) = Residues::new(n, isa)? else { return Ok(None) };
         let engine = |p: Modulus| prime_engine(n, p.value(), isa).map_err(TfheError::transform);
         let engines = residues.primes.into_iter().map(engine).collect::<Result<_, _>>()?;
-        Ok(Some(Self::with_engines(key, Method::Residues(Box::new(residues)), engines)))
+        Ok(Some(Self::with_engines(bits, size, Method::Residues(Box::new(residues)), engines)))
     }
 
-    fn with_engines(key: &GlweSecretKey, method: Method, engines: Vec<Arc<dyn NttEngine>>) -> Self {
-        let n = key.polynomial_size().get();
+    fn with_engines(bits: &[u8], size: PolynomialSize, method: Method, engines: Vec<Arc<dyn NttEngine>>) -> Self {
+        let n = size.get();
         let spectra = engines.iter().map(|engine| {
-            let mut spectra: Zeroizing<Vec<u64>> = Zeroizing::new(key.bits().iter().map(|&b| u64::from(b)).collect());
+            let mut spectra: Zeroizing<Vec<u64>> = Zeroizing::new(bits.iter().map(|&b| u64::from(b)).collect());
             spectra.chunks_exact_mut(n).for_each(|polynomial| engine.forward_in_place(polynomial));
             spectra
         });
@@ -237,7 +237,8 @@ mod tests {
     use ciphermill_lattice::rng::{Csprng, SecretSeed};
 
     use super::*;
-    use crate::dimension::{GlweDimension, PolynomialSize};
+    use crate::dimension::GlweDimension;
+    use crate::glwe::GlweSecretKey;
 
     fn key(k: usize, n: usize) -> GlweSecretKey {
         let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([7; 32]), 0);
@@ -258,8 +259,13 @@ mod tests {
             let key = key(k, n);
             let mut methods = Vec::new();
             for isa in Isa::available() {
-                methods.push(BinaryMultiplier::with_limbs(&key, isa).expect("a transform"));
-                methods.push(BinaryMultiplier::with_residues(&key, isa).expect("a transform").expect("primes"));
+                methods
+                    .push(BinaryMultiplier::with_limbs(key.bits(), key.polynomial_size(), isa).expect("a transform"));
+                methods.push(
+                    BinaryMultiplier::with_residues(key.bits(), key.polynomial_size(), isa)
+                        .expect("a transform")
+                        .expect("primes"),
+                );
             }
             let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([8; 32]), 0);
             let mut random = vec![0u64; k * n];
@@ -286,8 +292,10 @@ mod tests {
         let n = 1 << 14;
         let key = key(1, n);
         let isa = Isa::current();
-        let limbs = BinaryMultiplier::with_limbs(&key, isa).expect("a transform");
-        let residues = BinaryMultiplier::with_residues(&key, isa).expect("a transform").expect("primes");
+        let limbs = BinaryMultiplier::with_limbs(key.bits(), key.polynomial_size(), isa).expect("a transform");
+        let residues = BinaryMultiplier::with_residues(key.bits(), key.polynomial_size(), isa)
+            .expect("a transform")
+            .expect("primes");
         let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([9; 32]), 0);
         let mut random = vec![0u64; n];
         rng.fill_u64(&mut random);

@@ -5,10 +5,11 @@
 //! operands in 0..=X, so its encoding is signed, with a padding bit; results in 0..=X² are read without one. How large X
 //! may be follows from the noise model.
 
+use crate::backend::Backend;
 use crate::ciphertext::TestVector;
 use crate::encoding::Encoding;
 use crate::error::TfheError;
-use crate::noise::{self, Backend};
+use crate::noise;
 use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec};
 
 /// The failure probability for which the range is computed unless another is asked for: 2^−40 per product.

@@ -5,20 +5,23 @@
 
 use std::io::{Read, Write};
 
-use ciphermill_lattice::{PublicSeed, Torus};
+use ciphermill_lattice::PublicSeed;
 use ciphermill_math::Isa;
 use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError, sealed_len};
 use rayon::prelude::*;
 
+use crate::backend::Backend;
 use crate::bootstrap::{BackendTorus, BlindRotation};
 use crate::ciphertext::KeyTag;
-use crate::client::Progress;
+use crate::elements::{BLOCK, read_elements, read_new_elements};
 use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::expand_masks;
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
+use crate::kinds::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
 use crate::memory::{AlignedBuffer, try_reserve};
-use crate::noise::{Backend, key_word};
+use crate::noise::key_word;
 use crate::parameters::{ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::progress::Progress;
 
 /// Version of the body of both keys.
 pub const KEY_VERSION: u16 = 1;
@@ -54,8 +57,8 @@ impl KeyKind {
     /// The envelope's kind.
     pub fn wire_kind(self) -> Kind {
         match self {
-            KeyKind::Bootstrap => crate::serial::BOOTSTRAP_KEY,
-            KeyKind::Keyswitch => crate::serial::KEYSWITCH_KEY,
+            KeyKind::Bootstrap => BOOTSTRAP_KEY,
+            KeyKind::Keyswitch => KEYSWITCH_KEY,
         }
     }
 }
@@ -184,52 +187,6 @@ impl ParameterSpec {
     pub fn sealed_key_len(&self, kind: KeyKind, form: KeyForm) -> u64 {
         KeyHeader::new(kind, self.clone(), KeyTag(0), form, PublicSeed([0; 32])).sealed_len()
     }
-}
-
-/// Elements per block of conversion between bytes and integers.
-const BLOCK: usize = 1 << 15;
-
-/// Writes elements in little-endian order.
-pub(crate) fn write_elements<T: Torus, W: Write>(out: &mut W, elements: &[T]) -> Result<(), TfheError> {
-    let width = T::BITS as usize / 8;
-    let mut bytes = Vec::with_capacity(BLOCK.min(elements.len()) * width);
-    for block in elements.chunks(BLOCK) {
-        bytes.clear();
-        for &x in block {
-            // The low bytes of the integer, which is left-aligned in 64 bits.
-            bytes.extend_from_slice(&(x.to_u64_msb() >> (64 - T::BITS)).to_le_bytes()[..width]);
-        }
-        out.write_all(&bytes)?;
-    }
-    Ok(())
-}
-
-/// Reads elements in little-endian order.
-pub(crate) fn read_elements<T: Torus, R: Read>(input: &mut R, elements: &mut [T]) -> Result<(), TfheError> {
-    let width = T::BITS as usize / 8;
-    let mut bytes = vec![0; BLOCK.min(elements.len()) * width];
-    for block in elements.chunks_mut(BLOCK) {
-        let bytes = &mut bytes[..block.len() * width];
-        input.read_exact(bytes)?;
-        for (x, bytes) in block.iter_mut().zip(bytes.chunks_exact(width)) {
-            let mut word = [0; 8];
-            word[8 - width..].copy_from_slice(bytes);
-            *x = T::from_u64_msb(u64::from_le_bytes(word));
-        }
-    }
-    Ok(())
-}
-
-/// Reads `count` elements into memory that is touched as they come, so that an input which ends early costs no more than
-/// it holds.
-fn read_new_elements<T: Torus>(input: &mut impl Read, what: &'static str, count: usize) -> Result<Vec<T>, TfheError> {
-    let mut elements = try_reserve(what, count)?;
-    while elements.len() < count {
-        let read = elements.len();
-        elements.resize(count.min(read + BLOCK), T::ZERO);
-        read_elements(input, &mut elements[read..])?;
-    }
-    Ok(elements)
 }
 
 /// Reads a key to its end without keeping it: conformance and checksum.

@@ -9,7 +9,7 @@ mod support;
 use ciphermill_lattice::{Csprng, PublicSeed};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::lwe::LweCiphertext;
-use ciphermill_tfhe::modulus_switch::modulus_switch;
+use ciphermill_tfhe::lwe::modulus_switch;
 use ciphermill_tfhe::parameters::{MESSAGE_2_2M64, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{Backend, Ciphertext, Encoding, EncryptionKeyChoice, KeyForm, noise};
 use support::{Keys, keys, seed};

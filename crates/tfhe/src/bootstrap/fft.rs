@@ -10,7 +10,7 @@ use ciphermill_math::{CoefficientSource, Isa, SourceView};
 
 use super::Domain;
 use crate::error::TfheError;
-use crate::ggsw::GgswShape;
+use crate::ggsw_shape::GgswShape;
 
 #[derive(Debug)]
 pub(super) struct FftDomain<T: Torus> {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{BlindRotation, Builder, Domain, Rotation};
 use crate::error::{TfheError, require_equal};
-use crate::ggsw::GgswShape;
+use crate::ggsw_shape::GgswShape;
 use crate::glwe::GlweCiphertext;
 use crate::memory::AlignedBuffer;
 

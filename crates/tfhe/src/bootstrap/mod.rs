@@ -19,6 +19,7 @@ mod fft;
 mod key;
 mod ntt;
 mod rotation;
+mod size;
 mod team;
 
 use std::fmt::Debug;
@@ -28,12 +29,14 @@ use ciphermill_lattice::Torus;
 use ciphermill_math::Isa;
 use ciphermill_math::fft::PackedWord;
 
+use crate::backend::Backend;
 use crate::error::TfheError;
-use crate::ggsw::{GgswCiphertext, GgswShape};
+use crate::ggsw::GgswCiphertext;
+use crate::ggsw_shape::GgswShape;
 use crate::glwe::GlweCiphertext;
-use crate::noise::Backend;
 
 pub(crate) use batch::MAX_LOCKSTEP;
+pub(crate) use size::transformed_key_bytes;
 
 /// How GLWE coefficients are represented and multiplied during blind rotation.
 pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
@@ -185,22 +188,6 @@ impl private::Build for u64 {
             Backend::Ntt => key::builder(ntt::ModularDomain::new(shape, isa)?, shape, count),
         }
     }
-}
-
-/// Bytes of a transformed key of `count` GGSW ciphertexts.
-pub(crate) fn transformed_key_bytes(backend: Backend, word: PackedWord, shape: GgswShape, count: usize) -> u64 {
-    let wide = |factors: &[usize]| factors.iter().fold(1u64, |product, &f| product.saturating_mul(f as u64));
-    let (components, size) = (shape.glwe_dimension.glwe_size(), shape.polynomial_size.get());
-    let spectra = wide(&[components, shape.decomposition.level_count.0]);
-    let component = match backend {
-        // What `PackedWord::packed_len` answers, for any numbers.
-        Backend::Fft => {
-            let header = word.packed_len(0, size) as u64;
-            spectra.saturating_mul(wide(&[size, word.bytes()])).saturating_add(header)
-        }
-        Backend::Ntt => spectra.saturating_mul(wide(&[size, 8])),
-    };
-    wide(&[count, components]).saturating_mul(component)
 }
 
 /// GGSW ciphertexts in transformed form, for external products and CMux outside of a bootstrapping key.

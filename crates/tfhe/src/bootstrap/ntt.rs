@@ -17,7 +17,7 @@ use ciphermill_math::{CoefficientSource, Isa, SourceView, multiversion};
 
 use super::Domain;
 use crate::error::TfheError;
-use crate::ggsw::GgswShape;
+use crate::ggsw_shape::GgswShape;
 use crate::product::signed_residue;
 
 /// The residue of a signed integer of magnitude below p.

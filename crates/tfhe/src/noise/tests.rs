@@ -20,8 +20,7 @@ use crate::bootstrap::{BackendTorus, Rotation, TransformedGgsw};
 use crate::client::{ClientKey, KeySeeds};
 use crate::ggsw::{GgswEncryptor, GgswShape};
 use crate::glwe::GlweCiphertext;
-use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::modulus_switch::modulus_switch;
+use crate::lwe::{LweCiphertext, LweSecretKey, modulus_switch};
 use crate::parameters::{MESSAGE_2_2M64, NVME_TFHE_128, ParameterSet, SecurityPolicy, TEST_SMALL_U32, TEST_SMALL_U64};
 
 /// Least ratio of measured to predicted variance where the f64 transform dominates: its constant is an upper bound for

@@ -4,6 +4,9 @@
 //! sets; it is not a measurement. The constants come from what the paper's dimensions cost: a transform of N = 16384 about 7 µs,
 //! a key of 2.1 GB streamed in about 49 ms, a key switch of 92 million multiply-adds in about 10 ms.
 
+use crate::backend::Backend;
+use crate::bootstrap::transformed_key_bytes;
+use crate::noise;
 use crate::parameters::ParameterSpec;
 
 /// Nanoseconds per point and level of a transform (N·log2 N per transform), with what is done while it loads and stores.
@@ -32,4 +35,16 @@ pub fn keyswitch_cost(spec: &ParameterSpec) -> f64 {
 /// Estimated nanoseconds of one bootstrap: n CMuxes and a key switch.
 pub fn bootstrap_cost(spec: &ParameterSpec) -> f64 {
     spec.lwe_dimension.0 as f64 * cmux_cost(spec) + keyswitch_cost(spec)
+}
+
+impl ParameterSpec {
+    /// Bytes that both server keys take when they are loaded: n·(k+1)²·l·N words of 64 bits, or of 48 with the FFT where
+    /// [`key_word`](noise::key_word) says so, and the expanded key-switching key of kN·t·(n+1) words of 32.
+    pub fn loaded_key_bytes(&self, backend: Backend) -> u64 {
+        let product = |factors: &[usize]| factors.iter().fold(1u64, |p, &f| p.saturating_mul(f as u64));
+        let (n, size) = (self.lwe_dimension.0, self.polynomial_size.get());
+        let bootstrap = transformed_key_bytes(backend, noise::key_word(self), self.ggsw_shape(), n);
+        let keyswitch = product(&[self.glwe_dimension.0, size, self.ks.level_count.0, n + 1, 4]);
+        bootstrap.saturating_add(keyswitch)
+    }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use ciphermill_tfhe::client::Progress;
+use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::{
     BootstrapEngine, BootstrapJob, Ciphertext, CpuEngine, KeyTag, LoadedServerKey, ParameterSet, SecurityPolicy,
     TfheError,

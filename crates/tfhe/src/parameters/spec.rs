@@ -1,0 +1,200 @@
+//! The numbers of a parameter set and their byte form.
+
+use std::fmt;
+
+use ciphermill_lattice::NoiseDistribution;
+use ciphermill_wire::{Decoder, Encoder};
+
+use crate::dimension::{
+    Decomposition, DecompositionBaseLog, DecompositionLevelCount, GlweDimension, LweDimension, PolynomialSize,
+};
+use crate::error::{TfheError, require_range};
+use crate::ggsw_shape::GgswShape;
+use crate::parameters::error::ParameterError;
+
+/// Longest name of a parameter set, in bytes.
+pub const MAX_NAME_LEN: usize = 64;
+
+/// Width of the discretised torus of GLWE ciphertexts. Ciphertexts under the small key are always 32 bits wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TorusWidth {
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+}
+
+impl TorusWidth {
+    /// 32 or 64.
+    pub fn bits(self) -> u32 {
+        match self {
+            TorusWidth::U32 => 32,
+            TorusWidth::U64 => 64,
+        }
+    }
+
+    /// The width that a stored object states.
+    pub(crate) fn from_bits(given: u8) -> Result<Self, TfheError> {
+        match given {
+            32 => Ok(TorusWidth::U32),
+            64 => Ok(TorusWidth::U64),
+            _ => Err(TfheError::Field { what: "torus width", given: u64::from(given), min: 32, max: 64 }),
+        }
+    }
+
+    /// Bytes of one torus element.
+    pub fn bytes(self) -> usize {
+        self.bits() as usize / 8
+    }
+}
+
+/// Under which key ciphertexts travel, and with it the order of key switch and blind rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EncryptionKeyChoice {
+    /// Under the extracted key of dimension k·N: key switch first, then blind rotation.
+    Big,
+    /// Under the small key of dimension n: blind rotation first, key switch last (the paper's order).
+    Small,
+}
+
+impl EncryptionKeyChoice {
+    /// Its number in the byte formats.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            EncryptionKeyChoice::Big => 0,
+            EncryptionKeyChoice::Small => 1,
+        }
+    }
+}
+
+impl fmt::Display for EncryptionKeyChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EncryptionKeyChoice::Big => "big",
+            EncryptionKeyChoice::Small => "small",
+        })
+    }
+}
+
+/// The numbers of a parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterSpec {
+    /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.
+    pub name: String,
+    /// Torus of GLWE ciphertexts and of LWE ciphertexts under the big key.
+    pub torus: TorusWidth,
+    /// n.
+    pub lwe_dimension: LweDimension,
+    /// k.
+    pub glwe_dimension: GlweDimension,
+    /// N.
+    pub polynomial_size: PolynomialSize,
+    /// Noise of 32-bit LWE ciphertexts under the small key and of the key-switching key.
+    pub lwe_noise: NoiseDistribution,
+    /// Noise of GLWE ciphertexts, of the bootstrapping key and of LWE ciphertexts under the big key.
+    pub glwe_noise: NoiseDistribution,
+    /// Gadget of the bootstrapping key.
+    pub pbs: Decomposition,
+    /// Gadget of the key-switching key.
+    pub ks: Decomposition,
+    /// Message bits (a padding bit comes on top) for which the failure probability is stated.
+    pub message_bits: u32,
+    /// Greatest 2-norm of an integer linear combination of bootstrapped ciphertexts before the next bootstrap.
+    pub max_norm2: f64,
+}
+
+impl ParameterSpec {
+    /// k·N, the dimension of LWE ciphertexts under the big key.
+    pub fn big_lwe_dimension(&self) -> LweDimension {
+        self.glwe_dimension.extracted_lwe_dimension(self.polynomial_size)
+    }
+
+    /// LWE dimension of ciphertexts under the chosen key.
+    pub fn lwe_dimension_of(&self, choice: EncryptionKeyChoice) -> LweDimension {
+        match choice {
+            EncryptionKeyChoice::Big => self.big_lwe_dimension(),
+            EncryptionKeyChoice::Small => self.lwe_dimension,
+        }
+    }
+
+    /// Sizes of a GGSW ciphertext of the bootstrapping key.
+    pub fn ggsw_shape(&self) -> GgswShape {
+        GgswShape {
+            glwe_dimension: self.glwe_dimension,
+            polynomial_size: self.polynomial_size,
+            decomposition: self.pbs,
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Encoder) {
+        out.u8(self.name.len() as u8).bytes(self.name.as_bytes());
+        out.u8(self.torus.bits() as u8);
+        out.u32(self.lwe_dimension.0 as u32).u32(self.glwe_dimension.0 as u32).u32(self.polynomial_size.get() as u32);
+        for noise in [self.lwe_noise, self.glwe_noise] {
+            match noise {
+                NoiseDistribution::Gaussian { std_dev } => out.u8(0).f64(std_dev),
+                NoiseDistribution::TUniform { bound_log2 } => out.u8(1).f64(f64::from(bound_log2)),
+            };
+        }
+        for gadget in [self.pbs, self.ks] {
+            out.u8(gadget.base_log.0 as u8).u8(gadget.level_count.0 as u8);
+        }
+        out.u8(self.message_bits as u8).f64(self.max_norm2);
+    }
+
+    /// Reads the fields; [`ParameterSet::new`] judges them.
+    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, TfheError> {
+        let len = usize::from(input.u8()?);
+        require_range("length of the parameter set's name", len as u64, 1, MAX_NAME_LEN as u64)?;
+        let name = String::from_utf8_lossy(input.bytes(len)?).into_owned();
+        let torus = TorusWidth::from_bits(input.u8()?)?;
+        let lwe_dimension = LweDimension(input.u32()? as usize);
+        let glwe_dimension = GlweDimension(input.u32()? as usize);
+        let size = input.u32()? as usize;
+        let polynomial_size = PolynomialSize::try_from(size).map_err(|_| TfheError::Field {
+            what: "polynomial size (a power of two)",
+            given: size as u64,
+            min: 16,
+            max: 65536,
+        })?;
+        let mut noise = || -> Result<NoiseDistribution, TfheError> {
+            let tag = input.u8()?;
+            let value = input.f64()?;
+            match tag {
+                0 => Ok(NoiseDistribution::Gaussian { std_dev: value }),
+                // An integer, so that a noise has one form.
+                1 if (0.0..=62.0).contains(&value) && value.fract() == 0.0 && value.is_sign_positive() => {
+                    Ok(NoiseDistribution::TUniform { bound_log2: value as u32 })
+                }
+                1 => {
+                    let what = "log2 of the TUniform bound (an integer)";
+                    Err(ParameterError::Range { what, given: value, min: 0.0, max: 62.0 }.into())
+                }
+                _ => Err(TfheError::Field { what: "noise distribution", given: u64::from(tag), min: 0, max: 1 }),
+            }
+        };
+        let (lwe_noise, glwe_noise) = (noise()?, noise()?);
+        let mut gadget = || -> Result<Decomposition, TfheError> {
+            Ok(Decomposition {
+                base_log: DecompositionBaseLog(usize::from(input.u8()?)),
+                level_count: DecompositionLevelCount(usize::from(input.u8()?)),
+            })
+        };
+        let (pbs, ks) = (gadget()?, gadget()?);
+        let message_bits = u32::from(input.u8()?);
+        let max_norm2 = input.f64()?;
+        Ok(Self {
+            name,
+            torus,
+            lwe_dimension,
+            glwe_dimension,
+            polynomial_size,
+            lwe_noise,
+            glwe_noise,
+            pbs,
+            ks,
+            message_bits,
+            max_norm2,
+        })
+    }
+}
