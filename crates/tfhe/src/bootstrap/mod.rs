@@ -169,7 +169,7 @@ impl private::Build for u32 {
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         match backend {
             Backend::Fft => key::builder(fft::FftDomain::<u32>::new(shape, word, isa)?, shape, count),
-            Backend::Ntt => key::builder(ntt::IntegerDomain::new(shape, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::NttDomain::over_integers(shape, isa)?, shape, count),
         }
     }
 }
@@ -185,7 +185,7 @@ impl private::Build for u64 {
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         match backend {
             Backend::Fft => key::builder(fft::FftDomain::<u64>::new(shape, word, isa)?, shape, count),
-            Backend::Ntt => key::builder(ntt::ModularDomain::new(shape, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::NttDomain::over_modulus(shape, isa)?, shape, count),
         }
     }
 }

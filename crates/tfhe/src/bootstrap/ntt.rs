@@ -1,14 +1,16 @@
 //! Blind rotation by the exact Goldilocks NTT.
 //!
 //! For a 32-bit torus, products are computed over Z: an output coefficient is a sum of (k+1)·l·N products of a digit of
-//! magnitude at most B/2 and a signed 32-bit coefficient, which must stay below p/2 ([`IntegerDomain::new`] checks it);
+//! magnitude at most B/2 and a signed 32-bit coefficient, which must stay below p/2 ([`NttDomain::over_integers`] checks it);
 //! the result is bit for bit that of schoolbook arithmetic modulo 2^32.
 //!
 //! For a 64-bit torus, everything moves to Z_p: x ↦ ⌊x·p/2^64⌉ for the key and the accumulator, decomposition over Z_p,
 //! and ⌊y·2^64/p⌉ on the way back. "Exact" then means exact modulo p.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
+use ciphermill_lattice::Torus;
 use ciphermill_lattice::gadget::{ModularDecomposer, SignedDecomposer};
 use ciphermill_lattice::rotate::{ModularRotatedDifference, RotatedDifference, rotate_into};
 use ciphermill_math::goldilocks::{self, MODULUS};
@@ -44,11 +46,6 @@ multiversion! {
     }
 }
 
-/// Words of the spectra of one component.
-fn component_len(shape: GgswShape) -> usize {
-    shape.len() / shape.glwe_dimension.glwe_size()
-}
-
 /// Keeps `levels` rows of k+1 spectra, N words each, as k+1 columns of `levels`.
 fn by_column(n: usize, levels: usize, rows: &[u64], columns: &mut [u64]) {
     let row_len = rows.len() / levels;
@@ -59,35 +56,52 @@ fn by_column(n: usize, levels: usize, rows: &[u64], columns: &mut [u64]) {
     }
 }
 
-/// [`Domain::multiply_component`] with the digits that `source` answers for a level.
-fn multiply_component<S: CoefficientSource<u64>>(
-    engine: &dyn NttEngine,
-    component: &[u64],
-    sums: &mut [u64],
-    accumulate: bool,
-    digits: &mut [u64],
-    source: impl Fn(usize) -> S,
-) {
-    let levels = digits.len() / engine.polynomial_size();
-    let sources: Vec<S> = (1..=levels).map(source).collect();
-    let sources: Vec<&dyn CoefficientSource<u64>> = sources.iter().map(|s| s as _).collect();
-    let columns: Vec<&[u64]> = component.chunks_exact(digits.len()).collect();
-    if !accumulate {
-        sums.fill(0);
-    }
-    engine.forward_multiply_accumulate(&sources, &columns, sums, digits);
+/// The representation of torus elements as residues modulo p.
+pub(super) trait Residues: Send + Sync + Debug + 'static {
+    /// The torus, and the coefficients of accumulators, which have the same width.
+    type Element: Torus;
+
+    /// l, the number of digits of a coefficient.
+    fn level_count(&self) -> usize;
+
+    /// Brings torus elements into accumulator form.
+    fn enter(torus: &[Self::Element], elements: &mut [Self::Element]);
+
+    /// Brings accumulator coefficients back to the torus.
+    fn leave(elements: &[Self::Element], torus: &mut [Self::Element]);
+
+    /// out = X^exponent · polynomial, exponent in \[0, 2N).
+    fn rotate(isa: Isa, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
+
+    /// out = (X^exponent − 1) · polynomial.
+    fn rotated_difference(isa: Isa, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
+
+    /// The residues of a key polynomial.
+    fn key(polynomial: &[Self::Element]) -> impl CoefficientSource<u64> + '_;
+
+    /// The digits of one level of an accumulator polynomial, as residues.
+    fn digits<'a>(
+        &'a self,
+        isa: Isa,
+        polynomial: &'a [Self::Element],
+        level: usize,
+    ) -> impl CoefficientSource<u64> + 'a;
+
+    /// polynomial += residues.
+    fn add(isa: Isa, polynomial: &mut [Self::Element], residues: &[u64]);
 }
 
-/// Exact arithmetic over Z for 32-bit torus elements.
+/// Polynomial arithmetic by the NTT modulo p.
 #[derive(Debug)]
-pub(super) struct IntegerDomain {
+pub(super) struct NttDomain<R> {
     engine: Arc<dyn NttEngine>,
-    decomposer: SignedDecomposer<u32>,
+    residues: R,
     isa: Isa,
 }
 
-impl IntegerDomain {
-    pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+impl NttDomain<Integers> {
+    /// Exact arithmetic over Z for 32-bit torus elements.
+    pub(super) fn over_integers(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
         // log2 of the bound on a coefficient's magnitude: products of B/2 and 2^31, one per row and coefficient.
         let products = (shape.row_count() * shape.polynomial_size.get()) as f64;
         let log2_bound = products.log2() + 31.0 + (shape.decomposition.base_log.0 as f64 - 1.0);
@@ -97,18 +111,132 @@ impl IntegerDomain {
                  FFT or a smaller base"
             )));
         }
-        Ok(Self {
-            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
-            decomposer: shape.decomposition.decomposer()?,
-            isa,
-        })
+        Self::new(shape, Integers(shape.decomposition.decomposer()?), isa)
+    }
+}
+
+impl NttDomain<Modular> {
+    /// Arithmetic over Z_p for 64-bit torus elements.
+    pub(super) fn over_modulus(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+        let gadget = shape.decomposition;
+        Self::new(shape, Modular(ModularDecomposer::new(gadget.base_log, gadget.level_count)?), isa)
+    }
+}
+
+impl<R: Residues> NttDomain<R> {
+    fn new(shape: GgswShape, residues: R, isa: Isa) -> Result<Self, TfheError> {
+        let engine = goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?;
+        Ok(Self { engine, residues, isa })
+    }
+}
+
+impl<R: Residues> Domain<R::Element> for NttDomain<R> {
+    const TEAM_DIGITS: usize = 2048;
+
+    type Element = R::Element;
+    type Point = u64;
+    type Word = u64;
+
+    fn enter(&self, torus: &[R::Element], elements: &mut [R::Element]) {
+        R::enter(torus, elements);
+    }
+
+    fn leave(&self, elements: &[R::Element], torus: &mut [R::Element]) {
+        R::leave(elements, torus);
+    }
+
+    fn rotate(&self, polynomial: &[R::Element], exponent: usize, out: &mut [R::Element]) {
+        R::rotate(self.isa, polynomial, exponent, out);
+    }
+
+    fn rotated_difference(&self, polynomial: &[R::Element], exponent: usize, out: &mut [R::Element]) {
+        R::rotated_difference(self.isa, polynomial, exponent, out);
+    }
+
+    fn component_len(&self, shape: GgswShape) -> usize {
+        shape.len() / shape.glwe_dimension.glwe_size()
+    }
+
+    fn transform_component(&self, rows: &[R::Element], spectra: &mut [u64], component: &mut [u64]) {
+        let n = self.engine.polynomial_size();
+        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
+            self.engine.forward(&R::key(polynomial), spectrum);
+        }
+        by_column(n, self.residues.level_count(), spectra, component);
+    }
+
+    fn multiply_component(
+        &self,
+        polynomial: &[R::Element],
+        component: &[u64],
+        sums: &mut [u64],
+        accumulate: bool,
+        digits: &mut [u64],
+    ) {
+        let levels = 1..=self.residues.level_count();
+        let sources: Vec<_> = levels.map(|level| self.residues.digits(self.isa, polynomial, level)).collect();
+        let sources: Vec<&dyn CoefficientSource<u64>> = sources.iter().map(|s| s as _).collect();
+        let columns: Vec<&[u64]> = component.chunks_exact(digits.len()).collect();
+        if !accumulate {
+            sums.fill(0);
+        }
+        self.engine.forward_multiply_accumulate(&sources, &columns, sums, digits);
+    }
+
+    fn add(&self, sum: &mut [u64], partial: &[u64]) {
+        add_residues(self.isa, sum, partial);
+    }
+
+    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [R::Element]) {
+        self.engine.inverse_in_place(spectrum);
+        R::add(self.isa, polynomial, spectrum);
+    }
+}
+
+/// 32-bit torus elements as signed integers.
+#[derive(Debug)]
+pub(super) struct Integers(SignedDecomposer<u32>);
+
+impl Residues for Integers {
+    type Element = u32;
+
+    fn level_count(&self) -> usize {
+        self.0.level_count().0
+    }
+
+    fn enter(torus: &[u32], elements: &mut [u32]) {
+        elements.copy_from_slice(torus);
+    }
+
+    fn leave(elements: &[u32], torus: &mut [u32]) {
+        torus.copy_from_slice(elements);
+    }
+
+    fn rotate(isa: Isa, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
+        rotate_into(isa, polynomial, exponent, out);
+    }
+
+    fn rotated_difference(isa: Isa, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
+        RotatedDifference::new(isa, polynomial, exponent).read(0, out);
+    }
+
+    fn key(polynomial: &[u32]) -> impl CoefficientSource<u64> + '_ {
+        Signed(polynomial)
+    }
+
+    fn digits<'a>(&'a self, isa: Isa, polynomial: &'a [u32], level: usize) -> impl CoefficientSource<u64> + 'a {
+        IntegerDigits { polynomial, decomposer: &self.0, level, isa }
+    }
+
+    fn add(isa: Isa, polynomial: &mut [u32], residues: &[u64]) {
+        add_signed_residues(isa, polynomial, residues);
     }
 }
 
 /// Signed torus coefficients as residues.
-struct Residues<'a>(&'a [u32]);
+struct Signed<'a>(&'a [u32]);
 
-impl CoefficientSource<u64> for Residues<'_> {
+impl CoefficientSource<u64> for Signed<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -149,83 +277,53 @@ impl CoefficientSource<u64> for IntegerDigits<'_> {
     }
 }
 
-impl Domain<u32> for IntegerDomain {
-    const TEAM_DIGITS: usize = 2048;
-
-    type Element = u32;
-    type Point = u64;
-    type Word = u64;
-
-    fn enter(&self, torus: &[u32], elements: &mut [u32]) {
-        elements.copy_from_slice(torus);
-    }
-
-    fn leave(&self, elements: &[u32], torus: &mut [u32]) {
-        torus.copy_from_slice(elements);
-    }
-
-    fn rotate(&self, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
-        rotate_into(self.isa, polynomial, exponent, out);
-    }
-
-    fn rotated_difference(&self, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
-        RotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
-    }
-
-    fn component_len(&self, shape: GgswShape) -> usize {
-        component_len(shape)
-    }
-
-    fn transform_component(&self, rows: &[u32], spectra: &mut [u64], component: &mut [u64]) {
-        let n = self.engine.polynomial_size();
-        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
-            self.engine.forward(&Residues(polynomial), spectrum);
-        }
-        by_column(n, self.decomposer.level_count().0, spectra, component);
-    }
-
-    fn multiply_component(
-        &self,
-        polynomial: &[u32],
-        component: &[u64],
-        sums: &mut [u64],
-        accumulate: bool,
-        digits: &mut [u64],
-    ) {
-        multiply_component(&*self.engine, component, sums, accumulate, digits, |level| IntegerDigits {
-            polynomial,
-            decomposer: &self.decomposer,
-            level,
-            isa: self.isa,
-        });
-    }
-
-    fn add(&self, sum: &mut [u64], partial: &[u64]) {
-        add_residues(self.isa, sum, partial);
-    }
-
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u32]) {
-        self.engine.inverse_in_place(spectrum);
-        add_signed_residues(self.isa, polynomial, spectrum);
-    }
-}
-
-/// Arithmetic over Z_p for 64-bit torus elements.
+/// 64-bit torus elements switched to Z_p.
 #[derive(Debug)]
-pub(super) struct ModularDomain {
-    engine: Arc<dyn NttEngine>,
-    decomposer: ModularDecomposer,
-    isa: Isa,
-}
+pub(super) struct Modular(ModularDecomposer);
 
-impl ModularDomain {
-    pub(super) fn new(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
-        let gadget = shape.decomposition;
-        Ok(Self {
-            engine: goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
-            decomposer: ModularDecomposer::new(gadget.base_log, gadget.level_count).map_err(TfheError::transform)?,
-            isa,
-        })
+impl Residues for Modular {
+    type Element = u64;
+
+    fn level_count(&self) -> usize {
+        self.0.level_count().0
+    }
+
+    fn enter(torus: &[u64], elements: &mut [u64]) {
+        Switched(torus).read(0, elements);
+    }
+
+    fn leave(elements: &[u64], torus: &mut [u64]) {
+        for (t, &y) in torus.iter_mut().zip(elements) {
+            *t = switch_from_modulus(y);
+        }
+    }
+
+    fn rotate(_isa: Isa, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
+        let n = polynomial.len();
+        for (i, &x) in polynomial.iter().enumerate() {
+            let target = (i + exponent) % (2 * n);
+            if target < n {
+                out[target] = x;
+            } else {
+                out[target - n] = goldilocks::neg(x);
+            }
+        }
+    }
+
+    fn rotated_difference(isa: Isa, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
+        ModularRotatedDifference::new(isa, polynomial, exponent).read(0, out);
+    }
+
+    fn key(polynomial: &[u64]) -> impl CoefficientSource<u64> + '_ {
+        Switched(polynomial)
+    }
+
+    fn digits<'a>(&'a self, isa: Isa, polynomial: &'a [u64], level: usize) -> impl CoefficientSource<u64> + 'a {
+        ModularDigits { polynomial, decomposer: &self.0, level, isa }
+    }
+
+    fn add(isa: Isa, polynomial: &mut [u64], residues: &[u64]) {
+        add_residues(isa, polynomial, residues);
     }
 }
 
@@ -279,77 +377,6 @@ impl CoefficientSource<u64> for ModularDigits<'_> {
 
     fn view(&self) -> SourceView<'_, u64> {
         self.decomposer.digits_view(self.polynomial, self.level)
-    }
-}
-
-impl Domain<u64> for ModularDomain {
-    const TEAM_DIGITS: usize = 2048;
-
-    type Element = u64;
-    type Point = u64;
-    type Word = u64;
-
-    fn enter(&self, torus: &[u64], elements: &mut [u64]) {
-        Switched(torus).read(0, elements);
-    }
-
-    fn leave(&self, elements: &[u64], torus: &mut [u64]) {
-        for (t, &y) in torus.iter_mut().zip(elements) {
-            *t = switch_from_modulus(y);
-        }
-    }
-
-    fn rotate(&self, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
-        let n = polynomial.len();
-        for (i, &x) in polynomial.iter().enumerate() {
-            let target = (i + exponent) % (2 * n);
-            if target < n {
-                out[target] = x;
-            } else {
-                out[target - n] = goldilocks::neg(x);
-            }
-        }
-    }
-
-    fn rotated_difference(&self, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
-        ModularRotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
-    }
-
-    fn component_len(&self, shape: GgswShape) -> usize {
-        component_len(shape)
-    }
-
-    fn transform_component(&self, rows: &[u64], spectra: &mut [u64], component: &mut [u64]) {
-        let n = self.engine.polynomial_size();
-        for (polynomial, spectrum) in rows.chunks_exact(n).zip(spectra.chunks_exact_mut(n)) {
-            self.engine.forward(&Switched(polynomial), spectrum);
-        }
-        by_column(n, self.decomposer.level_count().0, spectra, component);
-    }
-
-    fn multiply_component(
-        &self,
-        polynomial: &[u64],
-        component: &[u64],
-        sums: &mut [u64],
-        accumulate: bool,
-        digits: &mut [u64],
-    ) {
-        multiply_component(&*self.engine, component, sums, accumulate, digits, |level| ModularDigits {
-            polynomial,
-            decomposer: &self.decomposer,
-            level,
-            isa: self.isa,
-        });
-    }
-
-    fn add(&self, sum: &mut [u64], partial: &[u64]) {
-        add_residues(self.isa, sum, partial);
-    }
-
-    fn inverse_add(&self, spectrum: &mut [u64], polynomial: &mut [u64]) {
-        self.engine.inverse_in_place(spectrum);
-        add_residues(self.isa, polynomial, spectrum);
     }
 }
 
