@@ -5,7 +5,7 @@ use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
 use ciphermill_math::Isa;
 use ciphermill_tfhe::server_key::MAX_LOADED_KEY_BYTES;
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, LoadedServerKey,
+    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyOrder, KeyForm, KeySeeds, LoadedServerKey,
     ParameterSet, SecurityPolicy, ServerKey, TestVector, TorusWidth,
 };
 use rayon::ThreadPool;
@@ -104,7 +104,7 @@ impl Ours {
             let messages = 0..1i64 << parameters.message_bits;
             messages.map(|message| Ok(client.encrypt(&encoding, message, choice, &mut random)?)).collect()
         };
-        let (small, big) = (encryptions(EncryptionKeyChoice::Small)?, encryptions(EncryptionKeyChoice::Big)?);
+        let (small, big) = (encryptions(KeyOrder::Small)?, encryptions(KeyOrder::Big)?);
         Ok(Self { client, encoding, table, small, big })
     }
 

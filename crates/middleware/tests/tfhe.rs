@@ -12,7 +12,7 @@ use ciphermill_middleware::{
     TransportError, WriteMode,
 };
 use ciphermill_program::{KeyId, VrId};
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::{
     fs,
     sync::{Arc, mpsc},
@@ -41,7 +41,7 @@ struct Host {
 
 impl Host {
     /// A store on disk with keys, table and program, the keys written from files.
-    fn new(way: Way, choice: EncryptionKeyChoice) -> Self {
+    fn new(way: Way, choice: KeyOrder) -> Self {
         let files = TempDir::new().expect("a directory");
         let store = files.path().join("store");
         let (device, space) = open(DeviceConfig::in_directory(&store));
@@ -123,7 +123,7 @@ fn two_hundred_random_products(way: Way) {
     let word = ciphermill_lattice::PublicSeed::from_os().expect("randomness of the system").0;
     fresh[..8].copy_from_slice(&word[..8]);
     println!("fresh seed: {fresh:?}");
-    for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
+    for choice in [KeyOrder::Small, KeyOrder::Big] {
         let host = Host::new(way, choice);
         assert!(host.keys.product.max() >= 3, "a range worth testing");
         products(&host, [42; 32]);
@@ -153,7 +153,7 @@ fn refusals_reach_the_application_over_nvme() {
 
 /// What the device refuses comes out of the middleware with the same words, and changes no blob.
 fn refusals(way: Way) {
-    let host = Host::new(way, EncryptionKeyChoice::Small);
+    let host = Host::new(way, KeyOrder::Small);
     let mut rng = tfhe::rng(3);
     let (x_blob, y_blob) = (BlobId::new(x_of(KEY)), BlobId::new(y_of(KEY)));
     assert_eq!(with_callbacks(&host, (3, 2), &mut rng), 6);
@@ -177,7 +177,7 @@ fn refusals(way: Way) {
     let mut flipped = operand.clone();
     flipped[200] ^= 4;
     refuse(&host, y_blob, flipped, &["checksum"]);
-    let other = Keys::new(50, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, KeyForm::Seeded, KeyOrder::Small);
     let tags = [&host.keys, &other].map(|keys| format!("{:016x}", keys.client.tag().0));
     refuse(&host, y_blob, other.operand(1, &mut rng), &[&tags[0], &tags[1]]);
     let table = BlobId::new(table_of(KEY));

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, LoadedServerKey,
-    ParameterSet, SecurityPolicy, ServerKey,
+    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, LoadedServerKey, ParameterSet,
+    SecurityPolicy, ServerKey,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = parameters.test_vector(&encoding, &encoding, |m| 1 - m)?;
     let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
     let inputs: Vec<Ciphertext> = (0..batch)
-        .map(|i| client.encrypt(&encoding, i as i64 % 2, EncryptionKeyChoice::Small, &mut rng))
+        .map(|i| client.encrypt(&encoding, i as i64 % 2, KeyOrder::Small, &mut rng))
         .collect::<Result<_, _>>()?;
     let jobs: Vec<BootstrapJob<'_>> = inputs.iter().map(|input| BootstrapJob { input, test_vector: &table }).collect();
     let time =

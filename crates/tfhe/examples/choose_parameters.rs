@@ -7,7 +7,7 @@
 
 use ciphermill_lattice::NoiseDistribution;
 use ciphermill_tfhe::parameters::{SET_NAMES, cost, recommended_goals, search};
-use ciphermill_tfhe::{Backend, EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise};
+use ciphermill_tfhe::{Backend, KeyOrder, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise};
 
 fn log2_std(noise: NoiseDistribution) -> String {
     match noise {
@@ -56,10 +56,10 @@ fn print_properties(set: &ParameterSet) {
         "| `{}` | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} / {} | {} / {} | {} | {} |",
         set.name,
         set.security().bits,
-        choice(EncryptionKeyChoice::Big),
-        choice(EncryptionKeyChoice::Small),
-        sd(EncryptionKeyChoice::Big),
-        sd(EncryptionKeyChoice::Small),
+        choice(KeyOrder::Big),
+        choice(KeyOrder::Small),
+        sd(KeyOrder::Big),
+        sd(KeyOrder::Small),
         bytes(bodies),
         bytes(bodies * (k + 1)),
         bytes(rows * 4),

@@ -6,7 +6,7 @@ use crate::dimension::LweDimension;
 use crate::error::{TfheError, require_equal};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
-use crate::parameters::{EncryptionKeyChoice, TorusWidth};
+use crate::parameters::{KeyOrder, TorusWidth};
 
 /// LWE elements of either width.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub enum LweElements {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     key_tag: KeyTag,
-    choice: EncryptionKeyChoice,
+    choice: KeyOrder,
     elements: LweElements,
 }
 
 impl Ciphertext {
     /// Labels LWE elements.
-    pub fn new(key_tag: KeyTag, choice: EncryptionKeyChoice, elements: LweElements) -> Self {
+    pub fn new(key_tag: KeyTag, choice: KeyOrder, elements: LweElements) -> Self {
         Self { key_tag, choice, elements }
     }
 
@@ -37,7 +37,7 @@ impl Ciphertext {
     }
 
     /// Under which key of the set it is encrypted.
-    pub fn choice(&self) -> EncryptionKeyChoice {
+    pub fn choice(&self) -> KeyOrder {
         self.choice
     }
 

@@ -14,7 +14,7 @@ use crate::ggsw::{GgswEncryptor, expand_masks};
 use crate::glwe::GlweSecretKey;
 use crate::keyswitch::SeededLweKeyswitchKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
+use crate::parameters::{KeyOrder, ParameterSet, TorusWidth};
 use crate::progress::Progress;
 use crate::server_key::{KeyForm, KeyHeader, KeyKind};
 use crate::test_vector::test_vector;
@@ -113,7 +113,7 @@ impl ClientKey {
         &self,
         encoding: &Encoding,
         message: i64,
-        choice: EncryptionKeyChoice,
+        choice: KeyOrder,
         rng: &mut Csprng,
     ) -> Result<Ciphertext, TfheError> {
         self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng)
@@ -123,19 +123,17 @@ impl ClientKey {
     pub(crate) fn encrypt_phase(
         &self,
         phase: u64,
-        choice: EncryptionKeyChoice,
+        choice: KeyOrder,
         rng: &mut Csprng,
     ) -> Result<Ciphertext, TfheError> {
         let p = &self.parameters;
         let elements = match (choice, p.torus) {
-            (EncryptionKeyChoice::Small, _) => {
-                LweElements::U32(self.lwe.encrypt(u32::from_u64_msb(phase), p.lwe_noise, rng)?)
-            }
-            (EncryptionKeyChoice::Big, TorusWidth::U32) => {
+            (KeyOrder::Small, _) => LweElements::U32(self.lwe.encrypt(u32::from_u64_msb(phase), p.lwe_noise, rng)?),
+            (KeyOrder::Big, TorusWidth::U32) => {
                 let key = self.glwe.to_lwe_secret_key();
                 LweElements::U32(key.encrypt(u32::from_u64_msb(phase), p.glwe_noise, rng)?)
             }
-            (EncryptionKeyChoice::Big, TorusWidth::U64) => {
+            (KeyOrder::Big, TorusWidth::U64) => {
                 LweElements::U64(self.glwe.to_lwe_secret_key().encrypt(phase, p.glwe_noise, rng)?)
             }
         };
@@ -169,8 +167,8 @@ impl ClientKey {
             })
         };
         match ciphertext.choice() {
-            EncryptionKeyChoice::Small => phase(&self.lwe),
-            EncryptionKeyChoice::Big => phase(&self.glwe.to_lwe_secret_key()),
+            KeyOrder::Small => phase(&self.lwe),
+            KeyOrder::Big => phase(&self.glwe.to_lwe_secret_key()),
         }
     }
 
@@ -282,12 +280,12 @@ impl ParameterSet {
         &self,
         encoding: &Encoding,
         message: i64,
-        choice: EncryptionKeyChoice,
+        choice: KeyOrder,
         key_tag: KeyTag,
     ) -> Result<Ciphertext, TfheError> {
         let dimension = self.lwe_dimension_of(choice);
         let elements = match (choice, self.torus) {
-            (EncryptionKeyChoice::Big, TorusWidth::U64) => {
+            (KeyOrder::Big, TorusWidth::U64) => {
                 LweElements::U64(LweCiphertext::trivial(encoding.encode(message)?, dimension))
             }
             _ => LweElements::U32(LweCiphertext::trivial(encoding.encode(message)?, dimension)),
@@ -335,8 +333,8 @@ impl ParameterSet {
     /// If width or dimension differ.
     pub fn check_ciphertext(&self, ciphertext: &Ciphertext) -> Result<(), TfheError> {
         let width = match ciphertext.choice() {
-            EncryptionKeyChoice::Small => TorusWidth::U32,
-            EncryptionKeyChoice::Big => self.torus,
+            KeyOrder::Small => TorusWidth::U32,
+            KeyOrder::Big => self.torus,
         };
         require_equal("torus width of the ciphertext", ciphertext.torus().bits() as usize, width.bits() as usize)?;
         let expected = self.lwe_dimension_of(ciphertext.choice()).0;

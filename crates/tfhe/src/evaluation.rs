@@ -9,7 +9,7 @@ use crate::engine::BootstrapJob;
 use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
 use crate::lwe::{LweCiphertext, modulus_switch};
-use crate::parameters::{EncryptionKeyChoice, TorusWidth};
+use crate::parameters::{KeyOrder, TorusWidth};
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 
 /// The variants of a torus width.
@@ -55,7 +55,7 @@ impl ServerKey {
     /// If the ciphertext is not under this key set's big key.
     pub fn keyswitch(&self, input: &Ciphertext) -> Result<Ciphertext, TfheError> {
         self.check(input)?;
-        if input.choice() != EncryptionKeyChoice::Big {
+        if input.choice() != KeyOrder::Big {
             let (given, expected) = (input.dimension().0 as u64, self.parameters.big_lwe_dimension().0 as u64);
             return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
         }
@@ -63,7 +63,7 @@ impl ServerKey {
             LweElements::U32(c) => self.keyswitch.switch_on(self.isa, c)?,
             LweElements::U64(c) => self.keyswitch.switch_on(self.isa, c)?,
         };
-        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Small, LweElements::U32(small)))
+        Ok(Ciphertext::new(self.tag, KeyOrder::Small, LweElements::U32(small)))
     }
 
     /// Programmable bootstrapping: a fresh encryption, under the same key choice, of the test vector's value at the
@@ -122,7 +122,7 @@ impl ServerKey {
     ) -> Result<Ciphertext, TfheError> {
         self.check(input)?;
         self.parameters.check_test_vector(test_vector)?;
-        let (EncryptionKeyChoice::Small, LweElements::U32(small)) = (input.choice(), input.elements()) else {
+        let (KeyOrder::Small, LweElements::U32(small)) = (input.choice(), input.elements()) else {
             let (given, expected) = (input.dimension().0 as u64, self.parameters.lwe_dimension.0 as u64);
             return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
         };
@@ -131,7 +131,7 @@ impl ServerKey {
             TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
             TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
         };
-        Ok(Ciphertext::new(self.tag, EncryptionKeyChoice::Big, rotated.swap_remove(0)))
+        Ok(Ciphertext::new(self.tag, KeyOrder::Big, rotated.swap_remove(0)))
     }
 
     /// One output per job: several on this thread in one pass over each key, or one on several threads.
@@ -152,7 +152,7 @@ impl ServerKey {
         jobs: &[BootstrapJob<'_>],
         threads: usize,
     ) -> Result<Vec<Ciphertext>, TfheError> {
-        let is_small = |&i: &usize| jobs[i].input.choice() == EncryptionKeyChoice::Small;
+        let is_small = |&i: &usize| jobs[i].input.choice() == KeyOrder::Small;
         let (small, big): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_small);
         let size = self.parameters.polynomial_size;
         let mut exponents = vec![Vec::new(); jobs.len()];
@@ -169,9 +169,9 @@ impl ServerKey {
         let switched = self.switch(&to_switch, threads)?;
         let label = |choice, elements| Ciphertext::new(self.tag, choice, elements);
         let mut outputs: Vec<Ciphertext> =
-            wrap(rotated).into_iter().map(|elements| label(EncryptionKeyChoice::Big, elements)).collect();
+            wrap(rotated).into_iter().map(|elements| label(KeyOrder::Big, elements)).collect();
         for (&i, switched) in small.iter().zip(switched) {
-            outputs[i] = label(EncryptionKeyChoice::Small, LweElements::U32(switched));
+            outputs[i] = label(KeyOrder::Small, LweElements::U32(switched));
         }
         Ok(outputs)
     }

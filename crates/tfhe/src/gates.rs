@@ -12,7 +12,7 @@ use crate::client::ClientKey;
 use crate::engine::{BootstrapJob, LoadedServerKey};
 use crate::error::TfheError;
 use crate::noise;
-use crate::parameters::{EncryptionKeyChoice, ParameterSet, TorusWidth};
+use crate::parameters::{KeyOrder, ParameterSet, TorusWidth};
 use crate::test_vector::sign_test_vector;
 
 /// 1/8 of the torus, left-aligned in 64 bits.
@@ -69,12 +69,7 @@ impl ClientKey {
     ///
     /// # Errors
     /// Never for an admissible parameter set.
-    pub fn encrypt_bit(
-        &self,
-        bit: bool,
-        choice: EncryptionKeyChoice,
-        rng: &mut Csprng,
-    ) -> Result<Ciphertext, TfheError> {
+    pub fn encrypt_bit(&self, bit: bool, choice: KeyOrder, rng: &mut Csprng) -> Result<Ciphertext, TfheError> {
         // +1/8 or −1/8, chosen without a branch on the bit.
         let message = EIGHTH.wrapping_mul((2 * u64::from(bit)).wrapping_sub(1));
         self.encrypt_phase(message, choice, rng)
@@ -125,7 +120,7 @@ pub fn evaluate(
 impl ParameterSet {
     /// log2 of the probability that a gate on bootstrapped bits is wrong: XOR and XNOR double their operands and keep a
     /// distance of 1/4 to the sign change, the others 1/8.
-    pub fn gate_log2_p_fail(&self, gate: Gate, choice: EncryptionKeyChoice) -> f64 {
+    pub fn gate_log2_p_fail(&self, gate: Gate, choice: KeyOrder) -> f64 {
         let factor = f64::from(gate.combination().0.abs());
         let operand = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
         let variance = noise::phase_index_variance(self, choice, 2.0 * factor * factor * operand);

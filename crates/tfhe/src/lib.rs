@@ -2,14 +2,14 @@
 //!
 //! A [`ClientKey`] encrypts and decrypts and generates the server's keys; a [`ServerKey`] (or any other
 //! [`BootstrapEngine`]) bootstraps. Ciphertexts travel as [`Ciphertext`], under the small or the big key
-//! ([`EncryptionKeyChoice`]). Messages are placed on the torus by an [`Encoding`]; functions of them are
+//! ([`KeyOrder`]). Messages are placed on the torus by an [`Encoding`]; functions of them are
 //! [test vectors](test_vector), Boolean ones also [`gates`]. [`noise`] predicts variances and failure probabilities; every [`ParameterSet`] carries its
 //! estimated security.
 //!
 //! ```
 //! use ciphermill_lattice::{Csprng, SecretSeed};
 //! use ciphermill_tfhe::{
-//!     Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
+//!     Backend, ClientKey, Encoding, KeyOrder, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +20,7 @@
 //! let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
 //! let encoding = Encoding::unsigned(2, true)?;
 //! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
-//! let input = client.encrypt(&encoding, 3, EncryptionKeyChoice::Big, &mut rng)?;
+//! let input = client.encrypt(&encoding, 3, KeyOrder::Big, &mut rng)?;
 //!
 //! // The server: evaluates m ↦ m² mod 4 without learning m.
 //! let policy = SecurityPolicy::Require128Bits;
@@ -72,5 +72,5 @@ pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapEngine, BootstrapJob, CpuEngine, LoadedServerKey};
 pub use error::TfheError;
-pub use parameters::{EncryptionKeyChoice, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+pub use parameters::{KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use server_key::{KeyForm, KeyKind, ServerKey};

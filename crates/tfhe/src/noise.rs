@@ -15,7 +15,7 @@ use ciphermill_math::fft::PackedWord;
 pub use crate::backend::Backend;
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::encoding::Encoding;
-use crate::parameters::{EncryptionKeyChoice, ParameterSpec, TorusWidth};
+use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth};
 
 /// Variance of one integer step of a torus of this width.
 fn ulp2(torus: TorusWidth) -> f64 {
@@ -49,10 +49,10 @@ pub(crate) fn noise_variance(noise: NoiseDistribution, torus: TorusWidth) -> f64
 }
 
 /// Variance of a fresh LWE encryption under the chosen key.
-pub fn fresh_variance(spec: &ParameterSpec, choice: EncryptionKeyChoice) -> f64 {
+pub fn fresh_variance(spec: &ParameterSpec, choice: KeyOrder) -> f64 {
     match choice {
-        EncryptionKeyChoice::Big => glwe_variance(spec),
-        EncryptionKeyChoice::Small => noise_variance(spec.lwe_noise, TorusWidth::U32),
+        KeyOrder::Big => glwe_variance(spec),
+        KeyOrder::Small => noise_variance(spec.lwe_noise, TorusWidth::U32),
     }
 }
 
@@ -189,22 +189,22 @@ fn modulus_switch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64
 }
 
 /// Variance of a bootstrapped ciphertext under the chosen key.
-pub fn bootstrap_variance(spec: &ParameterSpec, choice: EncryptionKeyChoice, backend: Backend) -> f64 {
+pub fn bootstrap_variance(spec: &ParameterSpec, choice: KeyOrder, backend: Backend) -> f64 {
     blind_rotation_variance(spec, backend)
         + match choice {
-            EncryptionKeyChoice::Big => 0.0,
-            EncryptionKeyChoice::Small => keyswitch_variance(spec),
+            KeyOrder::Big => 0.0,
+            KeyOrder::Small => keyswitch_variance(spec),
         }
 }
 
 /// Variance of the phase that blind rotation sees for an input of variance `input`: with the `Big` order the key switch
 /// comes first.
-pub fn phase_index_variance(spec: &ParameterSpec, choice: EncryptionKeyChoice, input: f64) -> f64 {
+pub fn phase_index_variance(spec: &ParameterSpec, choice: KeyOrder, input: f64) -> f64 {
     input
         + modulus_switch_variance(spec)
         + match choice {
-            EncryptionKeyChoice::Big => keyswitch_variance(spec),
-            EncryptionKeyChoice::Small => 0.0,
+            KeyOrder::Big => keyswitch_variance(spec),
+            KeyOrder::Small => 0.0,
         }
 }
 
@@ -215,7 +215,7 @@ pub fn log2_p_wrong(encoding: &Encoding, variance: f64) -> f64 {
 
 /// log2 of the failure probability of one bootstrap of a linear combination, of 2-norm `norm2`, of bootstrapped
 /// ciphertexts with `message_bits` bits and a padding bit, computed with the FFT (the noisier back end).
-pub fn log2_p_fail(spec: &ParameterSpec, choice: EncryptionKeyChoice, message_bits: u32, norm2: f64) -> f64 {
+pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, norm2: f64) -> f64 {
     let fresh = fresh_variance(spec, choice);
     let input = norm2 * norm2 * bootstrap_variance(spec, choice, Backend::Fft).max(fresh);
     log2_p_index(spec.polynomial_size, message_bits, phase_index_variance(spec, choice, input))

@@ -10,7 +10,7 @@ use crate::ciphertext::TestVector;
 use crate::encoding::Encoding;
 use crate::error::TfheError;
 use crate::noise;
-use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec};
+use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec};
 
 /// The failure probability for which the range is computed unless another is asked for: 2^−40 per product.
 pub const DEFAULT_LOG2_P_FAIL: f64 = -40.0;
@@ -29,7 +29,7 @@ impl QuarterSquare {
     ///
     /// # Errors
     /// If not even operands in 0..=1 reach it.
-    pub fn new(spec: &ParameterSpec, choice: EncryptionKeyChoice, log2_p_fail: f64) -> Result<Self, TfheError> {
+    pub fn new(spec: &ParameterSpec, choice: KeyOrder, log2_p_fail: f64) -> Result<Self, TfheError> {
         // The failure probability grows with the range, so the first that fails ends the search.
         (1..)
             .map_while(|max| Self::with_max(spec, choice, max).filter(|q| q.log2_p_fail <= log2_p_fail))
@@ -41,7 +41,7 @@ impl QuarterSquare {
     }
 
     /// Operands in 0..=`max`, whatever the failure probability; none if the table would have more places than 2N.
-    fn with_max(spec: &ParameterSpec, choice: EncryptionKeyChoice, max: i64) -> Option<Self> {
+    fn with_max(spec: &ParameterSpec, choice: KeyOrder, max: i64) -> Option<Self> {
         let input = Encoding::new(-max, 2 * max, true).ok()?;
         let output = Encoding::new(0, max * max, false).ok()?;
         if input.places() > 2 * spec.polynomial_size.get() as u64 {
@@ -110,7 +110,7 @@ mod tests {
     fn ranges_at_the_papers_dimensions() {
         let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
         let parameters = ParameterSet::named(NVME_TFHE_PAPER, policy).expect("a named set");
-        for (choice, max) in [(EncryptionKeyChoice::Big, 7), (EncryptionKeyChoice::Small, 5)] {
+        for (choice, max) in [(KeyOrder::Big, 7), (KeyOrder::Small, 5)] {
             let product = QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL).expect("some range");
             assert_eq!(product.max(), max, "{choice}");
             assert!(product.log2_p_fail() <= -40.0 && product.check(max).is_ok());

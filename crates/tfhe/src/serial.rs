@@ -14,7 +14,7 @@ use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
 pub use crate::kinds::{BOOTSTRAP_KEY, CIPHERTEXT, GGSW, GLWE, KEYSWITCH_KEY, PARAMETER_SET, SECRET_KEY};
 use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::parameters::{EncryptionKeyChoice, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 
 /// Version of every body in this module.
 pub const BODY_VERSION: u16 = 1;
@@ -70,10 +70,10 @@ impl ParameterSet {
 
 impl ParameterSpec {
     /// Bytes of a sealed ciphertext under the chosen key.
-    pub fn sealed_ciphertext_len(&self, choice: EncryptionKeyChoice) -> u64 {
+    pub fn sealed_ciphertext_len(&self, choice: KeyOrder) -> u64 {
         let width = match choice {
-            EncryptionKeyChoice::Small => TorusWidth::U32,
-            EncryptionKeyChoice::Big => self.torus,
+            KeyOrder::Small => TorusWidth::U32,
+            KeyOrder::Big => self.torus,
         };
         let elements = self.lwe_dimension_of(choice).lwe_size() * width.bytes();
         sealed_len(CIPHERTEXT_HEADER + elements as u64)
@@ -109,8 +109,8 @@ impl Ciphertext {
         let (_, mut input) = open(bytes, CIPHERTEXT, BODY_VERSION..=BODY_VERSION, MAX_CIPHERTEXT_LEN)?;
         let tag = KeyTag(input.u64()?);
         let choice = match input.u8()? {
-            0 => EncryptionKeyChoice::Big,
-            1 => EncryptionKeyChoice::Small,
+            0 => KeyOrder::Big,
+            1 => KeyOrder::Small,
             given => {
                 return Err(TfheError::Field { what: "key choice", given: u64::from(given), min: 0, max: 1 });
             }

@@ -4,7 +4,7 @@ mod support;
 
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::TEST_SMALL_U64;
-use ciphermill_tfhe::{Backend, Encoding, EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder};
 use support::{fresh_seed, keys, seed};
 
 /// 1,000 bootstraps of random messages: 250 for each of two seeds and two key choices.
@@ -17,7 +17,7 @@ fn fft_and_ntt_decrypt_alike_on_1000_bootstraps() {
     let f = |m: i64| (3 * m + 1).rem_euclid(16) - 8;
     let table = parameters.test_vector(&encoding, &encoding, f).expect("a table");
     for mut rng in [Csprng::from_secret(&seed(61), 0), Csprng::from_secret(&fresh_seed(), 0)] {
-        for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
+        for choice in [KeyOrder::Small, KeyOrder::Big] {
             for _ in 0..250 {
                 let message = (rng.next_u64() % 16) as i64 - 8;
                 let input = keys.client.encrypt(&encoding, message, choice, &mut rng).expect("in range");

@@ -4,7 +4,7 @@ mod support;
 
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
-use ciphermill_tfhe::{Backend, BootstrapJob, Ciphertext, Encoding, EncryptionKeyChoice, KeyForm, LoadedServerKey};
+use ciphermill_tfhe::{Backend, BootstrapJob, Ciphertext, Encoding, KeyForm, KeyOrder, LoadedServerKey};
 use support::{keys, seed};
 
 /// 1 to 37 jobs, with both key choices mixed, in pools of 1 to 4 threads.
@@ -18,7 +18,7 @@ fn batches_give_the_bits_of_single_bootstraps() {
         let mut rng = Csprng::from_secret(&seed(72), u64::from(offset));
         let inputs: Vec<Ciphertext> = (0..37)
             .map(|i| {
-                let choice = if i % 3 == 0 { EncryptionKeyChoice::Small } else { EncryptionKeyChoice::Big };
+                let choice = if i % 3 == 0 { KeyOrder::Small } else { KeyOrder::Big };
                 keys.client.encrypt(&encoding, i % 2, choice, &mut rng).expect("in range")
             })
             .collect();
@@ -45,7 +45,7 @@ fn batches_give_the_bits_of_single_bootstraps() {
                 }
             }
             let foreign = support::keys(name, KeyForm::Seeded, 74).client;
-            let foreign = foreign.encrypt(&encoding, 1, EncryptionKeyChoice::Big, &mut rng).expect("in range");
+            let foreign = foreign.encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("in range");
             let mut jobs = jobs.clone();
             jobs[5].input = &foreign;
             assert!(server.bootstrap_batch(&jobs).is_err());

@@ -4,7 +4,7 @@ mod support;
 
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
-use ciphermill_tfhe::{Backend, Encoding, EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder};
 use support::{keys, seed};
 
 /// Evaluates a table on every message, under both key choices.
@@ -16,7 +16,7 @@ fn every_message(name: &str, backend: Backend, form: KeyForm) {
     let square = |m: i64| (m * m + 1) % (1 << bits);
     let table = keys.client.parameters().test_vector(&encoding, &encoding, square).expect("a table");
     let mut rng = Csprng::from_secret(&seed(40), 0);
-    for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
+    for choice in [KeyOrder::Small, KeyOrder::Big] {
         for message in 0..1 << bits {
             let input = keys.client.encrypt(&encoding, message, choice, &mut rng).expect("in range");
             assert_eq!(keys.client.decrypt(&encoding, &input).expect("ours"), message);

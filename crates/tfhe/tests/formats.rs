@@ -15,13 +15,12 @@ use ciphermill_tfhe::parameters::{SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::serial;
 use ciphermill_tfhe::server_key::{KeyHeader, validate_key};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeyKind, KeyTag, ParameterSet, TestVector,
-    TfheError,
+    Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeyOrder, KeyTag, ParameterSet, TestVector, TfheError,
 };
 use ciphermill_wire::{Decoder, HEADER_LEN, WireError, open, seal};
 use support::{INSECURE, keys, seed};
 
-const BOTH: [EncryptionKeyChoice; 2] = [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big];
+const BOTH: [KeyOrder; 2] = [KeyOrder::Small, KeyOrder::Big];
 const SETS: [&str; 2] = [TEST_SMALL_U64, TEST_SMALL_U32];
 
 fn hex(bytes: &[u8]) -> String {
@@ -42,13 +41,13 @@ fn body(sealed: &[u8]) -> &[u8] {
 #[test]
 fn layout_of_a_ciphertext() {
     let elements = LweCiphertext::from_elements(vec![1, 0x8000_0000, 0xdead_beef]);
-    let small = Ciphertext::new(KeyTag(0x0123_4567_89ab_cdef), EncryptionKeyChoice::Small, LweElements::U32(elements));
+    let small = Ciphertext::new(KeyTag(0x0123_4567_89ab_cdef), KeyOrder::Small, LweElements::U32(elements));
     let known = "434d494c01000202010000001c00000000000000653b3a38\
                  efcdab8967452301012000000200000001000000\
                  00000080efbeadde8d4ecb28";
     assert_eq!(hex(&small.to_bytes()), known);
     let elements = LweCiphertext::from_elements(vec![0x1122_3344_5566_7788, 0x8000_0000_0000_0001]);
-    let big = Ciphertext::new(KeyTag(0xfedc_ba98_7654_3210), EncryptionKeyChoice::Big, LweElements::U64(elements));
+    let big = Ciphertext::new(KeyTag(0xfedc_ba98_7654_3210), KeyOrder::Big, LweElements::U64(elements));
     let known = "434d494c01000202010000002000000000000000ffd16ad2\
                  1032547698badcfe0040000001000000\
                  8877665544332211010000000000008020a08701";
@@ -227,7 +226,7 @@ fn layout_of_secret_keys() {
         fields.finish().expect("nothing more");
         let encoding = Encoding::unsigned(3, true).expect("few bits");
         let mut rng = Csprng::from_secret(&seed(31), 0);
-        for (choice, key) in [(EncryptionKeyChoice::Small, &small), (EncryptionKeyChoice::Big, &big)] {
+        for (choice, key) in [(KeyOrder::Small, &small), (KeyOrder::Big, &big)] {
             let ciphertext = client.encrypt(&encoding, 6, choice, &mut rng).expect("in range");
             let words: Vec<u64> = match ciphertext.elements() {
                 LweElements::U32(c) => c.elements().iter().map(|&x| u64::from(x) << 32).collect(),
@@ -241,7 +240,7 @@ fn layout_of_secret_keys() {
         let again = ClientKey::from_secret_key_bytes(&bytes, INSECURE).expect("own bytes");
         assert_eq!((again.tag(), again.parameters()), (client.tag(), client.parameters()));
         assert_eq!(*again.to_secret_key_bytes(), *bytes);
-        let ciphertext = client.encrypt(&encoding, 2, EncryptionKeyChoice::Big, &mut rng).expect("in range");
+        let ciphertext = client.encrypt(&encoding, 2, KeyOrder::Big, &mut rng).expect("in range");
         assert_eq!(again.decrypt(&encoding, &ciphertext).expect("ours"), 2);
     }
 }
@@ -273,7 +272,7 @@ fn other_versions_are_refused() {
     let keys = keys(TEST_SMALL_U32, KeyForm::Seeded, 50);
     let (client, p) = (&keys.client, keys.client.parameters());
     let encoding = Encoding::unsigned(1, true).expect("few bits");
-    let ciphertext = p.trivial(&encoding, 1, EncryptionKeyChoice::Small, client.tag()).expect("in range");
+    let ciphertext = p.trivial(&encoding, 1, KeyOrder::Small, client.tag()).expect("in range");
     let table = p.test_vector(&encoding, &encoding, |m| m).expect("a table");
     let shape = GgswShape {
         glwe_dimension: GlweDimension(1),

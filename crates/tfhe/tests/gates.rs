@@ -5,7 +5,7 @@ mod support;
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::gates::{Gate, evaluate, not};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64};
-use ciphermill_tfhe::{Backend, Ciphertext, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy};
+use ciphermill_tfhe::{Backend, Ciphertext, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
 use support::{keys, seed};
 
 #[test]
@@ -14,7 +14,7 @@ fn truth_tables() {
         let keys = keys(name, KeyForm::Seeded, 30);
         let server = keys.load(backend);
         let mut rng = Csprng::from_secret(&seed(33), 0);
-        for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
+        for choice in [KeyOrder::Small, KeyOrder::Big] {
             for gate in Gate::ALL {
                 for (lhs, rhs) in [(false, false), (false, true), (true, false), (true, true)] {
                     let [l, r] =
@@ -39,7 +39,7 @@ fn an_adder_of_four_bits() {
     let gate = |gate, l: &Ciphertext, r: &Ciphertext| evaluate(&server, gate, l, r).expect("one key set");
     for (a, b) in [(0u8, 0u8), (5, 11), (15, 15), (9, 6)] {
         let mut encrypt = |value: u8, bit: u8| {
-            keys.client.encrypt_bit(value >> bit & 1 == 1, EncryptionKeyChoice::Small, &mut rng).expect("a valid set")
+            keys.client.encrypt_bit(value >> bit & 1 == 1, KeyOrder::Small, &mut rng).expect("a valid set")
         };
         let mut carry = encrypt(0, 0);
         let mut sum = 0u8;
@@ -60,7 +60,7 @@ fn recommended_sets_fail_rarely() {
     for name in DEFAULT_SET_NAMES {
         let parameters = ParameterSet::named(name, SecurityPolicy::Require128Bits).expect("a secure set");
         for gate in Gate::ALL {
-            let log2_p_fail = parameters.gate_log2_p_fail(gate, EncryptionKeyChoice::Big);
+            let log2_p_fail = parameters.gate_log2_p_fail(gate, KeyOrder::Big);
             assert!(log2_p_fail <= -64.0, "{name} {gate:?}: 2^{log2_p_fail:.1}");
         }
     }

@@ -7,7 +7,7 @@ use ciphermill_tfhe::dimension::{Decomposition, GlweDimension, LweDimension};
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
-    Backend, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeyKind, ParameterError, ParameterSet, ParameterSpec,
+    Backend, ClientKey, Encoding, KeyForm, KeyKind, KeyOrder, ParameterError, ParameterSet, ParameterSpec,
     SecurityPolicy, ServerKey, TfheError,
 };
 use ciphermill_wire::{Header, WireError};
@@ -351,7 +351,7 @@ fn sound_keys_load() {
         let encoding = Encoding::unsigned(2, true).expect("few bits");
         let table = keys.client.parameters().test_vector(&encoding, &encoding, |m| 3 - m).expect("a table");
         let mut rng = ciphermill_lattice::Csprng::from_secret(&seed(63), 0);
-        let input = keys.client.encrypt(&encoding, 1, EncryptionKeyChoice::Big, &mut rng).expect("in range");
+        let input = keys.client.encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("in range");
         let output = server.bootstrap(&input, &table).expect("ours");
         assert_eq!(keys.client.decrypt(&encoding, &output).expect("ours"), 2);
     }

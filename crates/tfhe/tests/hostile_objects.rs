@@ -11,8 +11,8 @@ use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{
-    Ciphertext, ClientKey, EncryptionKeyChoice, KeyTag, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy,
-    TestVector, TfheError, TorusWidth,
+    Ciphertext, ClientKey, KeyOrder, KeyTag, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TestVector,
+    TfheError, TorusWidth,
 };
 use ciphermill_wire::{Header, Kind, WireError, seal};
 use support::hostile::{assert_names, body, resealed};
@@ -47,12 +47,12 @@ fn tiny_client() -> ClientKey {
 
 fn ciphertext() -> Vec<u8> {
     let elements = LweCiphertext::from_elements((0..20u32).collect());
-    Ciphertext::new(KeyTag(7), EncryptionKeyChoice::Small, LweElements::U32(elements)).to_bytes()
+    Ciphertext::new(KeyTag(7), KeyOrder::Small, LweElements::U32(elements)).to_bytes()
 }
 
 fn wide_ciphertext() -> Vec<u8> {
     let elements = LweCiphertext::from_elements((0..17u64).collect());
-    Ciphertext::new(KeyTag(7), EncryptionKeyChoice::Big, LweElements::U64(elements)).to_bytes()
+    Ciphertext::new(KeyTag(7), KeyOrder::Big, LweElements::U64(elements)).to_bytes()
 }
 
 fn glwe() -> Vec<u8> {

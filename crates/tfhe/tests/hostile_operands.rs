@@ -13,14 +13,14 @@ use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::quarter_square::QuarterSquare;
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, Encoding, EncodingError, EncryptionKeyChoice, KeyForm, KeyTag, ParameterSet,
-    ParameterSpec, TestVector, TfheError, TorusWidth,
+    Backend, Ciphertext, ClientKey, Encoding, EncodingError, KeyForm, KeyOrder, KeyTag, ParameterSet, ParameterSpec,
+    TestVector, TfheError, TorusWidth,
 };
 use support::hostile::assert_names;
 use support::{INSECURE, keys, seed};
 
-const SMALL: EncryptionKeyChoice = EncryptionKeyChoice::Small;
-const BIG: EncryptionKeyChoice = EncryptionKeyChoice::Big;
+const SMALL: KeyOrder = KeyOrder::Small;
+const BIG: KeyOrder = KeyOrder::Big;
 
 fn encoding() -> Encoding {
     Encoding::unsigned(2, true).expect("few bits")

@@ -11,8 +11,8 @@ use ciphermill_tfhe::keyswitch::SeededLweKeyswitchKey;
 use ciphermill_tfhe::lwe::LweSecretKey;
 use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, TEST_SMALL_U64, security_bits};
 use ciphermill_tfhe::{
-    Backend, Encoding, EncryptionKeyChoice, KeyForm, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy,
-    ServerKey, TfheError,
+    Backend, Encoding, KeyForm, KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, ServerKey,
+    TfheError,
 };
 use support::{INSECURE, keys, seed};
 
@@ -116,7 +116,7 @@ fn no_security_is_claimed_off_the_curves() {
 #[test]
 fn encodings_say_what_they_cost() {
     let set = ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits).expect("a secure set");
-    let cost = |bits| set.log2_p_fail_of(&Encoding::unsigned(bits, true).expect("few bits"), EncryptionKeyChoice::Big);
+    let cost = |bits| set.log2_p_fail_of(&Encoding::unsigned(bits, true).expect("few bits"), KeyOrder::Big);
     // One operand instead of a combination of norm 5: better than the set's own figure.
     assert!(cost(4) < set.log2_p_fail(), "{}", cost(4));
     assert!(cost(12) > -1.0, "{}", cost(12));

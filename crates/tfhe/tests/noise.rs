@@ -11,7 +11,7 @@ use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::lwe::modulus_switch;
 use ciphermill_tfhe::parameters::{MESSAGE_2_2M64, TEST_SMALL_U32, TEST_SMALL_U64};
-use ciphermill_tfhe::{Backend, Ciphertext, Encoding, EncryptionKeyChoice, KeyForm, noise};
+use ciphermill_tfhe::{Backend, Ciphertext, Encoding, KeyForm, KeyOrder, noise};
 use support::{Keys, keys, seed};
 
 const KEY_SLACK: f64 = 0.15;
@@ -54,7 +54,7 @@ fn bootstraps(name: &str, byte: u8, backend: Backend, count: usize) {
     let encoding = Encoding::unsigned(spec.message_bits, true).expect("few bits");
     let table = keys.client.parameters().test_vector(&encoding, &encoding, |m| m).expect("the identity");
     let mut rng = Csprng::from_secret(&seed(byte), 99);
-    for choice in [EncryptionKeyChoice::Big, EncryptionKeyChoice::Small] {
+    for choice in [KeyOrder::Big, KeyOrder::Small] {
         let mut outputs = Vec::new();
         let mut indices = Vec::new();
         for i in 0..count {
@@ -66,8 +66,8 @@ fn bootstraps(name: &str, byte: u8, backend: Backend, count: usize) {
             let mut double = output;
             double.scalar_mul_assign(2);
             let small = match choice {
-                EncryptionKeyChoice::Big => server.keyswitch(&double).expect("its key"),
-                EncryptionKeyChoice::Small => double,
+                KeyOrder::Big => server.keyswitch(&double).expect("its key"),
+                KeyOrder::Small => double,
             };
             let LweElements::U32(small) = small.elements() else { panic!("the small key is 32 bits wide") };
             let log_order = spec.polynomial_size.get().trailing_zeros() + 1;

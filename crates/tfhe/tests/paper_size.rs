@@ -9,7 +9,7 @@ use ciphermill_math::Isa;
 use ciphermill_tfhe::parameters::NVME_TFHE_PAPER;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::server_key::MAX_LOADED_KEY_BYTES;
-use ciphermill_tfhe::{Backend, EncryptionKeyChoice, KeyForm, ServerKey};
+use ciphermill_tfhe::{Backend, KeyForm, KeyOrder, ServerKey};
 use support::{INSECURE, keys, seed};
 
 /// One product x·y by Table 5's formula on every combination of instruction set and back end; key choices alternate.
@@ -40,8 +40,8 @@ fn products_at_the_papers_dimensions() {
             .expect("well-formed keys");
             let loaded = start.elapsed().as_secs_f64();
             let choice = match backend {
-                Backend::Fft => EncryptionKeyChoice::Small,
-                Backend::Ntt => EncryptionKeyChoice::Big,
+                Backend::Fft => KeyOrder::Small,
+                Backend::Ntt => KeyOrder::Big,
             };
             let product = QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL).expect("a range");
             let table = product.test_vector(parameters).expect("a table");

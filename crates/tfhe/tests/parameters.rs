@@ -7,7 +7,7 @@ use ciphermill_tfhe::parameters::{
     TEST_SMALL_U64, cost, recommended, recommended_goals, search,
 };
 use ciphermill_tfhe::{
-    Encoding, EncryptionKeyChoice, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise,
+    Encoding, KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise,
 };
 
 const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
@@ -81,7 +81,7 @@ fn estimates_apply_to_their_own_problem_only() {
 fn noise_at_the_papers_dimensions() {
     let spec = ParameterSet::named(NVME_TFHE_PAPER, INSECURE).expect("a named set").spec().clone();
     let sd = |choice| 0.5 * noise::bootstrap_variance(&spec, choice, noise::Backend::Fft).log2();
-    let (big, small) = (sd(EncryptionKeyChoice::Big), sd(EncryptionKeyChoice::Small));
+    let (big, small) = (sd(KeyOrder::Big), sd(KeyOrder::Small));
     let switch = noise::modulus_switch_variance(&spec).sqrt() * 32768.0;
     println!("big 2^{big:.2}, small 2^{small:.2}, modulus switch {switch:.3}");
     let exact = 0.5 * noise::blind_rotation_variance(&spec, noise::Backend::Ntt).log2();
@@ -95,7 +95,7 @@ fn noise_at_the_papers_dimensions() {
 struct Published {
     name: String,
     spec: ParameterSpec,
-    choice: EncryptionKeyChoice,
+    choice: KeyOrder,
     target: f64,
     log2_p_fail: f64,
     /// The modulus switch subtracts the mean of its rounding errors (Σ r_i/2), which halves what the mask adds.
@@ -137,11 +137,7 @@ fn published() -> Vec<Published> {
                     message_bits,
                     max_norm2: number("max_noise_level"),
                 },
-                choice: if text("encryption_key") == "Big" {
-                    EncryptionKeyChoice::Big
-                } else {
-                    EncryptionKeyChoice::Small
-                },
+                choice: if text("encryption_key") == "Big" { KeyOrder::Big } else { KeyOrder::Small },
                 target: -number("target_log2_pfail"),
                 log2_p_fail: number("log2_p_fail"),
                 centered: text("modulus_switch") == "CenteredMeanNoiseReduction",
@@ -198,7 +194,7 @@ fn costs_compare_with_published_sets() {
     for set in published() {
         for (name, goal) in recommended_goals() {
             let same = goal.message_bits == set.spec.message_bits && goal.max_norm2 == set.spec.max_norm2;
-            if !same || goal.log2_p_fail != set.target || set.choice != EncryptionKeyChoice::Big {
+            if !same || goal.log2_p_fail != set.target || set.choice != KeyOrder::Big {
                 continue;
             }
             let ours = ParameterSet::named(name, SecurityPolicy::Require128Bits).expect("a recommended set");

@@ -11,7 +11,7 @@ use ciphermill_blockspace::{
 use ciphermill_device::{Device, DeviceConfig, SpaceLimits};
 use ciphermill_nvme::Namespace;
 use ciphermill_program::{KeyId, Metadata};
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use scheme::{Keys, rng, x_of, y_of};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const KEY: KeyId = KeyId(0);
 
 #[test]
 fn products_of_the_real_scheme_by_blocks_alone() {
-    let keys = Keys::new(7, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let keys = Keys::new(7, KeyForm::Seeded, KeyOrder::Small);
     let device = Device::open(DeviceConfig::in_memory(), vec![scheme::handler()]).expect("a device");
     device.create_space(NAMESPACE, SpaceLimits::UNLIMITED).expect("a space");
     let volume = Volume::open(VolumeFiles::in_memory(), VolumeConfig::default()).expect("a volume");
@@ -58,7 +58,7 @@ fn products_of_the_real_scheme_by_blocks_alone() {
         assert_eq!(keys.decrypt_product(&result[..record.size as usize]), x * y, "{x} * {y}");
     }
     // An operand of another key is refused with the scheme's words.
-    let other = Keys::new(50, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, KeyForm::Seeded, KeyOrder::Small);
     let bytes = other.operand(1, &mut rng);
     write(HALF + y_at, metadata(&y_of(KEY).to_string(), bytes.len()).encode().to_vec()).expect("metadata");
     let error = write(y_at, padded(&bytes)).expect_err("another key's");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ciphermill_device::{Device, MetricsSnapshot};
 use ciphermill_middleware::Transport;
 use ciphermill_tfhe::parameters::SET_NAMES;
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm, KeyKind, ParameterSet, SecurityPolicy};
+use ciphermill_tfhe::{KeyForm, KeyKind, KeyOrder, ParameterSet, SecurityPolicy};
 use comfy_table::Table;
 use serde::Serialize;
 use uuid::Uuid;
@@ -156,8 +156,8 @@ impl SetReport {
             bootstrapping_key_bytes_full: set.sealed_key_len(KeyKind::Bootstrap, KeyForm::Full),
             keyswitch_key_bytes_seeded: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Seeded),
             keyswitch_key_bytes_full: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Full),
-            ciphertext_bytes_small: set.sealed_ciphertext_len(EncryptionKeyChoice::Small),
-            ciphertext_bytes_big: set.sealed_ciphertext_len(EncryptionKeyChoice::Big),
+            ciphertext_bytes_small: set.sealed_ciphertext_len(KeyOrder::Small),
+            ciphertext_bytes_big: set.sealed_ciphertext_len(KeyOrder::Big),
             test_vector_bytes: set.sealed_test_vector_len(),
         })
     }

@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_paillier::SizePolicy;
 use ciphermill_program::{Binding, Bindings, DataId, KeyId, LineMap, Program, TypeCode, VrId, assemble};
-use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, ParameterSet, SecurityPolicy,
-};
+use ciphermill_tfhe::{Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
@@ -82,11 +80,11 @@ pub(crate) enum ChoiceArg {
     Big,
 }
 
-impl From<ChoiceArg> for EncryptionKeyChoice {
+impl From<ChoiceArg> for KeyOrder {
     fn from(choice: ChoiceArg) -> Self {
         match choice {
-            ChoiceArg::Small => EncryptionKeyChoice::Small,
-            ChoiceArg::Big => EncryptionKeyChoice::Big,
+            ChoiceArg::Small => KeyOrder::Small,
+            ChoiceArg::Big => KeyOrder::Big,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
-    BootstrapEngine, BootstrapJob, Ciphertext, EncryptionKeyChoice, KeyKind, KeyTag, LoadedServerKey, ParameterSet,
+    BootstrapEngine, BootstrapJob, Ciphertext, KeyKind, KeyOrder, KeyTag, LoadedServerKey, ParameterSet,
     SecurityPolicy, TestVector, TfheError,
 };
 use ciphermill_wire::WireError;
@@ -177,8 +177,8 @@ impl ObjectHandler for TfheHandler {
             let expected = spec.sealed_test_vector_len();
             return if size == expected { Ok(()) } else { Err(wrong(expected.to_string())) };
         }
-        let small = spec.sealed_ciphertext_len(EncryptionKeyChoice::Small);
-        let big = spec.sealed_ciphertext_len(EncryptionKeyChoice::Big);
+        let small = spec.sealed_ciphertext_len(KeyOrder::Small);
+        let big = spec.sealed_ciphertext_len(KeyOrder::Big);
         if size == small || size == big {
             Ok(())
         } else {
@@ -256,7 +256,7 @@ impl ObjectHandler for TfheHandler {
                 f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&shape.parameters)
             }
             // A pass over a ciphertext with its checksums, a nanosecond a byte.
-            (_, Some(shape)) => shape.parameters.sealed_ciphertext_len(EncryptionKeyChoice::Big) as f64,
+            (_, Some(shape)) => shape.parameters.sealed_ciphertext_len(KeyOrder::Big) as f64,
             (_, None) => 0.0,
         };
         Duration::from_nanos(nanoseconds as u64)

@@ -7,7 +7,7 @@ use ciphermill_device::{
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_program::{Bindings, DataId, KeyId, Program, TypeCode, VrId, assemble};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
     parameters::TEST_SMALL_U64,
     quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare},
 };
@@ -54,12 +54,12 @@ pub(crate) struct Keys {
     pub(crate) client: ClientKey,
     pub(crate) bootstrap: Vec<u8>,
     pub(crate) keyswitch: Vec<u8>,
-    pub(crate) choice: EncryptionKeyChoice,
+    pub(crate) choice: KeyOrder,
     pub(crate) product: QuarterSquare,
 }
 
 impl Keys {
-    pub(crate) fn new(seed: u8, form: KeyForm, choice: EncryptionKeyChoice) -> Self {
+    pub(crate) fn new(seed: u8, form: KeyForm, choice: KeyOrder) -> Self {
         let bytes = |purpose: u8| [seed.wrapping_add(purpose); 32];
         let seeds = |purpose| KeySeeds::from_bytes(bytes(purpose), bytes(!purpose));
         let parameters = ParameterSet::named(TEST_SMALL_U64, INSECURE).expect("a named set");

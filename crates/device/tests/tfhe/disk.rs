@@ -8,14 +8,14 @@ use ciphermill_device::{
     store::INLINE_BYTES,
 };
 use ciphermill_program::VrId;
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
 
-const SMALL: EncryptionKeyChoice = EncryptionKeyChoice::Small;
+const SMALL: KeyOrder = KeyOrder::Small;
 
 /// A closed store in which a product was computed, and its contents.
 fn store() -> (TempDir, Keys, Vec<(VrId, Vec<u8>)>) {

@@ -4,7 +4,7 @@ use crate::state::{Fixture, KEY};
 use crate::support::*;
 use ciphermill_device::{DeviceError, ReadMode, RunError, WriteOptions};
 use ciphermill_program::{KeyId, VrId};
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 
 #[test]
 fn a_missing_part_is_named() {
@@ -37,7 +37,7 @@ fn replacing_a_key_drops_what_was_loaded() {
     f.computes();
     assert_eq!(loaded(&f), 1);
     // The same part once more, in the other form.
-    let full = Keys::new(1, KeyForm::Full, EncryptionKeyChoice::Small);
+    let full = Keys::new(1, KeyForm::Full, KeyOrder::Small);
     assert_ne!(full.keyswitch.len(), f.keys.keyswitch.len());
     put(&f.space, VrId::key_switching_key(KEY), &full.keyswitch);
     assert_eq!(loaded(&f), 0);
@@ -49,7 +49,7 @@ fn replacing_a_key_drops_what_was_loaded() {
         f.space.delete(id).expect("stored");
         assert_eq!(loaded(&f), 0);
     }
-    let other = Keys::new(50, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, KeyForm::Seeded, KeyOrder::Small);
     other.install(&f.space, KEY);
     assert!(f.space.read_bytes(x_of(KEY), ReadMode::Stored).expect("stored") == old);
     let y = other.operand(2, &mut f.rng);

@@ -8,7 +8,7 @@ use ciphermill_device::{
 use ciphermill_program::{KeyId, VrId};
 use ciphermill_tfhe::server_key::MAX_KEY_LEN;
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
     parameters::TEST_SMALL_U32,
 };
 use ciphermill_wire::{HEADER_LEN, Header, seal};
@@ -41,8 +41,8 @@ fn wrong_sizes() {
     let mut f = Fixture::in_memory();
     let operand = f.operand();
     let spec = f.keys.client.parameters().spec();
-    let small = spec.sealed_ciphertext_len(EncryptionKeyChoice::Small);
-    let big = spec.sealed_ciphertext_len(EncryptionKeyChoice::Big);
+    let small = spec.sealed_ciphertext_len(KeyOrder::Small);
+    let big = spec.sealed_ciphertext_len(KeyOrder::Big);
     let table = f.keys.table();
     let sizes = format!("{small} (small key) or {big} (big key)");
     for id in [x_of(KEY), y_of(KEY)] {
@@ -156,7 +156,7 @@ fn programs_that_are_none() {
 #[test]
 fn objects_of_another_key_set() {
     let mut f = Fixture::in_memory();
-    let other = Keys::new(50, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, KeyForm::Seeded, KeyOrder::Small);
     let tags = [f.keys.client.tag(), other.client.tag()].map(|tag| format!("{:016x}", tag.0));
     let foreign = other.operand(1, &mut f.rng);
     for id in [x_of(KEY), y_of(KEY)] {
@@ -181,8 +181,8 @@ fn objects_of_another_key_set() {
     assert!(is_invalid(&error), "{error}");
     // A ciphertext that names our key and has the other set's width.
     let encoding = ciphermill_tfhe::Encoding::unsigned(1, true).expect("one bit");
-    let big = client.encrypt(&encoding, 1, EncryptionKeyChoice::Big, &mut f.rng).expect("in range");
-    let (tag, choice) = (big.key_tag(), EncryptionKeyChoice::Small);
+    let big = client.encrypt(&encoding, 1, KeyOrder::Big, &mut f.rng).expect("in range");
+    let (tag, choice) = (big.key_tag(), KeyOrder::Small);
     let forged = Ciphertext::new(tag, choice, big.elements().clone()).to_bytes();
     let error = f.refuses(&[], write(x_of(KEY), &forged));
     assert!(matches!(error, DeviceError::Handler(HandlerError::WrongSize { .. })), "{error}");
@@ -222,7 +222,7 @@ fn insecure_keys_need_the_opt_in() {
     let strict = Arc::new(TfheHandler::new(engine, SecurityPolicy::Require128Bits));
     let device = Device::open(DeviceConfig::in_memory(), vec![strict]).expect("open");
     let space = device.space(SpaceId::EMBEDDED).expect("space 0");
-    let keys = Keys::new(1, KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let keys = Keys::new(1, KeyForm::Seeded, KeyOrder::Small);
     for (id, bytes) in keys.objects(KeyId(4)).into_iter().take(2) {
         let error = space.write_bytes(id, &bytes, WriteOptions::default()).expect_err("insecure");
         assert!(is_invalid(&error), "{error}");

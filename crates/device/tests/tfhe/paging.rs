@@ -3,7 +3,7 @@
 use crate::support::*;
 use ciphermill_device::{DeviceConfig, MetricsSnapshot, ReadMode};
 use ciphermill_program::{KeyId, VrId};
-use ciphermill_tfhe::{Ciphertext, Encoding, EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{Ciphertext, Encoding, KeyForm, KeyOrder};
 use std::fmt::Write;
 
 const OBJECTS: u32 = 200;
@@ -35,11 +35,11 @@ fn sum_of_all() -> Vec<u8> {
 /// The results of three runs, bit for bit and decrypted.
 fn workload(config: DeviceConfig) -> (MetricsSnapshot, Vec<Vec<u8>>, Vec<i64>) {
     let (device, space) = open(config);
-    let keys = Keys::new(1, KeyForm::Seeded, EncryptionKeyChoice::Big);
+    let keys = Keys::new(1, KeyForm::Seeded, KeyOrder::Big);
     let encoding = Encoding::unsigned(4, true).expect("few bits");
     let mut rng = rng(77);
     let mut encrypt = |message: i64| {
-        let choice = EncryptionKeyChoice::Big;
+        let choice = KeyOrder::Big;
         keys.client.encrypt(&encoding, message, choice, &mut rng).expect("in range").to_bytes()
     };
     let reduce = keys.client.parameters().test_vector(&encoding, &encoding, |m| m % 4).expect("a table");

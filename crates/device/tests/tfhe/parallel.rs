@@ -4,13 +4,13 @@ use crate::state::Fixture;
 use crate::support::*;
 use ciphermill_device::{DeviceConfig, ReadMode};
 use ciphermill_program::KeyId;
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::thread;
 
 /// Threads that share a key, each with registers of its own and programs that are not stored.
 #[test]
 fn one_key_many_programs() {
-    for choice in [EncryptionKeyChoice::Small, EncryptionKeyChoice::Big] {
+    for choice in [KeyOrder::Small, KeyOrder::Big] {
         let mut config = DeviceConfig::in_memory();
         config.max_running_programs = 4;
         let f = Fixture::new(config, choice);
@@ -46,7 +46,7 @@ fn many_keys_at_once() {
         for number in 0..4u8 {
             let space = &space;
             scope.spawn(move || {
-                let keys = Keys::new(30 + 5 * number, KeyForm::Seeded, EncryptionKeyChoice::Small);
+                let keys = Keys::new(30 + 5 * number, KeyForm::Seeded, KeyOrder::Small);
                 let (key, mut rng) = (KeyId(u32::from(number)), rng(150 + number));
                 keys.install(space, key);
                 for y in 0..=3 {

@@ -4,7 +4,7 @@ use crate::state::{Fixture, KEY};
 use crate::support::*;
 use ciphermill_device::{DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space, WriteOptions};
 use ciphermill_program::{Fault, Program, VerifyError};
-use ciphermill_tfhe::EncryptionKeyChoice;
+use ciphermill_tfhe::KeyOrder;
 use std::time::Duration;
 
 /// Stores the program; writing y, reading x and running the program without storing it all fail with the same cause.
@@ -39,7 +39,7 @@ fn recovers(mut f: Fixture) {
 fn what_the_verifier_rejects() {
     let mut config = DeviceConfig::in_memory();
     config.max_stack = 8;
-    let mut f = Fixture::new(config, EncryptionKeyChoice::Small);
+    let mut f = Fixture::new(config, KeyOrder::Small);
     let f_ = &mut f;
     let underflow = fault(f_, "push 4:0:3\npop 3:0:9\npop 3:0:8\nreturn 4:0:3", &["instruction 2", "stack is empty"]);
     assert_eq!(underflow, Fault::StackUnderflow);
@@ -64,7 +64,7 @@ fn what_the_verifier_rejects() {
 fn programs_beyond_the_limits() {
     let mut config = DeviceConfig::in_memory();
     config.max_program_instructions = 1000;
-    let mut f = Fixture::new(config, EncryptionKeyChoice::Small);
+    let mut f = Fixture::new(config, KeyOrder::Small);
     let long = program(&format!("{}return 4:0:3", "homadd 4:0:3, 3:0:2\n".repeat(1000)));
     // It is not even stored, and given to run it is refused.
     let bytes = long.encode();
@@ -80,7 +80,7 @@ fn programs_beyond_the_limits() {
 
     let mut config = DeviceConfig::in_memory();
     config.max_program_duration = Duration::from_secs(2);
-    let mut f = Fixture::new(config, EncryptionKeyChoice::Small);
+    let mut f = Fixture::new(config, KeyOrder::Small);
     // A bootstrap is estimated from those before it; 60,000 take minutes on any machine.
     let slow = program(&format!("{}return 4:0:3", "bootstrap 1:0:0, 4:0:3\n".repeat(60_000)));
     let cause = fails(&mut f, &slow, &["estimated", "limit is 2.000s"]);
@@ -93,12 +93,12 @@ fn programs_beyond_the_limits() {
 fn operands_that_do_not_go_together() {
     let mut f = Fixture::in_memory();
     // Another key id, and the same key's other kind of ciphertext.
-    let other = Keys::new(50, ciphermill_tfhe::KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, ciphermill_tfhe::KeyForm::Seeded, KeyOrder::Small);
     put(&f.space, register("3:1:2"), &other.operand(1, &mut f.rng));
     let keys = fault(&mut f, "homadd 4:0:3, 3:1:2\nreturn 4:0:3", &["4:0:3 has key id 0", "3:1:2 has key id 1"]);
     assert!(matches!(keys, Fault::KeyMismatch { .. }), "{keys}");
     let client = &f.keys.client;
-    let big = client.encrypt(f.keys.product.input(), 1, EncryptionKeyChoice::Big, &mut f.rng).expect("in range");
+    let big = client.encrypt(f.keys.product.input(), 1, KeyOrder::Big, &mut f.rng).expect("in range");
     put(&f.space, register("3:0:7"), &big.to_bytes());
     for operation in ["homadd", "homsub"] {
         let source = format!("{operation} 4:0:3, 3:0:7\nreturn 4:0:3");
@@ -117,7 +117,7 @@ fn operands_that_do_not_go_together() {
 #[test]
 fn operands_of_two_key_sets() {
     let mut f = Fixture::in_memory();
-    let other = Keys::new(50, ciphermill_tfhe::KeyForm::Seeded, EncryptionKeyChoice::Small);
+    let other = Keys::new(50, ciphermill_tfhe::KeyForm::Seeded, KeyOrder::Small);
     let (ours, theirs) = (f.operand(), other.operand(1, &mut f.rng));
     put(&f.space, register("3:5:1"), &ours);
     put(&f.space, register("3:5:2"), &theirs);

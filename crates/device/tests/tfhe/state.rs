@@ -4,7 +4,7 @@ use crate::support::*;
 use ciphermill_device::{DeviceConfig, DeviceError, ObjectStat, ReadMode, Space};
 use ciphermill_lattice::Csprng;
 use ciphermill_program::{KeyId, TypeCode};
-use ciphermill_tfhe::{EncryptionKeyChoice, KeyForm};
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::fmt::Debug;
 
 pub(crate) const KEY: KeyId = KeyId(0);
@@ -46,7 +46,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    pub(crate) fn new(config: DeviceConfig, choice: EncryptionKeyChoice) -> Self {
+    pub(crate) fn new(config: DeviceConfig, choice: KeyOrder) -> Self {
         let (device, space) = open(config);
         let keys = Keys::new(1, KeyForm::Seeded, choice);
         let mut fixture = Self { space, device, keys, rng: rng(200) };
@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     pub(crate) fn in_memory() -> Self {
-        Self::new(DeviceConfig::in_memory(), EncryptionKeyChoice::Small)
+        Self::new(DeviceConfig::in_memory(), KeyOrder::Small)
     }
 
     /// The largest product comes out right.

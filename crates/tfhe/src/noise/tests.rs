@@ -150,7 +150,7 @@ fn linear<T: Torus>(name: &str, seed: [u8; 32]) {
         c.scalar_mul_assign(-5);
         multiples.push(key.decrypt_phase(&c).expect("its key"), 0);
     }
-    let one = fresh_variance(&lab.spec, EncryptionKeyChoice::Small);
+    let one = fresh_variance(&lab.spec, KeyOrder::Small);
     fresh.check(&format!("{name} fresh, small key"), one);
     sums.check(&format!("{name} sum"), 2.0 * one);
     differences.check(&format!("{name} difference"), 2.0 * one);
@@ -162,7 +162,7 @@ fn linear<T: Torus>(name: &str, seed: [u8; 32]) {
         let c = key.encrypt(&zeros, lab.spec.glwe_noise, &mut lab.rng).expect("its size");
         glwe.extend(&lab.phase(&c), &zeros);
     }
-    glwe.check(&format!("{name} fresh, GLWE"), fresh_variance(&lab.spec, EncryptionKeyChoice::Big));
+    glwe.check(&format!("{name} fresh, GLWE"), fresh_variance(&lab.spec, KeyOrder::Big));
 }
 
 /// External products and CMuxes of uniform ciphertexts, with selectors 0 and 1.
@@ -295,10 +295,10 @@ fn key_words_are_chosen_by_their_error() {
         let set = ParameterSet::named(name, policy).expect("a named set");
         let spec = set.spec();
         let word = key_word(spec);
-        let index = |variance| phase_index_variance(spec, EncryptionKeyChoice::Big, spec.max_norm2.powi(2) * variance);
+        let index = |variance| phase_index_variance(spec, KeyOrder::Big, spec.max_norm2.powi(2) * variance);
         let with = |word| index(blind_rotation_variance_of(spec, Backend::Fft, word, &KeyWeights::mean(spec)));
         let growth = with(PackedWord::Fixed48) / with(PackedWord::Float64) - 1.0;
-        let out = 0.5 * bootstrap_variance(spec, EncryptionKeyChoice::Big, Backend::Fft).log2();
+        let out = 0.5 * bootstrap_variance(spec, KeyOrder::Big, Backend::Fft).log2();
         println!("{name}: {word:?}, sd out 2^{out:.1}; 48 bits add {growth:.1e} to the variance of a phase index");
         assert!(word == PackedWord::Float64 || growth < 1e-3, "{name}: {growth}");
         assert!(word == PackedWord::Fixed48 || !name.starts_with("NVME"), "{name}");

@@ -22,7 +22,7 @@ pub use sets::{
     NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended, recommended_goals,
 };
 
-pub use spec::{EncryptionKeyChoice, MAX_NAME_LEN, ParameterSpec, TorusWidth};
+pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth};
 
 /// The security below which a set needs an explicit opt-in, in bits.
 pub const REQUIRED_SECURITY_BITS: f64 = 128.0;
@@ -63,7 +63,7 @@ impl ParameterSet {
         if security.bits < REQUIRED_SECURITY_BITS && policy == SecurityPolicy::Require128Bits {
             return Err(ParameterError::Insecure { name: spec.name, bits: security.bits });
         }
-        let log2_p_fail = noise::log2_p_fail(&spec, EncryptionKeyChoice::Big, spec.message_bits, spec.max_norm2);
+        let log2_p_fail = noise::log2_p_fail(&spec, KeyOrder::Big, spec.message_bits, spec.max_norm2);
         Ok(Self { spec, security, log2_p_fail })
     }
 
@@ -89,7 +89,7 @@ impl ParameterSet {
 
     /// log2 of the probability that a bootstrap of one bootstrapped or fresh ciphertext of this encoding looks up another
     /// message than its own.
-    pub fn log2_p_fail_of(&self, encoding: &Encoding, choice: EncryptionKeyChoice) -> f64 {
+    pub fn log2_p_fail_of(&self, encoding: &Encoding, choice: KeyOrder) -> f64 {
         let input = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
         noise::log2_p_table(encoding, self.polynomial_size, noise::phase_index_variance(self, choice, input))
     }

@@ -8,7 +8,7 @@ use ciphermill_lattice::NoiseDistribution;
 
 use crate::dimension::{Decomposition, GlweDimension, LweDimension, PolynomialSize};
 use crate::noise;
-use crate::parameters::{EncryptionKeyChoice, ParameterSpec, TorusWidth, cost, security};
+use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth, cost, security};
 
 /// What a parameter set has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub fn cheapest(name: &str, goal: Goal) -> Option<ParameterSpec> {
 fn search_gadgets(mut spec: ParameterSpec, goal: Goal, best: &mut Option<(f64, ParameterSpec)>) {
     let allowed = noise::largest_phase_index_variance(spec.polynomial_size, goal.message_bits, goal.log2_p_fail);
     let keyswitches = keyswitch_table(&mut spec);
-    let fresh = noise::fresh_variance(&spec, EncryptionKeyChoice::Big);
+    let fresh = noise::fresh_variance(&spec, KeyOrder::Big);
     for level in 1..=MAX_PBS_LEVELS {
         for base_log in 1..=(63 / level).min(32) {
             spec.pbs = Decomposition::new(base_log, level);

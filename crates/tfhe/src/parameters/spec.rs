@@ -50,28 +50,28 @@ impl TorusWidth {
 
 /// Under which key ciphertexts travel, and with it the order of key switch and blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EncryptionKeyChoice {
+pub enum KeyOrder {
     /// Under the extracted key of dimension k·N: key switch first, then blind rotation.
     Big,
     /// Under the small key of dimension n: blind rotation first, key switch last (the paper's order).
     Small,
 }
 
-impl EncryptionKeyChoice {
+impl KeyOrder {
     /// Its number in the byte formats.
     pub(crate) fn code(self) -> u8 {
         match self {
-            EncryptionKeyChoice::Big => 0,
-            EncryptionKeyChoice::Small => 1,
+            KeyOrder::Big => 0,
+            KeyOrder::Small => 1,
         }
     }
 }
 
-impl fmt::Display for EncryptionKeyChoice {
+impl fmt::Display for KeyOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            EncryptionKeyChoice::Big => "big",
-            EncryptionKeyChoice::Small => "small",
+            KeyOrder::Big => "big",
+            KeyOrder::Small => "small",
         })
     }
 }
@@ -110,10 +110,10 @@ impl ParameterSpec {
     }
 
     /// LWE dimension of ciphertexts under the chosen key.
-    pub fn lwe_dimension_of(&self, choice: EncryptionKeyChoice) -> LweDimension {
+    pub fn lwe_dimension_of(&self, choice: KeyOrder) -> LweDimension {
         match choice {
-            EncryptionKeyChoice::Big => self.big_lwe_dimension(),
-            EncryptionKeyChoice::Small => self.lwe_dimension,
+            KeyOrder::Big => self.big_lwe_dimension(),
+            KeyOrder::Small => self.lwe_dimension,
         }
     }
 

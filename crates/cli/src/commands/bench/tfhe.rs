@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, ClientKey, Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, LoadedServerKey, ParameterSet,
+    Backend, BootstrapJob, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, LoadedServerKey, ParameterSet,
     SecurityPolicy, ServerKey, TfheError,
 };
 use rayon::ThreadPool;
@@ -138,7 +138,7 @@ fn encoding(parameters: &ParameterSet) -> Result<Encoding, CliError> {
 pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
     let setup = Setup::new(&args.common)?;
     let Setup { parameters, client, backend, pool, .. } = &setup;
-    let choice: EncryptionKeyChoice = args.choice.into();
+    let choice: KeyOrder = args.choice.into();
     let encoding = encoding(parameters)?;
     let levels = encoding.levels() as i64;
     let f = |m: i64| (m * m + 1) % levels;
@@ -180,7 +180,7 @@ pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
     let server = server_key(client, *backend)?;
     let mut rng = inputs::randomness()?;
     let ciphertexts = (0..=args.samples)
-        .map(|sample| client.encrypt(&encoding, message(sample), EncryptionKeyChoice::Big, &mut rng))
+        .map(|sample| client.encrypt(&encoding, message(sample), KeyOrder::Big, &mut rng))
         .collect::<Result<Vec<_>, _>>()?;
     let samples = Samples::take(
         args.samples,
@@ -206,7 +206,7 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
     let server = server_key(client, *backend)?;
     let mut rng = inputs::randomness()?;
     for message in encoding.min()..=encoding.max() {
-        let input = client.encrypt(&encoding, message, EncryptionKeyChoice::Big, &mut rng)?;
+        let input = client.encrypt(&encoding, message, KeyOrder::Big, &mut rng)?;
         let output = server.bootstrap(&input, &identity)?;
         samples.wrong += usize::from(client.decrypt(&encoding, &output).ok() != Some(message));
     }

@@ -20,7 +20,7 @@ use ciphermill_program::{Bindings, DataId, KeyId, TypeCode, VrId, assemble};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER};
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
 };
 
 use crate::error::CliError;
@@ -206,18 +206,18 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 /// The key choice asked for, else the paper's order where the dimensions are the paper's or a toy's, else the one with the
 /// larger range.
-fn choose(args: &Args, parameters: &ParameterSet) -> Result<(EncryptionKeyChoice, QuarterSquare), CliError> {
+fn choose(args: &Args, parameters: &ParameterSet) -> Result<(KeyOrder, QuarterSquare), CliError> {
     let product = |choice| -> Result<_, CliError> {
         Ok((choice, QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL)?))
     };
     if let Some(choice) = args.choice {
         return product(choice.into());
     }
-    let small = product(EncryptionKeyChoice::Small);
+    let small = product(KeyOrder::Small);
     if !DEFAULT_SET_NAMES.contains(&args.params.as_str()) {
         return small;
     }
-    match (small, product(EncryptionKeyChoice::Big)) {
+    match (small, product(KeyOrder::Big)) {
         (Ok(small), Ok(big)) => Ok(if small.1.max() > big.1.max() { small } else { big }),
         (small, big) => small.or(big),
     }

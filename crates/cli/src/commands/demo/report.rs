@@ -6,7 +6,7 @@ use ciphermill_device::InstructionMetrics;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
 use ciphermill_tfhe::quarter_square::QuarterSquare;
-use ciphermill_tfhe::{Backend, EncryptionKeyChoice, ParameterSet, ParameterSpec};
+use ciphermill_tfhe::{Backend, KeyOrder, ParameterSet, ParameterSpec};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -60,7 +60,7 @@ impl Pair {
 pub(super) struct Facts<'a> {
     pub(super) parameters: &'a ParameterSet,
     pub(super) product: &'a QuarterSquare,
-    pub(super) choice: EncryptionKeyChoice,
+    pub(super) choice: KeyOrder,
     pub(super) backend: Backend,
     pub(super) pairs: Vec<Pair>,
     pub(super) seconds: Seconds,

@@ -13,7 +13,7 @@ use ciphermill_program::{Bindings, DataId, KeyId, Metadata, Program, TypeCode, V
 use ciphermill_tfhe::parameters::TEST_SMALL_U64;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, SecurityPolicy,
+    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
 };
 
 use super::raw::RawFile;
@@ -51,7 +51,7 @@ struct Client {
 impl Client {
     fn operand(&mut self, value: i64) -> Result<Vec<u8>, CliError> {
         let (key, rng) = (&self.key, &mut self.rng);
-        Ok(key.encrypt(self.product.input(), value, EncryptionKeyChoice::Small, rng)?.to_bytes())
+        Ok(key.encrypt(self.product.input(), value, KeyOrder::Small, rng)?.to_bytes())
     }
 
     fn is_product(&self, bytes: &[u8], expected: i64) -> Result<bool, CliError> {
@@ -76,7 +76,7 @@ impl Computing {
         let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
         let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
         let key = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
-        let product = QuarterSquare::new(parameters.spec(), EncryptionKeyChoice::Small, DEFAULT_LOG2_P_FAIL)?;
+        let product = QuarterSquare::new(parameters.spec(), KeyOrder::Small, DEFAULT_LOG2_P_FAIL)?;
         let bootstrap = key.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
         let keyswitch = key.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
         let table = product.test_vector(&parameters)?.to_bytes();
