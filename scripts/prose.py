@@ -121,8 +121,11 @@ def around(text: str, match: re.Match[str]) -> str:
     return text[max(0, match.start() - 40) : match.end() + 30].strip()
 
 
-def paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Markdown as paragraphs: list items, cells of tables and headings are paragraphs, code is none."""
+def paragraphs(lines: list[tuple[int, str]], indent: int = 4) -> Iterator[tuple[int, str]]:
+    """Markdown as paragraphs: list items, cells of tables and headings are paragraphs, code is none.
+
+    After an empty line, a line indented by `indent` columns is code.
+    """
     fenced = False
     held: list[str] = []
     begun = 0
@@ -135,6 +138,8 @@ def paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             continue
         elif bare.startswith("<!--") and bare.endswith("-->"):
             bare = ""
+        elif not held and line.startswith(" " * indent) and not re.match(r"(?:[-*+]|\d+[.)])\s", bare):
+            continue
         item = re.match(r"(?:[-*+]|\d+[.)])\s+", bare)
         if held and (not bare or item or bare.startswith(("|", "#"))):
             yield begun, " ".join(held)
@@ -173,7 +178,7 @@ def page(path: Path) -> Text:
     return text
 
 
-def comments(text: Text, path: Path, marks: str) -> None:
+def comments(text: Text, path: Path, marks: str, indent: int = 4) -> None:
     """Adds the comment blocks of a source file whose lines begin with one of `marks`."""
     relative = str(path.relative_to(ROOT))
     block: list[tuple[int, str]] = []
@@ -183,7 +188,7 @@ def comments(text: Text, path: Path, marks: str) -> None:
         if match:
             block.append((number, match.group(1)))
         elif block:
-            for at, paragraph in paragraphs(block):
+            for at, paragraph in paragraphs(block, indent):
                 text.add(f"{relative}:{at}", paragraph)
             block = []
 
@@ -211,7 +216,7 @@ def texts() -> Iterator[Text]:
     for folder in sorted((ROOT / "hw" / "rtl").iterdir()):
         text = Text(str(folder.relative_to(ROOT)))
         for path in sorted(folder.glob("*.sv")):
-            comments(text, path, r"//")
+            comments(text, path, r"//", indent=2)
         yield text
 
 

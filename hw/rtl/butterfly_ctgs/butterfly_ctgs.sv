@@ -12,22 +12,24 @@
 module butterfly_ctgs
   import butterfly_ctgs_pkg::*;
 #(
-  parameter field_e      Field    = Goldilocks,
-  parameter int unsigned HighBit  = 34,
-  parameter int unsigned LowBit   = 27,
-  parameter bit          HalveSum = 1'b0,
+  parameter field_e      Field    = Goldilocks,  // Multiplier, and with it the family of moduli.
+  parameter int unsigned HighBit  = 34,  // Exponent a of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned LowBit   = 27,  // Exponent b of the modulus q = 2^a + 2^b + 1.
+  parameter bit          HalveSum = 1'b0,  // Whether the Gentleman-Sande sum is halved.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA    = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB    = 17,
-  localparam int unsigned Width   = Field == Goldilocks ? 64 : HighBit + 1
+  localparam int unsigned Width   = Field == Goldilocks ? 64 : HighBit + 1  // Bits of a value.
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic             gs_i,
-  input  logic [Width-1:0] x_i,
-  input  logic [Width-1:0] y_i,
-  input  logic [Width-1:0] w_i,
-  output logic [Width-1:0] first_o,
-  output logic [Width-1:0] second_o
+  input  logic             clk_i,  // Clock.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic             gs_i,  // 0: Cooley-Tukey, 1: Gentleman-Sande; constant while a butterfly is inside.
+  input  logic [Width-1:0] x_i,  // First operand x.
+  input  logic [Width-1:0] y_i,  // Second operand y.
+  input  logic [Width-1:0] w_i,  // Twiddle factor w, as the multiplier requires it.
+  output logic [Width-1:0] first_o,  // x + w*y, or x + y.
+  output logic [Width-1:0] second_o  // x - w*y, or (x - y) * w.
 );
   localparam logic [Width-1:0] Modulus = Field == Goldilocks ?
       Width'(64'hffff_ffff_0000_0001) : (Width'(1) << HighBit) + (Width'(1) << LowBit) + Width'(1);

@@ -1,4 +1,4 @@
-// What a unified butterfly can be built around.
+// Multipliers and latencies of the unified butterfly.
 package butterfly_ctgs_pkg;
 
   // The multiplier, and with it the modulus.
@@ -7,7 +7,7 @@ package butterfly_ctgs_pkg;
     LowHam     = 1   // q = 2^HighBit + 2^LowBit + 1; twiddles are stored times 2^(2 Fold)
   } field_e;
 
-  // Both multipliers are as long.
+  // Both multipliers have the same latency.
   parameter int unsigned MulLatency = 6;
   parameter int unsigned AddLatency = 1;
   parameter int unsigned Latency    = MulLatency + AddLatency;

@@ -24,15 +24,16 @@
 module dft_goldilocks
   import dft_goldilocks_pkg::*;
 #(
-  parameter int unsigned LogMiddle = 4
+  parameter int unsigned LogMiddle = 4  // log2 of the points of the short transforms.
 ) (
-  input  logic                    clk_i,
-  input  logic                    en_i,
-  input  logic                    pre_i,
+  input  logic                    clk_i,  // Clock.
+  input  logic                    en_i,  // Clock enable: low holds every register.
+  input  logic                    pre_i,  // Multiply lane j by 8^j before the transform.
+  // 0: one transform of 32 points; 1: interleaved transforms of 2^LogMiddle points.
   input  logic                    middle_i,
-  input  logic                    post_i,
-  input  logic [Points-1:0][63:0] data_i,
-  output logic [Points-1:0][63:0] data_o
+  input  logic                    post_i,  // Multiply lane k by 8^k after the transform.
+  input  logic [Points-1:0][63:0] data_i,  // A row of 32 values, any 64-bit numbers.
+  output logic [Points-1:0][63:0] data_o  // The transformed row, values below p, natural order.
 );
   // Two registers for each layer, and one for the order.
   localparam int unsigned Columns = 2 * LogPoints + 1;
@@ -61,7 +62,7 @@ module dft_goldilocks
 
   // Loops stay loops in simulation: unrolled, they are eight times as much to compile.
 
-  // Times 8^j. Decimation in time wants its inputs in bit-reversed places.
+  // Times 8^j. Decimation in time expects its inputs in bit-reversed lanes.
   always_comb begin
     /* verilator unroll_disable */
     for (int unsigned place = 0; place < Points; place++) begin
@@ -134,7 +135,7 @@ module dft_goldilocks
     end
   end
 
-  // What is above bit 32: e0*2^32 from the low digit, e1*2^64 = e1*(2^32 - 1) from the high one.
+  // The part above bit 32: e0*2^32 from the low digit, e1*2^64 = e1*(2^32 - 1) from the high one.
   logic signed [65:0] folded_d[Points], folded_q[Points];
   always_comb begin
     /* verilator unroll_disable */

@@ -5,10 +5,10 @@
 //   1: c - a and b*2^32 - b      2: c - a plus p where it was negative, now in [0, 2^64)
 //   3: the sum, in [0, 2p), less p where it is not below it: s >= p exactly where s + 2^32 - 1 >= 2^64
 module goldilocks_reduce (
-  input  logic         clk_i,
-  input  logic         en_i,
-  input  logic [127:0] data_i,
-  output logic [63:0]  result_o
+  input  logic         clk_i,  // Clock.
+  input  logic         en_i,  // Clock enable: low holds every register.
+  input  logic [127:0] data_i,  // The number to reduce, any 128 bits.
+  output logic [63:0]  result_o  // The number modulo p, below p.
 );
   logic [64:0] difference_q;
   logic [63:0] product_q, product_qq, positive_q;

@@ -1,26 +1,25 @@
 // x + y or x - y modulo m: the adder/subtractor of the rvfhe paper (Fig. 4, middle). Without registers (Stages 0), with
 // one behind the result (1), or with another between the two additions (2).
 //
-// Two adders take turns: to add, the first adds and the second takes the modulus away; to subtract, the first subtracts
-// and the second gives the modulus back. Where the paper compares the sum with "> m" it must be ">= m": x + y = m is
-// zero.
+// Two adders in sequence. To add, the first adds and the second subtracts the modulus; to subtract, the first subtracts
+// and the second adds the modulus. The paper compares the sum with "> m"; it must be ">= m", as x + y = m is zero.
 //
 //   range: x, y < m < 2^Width; the result is below m. Outside it the result is some number.
 module mod_addsub #(
-  parameter int unsigned Width  = 32,
-  parameter int unsigned Stages = 0,
-  // Whether a difference's modulus, or nothing, is chosen before the second adder, so that no choice is needed behind
-  // it: fewer LUTs where sub_i is constant, but the second adder waits for the sign of the first, unless a register is
+  parameter int unsigned Width  = 32,  // Bits of a value.
+  parameter int unsigned Stages = 0,  // Registers: 0 none, 1 after the result, 2 also between the adders.
+  // Whether the modulus of a difference is selected before the second adder, so that no selection follows it. This
+  // saves LUTs if sub_i is constant. The second adder then waits for the sign of the first, unless a register is
   // between them.
   parameter bit ChooseBefore = Stages == 2
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic [Width-1:0] x_i,
-  input  logic [Width-1:0] y_i,
-  input  logic [Width-1:0] modulus_i,
-  input  logic             sub_i,
-  output logic [Width-1:0] result_o
+  input  logic             clk_i,  // Clock.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic [Width-1:0] x_i,  // x, below the modulus.
+  input  logic [Width-1:0] y_i,  // y, below the modulus.
+  input  logic [Width-1:0] modulus_i,  // Modulus m, below 2^Width.
+  input  logic             sub_i,  // 0: x + y, 1: x - y.
+  output logic [Width-1:0] result_o  // The sum or difference modulo m.
 );
   if (Stages > 2) begin : gen_wrong_stages
     $error("mod_addsub: Stages must be 0, 1 or 2");

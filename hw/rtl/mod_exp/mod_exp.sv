@@ -1,40 +1,42 @@
-// Modular exponentiation with a secret exponent behind registers: hw/rdl/mod_exp.rdl says what a host sees. An APB
-// completer of 32-bit words without wait states.
+// Modular exponentiation with a secret exponent behind registers. An APB completer of 32-bit words without wait states;
+// hw/rdl/mod_exp.rdl describes its registers.
 //
-// Cores 1: fixed windows of `Window` bits on one multiplier; 2: a ladder on two, as many as in the paillier-codesign paper.
-// Range: MODULUS odd, BASE below it. The time depends on EXPONENT_BITS alone: 2^Window products for the table, Window + 1
-// for each further window and one at the end; or one for each bit of the ladder and two more.
+// Cores 1: fixed windows of `Window` bits on one multiplier. Cores 2: a ladder on two, as in the paillier-codesign
+// paper. Range: MODULUS odd, BASE below it. The time depends on EXPONENT_BITS alone. Windows need 2^Window products for
+// the table, Window + 1 for each further window and one at the end. The ladder needs one product per bit and two more.
 //
-// Refused with an error response, and without effect: addresses where nothing is, writes of less than a word, writes to
-// what is only read, reads of numbers that go in, and all writes but that of INTERRUPT while STATUS.BUSY is set.
+// These accesses get an error response and have no effect:
+//
+//   addresses without a register; writes of less than a word; writes to read-only registers; reads of input numbers;
+//   while STATUS.BUSY is set, all writes except to INTERRUPT
 module mod_exp
   import mod_exp_registers_pkg::*;
 #(
-  parameter int unsigned Bits   = 1024,
-  parameter int unsigned Rows   = 16,
-  parameter int unsigned Cores  = 1,
-  parameter int unsigned Window = 5
+  parameter int unsigned Bits   = 1024,  // Bits of the longest modulus; a multiple of 32, 64 to 16384.
+  parameter int unsigned Rows   = 16,  // Rows of 17 bits in a digit of the Montgomery product.
+  parameter int unsigned Cores  = 1,  // 1: fixed windows on one multiplier; 2: a ladder on two.
+  parameter int unsigned Window = 5  // Bits of a window; used with one core.
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
+  input  logic                 clk_i,  // Clock.
+  input  logic                 rst_ni,  // Asynchronous reset, active low.
 
-  input  logic                 psel_i,
-  input  logic                 penable_i,
-  input  logic                 pwrite_i,
-  input  logic [AddrWidth-1:0] paddr_i,
-  input  logic [31:0]          pwdata_i,
-  input  logic [3:0]           pstrb_i,
-  output logic                 pready_o,
-  output logic [31:0]          prdata_o,
-  output logic                 pslverr_o,
+  input  logic                 psel_i,  // APB: this completer is selected.
+  input  logic                 penable_i,  // APB: access phase.
+  input  logic                 pwrite_i,  // APB: 1 for a write, 0 for a read.
+  input  logic [AddrWidth-1:0] paddr_i,  // APB: byte address.
+  input  logic [31:0]          pwdata_i,  // APB: write data.
+  input  logic [3:0]           pstrb_i,  // APB: byte strobes; all four must be set in a write.
+  output logic                 pready_o,  // APB: always 1, no wait states.
+  output logic [31:0]          prdata_o,  // APB: read data.
+  output logic                 pslverr_o,  // APB: the access is refused and has no effect.
 
-  output logic                 interrupt_o
+  output logic                 interrupt_o  // High while INTERRUPT.ENABLE and STATUS.DONE or REFUSED are set.
 );
   localparam int unsigned Digit = Rows * 17;
   localparam int unsigned Words = Bits / 32;
   localparam int unsigned DigitWords = (Digit + 31) / 32;
 
-  // What a window of 4096 bytes holds, less what the widths of the fields of PARAMETERS do not.
+  // Limits: a window of 4096 bytes, and the widths of the fields of PARAMETERS.
   if (Bits % 32 != 0 || Bits < 64 || Bits > 16384 || Digit >= 4096) begin : gen_wrong_bits
     $error("mod_exp: Bits must be a multiple of 32, 64 to 16384, and a digit shorter than 4096 bits");
   end
@@ -49,7 +51,7 @@ module mod_exp
   logic [31:0] cycles_q;
   assign busy = state_q != StIdle || finished_q;
 
-  // Which register or window an address means. Windows begin at multiples of 4096.
+  // The register or window of an address. Windows begin at multiples of 4096.
   logic        access, word_write, aligned;
   logic [2:0]  window;
   logic [9:0]  index;
@@ -174,7 +176,7 @@ module mod_exp
     endcase
   end
 
-  // After the last step the value is there; a result of zero is what a host reads before.
+  // After the last step the value is valid; before it a host reads zero.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q         <= StIdle;
@@ -207,7 +209,7 @@ module mod_exp
   assign interrupt_o = enable_q & (done_q | refused_q);
 
 `ifndef SYNTHESIS
-  // What clearing promises; the engines say the same of theirs.
+  // The guarantee of CLEAR for these registers; the engines assert theirs.
   logic cleared_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -223,7 +225,7 @@ module mod_exp
   end
 `endif
 
-  // What a host reads. Nothing else leaves.
+  // Read data. No other value leaves the unit.
   always_comb begin
     prdata_o = '0;
     unique case (paddr_i)

@@ -1,29 +1,29 @@
-// base^exponent in Montgomery form by a ladder on two multipliers, as many as the paper has: with x and y = x * base one
-// multiplies the two, the other squares the one that the exponent's bit asks for. Every bit costs the time of one
-// product, whatever it is.
+// base^exponent in Montgomery form by a ladder on two multipliers, as in the paper. With x and y = x * base, one
+// multiplier computes x * y, the other squares x or y as the exponent's bit selects. Every bit costs the time of one
+// product, for 0 and for 1.
 //
-// The product is one of the next pair and the square the other. Which is which matters to the squarer alone: it takes the
-// square again if the bit is that of the step before, the product if not.
+// The product becomes one of the next pair and the square the other. Only the squarer needs to know their roles: it
+// takes the square again if the bit equals that of the step before, otherwise the product.
 //
-// Ports as of `mod_exp_window`.
+// The ports are those of `mod_exp_window`.
 module mod_exp_ladder #(
-  parameter int unsigned Bits = 1024,
-  parameter int unsigned Rows = 16,
-  localparam int unsigned Digit = Rows * 17
+  parameter int unsigned Bits = 1024,  // Bits of the longest modulus.
+  parameter int unsigned Rows = 16,  // Rows of 17 bits in a digit of the Montgomery product.
+  localparam int unsigned Digit = Rows * 17  // Bits of a digit.
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
-  input  logic             start_i,
-  input  logic             clear_i,
-  output logic             done_o,
-  input  logic [Bits-1:0]  modulus_i,
-  input  logic [Bits-1:0]  nhat_i,
-  input  logic [Digit-1:0] u_i,
-  input  logic [Bits-1:0]  rsquared_i,
-  input  logic [Bits-1:0]  base_i,
-  input  logic [Bits-1:0]  exponent_i,
-  input  logic [15:0]      exponent_bits_i,
-  output logic [Bits+1:0]  result_o
+  input  logic             clk_i,  // Clock.
+  input  logic             rst_ni,  // Asynchronous reset, active low.
+  input  logic             start_i,  // Begins an exponentiation of the numbers at the inputs.
+  input  logic             clear_i,  // Overwrites the table and the multiplier with zeros.
+  output logic             done_o,  // High for one cycle when the result is complete.
+  input  logic [Bits-1:0]  modulus_i,  // Odd modulus N.
+  input  logic [Bits-1:0]  nhat_i,  // (N*u + 1)/2^Digit, as in mont_mul.
+  input  logic [Digit-1:0] u_i,  // -1/N modulo 2^Digit.
+  input  logic [Bits-1:0]  rsquared_i,  // R^2 modulo N.
+  input  logic [Bits-1:0]  base_i,  // Base, below N.
+  input  logic [Bits-1:0]  exponent_i,  // Secret exponent.
+  input  logic [15:0]      exponent_bits_i,  // Public length of the exponent in bits.
+  output logic [Bits+1:0]  result_o  // Power, below 3N; holds until the next start.
 );
   typedef enum logic [2:0] { StIdle, StEnter, StClimb, StOut, StFlush } state_e;
   state_e state_q, state_d;
@@ -41,12 +41,12 @@ module mod_exp_ladder #(
   );
   assign result_o = square;
 
-  // The bit of the next step and that of the last. Which bit is public: one below those that are left.
+  // The bits of the next step and of the last step. The index is public: one below the number of remaining bits.
   localparam int unsigned IndexWidth = $clog2(Bits);
   logic [15:0] left_q, left_d;
   logic        bit_d, bit_q, last_bit_q, take_square;
   assign bit_d       = exponent_i[IndexWidth'(left_q-16'd1)];
-  // The end wants x, as a bit of 0 would.
+  // The end requires x, as a bit of 0 does.
   assign take_square = (left_q == '0 ? 1'b0 : bit_q) == last_bit_q;
 
   logic flushed_q, flushed_d, step;
@@ -97,7 +97,7 @@ module mod_exp_ladder #(
       StOut: begin
         if (product_done) state_d = StIdle;
       end
-      // A second product of zeros, for what the first still found in the sums.
+      // A second product of zeros: the first one still adds values that remain in the sums.
       StFlush: begin
         flushed_d = flushed_q;
         product_a = '0;

@@ -1,30 +1,30 @@
 // base^exponent in Montgomery form with fixed windows of `Window` bits and one multiplier. Every window costs `Window`
-// squarings and one product, whatever its bits; a table in one memory holds all powers that a window may ask for, so that
-// the time depends on `exponent_bits_i` alone.
+// squarings and one product. A table in one memory holds all powers that a window can select, so the time depends on
+// `exponent_bits_i` alone.
 //
 //   powers 0 and 1 of the base, powers 2 .. 2^Window - 1, the highest window, the other windows, out of Montgomery form
 //
-// `result_o` is below 3N and stays until the next start. `clear_i` overwrites the table and all that is in the multiplier
-// with zeros; the numbers at the inputs must be zero then.
+// `result_o` is below 3N and holds until the next start. `clear_i` overwrites the table and the state of the multiplier
+// with zeros; the numbers at the inputs must then be zero.
 module mod_exp_window #(
-  parameter int unsigned Bits   = 1024,
-  parameter int unsigned Rows   = 16,
-  parameter int unsigned Window = 5,
-  localparam int unsigned Digit = Rows * 17
+  parameter int unsigned Bits   = 1024,  // Bits of the longest modulus.
+  parameter int unsigned Rows   = 16,  // Rows of 17 bits in a digit of the Montgomery product.
+  parameter int unsigned Window = 5,  // Bits of a window.
+  localparam int unsigned Digit = Rows * 17  // Bits of a digit.
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
-  input  logic             start_i,
-  input  logic             clear_i,
-  output logic             done_o,
-  input  logic [Bits-1:0]  modulus_i,
-  input  logic [Bits-1:0]  nhat_i,
-  input  logic [Digit-1:0] u_i,
-  input  logic [Bits-1:0]  rsquared_i,
-  input  logic [Bits-1:0]  base_i,
-  input  logic [Bits-1:0]  exponent_i,
-  input  logic [15:0]      exponent_bits_i,
-  output logic [Bits+1:0]  result_o
+  input  logic             clk_i,  // Clock.
+  input  logic             rst_ni,  // Asynchronous reset, active low.
+  input  logic             start_i,  // Begins an exponentiation of the numbers at the inputs.
+  input  logic             clear_i,  // Overwrites the table and the multiplier with zeros.
+  output logic             done_o,  // High for one cycle when the result is complete.
+  input  logic [Bits-1:0]  modulus_i,  // Odd modulus N.
+  input  logic [Bits-1:0]  nhat_i,  // (N*u + 1)/2^Digit, as in mont_mul.
+  input  logic [Digit-1:0] u_i,  // -1/N modulo 2^Digit.
+  input  logic [Bits-1:0]  rsquared_i,  // R^2 modulo N.
+  input  logic [Bits-1:0]  base_i,  // Base, below N.
+  input  logic [Bits-1:0]  exponent_i,  // Secret exponent.
+  input  logic [15:0]      exponent_bits_i,  // Public length of the exponent in bits.
+  output logic [Bits+1:0]  result_o  // Power, below 3N; holds until the next start.
 );
   localparam int unsigned Windows     = (Bits + Window - 1) / Window;
   localparam int unsigned WindowIndex = $clog2(Windows);
@@ -43,7 +43,7 @@ module mod_exp_window #(
     $error("mod_exp_window: Window must be 2 to 7");
   end
 
-  // The multiplier: the next product begins in the cycle in which the last one is there.
+  // The multiplier: the next product begins in the cycle in which the last one is valid.
   logic            begin_product, product_done, product_ready;
   logic [Bits+1:0] a, b, product;
   mont_mul #(.Bits(Bits), .Rows(Rows), .Reduce(1'b0)) u_mul (
@@ -61,8 +61,8 @@ module mod_exp_window #(
     .write_en_i(table_write), .write_addr_i(table_write_addr), .write_data_i(table_data)
   );
 
-  // How many windows there are, and how many bits the highest one has: found by taking away, while the table is made. With
-  // short windows the table is done first, and waits; how long is public.
+  // How many windows there are, and how many bits the highest one has: found by taking away, while the table is made.
+  // With short windows the table is done first, and waits; how long is public.
   logic [15:0]            left_q;
   logic [WindowIndex-1:0] top_q;
   always_ff @(posedge clk_i) begin
@@ -193,8 +193,8 @@ module mod_exp_window #(
       StOut: begin
         if (product_done) state_d = StIdle;
       end
-      // Zeros over every entry, then a product of zeros over all that the multiplier keeps, twice for what the first
-      // still found in its sums.
+      // Zeros over every entry, then two products of zeros over the state of the multiplier: the first one still adds
+      // values that remain in its sums.
       StClear: begin
         table_write = 1'b1;
         entry_d     = entry_q + 1'b1;

@@ -10,18 +10,20 @@
 //
 //   range: x, y < q; the result is below q
 module mod_mul_lowham #(
-  parameter int unsigned HighBit = 34,
-  parameter int unsigned LowBit  = 27,
-  parameter int unsigned Fold    = (HighBit + 2) / 2,
+  parameter int unsigned HighBit = 34,  // Exponent a of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned LowBit  = 27,  // Exponent b of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned Fold    = (HighBit + 2) / 2,  // Bits that one fold removes.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA   = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB   = 17,
-  localparam int unsigned Width  = HighBit + 1
+  localparam int unsigned Width  = HighBit + 1  // Bits of a value.
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic [Width-1:0] x_i,
-  input  logic [Width-1:0] y_i,
-  output logic [Width-1:0] result_o
+  input  logic             clk_i,  // Clock.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic [Width-1:0] x_i,  // First factor, below q.
+  input  logic [Width-1:0] y_i,  // Second factor, below q; a twiddle is stored times 2^(2 Fold).
+  output logic [Width-1:0] result_o  // x * y * 2^(-2 Fold) modulo q.
 );
   if (Fold > LowBit || 2 * Fold < Width) begin : gen_wrong_fold
     $error("mod_mul_lowham: (HighBit + 1) / 2 <= Fold <= LowBit must hold");

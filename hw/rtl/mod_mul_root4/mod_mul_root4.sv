@@ -17,23 +17,22 @@
 //
 //   range: x < q; the result is below q, if |c| < 2^(HighBit + Folds * FoldBits - LowBit - 2)
 module mod_mul_root4 #(
-  parameter int unsigned HighBit  = 34,
-  parameter int unsigned LowBit   = 27,
-  parameter int unsigned Folds    = 1,
-  parameter int unsigned FoldBits = 22,
-  parameter int unsigned Plus     = 0,
-  parameter int unsigned Minus    = 32'h402_0001,
-  // Bits from 32 on of the two sets.
-  parameter int unsigned PlusHigh  = 0,
-  parameter int unsigned MinusHigh = 0,
-  localparam int unsigned Width   = HighBit + 1
+  parameter int unsigned HighBit  = 34,  // Exponent a of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned LowBit   = 27,  // Exponent b of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned Folds    = 1,  // Number of folds after the constant product.
+  parameter int unsigned FoldBits = 22,  // Bits that one fold removes.
+  parameter int unsigned Plus     = 0,  // Bits 31 to 0 of the set of positive digits of c.
+  parameter int unsigned Minus    = 32'h402_0001,  // Bits 31 to 0 of the set of negative digits of c.
+  parameter int unsigned PlusHigh  = 0,  // Bits 63 to 32 of the positive digits.
+  parameter int unsigned MinusHigh = 0,  // Bits 63 to 32 of the negative digits.
+  localparam int unsigned Width   = HighBit + 1  // Bits of a value.
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic [Width-1:0] x_i,
-  output logic [Width-1:0] result_o
+  input  logic             clk_i,  // Clock.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic [Width-1:0] x_i,  // Factor, below q.
+  output logic [Width-1:0] result_o  // x times the square root of -1 modulo q.
 );
-  // Enough for any c that the range allows, its sign, and what a fold adds.
+  // Enough for any c in the range, its sign, and the bits that a fold adds.
   localparam int unsigned WideWidth = 2 * HighBit + Folds * FoldBits - LowBit + 2;
 
   typedef logic signed [WideWidth-1:0] wide_t;

@@ -10,19 +10,21 @@
 // x*y is not wanted before the difference, so that it always takes 3.
 //   range: x < m <= 2^(Width-1), p as above, any y; the result is below m
 module mod_mul_shoup #(
-  parameter int unsigned Width  = 32,
-  parameter int unsigned Stages = 6,
+  parameter int unsigned Width  = 32,  // Bits of a value.
+  parameter int unsigned Stages = 6,  // Pipeline stages: 6 or 9.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA  = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB  = 17
 ) (
-  input  logic             clk_i,
-  input  logic             en_i,
-  input  logic [Width-1:0] x_i,
-  input  logic [Width-1:0] x_shoup_i,
-  input  logic [Width-1:0] y_i,
-  input  logic [Width-1:0] modulus_i,
-  output logic [Width-1:0] result_o,
-  // The modulus beside its result, for what follows.
+  input  logic             clk_i,  // Clock.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic [Width-1:0] x_i,  // Factor x that is known in advance, below the modulus.
+  input  logic [Width-1:0] x_shoup_i,  // floor(x * 2^Width / m).
+  input  logic [Width-1:0] y_i,  // Factor y, any value.
+  input  logic [Width-1:0] modulus_i,  // Modulus m, at most 2^(Width-1).
+  output logic [Width-1:0] result_o,  // x * y modulo m.
+  // The modulus of the result, delayed with it for the next unit.
   output logic [Width-1:0] modulus_o
 );
   if (Stages != 6 && Stages != 9) begin : gen_wrong_stages

@@ -1,10 +1,10 @@
-// Montgomery product: a * b * R^-1 modulo N, for R = 2^(Digits * Digit), with one array of multipliers that multiplies a
-// whole operand by a digit in every cycle.
+// Montgomery product: a * b * R^-1 modulo N, for R = 2^(Digits * Digit), with one array of multipliers that multiplies
+// a whole operand by a digit in every cycle.
 //
-// Orup's form of Montgomery's method: with u = -1/N and Nhat = (N*u + 1)/B modulo B = 2^Digit, adding t*N*u and dividing
-// by B is (T >> Digit) + t*Nhat for t = T mod B, so that the next digit is read off the sum and no product makes it. The
-// last reduction takes N itself, with the digit t*u mod B from a small multiplier, and the result is below 2N and a
-// little. The sum stays in carry-save form; only the digit that is read off, and the end, are added up.
+// Orup's form of Montgomery's method. Let u = -1/N and Nhat = (N*u + 1)/B modulo B = 2^Digit. Adding t*N*u and dividing
+// by B is (T >> Digit) + t*Nhat for t = T mod B. The next digit is then read from the sum without a product. The last
+// reduction uses N itself, with the digit t*u mod B from a small multiplier; the result is below 2N and a little. The
+// sum stays in carry-save form; only the digit that is read and the result are added up.
 //
 //   range: N odd, N < 2^Bits; a, b < 4N; the result is below 3N, or below N where `Reduce` is set: then N is taken away
 //          twice if it can be, in the same cycles whatever the number.
@@ -16,28 +16,28 @@
 // core for throughput: the array is busy in every cycle, several products are inside, a pair is taken every `Period`
 // cycles and waits at most that long.
 module mont_mul #(
-  parameter int unsigned Bits           = 1024,
-  parameter int unsigned Rows           = 16,
-  parameter int unsigned Period         = 0,
-  parameter int unsigned QuotientPasses = 1,
-  parameter bit          Karatsuba      = 1'b0,
-  parameter bit          Reduce         = 1'b1,
-  localparam int unsigned Digit = Rows * 17
+  parameter int unsigned Bits           = 1024,  // Bits of the longest modulus.
+  parameter int unsigned Rows           = 16,  // Rows of 17 bits in a digit.
+  parameter int unsigned Period         = 0,  // 0: one product at a time; otherwise cycles from pair to pair.
+  parameter int unsigned QuotientPasses = 1,  // Passes of the small multiplier; divides Rows.
+  parameter bit          Karatsuba      = 1'b0,  // 0: schoolbook, 1: two levels of Karatsuba.
+  parameter bit          Reduce         = 1'b1,  // Whether the result is reduced below N.
+  localparam int unsigned Digit = Rows * 17  // Bits of a digit.
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i,  // Clock.
+  input  logic             rst_ni,  // Asynchronous reset, active low.
 
-  input  logic [Bits-1:0]  modulus_i,
-  input  logic [Bits-1:0]  nhat_i,
-  input  logic [Digit-1:0] u_i,
+  input  logic [Bits-1:0]  modulus_i,  // Odd modulus N; constant while a product is inside.
+  input  logic [Bits-1:0]  nhat_i,  // (N*u + 1)/2^Digit; constant while a product is inside.
+  input  logic [Digit-1:0] u_i,  // -1/N modulo 2^Digit; constant while a product is inside.
 
-  input  logic             valid_i,
-  output logic             ready_o,
-  input  logic [Bits+1:0]  a_i,
-  input  logic [Bits+1:0]  b_i,
+  input  logic             valid_i,  // The pair is valid.
+  output logic             ready_o,  // The pair is accepted in this cycle.
+  input  logic [Bits+1:0]  a_i,  // First factor, below 4N.
+  input  logic [Bits+1:0]  b_i,  // Second factor, below 4N.
 
-  output logic             valid_o,
-  output logic [Bits+1:0]  result_o
+  output logic             valid_o,  // High for one cycle with each result.
+  output logic [Bits+1:0]  result_o  // a * b / R modulo N: below N with `Reduce`, otherwise below 3N.
 );
   // 4 bits above N: 16 N^2 / R < N.
   localparam int unsigned Digits          = (Bits + 4 + Digit - 1) / Digit;
@@ -74,7 +74,7 @@ module mont_mul #(
     $error("mont_mul: the small multiplier or the last adder would be busy");
   end
 
-  // Who is where: age[k] is high for a product that was taken k cycles ago.
+  // Products inside, by age: age[k] is high for a product that was accepted k cycles ago.
   logic                            accept;
   logic [Latency:0]                age;
   logic [Latency:1]                age_q;
@@ -125,7 +125,7 @@ module mont_mul #(
     end
   end
 
-  // Who comes now: what goes into the array, and what comes out of it to be added; at most one of each in a cycle.
+  // The schedule of this cycle: one operand that enters the array, and one product to add, at most.
   logic [Digits-1:0]              takes_operand, adds_operand, soon_operand, soon_moves;
   logic [Digits-1:0]              adds_multiple, soon_multiple, soon_reduces;
   logic [Digits-1:0][IdWidth-1:0] operand_ids, adder_ids;
@@ -187,7 +187,7 @@ module mont_mul #(
     for (int unsigned i = 1; i < Digits; i++) b_digit |= b[i*Digit+:Digit] & {Digit{takes_operand[i]}};
   end
 
-  // Zero where nobody comes.
+  // Zero if no product is due.
   logic [OperandWidth-1:0] operand_q;
   logic [Digit-1:0]        digit_q;
   always_ff @(posedge clk_i) begin
@@ -215,12 +215,12 @@ module mont_mul #(
   assign sum_begins = adds_operand[0];
   assign sum_ends   = adds_multiple[Digits-1];
 
-  // What the digit that was read off carries goes in together with its multiple of Nhat. The carries of the sum have
+  // The carry of the digit that was read enters together with its multiple of Nhat. The carries of the sum have
   // their lowest bit free: a digit of the operand came between.
   logic carry_q, carry;
   prim_delay #(.Width(1), .Depth(Sum)) u_carry (.clk_i, .rst_ni, .en_i(1'b1), .data_i(carry_q), .data_o(carry));
 
-  // The two numbers of a sum, in files of their own.
+  // The two numbers of a sum, in separate memories.
   logic [SumWidth-1:0] stored[2];
   logic [SumWidth-1:0] sum_d[2];
   logic [SumWidth-1:0] end_q[2];

@@ -1,20 +1,20 @@
-// operand * digit by Karatsuba's method, two levels deep, for each part of the operand as long as the digit: 9 products
-// of a quarter by a quarter instead of 16, 12 tiles of 26 x 17 bits each where the digit has 272 bits. Six cycles later
-// two numbers whose sum is the product.
+// operand * digit by two levels of Karatsuba's method, for each part of the operand that is as long as the digit. A
+// part needs 9 products of a quarter by a quarter instead of 16, of 12 tiles of 26 x 17 bits each if the digit has 272
+// bits. The output, six cycles later, is two numbers whose sum is the product.
 //
 //   distances of halves; of quarters; products of tiles; products of quarters; of halves; of the digit
 //
 // All products are added up exactly: a carry-save pair that stands for a difference would not survive a shift.
 module mont_mul_karatsuba #(
-  parameter int unsigned Width = 1026,
-  parameter int unsigned Rows  = 16,
-  localparam int unsigned Digit    = Rows * 17,
-  localparam int unsigned OutWidth = Width + Digit
+  parameter int unsigned Width = 1026,  // Bits of the operand.
+  parameter int unsigned Rows  = 16,  // Rows of 17 bits in the digit; a multiple of 4.
+  localparam int unsigned Digit    = Rows * 17,  // Bits of the digit.
+  localparam int unsigned OutWidth = Width + Digit  // Bits of the product.
 ) (
-  input  logic                clk_i,
-  input  logic [Width-1:0]    operand_i,
-  input  logic [Digit-1:0]    digit_i,
-  output logic [OutWidth-1:0] summands_o[2]
+  input  logic                clk_i,  // Clock.
+  input  logic [Width-1:0]    operand_i,  // The long factor.
+  input  logic [Digit-1:0]    digit_i,  // The short factor.
+  output logic [OutWidth-1:0] summands_o[2]  // Two numbers whose sum is the product, six cycles later.
 );
   localparam int unsigned Blocks  = (Width + Digit - 1) / Digit;
   localparam int unsigned Half    = Digit / 2;
@@ -68,7 +68,7 @@ module mont_mul_karatsuba #(
     );
   end
 
-  // Every second block lies beside the other.
+  // Blocks with even and with odd numbers do not overlap among themselves.
   logic [(Blocks+2)*Digit-1:0] rows[2];
   always_comb begin
     rows[0] = '0;

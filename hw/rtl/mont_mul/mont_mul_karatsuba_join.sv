@@ -1,19 +1,19 @@
 // Karatsuba's sum, with a register behind it: low + high*2^(2 Half) + (low + high - difference)*2^Half, where the
 // difference is the product of the distances of the halves, negative if `negative_i`.
 module mont_mul_karatsuba_join #(
-  parameter int unsigned Half = 68
+  parameter int unsigned Half = 68  // Bits of a half.
 ) (
-  input  logic              clk_i,
-  input  logic [2*Half-1:0] low_i,
-  input  logic [2*Half-1:0] high_i,
-  input  logic [2*Half-1:0] distance_i,
-  input  logic              negative_i,
-  output logic [4*Half-1:0] product_o
+  input  logic              clk_i,  // Clock.
+  input  logic [2*Half-1:0] low_i,  // Product of the low halves.
+  input  logic [2*Half-1:0] high_i,  // Product of the high halves.
+  input  logic [2*Half-1:0] distance_i,  // Product of the distances of the halves.
+  input  logic              negative_i,  // The product of the distances is negative.
+  output logic [4*Half-1:0] product_o  // The joined product, one cycle later.
 );
   /* verilator no_inline_module */
   localparam int unsigned Width = 3 * Half;
 
-  // From bit Half up; what is below is that of `low` alone. Taking away is adding the complement and one.
+  // From bit Half up; the bits below are those of `low`. A subtraction adds the complement and one.
   logic [Width-1:0] numbers[4];
   assign numbers[0] = {high_i, low_i[2*Half-1:Half]};
   assign numbers[1] = {{Half{1'b0}}, low_i};

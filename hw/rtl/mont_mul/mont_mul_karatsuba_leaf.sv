@@ -1,13 +1,13 @@
 // A product of numbers short enough for the schoolbook: tiles of 26 x 17 bits, register, their sum, register.
 module mont_mul_karatsuba_leaf #(
-  parameter int unsigned Width = 68,
-  localparam int unsigned TileA = 26,
-  localparam int unsigned TileB = 17
+  parameter int unsigned Width = 68,  // Bits of a factor.
+  localparam int unsigned TileA = 26,  // Bits of the first factor of a tile.
+  localparam int unsigned TileB = 17  // Bits of the second factor of a tile.
 ) (
-  input  logic               clk_i,
-  input  logic [Width-1:0]   a_i,
-  input  logic [Width-1:0]   b_i,
-  output logic [2*Width-1:0] product_o
+  input  logic               clk_i,  // Clock.
+  input  logic [Width-1:0]   a_i,  // First factor.
+  input  logic [Width-1:0]   b_i,  // Second factor.
+  output logic [2*Width-1:0] product_o  // The product, two cycles later.
 );
   /* verilator no_inline_module */
   localparam int unsigned TilesA   = (Width + TileA - 1) / TileA;

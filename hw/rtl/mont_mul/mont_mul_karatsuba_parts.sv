@@ -2,15 +2,16 @@
 // and of the distance between the two, each as low, high and distance. Two cycles later, with the signs: high where the
 // high half was the smaller one.
 module mont_mul_karatsuba_parts #(
-  parameter int unsigned Width = 272,
-  localparam int unsigned Half    = Width / 2,
-  localparam int unsigned Quarter = Width / 4
+  parameter int unsigned Width = 272,  // Bits of the number; a multiple of 4.
+  localparam int unsigned Half    = Width / 2,  // Bits of a half.
+  localparam int unsigned Quarter = Width / 4  // Bits of a quarter.
 ) (
-  input  logic               clk_i,
-  input  logic [Width-1:0]   value_i,
+  input  logic               clk_i,  // Clock.
+  input  logic [Width-1:0]   value_i,  // The number to cut.
+  // Low, high and distance of the low half, the high half and their distance.
   output logic [Quarter-1:0] parts_o[3][3],
-  output logic [2:0]         inner_negative_o,
-  output logic               outer_negative_o
+  output logic [2:0]         inner_negative_o,  // Signs of the three inner distances.
+  output logic               outer_negative_o  // Sign of the outer distance.
 );
   /* verilator no_inline_module */
   if (Width % 4 != 0) begin : gen_wrong_width

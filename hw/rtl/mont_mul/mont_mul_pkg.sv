@@ -14,7 +14,7 @@ package mont_mul_pkg;
     return period == 0 ? slot : slot % period;
   endfunction
 
-  // What the reductions and digit 0 of the operand take before anything else is placed.
+  // The slots of the reductions and of digit 0 of the operand, which are placed first.
   function automatic logic [MaxPeriod-1:0] fixed(int unsigned digits, int unsigned loop, int unsigned period);
     logic [MaxPeriod-1:0] taken;
     taken = '0;
@@ -22,19 +22,19 @@ package mont_mul_pkg;
     return taken;
   endfunction
 
-  // Where the last reduction goes.
+  // The slot of the last reduction.
   function automatic int unsigned last_slot(int unsigned digits, int unsigned loop, int unsigned quotient,
                                             int unsigned period);
     logic [MaxPeriod-1:0] taken;
     int unsigned slot;
     taken = fixed(digits, loop, period);
     slot  = digits * loop + quotient;
-    // One place after another, all of them if need be: then there is none, and `possible` says so.
+    // Tries every slot in order. If all are occupied, `possible` returns 0.
     for (int unsigned tried = 0; tried < MaxPeriod; tried++) if (taken[wrapped(slot, period)]) slot++;
     return slot;
   endfunction
 
-  // Where the digits of the operand go; all ones if they find no place.
+  // The slots of the operand's digits; all ones if no slot is free.
   function automatic slots_t operand_slots(int unsigned digits, int unsigned loop, int unsigned quotient,
                                            int unsigned period);
     logic [MaxPeriod-1:0] taken;

@@ -1,22 +1,22 @@
 // digit * factor modulo 2^Digit: the digit of the last reduction of a Montgomery product, in `Passes` passes over the
 // rows of tiles. Only tiles that reach below 2^Digit exist: 17 of them where 16 rows are done in 8 passes.
 //
-// `start_i` takes the digit; the product is there `Latency` cycles later, until the next one is. The next start may come
-// `Passes` cycles after the last.
+// `start_i` takes the digit; the product is there `Latency` cycles later, until the next one is. The next start may
+// come `Passes` cycles after the last.
 module mont_mul_quotient #(
-  parameter int unsigned Rows   = 16,
-  parameter int unsigned Passes = 1,
-  localparam int unsigned TileA   = 26,
-  localparam int unsigned TileB   = 17,
-  localparam int unsigned Digit   = Rows * TileB,
-  localparam int unsigned Latency = Passes == 1 ? 4 : Passes + 3
+  parameter int unsigned Rows   = 16,  // Rows of 17 bits in a digit.
+  parameter int unsigned Passes = 1,  // Passes over the rows; divides Rows.
+  localparam int unsigned TileA   = 26,  // Bits of the first factor of a tile.
+  localparam int unsigned TileB   = 17,  // Bits of the second factor of a tile.
+  localparam int unsigned Digit   = Rows * TileB,  // Bits of a digit.
+  localparam int unsigned Latency = Passes == 1 ? 4 : Passes + 3  // Cycles from start to product.
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
-  input  logic             start_i,
-  input  logic [Digit-1:0] digit_i,
-  input  logic [Digit-1:0] factor_i,
-  output logic [Digit-1:0] product_o
+  input  logic             clk_i,  // Clock.
+  input  logic             rst_ni,  // Asynchronous reset, active low.
+  input  logic             start_i,  // Takes the digit.
+  input  logic [Digit-1:0] digit_i,  // The digit.
+  input  logic [Digit-1:0] factor_i,  // The factor; constant while a product is inside.
+  output logic [Digit-1:0] product_o  // digit * factor modulo 2^Digit; holds until the next product.
 );
   if (Rows % Passes != 0) begin : gen_wrong_passes
     $error("mont_mul_quotient: Passes must divide Rows");

@@ -3,18 +3,18 @@
 //
 //   first the products, register, then four levels of compression at most, register
 module mont_mul_rows #(
-  parameter int unsigned Width     = 1026,
-  parameter int unsigned Rows      = 16,
-  parameter int unsigned Summands  = 7,
-  localparam int unsigned TileA    = 26,
-  localparam int unsigned TileB    = 17,
-  localparam int unsigned Digit    = Rows * TileB,
-  localparam int unsigned OutWidth = Width + Digit
+  parameter int unsigned Width     = 1026,  // Bits of the operand.
+  parameter int unsigned Rows      = 16,  // Rows of 17 bits in the digit.
+  parameter int unsigned Summands  = 7,  // Numbers that represent the product.
+  localparam int unsigned TileA    = 26,  // Bits of the first factor of a tile.
+  localparam int unsigned TileB    = 17,  // Bits of the second factor of a tile.
+  localparam int unsigned Digit    = Rows * TileB,  // Bits of the digit.
+  localparam int unsigned OutWidth = Width + Digit  // Bits of the product.
 ) (
-  input  logic                clk_i,
-  input  logic [Width-1:0]    operand_i,
-  input  logic [Digit-1:0]    digit_i,
-  output logic [OutWidth-1:0] summands_o[Summands]
+  input  logic                clk_i,  // Clock.
+  input  logic [Width-1:0]    operand_i,  // The long factor.
+  input  logic [Digit-1:0]    digit_i,  // The short factor.
+  output logic [OutWidth-1:0] summands_o[Summands]  // Numbers whose sum is the product, two cycles later.
 );
   localparam int unsigned Tiles    = (Width + TileA - 1) / TileA;
   localparam int unsigned RowWidth = Tiles * TileA + TileB;

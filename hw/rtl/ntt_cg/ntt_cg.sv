@@ -7,8 +7,8 @@
 //   inverse:  a[j] = (b[2j] + b[2j+1])/2, a[j+N/2] = (b[2j] - b[2j+1])*w, w = psi^-brv(2^s + (j mod 2^s))/2, s = ..., 0
 //
 // A row is 2*Butterflies consecutive values, one in each bank. The forward transform reads rows b and b + R/2 in turn
-// (R = N / (2 Butterflies)); the SWAP pairs the lower and then the upper halves of the two, so that Butterflies
-// butterflies start in every cycle; their results are whole rows in order. The inverse has the SWAP behind the
+// (R = N / (2 Butterflies)). The SWAP pairs the lower and then the upper halves of the two, so that Butterflies
+// butterflies start in every cycle. Their results are whole rows in order. The inverse has the SWAP behind the
 // butterflies. Stage 0 takes its rows from the input stream and the last stage gives its rows to the output stream, in
 // the orders in which a stage reads and writes. So frames follow one another without a gap: log2 N * (R + Gap) cycles a
 // transform, where Gap = 0 unless half a stage is shorter than the pipeline (a row must be written before the next
@@ -18,35 +18,35 @@
 //   output, forward: bit-reversed order, beat b has places 2P*b ... 2P*b + 2P-1
 //   inverse: the other way round, input in the order of the forward's output and output in that of its input
 //
-// Streams are valid/ready: data are taken in cycles in which both are up. While the output is valid and not taken
-// everything stands still, so that in_ready_o depends on out_ready_i without a register. What lacks input makes
-// bubbles, which do not keep back what is already inside.
+// Streams are valid/ready: a beat is transferred in a cycle in which both are high. While the output is valid and not
+// accepted, the whole unit stalls, so in_ready_o depends on out_ready_i without a register. A missing input makes a
+// bubble, which does not delay the values inside.
 //
-//   range: values below q. The twiddle files are those that crates/cosim writes: times 2^(2 Fold), see mod_mul_lowham.
+//   range: values below q. crates/cosim writes the twiddle files, with factors times 2^(2 Fold), see mod_mul_lowham.
 module ntt_cg #(
-  parameter int unsigned LogN           = 12,
-  parameter int unsigned LogButterflies = 2,
-  parameter bit          Inverse        = 1'b0,
-  parameter int unsigned HighBit        = 34,
-  parameter int unsigned LowBit         = 27,
-  // The twiddles of the stages up to log2 of the butterflies, one word each, and of all later ones. A word is one
-  // twiddle for each butterfly, that of butterfly 0 in the lowest bits: as many ROMs side by side as there are
-  // butterflies.
+  parameter int unsigned LogN           = 12,  // log2 of the number of points N.
+  parameter int unsigned LogButterflies = 2,  // log2 of the number of butterflies.
+  parameter bit          Inverse        = 1'b0,  // 0: forward transform, 1: inverse.
+  parameter int unsigned HighBit        = 34,  // Exponent a of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned LowBit         = 27,  // Exponent b of the modulus q = 2^a + 2^b + 1.
+  // Twiddles of the stages up to log2 of the butterflies, one word per stage.
   parameter string       FirstFile      = "ntt_cg.first.hex",
-  parameter string       LaterFile      = "ntt_cg.later.hex",
+  parameter string       LaterFile      = "ntt_cg.later.hex",  // Twiddles of all later stages.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA          = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB          = 17,
-  localparam int unsigned Width = HighBit + 1,
-  localparam int unsigned Lanes = 2 << LogButterflies
+  localparam int unsigned Width = HighBit + 1,  // Bits of a value.
+  localparam int unsigned Lanes = 2 << LogButterflies  // Values in a beat.
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
-  input  logic                        in_valid_i,
-  output logic                        in_ready_o,
-  input  logic [Lanes-1:0][Width-1:0] in_data_i,
-  output logic                        out_valid_o,
-  input  logic                        out_ready_i,
-  output logic [Lanes-1:0][Width-1:0] out_data_o
+  input  logic                        clk_i,  // Clock.
+  input  logic                        rst_ni,  // Asynchronous reset, active low.
+  input  logic                        in_valid_i,  // Input stream: the beat is valid.
+  output logic                        in_ready_o,  // Input stream: the beat is accepted in this cycle.
+  input  logic [Lanes-1:0][Width-1:0] in_data_i,  // Input stream: values below q, lane 0 in the lowest bits.
+  output logic                        out_valid_o,  // Output stream: the beat is valid.
+  input  logic                        out_ready_i,  // Output stream: the receiver accepts the beat.
+  output logic [Lanes-1:0][Width-1:0] out_data_o  // Output stream: values below q, lane 0 in the lowest bits.
 );
   localparam int unsigned Butterflies = 1 << LogButterflies;
   localparam int unsigned LogRows     = LogN - LogButterflies - 1;
@@ -111,8 +111,8 @@ module ntt_cg #(
   end
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Memories: even stages write memory 0 and odd ones memory 1, each reads the other; stage 0 reads the stream. Reading
-  // nothing that is not wanted keeps the memories' contract: no word is read in the cycle in which it is written.
+  // Memories: even stages write memory 0 and odd ones memory 1, each reads the other; stage 0 reads the stream. Only
+  // needed words are read, which keeps the memories' contract: no word is read in the cycle in which it is written.
   // -------------------------------------------------------------------------------------------------------------------
 
   logic               write_en;
@@ -176,16 +176,16 @@ module ntt_cg #(
   end
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Twiddles. Butterfly p of cycle c of stage s has index j = c * Butterflies + p, of which the low s bits count: one
-  // twiddle for each butterfly up to stage log2 Butterflies, 2^k in stage log2 Butterflies + k, at the addresses from
-  // 2^k.
+  // Twiddles. Butterfly p of cycle c of stage s has index j = c * Butterflies + p, of which the low s bits count. Up to
+  // stage log2 Butterflies each butterfly has one twiddle; in stage log2 Butterflies + k it has 2^k, at the addresses
+  // from 2^k.
   // -------------------------------------------------------------------------------------------------------------------
 
   localparam logic [StageWidth-1:0] FirstStage = Inverse ? StageWidth'(LogN - 1) : '0;
   localparam logic [StageWidth-1:0] LastStage  = Inverse ? '0 : StageWidth'(LogN - 1);
 
-  // They are fetched one pair of wings ahead, and registered with the wings: what follows a memory's long way out is a
-  // register, not a multiplier. The first are fetched before there are any wings.
+  // They are fetched one operand pair ahead and registered with it, so that a register and not a multiplier follows the
+  // memory's long output path. The first are fetched before any operand pair.
   logic fetch, fetched_q;
   assign fetch = en & (wings_valid | ~fetched_q);
 

@@ -1,18 +1,18 @@
-// The SWAP of the forward constant-geometry NTT: of two rows of 2*Half values that come one after the other, the lower
-// halves leave side by side when the second has come, the upper halves in the cycle after. Rows may come in every cycle
-// or with pauses; what leaves does not wait for what comes next.
+// The SWAP of the forward constant-geometry NTT. Two rows of 2*Half values enter one after the other. Their lower
+// halves leave together when the second row has entered, their upper halves in the next cycle. Rows may enter in every
+// cycle or with pauses; the output does not wait for the next input.
 module ntt_cg_swap #(
-  parameter int unsigned Width = 35,
-  parameter int unsigned Half  = 4
+  parameter int unsigned Width = 35,  // Bits of a value.
+  parameter int unsigned Half  = 4  // Values in half a row.
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         en_i,
-  input  logic                         valid_i,
-  input  logic [2*Half-1:0][Width-1:0] data_i,
-  output logic                         valid_o,
-  output logic [Half-1:0][Width-1:0]   low_o,
-  output logic [Half-1:0][Width-1:0]   high_o
+  input  logic                         clk_i,  // Clock.
+  input  logic                         rst_ni,  // Asynchronous reset, active low.
+  input  logic                         en_i,  // Clock enable: low holds every register.
+  input  logic                         valid_i,  // The row is valid.
+  input  logic [2*Half-1:0][Width-1:0] data_i,  // A row of 2*Half values.
+  output logic                         valid_o,  // A pair of half rows is valid.
+  output logic [Half-1:0][Width-1:0]   low_o,  // Half row of the first row.
+  output logic [Half-1:0][Width-1:0]   high_o  // Half row of the second row.
 );
   // `second_q`: the first row of a pair has come. `upper_q`: the upper halves leave in this cycle.
   logic                         second_q, upper_q;

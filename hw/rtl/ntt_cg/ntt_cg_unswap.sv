@@ -1,18 +1,17 @@
-// The SWAP of the inverse constant-geometry NTT, the other way round: of two pairs of half rows that come one after the
-// other, the row of the two low halves leaves when the second pair has come, the row of the two high halves in the
-// cycle after.
+// The SWAP of the inverse constant-geometry NTT. Two pairs of half rows enter one after the other. The row of the two
+// low halves leaves when the second pair has entered, the row of the two high halves in the next cycle.
 module ntt_cg_unswap #(
-  parameter int unsigned Width = 35,
-  parameter int unsigned Half  = 4
+  parameter int unsigned Width = 35,  // Bits of a value.
+  parameter int unsigned Half  = 4  // Values in half a row.
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         en_i,
-  input  logic                         valid_i,
-  input  logic [Half-1:0][Width-1:0]   low_i,
-  input  logic [Half-1:0][Width-1:0]   high_i,
-  output logic                         valid_o,
-  output logic [2*Half-1:0][Width-1:0] data_o
+  input  logic                         clk_i,  // Clock.
+  input  logic                         rst_ni,  // Asynchronous reset, active low.
+  input  logic                         en_i,  // Clock enable: low holds every register.
+  input  logic                         valid_i,  // The pair of half rows is valid.
+  input  logic [Half-1:0][Width-1:0]   low_i,  // Low half row.
+  input  logic [Half-1:0][Width-1:0]   high_i,  // High half row.
+  output logic                         valid_o,  // The row is valid.
+  output logic [2*Half-1:0][Width-1:0] data_o  // A row of 2*Half values.
 );
   // `second_q`: the first pair has come. `high_q`: the row of the high halves leaves in this cycle.
   logic                       second_q, high_q;

@@ -23,30 +23,31 @@
 module ntt_cg_r4
   import butterfly_ctgs_pkg::MulLatency;
 #(
-  parameter int unsigned LogN     = 12,
-  parameter int unsigned HighBit  = 34,
-  parameter int unsigned LowBit   = 27,
-  // The square root of -1 that psi^(N/2) is, see mod_mul_root4.
-  parameter int unsigned RootFolds    = 1,
-  parameter int unsigned RootFoldBits = 22,
-  parameter int unsigned RootPlus     = 0,
-  parameter int unsigned RootMinus    = 32'h402_0001,
-  parameter int unsigned RootPlusHigh  = 0,
-  parameter int unsigned RootMinusHigh = 0,
-  // A word has the twelve twiddles of a period, A1 lowest.
+  parameter int unsigned LogN     = 12,  // log2 of the number of points N.
+  parameter int unsigned HighBit  = 34,  // Exponent a of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned LowBit   = 27,  // Exponent b of the modulus q = 2^a + 2^b + 1.
+  parameter int unsigned RootFolds    = 1,  // Folds of the product by the root, see mod_mul_root4.
+  parameter int unsigned RootFoldBits = 22,  // Bits that one fold removes.
+  parameter int unsigned RootPlus     = 0,  // Positive digits of the root, bits 31 to 0.
+  parameter int unsigned RootMinus    = 32'h402_0001,  // Negative digits of the root, bits 31 to 0.
+  parameter int unsigned RootPlusHigh  = 0,  // Positive digits, bits 63 to 32.
+  parameter int unsigned RootMinusHigh = 0,  // Negative digits, bits 63 to 32.
+  // Twiddles: a word has the twelve of a period, A1 in the lowest bits.
   parameter string       TwiddleFile  = "ntt_cg_r4.hex",
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA        = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB        = 17,
-  localparam int unsigned Width = HighBit + 1
+  localparam int unsigned Width = HighBit + 1  // Bits of a value.
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  input  logic                  in_valid_i,
-  output logic                  in_ready_o,
-  input  logic [7:0][Width-1:0] in_data_i,
-  output logic                  out_valid_o,
-  input  logic                  out_ready_i,
-  output logic [7:0][Width-1:0] out_data_o
+  input  logic                  clk_i,  // Clock.
+  input  logic                  rst_ni,  // Asynchronous reset, active low.
+  input  logic                  in_valid_i,  // Input stream: the beat is valid.
+  output logic                  in_ready_o,  // Input stream: the beat is accepted in this cycle.
+  input  logic [7:0][Width-1:0] in_data_i,  // Input stream: eight values below q, lane 0 in the lowest bits.
+  output logic                  out_valid_o,  // Output stream: the beat is valid.
+  input  logic                  out_ready_i,  // Output stream: the receiver accepts the beat.
+  output logic [7:0][Width-1:0] out_data_o  // Output stream: eight values below q, lane 0 in the lowest bits.
 );
   localparam int unsigned LogRows     = LogN - 3;
   localparam int unsigned Rows        = 1 << LogRows;

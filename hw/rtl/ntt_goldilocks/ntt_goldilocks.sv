@@ -1,9 +1,9 @@
 // The merged negacyclic NTT and its inverse over p = 2^64 - 2^32 + 1, in one circuit: the transform of the nvme-tfhe
 // paper (section 4.5, Fig. 7) with `Polynomials` polynomials side by side, 2^LogButterflies butterflies for each.
 //
-// The paper prints the two butterflies in exchanged roles; right is Cooley-Tukey forward with psi^brv(2^s + j) and
-// Gentleman-Sande back. The inverse does not divide by N: the factor 1/N is put into what the transform is multiplied
-// with.
+// The paper exchanges the two butterflies; the right order is Cooley-Tukey forward with psi^brv(2^s + j) and
+// Gentleman-Sande back. The inverse does not divide by N: the factor 1/N belongs to the constant operand of the
+// product.
 //
 // Data stay in place, in one memory of R = N / 2B rows of 2B lanes (B butterflies), all rows read once and written once
 // in each of the log2 N stages. In the first log2 R stages of the forward transform partners are in two rows, in the
@@ -15,7 +15,7 @@
 //           way round). That turns the bits of the lane numbers by one, so that the next stage finds its partners at
 //           the same places; after all lane stages every value is in its place again.
 //
-// The inverse needs no twiddles of its own: that of block j is minus the forward one of the block with all bits
+// The inverse needs no separate twiddles: that of block j is minus the forward one of the block with all bits
 // inverted, and the sign goes into the order of the difference, (v - u)*w. Stages follow one another without a gap, as
 // every value is written in time for its next stage (R >= 32), and frames too, unless the direction changes: then the
 // pipeline empties.
@@ -29,25 +29,30 @@
 //
 //   range: values below p
 module ntt_goldilocks #(
-  parameter int unsigned LogN           = 14,
-  parameter int unsigned LogButterflies = 4,
-  parameter int unsigned Polynomials    = 2,
-  // Twiddles of the stages in rows, one word each; and of those in lanes, for each row the 2B - 1 of all lane stages.
-  parameter string       RowFile        = "ntt_goldilocks.row.hex",
+  parameter int unsigned LogN           = 14,  // log2 of the number of points N.
+  parameter int unsigned LogButterflies = 4,  // log2 of the butterflies of one polynomial.
+  parameter int unsigned Polynomials    = 2,  // Polynomials side by side.
+  parameter string       RowFile        = "ntt_goldilocks.row.hex",  // Twiddles of the row stages, one word each.
+  // Twiddles of the lane stages: per row the 2B - 1 of all lane stages.
   parameter string       LaneFile       = "ntt_goldilocks.lane.hex",
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA          = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB          = 17,
-  localparam int unsigned Butterflies = 1 << LogButterflies,
-  localparam int unsigned Lanes       = 2 * Butterflies
+  localparam int unsigned Butterflies = 1 << LogButterflies,  // Butterflies of one polynomial.
+  localparam int unsigned Lanes       = 2 * Butterflies  // Values of one polynomial in a beat.
 ) (
-  input  logic                                   clk_i,
-  input  logic                                   rst_ni,
-  input  logic                                   in_valid_i,
-  output logic                                   in_ready_o,
+  input  logic                                   clk_i,  // Clock.
+  input  logic                                   rst_ni,  // Asynchronous reset, active low.
+  input  logic                                   in_valid_i,  // Input stream: the beat is valid.
+  output logic                                   in_ready_o,  // Input stream: the beat is accepted in this cycle.
+  // Direction of the frame, in its first beat: 0 forward, 1 inverse.
   input  logic                                   in_inverse_i,
+  // Input stream: any 64-bit values, lane 0 in the lowest bits.
   input  logic [Polynomials-1:0][Lanes-1:0][63:0] in_data_i,
-  output logic                                   out_valid_o,
-  input  logic                                   out_ready_i,
+  output logic                                   out_valid_o,  // Output stream: the beat is valid.
+  input  logic                                   out_ready_i,  // Output stream: the receiver accepts the beat.
+  // Output stream: values below p, lane 0 in the lowest bits.
   output logic [Polynomials-1:0][Lanes-1:0][63:0] out_data_o
 );
   localparam int unsigned LogLanes   = LogButterflies + 1;
@@ -125,12 +130,12 @@ module ntt_goldilocks #(
     end
   end
 
-  // The first stage has the stream. Reading nothing that is not wanted keeps the memories' contract: no word is read in
-  // the cycle in which it is written.
+  // The first stage reads the stream. Only needed words are read, which keeps the memories' contract: no word is read
+  // in the cycle in which it is written.
   logic read_en;
   assign read_en = issue & ~first_step;
 
-  // What goes with a read to its write.
+  // The control bits that travel from a read to its write.
   typedef struct packed {
     row_t left_row;
     row_t right_row;

@@ -1,6 +1,6 @@
 // The negacyclic NTT and its inverse over p = 2^64 - 2^32 + 1, as ntt_goldilocks computes them, with two general
-// products for a value instead of log2 N / 2: 8 is a root of unity of order 64, so that transforms of 32 points are
-// shifts, and general twiddles stand between them alone.
+// products per value instead of log2 N / 2. As 8 is a root of unity of order 64, transforms of 32 points are shifts;
+// general twiddles stand only between them.
 //
 // Let N = 32*R*32, j = 32*R*j1 + 32*j2 + j3 the place of a coefficient and K = k1 + 32*k2 + 32*R*k3 that of a value in
 // natural order: K belongs to the root psi^(2K + 1). Then
@@ -15,8 +15,8 @@
 //            times psi^(64*j3*k2)
 //   inner:   lanes j3, then k3; row (k1, k2). 32 points
 //
-// The inverse is the same matrix read the other way, as psi^-(2K + 1) = psi^(2*(N - 1 - K) + 1): the value of K enters
-// in the place of N - 1 - K, all its bits inverted, and then goes through inner, middle and outer pass, the product
+// The inverse is the same matrix read the other way, as psi^-(2K + 1) = psi^(2*(N - 1 - K) + 1). The value of K enters
+// in the place of N - 1 - K, all its bits inverted. It then goes through inner, middle and outer pass, with the product
 // before the transform and 8^j1 last. So transform and multipliers change their order with the direction, and both
 // directions have the same twiddles in the same lanes. It does not divide by N.
 //
@@ -39,23 +39,26 @@
 module ntt_goldilocks_shift
   import dft_goldilocks_pkg::*;
 #(
-  parameter int unsigned LogN       = 14,
-  // Twiddles behind the outer pass, a word for each row; and behind the middle one, a word for each g.
+  parameter int unsigned LogN       = 14,  // log2 of the number of points N.
+  // Twiddles after the outer pass, one word per row.
   parameter string       OuterFile  = "ntt_goldilocks_shift.outer.hex",
+  // Twiddles after the middle pass, one word per g.
   parameter string       MiddleFile = "ntt_goldilocks_shift.middle.hex",
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA      = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB      = 17
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
-  input  logic                    in_valid_i,
-  output logic                    in_ready_o,
-  input  logic                    in_inverse_i,
-  input  logic [Points-1:0][63:0] in_data_i,
-  output logic                    out_valid_o,
-  input  logic                    out_ready_i,
-  output logic [Points-1:0][63:0] out_data_o,
-  output logic                    products_o
+  input  logic                    clk_i,  // Clock.
+  input  logic                    rst_ni,  // Asynchronous reset, active low.
+  input  logic                    in_valid_i,  // Input stream: the beat is valid.
+  output logic                    in_ready_o,  // Input stream: the beat is accepted in this cycle.
+  input  logic                    in_inverse_i,  // Direction of the frame, in its first beat: 0 forward, 1 inverse.
+  input  logic [Points-1:0][63:0] in_data_i,  // Input stream: 32 values, lane 0 in the lowest bits.
+  output logic                    out_valid_o,  // Output stream: the beat is valid.
+  input  logic                    out_ready_i,  // Output stream: the receiver accepts the beat.
+  output logic [Points-1:0][63:0] out_data_o,  // Output stream: 32 values below p, lane 0 in the lowest bits.
+  output logic                    products_o  // High while the general multipliers work: for utilization counts.
 );
   localparam int unsigned LogRows   = LogN - LogPoints;
   localparam int unsigned LogMiddle = LogRows - LogPoints;
@@ -69,9 +72,9 @@ module ntt_goldilocks_shift
   localparam int unsigned ResultLatency = ReadLatency + Latency + MulLatency;
   localparam int unsigned PipeLatency   = ResultLatency + 1;
 
-  // The shortest way from a row to one that needs its results is 33 - 32/R cycles: the first row of the middle pass
-  // needs the first 32/R of the last 32 rows of the outer pass; in the inverse, row 32 - 32/R of the outer pass needs
-  // the last row of the middle one.
+  // The shortest distance from a row to a row that needs its results is 33 - 32/R cycles. The first row of the middle
+  // pass needs the first 32/R of the last 32 rows of the outer pass. In the inverse, row 32 - 32/R of the outer pass
+  // needs the last row of the middle pass.
   if (LogN < 12 || LogN > 15 || 33 - (1 << (LogPoints - LogMiddle)) <= PipeLatency) begin : gen_wrong_size
     $error("ntt_goldilocks_shift: LogN must be 12 to 15");
   end
@@ -117,7 +120,7 @@ module ntt_goldilocks_shift
     else pass = last_pass ^ inverse_q ? Inner : Outer;
   end
 
-  // Where a row lies: lane x in bank x ^ turn; `base` is what the words of all its lanes have in common.
+  // Where a row lies: lane x in bank x ^ turn; `base` is the common part of its word addresses.
   typedef struct packed {
     pass_e pass;
     lane_t turn;
@@ -179,7 +182,7 @@ module ntt_goldilocks_shift
   end
   assign idle = ~|valid_q;
 
-  // What goes with a row to its write.
+  // The control bits that travel with a row to its write.
   place_t place_of_result, place_of_write_q;
   logic   result_is_last, write_is_last_q;
   prim_delay #(.Width($bits(place_t) + 1), .Depth(ResultLatency)) u_place (
@@ -247,7 +250,7 @@ module ntt_goldilocks_shift
     .post_i(pass_of_transform == Outer && inverse_q), .data_i(transform), .data_o(transformed)
   );
 
-  // Twiddles are read `ReadLatency` cycles before the factors are there.
+  // Twiddles are read `ReadLatency` cycles before the factors are valid.
   typedef struct packed {
     pass_e pass;
     row_t  step;

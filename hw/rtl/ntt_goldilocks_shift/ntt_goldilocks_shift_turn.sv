@@ -2,13 +2,13 @@
 // same number gives the row back, so that one network leads from lanes to banks and its like from banks to lanes. No
 // register.
 module ntt_goldilocks_shift_turn #(
-  parameter int unsigned LogLanes = 5,
-  parameter int unsigned Width    = 64,
-  localparam int unsigned Lanes   = 1 << LogLanes
+  parameter int unsigned LogLanes = 5,  // log2 of the lanes.
+  parameter int unsigned Width    = 64,  // Bits of a value.
+  localparam int unsigned Lanes   = 1 << LogLanes  // Lanes of a row.
 ) (
-  input  logic [LogLanes-1:0]          turn_i,
-  input  logic [Lanes-1:0][Width-1:0]  data_i,
-  output logic [Lanes-1:0][Width-1:0]  data_o
+  input  logic [LogLanes-1:0]          turn_i,  // Number that is XORed to each lane number.
+  input  logic [Lanes-1:0][Width-1:0]  data_i,  // The row that enters.
+  output logic [Lanes-1:0][Width-1:0]  data_o  // The permuted row.
 );
   // One layer of exchanges for each bit: far smaller than a multiplexer of all lanes for each lane.
   logic [LogLanes:0][Lanes-1:0][Width-1:0] layer;

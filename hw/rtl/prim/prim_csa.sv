@@ -1,19 +1,18 @@
 // Carry-save compression: `Outputs` numbers with the same sum as the `Inputs` numbers, by levels of 3:2 compressors. No
-// clock. Numbers are in unpacked arrays here and around it: simulators keep each in words of its own. Nothing is lost
-// as long as the sum itself is below 2^Width; above, it is right modulo 2^Width.
+// clock. The numbers are in unpacked arrays, which simulators keep in separate words. The sum is right modulo 2^Width.
 module prim_csa #(
-  parameter int unsigned Width   = 32,
-  parameter int unsigned Inputs  = 4,
-  parameter int unsigned Outputs = 2
+  parameter int unsigned Width   = 32,  // Bits of a number.
+  parameter int unsigned Inputs  = 4,  // Numbers that enter.
+  parameter int unsigned Outputs = 2  // Numbers that leave.
 ) (
-  input  logic [Width-1:0] data_i[Inputs],
-  output logic [Width-1:0] data_o[Outputs]
+  input  logic [Width-1:0] data_i[Inputs],  // The numbers to add.
+  output logic [Width-1:0] data_o[Outputs]  // Numbers with the same sum modulo 2^Width.
 );
   if (Outputs < 2) begin : gen_wrong_outputs
     $error("prim_csa: Outputs must be at least 2");
   end
 
-  // How many numbers are left after so many levels. A level does no more than it must, so that the last leaves `Outputs`.
+  // The number of values after each level. A level compresses no more than it must, so that the last leaves `Outputs`.
   function automatic int unsigned left(int unsigned levels);
     int unsigned count;
     count = Inputs;

@@ -3,15 +3,15 @@
 // `Reset` clears the line with `rst_ni`: for valid bits. Data need none, and a line without one can become a
 // shift-register LUT.
 module prim_delay #(
-  parameter int unsigned Width = 1,
-  parameter int unsigned Depth = 1,
-  parameter bit          Reset = 1'b0
+  parameter int unsigned Width = 1,  // Bits of the data.
+  parameter int unsigned Depth = 1,  // Enabled cycles of delay; 0 is a wire.
+  parameter bit          Reset = 1'b0  // Whether reset clears the line.
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
-  input  logic             en_i,
-  input  logic [Width-1:0] data_i,
-  output logic [Width-1:0] data_o
+  input  logic             clk_i,  // Clock.
+  input  logic             rst_ni,  // Asynchronous reset, active low.
+  input  logic             en_i,  // Clock enable: low holds every register.
+  input  logic [Width-1:0] data_i,  // Data in.
+  output logic [Width-1:0] data_o  // Data out, `Depth` enabled cycles later.
 );
   if (Depth == 0) begin : gen_wire
     assign data_o = data_i;

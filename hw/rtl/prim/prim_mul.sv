@@ -1,9 +1,9 @@
 // A pipelined multiplier of unsigned numbers, cut by hand into tiles that fit a DSP block: the low `OutWidth` bits of
 // a * b, `Stages` enabled cycles later. A new pair is taken every cycle.
 //
-// The tile is `TileA` x `TileB` bits: 26 x 17 is what a DSP48E2 multiplies without its sign bits, 18 x 18 what an
-// ECP5's MULT18X18D does. Products of tiles above the bits that are asked for are left out. Products that lie side by
-// side are one summand, so that there are few of them:
+// The tile is `TileA` x `TileB` bits: 26 x 17 for a DSP48E2 (without its sign bits), 18 x 18 for an ECP5's MULT18X18D.
+// Products of tiles above `OutWidth` are left out. Products that do not overlap form one summand, which keeps the
+// number of summands small:
 //
 //   of one diagonal (tile i + 1 of a and j + 1 of b begin where i and j end): TilesA + TilesB - 1 summands
 //   every second of a row (where TileB <= TileA): two for each row, which are fewer where a is much longer than b
@@ -11,18 +11,20 @@
 //   Stages 1: everything, then a register      2: the tiles, register, the sum, register
 //   Stages 3: the tiles, register, sums of pairs of summands, register, the sum, register
 module prim_mul #(
-  parameter int unsigned AWidth   = 32,
-  parameter int unsigned BWidth   = 32,
-  parameter int unsigned OutWidth = AWidth + BWidth,
-  parameter int unsigned Stages   = 2,
+  parameter int unsigned AWidth   = 32,  // Bits of a.
+  parameter int unsigned BWidth   = 32,  // Bits of b.
+  parameter int unsigned OutWidth = AWidth + BWidth,  // Low bits of the product that are computed.
+  parameter int unsigned Stages   = 2,  // Pipeline stages: 1, 2 or 3.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA    = 26,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB    = 17
 ) (
-  input  logic                clk_i,
-  input  logic                en_i,
-  input  logic [AWidth-1:0]   a_i,
-  input  logic [BWidth-1:0]   b_i,
-  output logic [OutWidth-1:0] product_o
+  input  logic                clk_i,  // Clock.
+  input  logic                en_i,  // Clock enable: low holds every register.
+  input  logic [AWidth-1:0]   a_i,  // First factor.
+  input  logic [BWidth-1:0]   b_i,  // Second factor.
+  output logic [OutWidth-1:0] product_o  // Low `OutWidth` bits of a * b.
 );
   localparam int unsigned TilesA   = (AWidth + TileA - 1) / TileA;
   localparam int unsigned TilesB   = (BWidth + TileB - 1) / TileB;

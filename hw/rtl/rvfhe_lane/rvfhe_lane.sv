@@ -1,57 +1,55 @@
 // The lanes of one core of the RVFHE array: vector registers, in-order issue by dataflow, and in each lane a Shoup
-// multiplier with one or two adders. docs/hw/rvfhe_lane.md says the rules cycle by cycle.
+// multiplier with one or two adders. docs/hw/rvfhe_lane.md has the rules cycle by cycle.
 //
-// An instruction waits in one register until its operands are full, no result is under way to its destination, and the
-// adder, the write port and the network are free when it will want them. Nothing stalls after that: results are written 1
-// (sum), 6 (product), 7 (butterfly) cycles later, with one adder the difference after 8, and can be read a cycle after.
+// An instruction waits in one register until its operands are full, no result is in progress for its destination, and
+// the adder, the write port and the network are free when it will need them. It never stalls after that. Results are
+// written 1 (sum), 6 (product) or 7 (butterfly) cycles later, with one adder the difference after 8, and can be read in
+// the next cycle.
 //
 // Each adder has a port that writes its results; products are written by the last of them. Issue sees to it that a port
 // has one result a cycle.
 module rvfhe_lane
   import rvfhe_lane_pkg::*;
 #(
-  parameter int unsigned Lanes  = 4,
-  parameter int unsigned Width  = 32,
-  // 2: a butterfly every cycle. 1: every second one.
-  parameter int unsigned Adders = 2,
+  parameter int unsigned Lanes  = 4,  // Lanes of the core, 1 to 32.
+  parameter int unsigned Width  = 32,  // Bits of a value.
+  parameter int unsigned Adders = 2,  // Adders of a lane. 2: a butterfly every cycle, 1: every second cycle.
+  // Bits of the first factor of a multiplier tile (26 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileA  = 17,
+  // Bits of the second factor of a multiplier tile (17 for a DSP48E2, 18 for an ECP5).
   parameter int unsigned TileB  = 17
 ) (
-  input  logic clk_i,
-  input  logic rst_ni,
+  input  logic clk_i,  // Clock.
+  input  logic rst_ni,  // Asynchronous reset, active low.
 
-  input  logic         instruction_valid_i,
-  output logic         instruction_ready_o,
-  input  instruction_t instruction_i,
+  input  logic         instruction_valid_i,  // The instruction is valid.
+  output logic         instruction_ready_o,  // The instruction is accepted in this cycle.
+  input  instruction_t instruction_i,  // The instruction, see rvfhe_lane_pkg.
 
-  // Values from memory or network; taken when the target is empty.
-  input  logic                        arrival_valid_i,
-  output logic                        arrival_ready_o,
+  input  logic                        arrival_valid_i,  // A value from memory or network is valid.
+  output logic                        arrival_ready_o,  // The value is accepted: its target is empty.
+  // Register, or half of a twiddle register, that receives the value.
   input  target_t                     arrival_target_i,
-  input  logic [Lanes-1:0][Width-1:0] arrival_data_i,
+  input  logic [Lanes-1:0][Width-1:0] arrival_data_i,  // One value per lane.
 
-  // Sets a modulus register to 1 ... 2^(Width-1); any other value leaves it unset. Holds for what issues from the next
-  // cycle on, not for what is inside.
+  // Sets a modulus register from the next cycle on; instructions inside keep theirs.
   input  logic             modulus_valid_i,
-  input  modulus_t         modulus_index_i,
-  input  logic [Width-1:0] modulus_value_i,
+  input  modulus_t         modulus_index_i,  // The modulus register.
+  input  logic [Width-1:0] modulus_value_i,  // 1 to 2^(Width-1); any other value leaves the register unset.
 
-  output logic                        copy_valid_o,
-  input  logic                        copy_ready_i,
-  output register_t                   copy_core_o,
-  output register_t                   copy_register_o,
-  output logic [Lanes-1:0][Width-1:0] copy_data_o,
+  output logic                        copy_valid_o,  // A copy to another core is valid.
+  input  logic                        copy_ready_i,  // The network accepts the copy.
+  output register_t                   copy_core_o,  // Core that receives the copy.
+  output register_t                   copy_register_o,  // Register that receives the copy.
+  output logic [Lanes-1:0][Width-1:0] copy_data_o,  // One value per lane.
 
-  // The first instruction that was refused since reset: why, and which modulus register it named.
-  output error_e   error_o,
-  output modulus_t error_modulus_o,
+  output error_e   error_o,  // Reason of the first instruction refused since reset.
+  output modulus_t error_modulus_o,  // Modulus register that the refused instruction named.
 
-  // No instruction, no result under way, no copy waiting.
-  output logic idle_o,
+  output logic idle_o,  // No instruction, no result in progress, no copy waiting.
 
-  // Cycles since reset, and what became of them (event_e); modulo 2^32.
-  output logic [31:0]             cycles_o,
-  output logic [Events-1:0][31:0] events_o
+  output logic [31:0]             cycles_o,  // Cycles since reset, modulo 2^32.
+  output logic [Events-1:0][31:0] events_o  // Cycles by event (event_e), modulo 2^32.
 );
   if (Lanes < 1 || Lanes > 32) begin : gen_wrong_lanes
     $error("rvfhe_lane: Lanes must be 1 to 32");
@@ -101,7 +99,7 @@ module rvfhe_lane
     if (modulus_valid_i) modulus_q[modulus_index_i] <= modulus_value_i;
   end
 
-  // What is refused.
+  // Refused instructions.
   error_e wrong;
   always_comb begin
     wrong = ErrorNone;
@@ -122,7 +120,7 @@ module rvfhe_lane
     end
   end
 
-  // Which registers have a value, and to which a result is under way; never both.
+  // Registers that have a value, and registers for which a result is in progress; never both.
   logic [Registers-1:0]     full_q, full_d, pending_q, pending_d;
   // Companion and factor of each twiddle register.
   logic [Twiddles-1:0][1:0] half_full_q, half_full_d;
@@ -132,7 +130,7 @@ module rvfhe_lane
   assign operands_full = full_q[head_q.rs1] & (~is_sum | full_q[head_q.rs2]) & (~has_twiddle | twiddle_full) &
       (~is_butterfly | full_q[head_q.rd]);
 
-  // What is in the multipliers: entry k issued k cycles ago.
+  // The instructions in the multipliers: entry k was issued k cycles ago.
   typedef struct packed {
     logic      valid;
     logic      butterfly;
@@ -155,13 +153,13 @@ module rvfhe_lane
     assign product_in[k]   = tag_q[k].valid & ~tag_q[k].butterfly;
   end
 
-  // What the adders do in this cycle and write in the next.
+  // The operations of the adders in this cycle; their results are written in the next.
   logic      sum, difference;
   register_t difference_register;
   assign sum = butterfly_in[MulLatency];
 
-  // What an instruction would meet that issued now. A sum is added now and written in the next cycle; a product is
-  // written when a butterfly of the cycle before is; a butterfly is added when one of the cycle before is.
+  // The conflicts of an instruction that would be issued now. A sum is added now and written in the next cycle; a
+  // product is written when a butterfly of the cycle before is; a butterfly is added when one of the cycle before is.
   logic adder_taken, port_taken;
   if (Adders == 2) begin : gen_two_adders
     assign difference          = sum;

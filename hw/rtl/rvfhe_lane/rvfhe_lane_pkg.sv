@@ -1,4 +1,4 @@
-// What an instruction of `rvfhe_lane` is made of, and what it counts. docs/hw/rvfhe_lane.md has the rules.
+// Instructions, targets, events and errors of `rvfhe_lane`. docs/hw/rvfhe_lane.md has the rules.
 package rvfhe_lane_pkg;
 
   parameter int unsigned Registers = 32;
@@ -22,7 +22,8 @@ package rvfhe_lane_pkg;
   typedef struct packed {
     op_e       op;
     modulus_t  modulus;
-    // The operand is empty once it has been read, so that the next value may arrive; not if it is written, too.
+    // The operand is empty once it has been read, so that the next value may arrive; without effect if the instruction
+    // also writes it.
     logic      free_rs2;
     logic      free_rs1;
     register_t rs2;
@@ -30,14 +31,14 @@ package rvfhe_lane_pkg;
     register_t rd;
   } instruction_t;
 
-  // Where an arrival goes: a register, or half of a twiddle register.
+  // The target of an arrival: a register, or half of a twiddle register.
   typedef struct packed {
     logic      is_twiddle;
     // A register; or a twiddle register and whether this is Shoup's companion.
     register_t index;
   } target_t;
 
-  // What became of a cycle: exactly one of these.
+  // The outcome of a cycle: exactly one of these.
   typedef enum logic [3:0] {
     EventMadd        = 0,
     EventMsub        = 1,

@@ -1,20 +1,20 @@
-// The vector registers: two are read, `Writers` are written in a cycle. Each writer has a memory of its own, and a table
-// says which of them has a register's value: so no memory needs more than one write port, and one table does for all
-// lanes, as they are written together.
+// The vector registers: two reads and `Writers` writes per cycle. Each writer has a separate memory, and a table names
+// the memory that has a register's value. So no memory needs more than one write port, and one table serves all lanes,
+// as they are written together.
 //
-// In one cycle writers write different registers.
+// The writers of one cycle write different registers.
 module rvfhe_lane_registers
   import rvfhe_lane_pkg::*;
 #(
-  parameter int unsigned Width   = 128,
-  parameter int unsigned Writers = 3
+  parameter int unsigned Width   = 128,  // Bits of a vector register.
+  parameter int unsigned Writers = 3  // Write ports.
 ) (
-  input  logic                               clk_i,
-  input  logic      [Writers-1:0]            write_en_i,
-  input  register_t [Writers-1:0]            write_register_i,
-  input  logic      [Writers-1:0][Width-1:0] write_data_i,
-  input  register_t [1:0]                    read_register_i,
-  output logic      [1:0][Width-1:0]         read_data_o
+  input  logic                               clk_i,  // Clock.
+  input  logic      [Writers-1:0]            write_en_i,  // Write enables.
+  input  register_t [Writers-1:0]            write_register_i,  // Registers to write; all different.
+  input  logic      [Writers-1:0][Width-1:0] write_data_i,  // Vectors to write.
+  input  register_t [1:0]                    read_register_i,  // The two registers to read.
+  output logic      [1:0][Width-1:0]         read_data_o  // The two vectors, in the same cycle.
 );
   localparam int unsigned WriterWidth = $clog2(Writers);
 
