@@ -45,6 +45,7 @@ if command -v shellcheck >/dev/null; then
 else
     summary+=("skipped         shell scripts: shellcheck is not installed")
 fi
+check "crates and their drawing" .venv/bin/python scripts/crates.py --check
 check "figures in pages are those of the records" .venv/bin/python scripts/figures.py --check
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet
