@@ -2,7 +2,7 @@
 
 use ciphermill_bench_integers::Work;
 use ciphermill_bench_peers::{Contender, Peer};
-use ciphermill_math::bigint::Path;
+use ciphermill_bigint::Path;
 
 use super::Settings;
 use crate::harness::{Effort, alternate};

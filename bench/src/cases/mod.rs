@@ -17,7 +17,7 @@ mod scheme;
 use ciphermill_bench_peers::Contender;
 use ciphermill_math::Isa;
 #[cfg(feature = "integers")]
-use ciphermill_math::bigint;
+use ciphermill_bigint::Path;
 
 use crate::Failure;
 use crate::harness::{Clock, Effort};
@@ -35,7 +35,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) isas: Vec<Isa>,
     /// Our paths for big integers, best first.
     #[cfg(feature = "integers")]
-    pub(crate) paths: Vec<bigint::Path>,
+    pub(crate) paths: Vec<Path>,
     /// Effort for kernels.
     pub(crate) kernels: Effort,
 }
@@ -64,11 +64,11 @@ pub(crate) fn isas() -> Result<Vec<Isa>, Failure> {
 
 /// As [`isas`], for big integers: of an instruction set that is asked for, the best one.
 #[cfg(feature = "integers")]
-pub(crate) fn paths() -> Result<Vec<bigint::Path>, Failure> {
+pub(crate) fn paths() -> Result<Vec<Path>, Failure> {
     if std::env::var_os("CIPHERMILL_ISA").is_some_and(|value| !value.is_empty()) {
-        return Ok(vec![bigint::Path::of(Isa::from_environment()?)]);
+        return Ok(vec![Path::of(Isa::from_environment()?)]);
     }
-    let mut paths: Vec<_> = bigint::Path::available().collect();
+    let mut paths: Vec<_> = Path::available().collect();
     paths.reverse();
     Ok(paths)
 }

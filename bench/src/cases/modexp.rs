@@ -8,7 +8,7 @@ use ciphermill_bench_integers::gmp::{self, Gmp};
 use ciphermill_bench_integers::openssl::{self, OpenSsl};
 use ciphermill_bench_integers::{Operands, Work};
 use ciphermill_bench_peers::Peer;
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Path, Residues, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, Residues, limbs};
 use serde_json::json;
 
 use super::integers::{Compared, Group, Ours, Theirs};

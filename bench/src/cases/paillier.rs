@@ -9,7 +9,7 @@ use ciphermill_bench_integers::gmp;
 use ciphermill_bench_integers::gmp_paillier::{self, Function, Inputs};
 use ciphermill_bench_integers::phe::{self, Process};
 use ciphermill_bench_peers::Peer;
-use ciphermill_math::bigint::{IntegerBatch, Path, WeightMatrix, limbs};
+use ciphermill_bigint::{IntegerBatch, Path, WeightMatrix, limbs};
 use ciphermill_paillier::{
     Blinding, CiphertextVector, Csprng, KeyBits, PaillierError, PlaintextVector, PublicKey, Scalars, SecretKey,
 };

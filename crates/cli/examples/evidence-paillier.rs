@@ -8,10 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ciphermill_math::bigint::Path;
+use ciphermill_bigint::Path;
 use serde_json::{Value, json};
 
-#[path = "../../math/tests/bigint_support/mod.rs"]
+#[path = "../../bigint/tests/support/mod.rs"]
 mod bigint_support;
 mod support;
 

@@ -12,7 +12,6 @@
 //! matrices of spectra with vectors of ciphertexts.
 
 pub mod automorphism;
-pub mod bigint;
 mod combination;
 mod engine;
 pub mod fft;

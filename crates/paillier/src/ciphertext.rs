@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use ciphermill_math::bigint::{IntegerBatch, OddModulus, Residues, limbs};
+use ciphermill_bigint::{IntegerBatch, OddModulus, Residues, limbs};
 use num_bigint::BigUint;
 
 use crate::error::PaillierError;

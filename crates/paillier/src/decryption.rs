@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use ciphermill_math::bigint::{IntegerBatch, WeightMatrix, limbs};
+use ciphermill_bigint::{IntegerBatch, WeightMatrix, limbs};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::CiphertextVector;

@@ -1,6 +1,6 @@
 //! Encryption: c = (1 + m·n)·b mod n² with a blinding factor b, an n-th power.
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Residues, WeightMatrix, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Residues, WeightMatrix, limbs};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::CiphertextVector;

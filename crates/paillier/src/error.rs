@@ -1,6 +1,6 @@
 //! What can be wrong with keys, plaintexts, scalars and ciphertexts.
 
-use ciphermill_math::bigint::BigIntError;
+use ciphermill_bigint::BigIntError;
 use ciphermill_wire::WireError;
 
 use crate::parameters::{KeyBits, KeyTag};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ciphermill_math::bigint::{BigIntError, Exponents, IntegerBatch, Residues, WeightMatrix};
+use ciphermill_bigint::{BigIntError, Exponents, IntegerBatch, Residues, WeightMatrix};
 use num_bigint::{BigInt, Sign};
 use zeroize::Zeroizing;
 

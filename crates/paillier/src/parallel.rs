@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use ciphermill_math::bigint::{OddModulus, Residues};
+use ciphermill_bigint::{OddModulus, Residues};
 use rayon::prelude::*;
 
 use crate::error::PaillierError;

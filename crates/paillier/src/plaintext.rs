@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use ciphermill_math::bigint::{IntegerBatch, limbs};
+use ciphermill_bigint::{IntegerBatch, limbs};
 use num_bigint::{BigInt, Sign};
 
 use crate::error::PaillierError;

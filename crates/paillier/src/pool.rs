@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Mutex;
 
-use ciphermill_math::bigint::Residues;
+use ciphermill_bigint::Residues;
 
 use crate::ciphertext::CiphertextVector;
 use crate::encryption::Blinding;

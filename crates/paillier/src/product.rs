@@ -1,6 +1,6 @@
 //! Products over all residues of a vector, and what they tell.
 
-use ciphermill_math::bigint::{OddModulus, Residues, limbs};
+use ciphermill_bigint::{OddModulus, Residues, limbs};
 use crypto_bigint::{BoxedUint, Gcd};
 use zeroize::Zeroizing;
 

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 
-use ciphermill_math::bigint::{IntegerBatch, limbs};
+use ciphermill_bigint::{IntegerBatch, limbs};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 use zeroize::{Zeroize, Zeroizing};

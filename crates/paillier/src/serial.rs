@@ -12,8 +12,8 @@
 //!
 //! Flag 0: there is a DJN base. Flag 1: the key is smaller than [`KeyBits::MIN`] bits and **insecure**.
 
-use ciphermill_math::bigint::limbs::{bit_length_public, less_than};
-use ciphermill_math::bigint::{IntegerBatch, Path};
+use ciphermill_bigint::limbs::{bit_length_public, less_than};
+use ciphermill_bigint::{IntegerBatch, Path};
 use ciphermill_wire::{Decoder, Encoder, Kind, WireError, open, seal};
 use num_bigint::BigUint;
 use zeroize::{Zeroize, Zeroizing};

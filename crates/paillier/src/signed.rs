@@ -3,7 +3,7 @@
 //! A plaintext m of a key n stands for m if m ≤ (n − 1)/2 and for m − n otherwise. All is constant-time for given lengths,
 //! but for what makes and takes a [`BigInt`], which a caller who holds one has no use of.
 
-use ciphermill_math::bigint::{IntegerBatch, limbs};
+use ciphermill_bigint::{IntegerBatch, limbs};
 use num_bigint::{BigInt, Sign};
 
 /// row ← −row if `condition` is 1, as two's complement; unchanged if it is 0.

@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use ciphermill_math::bigint::WeightMatrix;
+use ciphermill_bigint::WeightMatrix;
 use ciphermill_wire::{Decoder, Encoder, Kind, WireError, open, seal};
 
 use crate::error::PaillierError;

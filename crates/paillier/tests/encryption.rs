@@ -187,7 +187,7 @@ fn operands_of_another_key() {
 /// Vectors of one key that was made twice belong together.
 #[test]
 fn the_same_key_made_twice() {
-    let (mine, again) = (key(512), key(512).on_path(ciphermill_math::bigint::Path::Portable).unwrap());
+    let (mine, again) = (key(512), key(512).on_path(ciphermill_bigint::Path::Portable).unwrap());
     let c = encrypt(mine, false, &PlaintextVector::from_i64(again.public_key(), &[3, -4]), Blinding::Djn, 2);
     assert_eq!(again.decrypt(&c).unwrap().to_i64().unwrap(), [3, -4]);
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use ciphermill_math::bigint::{BigIntError, WeightMatrix};
+use ciphermill_bigint::{BigIntError, WeightMatrix};
 use ciphermill_paillier::{Blinding, CiphertextVector, PaillierError, PlaintextVector, Scalars, SecretKey};
 use num_bigint::BigInt;
 use proptest::prelude::*;

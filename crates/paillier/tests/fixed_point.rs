@@ -1,6 +1,6 @@
 //! Encodings against exact arithmetic, and vectors of encrypted numbers with their bounds.
 
-use ciphermill_math::bigint::{IntegerBatch, WeightMatrix};
+use ciphermill_bigint::{IntegerBatch, WeightMatrix};
 use ciphermill_paillier::fixed_point::{
     FixedPoint, FixedPointError, FixedPointPlaintext, FixedPointVector, MAX_FRACTION_BITS, MAX_INTEGER_BITS, Number,
 };

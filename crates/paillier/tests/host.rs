@@ -5,7 +5,7 @@ mod host_support;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ciphermill_math::bigint::{
+use ciphermill_bigint::{
     BigIntError, CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedBase,
     PreparedModulus,
 };

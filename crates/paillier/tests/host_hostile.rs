@@ -5,7 +5,7 @@ mod host_support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ciphermill_math::bigint::{
+use ciphermill_bigint::{
     CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedModulus,
 };
 use ciphermill_paillier::host::{

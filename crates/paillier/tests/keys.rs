@@ -2,7 +2,7 @@
 
 mod support;
 
-use ciphermill_math::bigint::Path;
+use ciphermill_bigint::Path;
 use ciphermill_paillier::{
     Blinding, Csprng, KeyBits, PaillierError, PlaintextVector, PublicKey, SecretKey, SizePolicy,
 };

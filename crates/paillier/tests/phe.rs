@@ -1,6 +1,6 @@
 //! Known answers made with `phe` (`vectors/generate_phe.py`): ciphertexts to the last bit, and what they decrypt to.
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, Path, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, Path, limbs};
 use ciphermill_paillier::{CiphertextVector, Csprng, PlaintextVector, Scalars, SecretKey, SizePolicy};
 use num_bigint::{BigInt, BigUint};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use ciphermill_math::bigint::WeightMatrix;
+use ciphermill_bigint::WeightMatrix;
 use ciphermill_paillier::fixed_point::{FixedPointVector, Number};
 use ciphermill_paillier::{
     Blinding, CiphertextVector, Csprng, KeyBits, PlaintextVector, PublicKey, Scalars, SecretKey, SizePolicy,

@@ -1,6 +1,6 @@
 //! Arguments about big integers.
 
-use ciphermill_math::bigint::Path;
+use ciphermill_bigint::Path;
 use clap::Args;
 
 /// Which kernels of big integers run.

@@ -1,7 +1,7 @@
 //! What does not fit is refused with its reason, and leaves no trace.
 
+use ciphermill_bigint::IntegerBatch;
 use ciphermill_device::{DeviceError, HandlerError, ReadMode};
-use ciphermill_math::bigint::IntegerBatch;
 use ciphermill_paillier::serial::{BODY_VERSION, CIPHERTEXT_VECTOR};
 use ciphermill_paillier::{PublicKey, SizePolicy};
 use ciphermill_wire::{Encoder, seal};

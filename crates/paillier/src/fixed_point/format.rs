@@ -1,6 +1,6 @@
 //! Real numbers to integers, with a declared precision.
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;
 

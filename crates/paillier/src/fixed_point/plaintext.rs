@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 use num_bigint::{BigInt, BigUint};
 
 use super::vector::check_limit;

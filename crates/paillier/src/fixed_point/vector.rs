@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ciphermill_math::bigint::WeightMatrix;
+use ciphermill_bigint::WeightMatrix;
 use num_bigint::BigUint;
 
 use super::{FixedPointError, FixedPointPlaintext, MAX_FRACTION_BITS, Number};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use ciphermill_math::bigint::{EngineModulus, IntegerBatch, ModExpEngine, Path, PreparedBase, PreparedModulus, limbs};
+use ciphermill_bigint::{EngineModulus, IntegerBatch, ModExpEngine, Path, PreparedBase, PreparedModulus, limbs};
 
 use super::{Refusal, Slot};
 use crate::integers;

@@ -1,6 +1,6 @@
 //! The first stage: bytes to instructions.
 
-use ciphermill_math::bigint::{IntegerBatch, MAX_MODULUS_BITS};
+use ciphermill_bigint::{IntegerBatch, MAX_MODULUS_BITS};
 use ciphermill_wire::{Decoder, WireError, open};
 
 use super::request::{REQUEST, STREAM_VERSION};

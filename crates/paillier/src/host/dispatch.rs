@@ -1,6 +1,6 @@
 //! The third stage: jobs to the engine, and its answers checked.
 
-use ciphermill_math::bigint::{EngineError, Exponents, IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{EngineError, Exponents, IntegerBatch, ModExpEngine, limbs};
 
 use super::Refusal;
 use super::constants::Constants;

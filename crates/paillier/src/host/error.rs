@@ -1,6 +1,6 @@
 //! Why a stream, or one instruction of it, is refused.
 
-use ciphermill_math::bigint::{BigIntError, EngineError};
+use ciphermill_bigint::{BigIntError, EngineError};
 use ciphermill_wire::WireError;
 
 use super::Slot;

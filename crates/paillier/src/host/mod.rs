@@ -32,7 +32,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ciphermill_math::bigint::ModExpEngine;
+use ciphermill_bigint::ModExpEngine;
 
 pub use decode::Limits;
 pub use error::{FieldError, Refusal, Status, StreamError};

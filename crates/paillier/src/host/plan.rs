@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
 use zeroize::Zeroizing;
 
 use super::constants::{Constants, KeyConstants, Store};

@@ -1,6 +1,6 @@
 //! The second stage, its randomness: drawn before anything is dispatched.
 
-use ciphermill_math::bigint::{IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{IntegerBatch, ModExpEngine, limbs};
 use crypto_bigint::{Gcd, Resize};
 use zeroize::Zeroizing;
 

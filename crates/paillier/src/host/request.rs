@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 use ciphermill_wire::{Encoder, Kind, seal};
 use zeroize::Zeroizing;
 

@@ -1,6 +1,6 @@
 //! What the host answers.
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 use ciphermill_wire::{Decoder, Encoder, Kind, open, seal};
 
 use super::decode::{Found, ended, located, read};

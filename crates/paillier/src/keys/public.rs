@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use ciphermill_math::bigint::{FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
+use ciphermill_bigint::{FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
 use num_bigint::BigUint;
 
 use crate::encryption::Blinding;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use ciphermill_math::bigint::{Exponents, FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
+use ciphermill_bigint::{Exponents, FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
 use crypto_bigint::{BoxedUint, NonZero, Odd};
 use num_bigint::BigUint;
 use zeroize::Zeroizing;

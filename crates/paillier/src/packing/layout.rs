@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 
 use super::{MAX_SLOT_BITS, MAX_VALUE_BITS, PackingError};
 

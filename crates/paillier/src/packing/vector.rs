@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 
 use super::{Packing, PackingError};
 use crate::ciphertext::CiphertextVector;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ciphermill_math::bigint::{IntegerBatch, ModExpEngine};
+use ciphermill_bigint::{IntegerBatch, ModExpEngine};
 use ciphermill_paillier::host::{Host, HostConfig, Instruction, Outcome, Request, Response, Slot, Status};
 use ciphermill_paillier::{Blinding, CiphertextVector, Csprng, KeyBits, PublicKey, SecretKey, SizePolicy};
 use num_bigint::{BigInt, BigUint};

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ciphermill_math::bigint::CpuEngine;
+use ciphermill_bigint::CpuEngine;
 use ciphermill_paillier::host::{Host, HostConfig, Limits, REQUEST, RESPONSE, Request, Response, STREAM_VERSION};
 use ciphermill_paillier::weights::{PublicWeights, WEIGHTS, WEIGHTS_VERSION};
 use ciphermill_paillier::{CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial};

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use ciphermill_math::bigint::Path;
+use ciphermill_bigint::Path;
 use ciphermill_paillier::{Csprng, KeyBits, PublicKey, SecretKey, SizePolicy};
 use num_bigint::{BigInt, BigUint};
 

@@ -1,7 +1,7 @@
 //! Modular exponentiation.
 
+use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, limbs};
 use ciphermill_math::Isa;
-use ciphermill_math::bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, limbs};
 use num_bigint::BigUint;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ciphermill_bigint::WeightMatrix;
 use ciphermill_math::Isa;
-use ciphermill_math::bigint::WeightMatrix;
 use ciphermill_paillier::{
     Blinding, BlindingPool, CiphertextVector, Csprng, KeyBits, PaillierError, PlaintextVector, Scalars, SecretKey,
 };

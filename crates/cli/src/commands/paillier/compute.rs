@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ciphermill_math::bigint::WeightMatrix;
+use ciphermill_bigint::WeightMatrix;
 use ciphermill_paillier::{CiphertextVector, Csprng, PlaintextVector, PublicKey, Scalars};
 use serde::Serialize;
 

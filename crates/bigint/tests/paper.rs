@@ -1,6 +1,6 @@
 //! The algorithms of the Paillier paper: as they have to be read, and what the printed listings compute.
 
-use ciphermill_math::bigint::reference::{Cios256, DIGIT_BITS, pow};
+use ciphermill_bigint::reference::{Cios256, DIGIT_BITS, pow};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 

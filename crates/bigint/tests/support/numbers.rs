@@ -1,6 +1,6 @@
 //! Reproducible numbers, some of them awkward.
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 
 /// SplitMix64, as published by S. Vigna.
 pub(crate) struct Numbers(pub(crate) u64);

@@ -3,7 +3,7 @@
 //! and cropped at several percentiles. |t| beyond 4.5 is taken for a leak, and the run goes on until it is clear or the
 //! samples are used up.
 //!
-//! cargo run --release -p ciphermill-math --example bigint_leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
+//! cargo run --release -p ciphermill-bigint --example leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
 //!
 //! `--ring n2` takes Z/n² through n, in which Paillier works, with a modulus n² of B bits.
 //!
@@ -13,7 +13,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
 
 /// The threshold of the method's authors.
 const THRESHOLD: f64 = 4.5;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Ok(settings) => settings,
         Err(message) => {
             eprintln!(
-                "{message}\nusage: bigint_leakage [--samples N] [--bits B] [--path portable|adx|ifma-single|ifma] [--ring n|n2]"
+                "{message}\nusage: leakage [--samples N] [--bits B] [--path portable|adx|ifma-single|ifma] [--ring n|n2]"
             );
             return ExitCode::from(2);
         }
@@ -223,7 +223,7 @@ impl Moments {
     }
 }
 
-#[path = "../tests/bigint_support/numbers.rs"]
+#[path = "../tests/support/numbers.rs"]
 mod numbers;
 
 use numbers::Numbers;

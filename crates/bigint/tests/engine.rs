@@ -1,6 +1,6 @@
 //! The seam for accelerators, on the engine of this CPU, and what the rings refuse.
 
-use ciphermill_math::bigint::{
+use ciphermill_bigint::{
     BigIntError, CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, MAX_EXPONENT_BITS, ModExpEngine,
     OddModulus, Path, limbs, reference,
 };

@@ -1,6 +1,6 @@
 //! Both rings on every path against the plain definitions.
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs, reference};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs, reference};
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
 use proptest::prelude::*;

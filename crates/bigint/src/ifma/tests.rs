@@ -1,9 +1,9 @@
 use num_bigint::BigUint;
 
 use super::*;
-use crate::Isa;
-use crate::bigint::MAX_ENTRY_RATIO;
-use crate::memory::AlignedWords;
+use crate::MAX_ENTRY_RATIO;
+use ciphermill_math::Isa;
+use ciphermill_math::memory::AlignedWords;
 
 fn available() -> bool {
     let available = Isa::Avx512.has_ifma();

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use zeroize::Zeroize;
 
 use super::kernel::Kernel;
-use crate::memory::AlignedWords;
+use ciphermill_math::memory::AlignedWords;
 
 /// Aligned words that are wiped when dropped.
 #[derive(Clone)]

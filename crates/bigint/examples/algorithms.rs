@@ -1,4 +1,4 @@
-//! Times the algorithms over residues on every path of this CPU: `cargo run --release --example bigint_algorithms [bits]`.
+//! Times the algorithms over residues on every path of this CPU: `cargo run --release --example algorithms [bits]`.
 //!
 //! Modulo n² for n of 2048 bits, or as many as are given, on one thread. Figures are the least time of some runs: of one
 //! exponentiation of a fixed base with half of n's bits for tables of several sizes, of one inverse, and of products of powers
@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Path, WeightMatrix, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, WeightMatrix, limbs};
 
 /// Microseconds.
 fn least<T>(samples: usize, mut run: impl FnMut() -> T) -> f64 {

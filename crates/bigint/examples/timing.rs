@@ -1,5 +1,5 @@
 //! Times products, squarings and powers of both rings on every path of this CPU:
-//! `cargo run --release -p ciphermill-math --example bigint_timing [-- --quick]`.
+//! `cargo run --release -p ciphermill-bigint --example timing [-- --quick]`.
 //!
 //! Prints the least and the median time of one operation in microseconds, on one thread: of a group, divided by its lanes. On
 //! the path with AVX-512 IFMA the percentage is that of the multiply-adds which the operation needs (see `work`) at the rate of
@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use ciphermill_math::bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
 
 /// Least and median time in microseconds.
 fn time(milliseconds: u64, mut run: impl FnMut()) -> [f64; 2] {
@@ -87,7 +87,7 @@ fn main() {
     for path in Path::available() {
         // The square ring has n² of as many bits, and a size of half as many for n.
         for (&bits, square) in sizes.iter().flat_map(|bits| [(bits, false), (bits, true)]) {
-            if square && bits / 2 < ciphermill_math::bigint::MIN_MODULUS_BITS {
+            if square && bits / 2 < ciphermill_bigint::MIN_MODULUS_BITS {
                 continue;
             }
             let n = limbs::to_uint(&{

@@ -7,7 +7,7 @@
 
 use num_bigint::BigUint;
 
-use crate::bigint::BigIntError;
+use crate::BigIntError;
 
 /// Bits of the paper's digits (its R; the listings' "R = 256" is 2^256).
 pub const DIGIT_BITS: u32 = 256;

@@ -1,6 +1,6 @@
 //! Algorithms over whole vectors, for both rings on every path, against the plain definitions.
 
-use ciphermill_math::bigint::{BigIntError, Exponents, IntegerBatch, OddModulus, Path, Residues, WeightMatrix, limbs};
+use ciphermill_bigint::{BigIntError, Exponents, IntegerBatch, OddModulus, Path, Residues, WeightMatrix, limbs};
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
 use proptest::prelude::*;

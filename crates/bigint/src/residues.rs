@@ -6,7 +6,7 @@ use std::ops::Range;
 use zeroize::Zeroize;
 
 use super::OddModulus;
-use crate::memory::AlignedWords;
+use ciphermill_math::memory::AlignedWords;
 
 /// Numbers modulo one [`OddModulus`], in Montgomery form and in an order private to its path. Wiped when dropped.
 ///

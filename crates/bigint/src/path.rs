@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Isa;
+use ciphermill_math::Isa;
 
 /// A family of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

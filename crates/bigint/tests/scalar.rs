@@ -1,9 +1,7 @@
 //! The kernels of one residue per group (64-bit limbs, and one number over the lanes of vectors) against the plain
 //! definitions: every size at which they change their ways, with operands and moduli that make carries run.
 
-use ciphermill_math::bigint::{
-    CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs,
-};
+use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 

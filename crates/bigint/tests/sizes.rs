@@ -1,6 +1,6 @@
 //! Both rings at every size in use, on every path: extreme operands and long chains of products.
 
-use ciphermill_math::bigint::{BigIntError, IntegerBatch, MAX_ENTRY_RATIO, OddModulus, Path, limbs};
+use ciphermill_bigint::{BigIntError, IntegerBatch, MAX_ENTRY_RATIO, OddModulus, Path, limbs};
 use num_bigint::BigUint;
 
 fn big(limbs: &[u64]) -> BigUint {

@@ -28,19 +28,19 @@ macro_rules! one_lane {
         }
 
         fn select(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            crate::bigint::one_lane::select(out, table, index[0]);
+            crate::one_lane::select(out, table, index[0]);
         }
 
         fn select_single(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            crate::bigint::one_lane::select(out, table, index[0]);
+            crate::one_lane::select(out, table, index[0]);
         }
 
         fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            crate::bigint::one_lane::select_public(out, table, index[0]);
+            crate::one_lane::select_public(out, table, index[0]);
         }
 
         fn select_single_public(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
-            crate::bigint::one_lane::select_public(out, table, index[0]);
+            crate::one_lane::select_public(out, table, index[0]);
         }
 
         fn extract(&self, out: &mut [u64], group: &[u64], _lane: usize) {

@@ -1,4 +1,4 @@
-//! Montgomery arithmetic on integers of 256 to 8192 bits: what Paillier and its accelerators run on.
+//! Montgomery arithmetic and exponentiation on integers of 256 to 8192 bits, for Paillier and its accelerators.
 //!
 //! An [`OddModulus`] holds the constants of one modulus; [`Residues`] are a vector of numbers modulo it, in Montgomery form
 //! and in an order private to the [`Path`] that made them, never serialised. [`IntegerBatch`] is the plain form.

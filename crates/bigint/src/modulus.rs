@@ -14,7 +14,7 @@ use super::{
 };
 #[cfg(target_arch = "x86_64")]
 use super::{ifma, ifma_single};
-use crate::memory::AlignedWords;
+use ciphermill_math::memory::AlignedWords;
 
 /// An odd modulus of [`MIN_MODULUS_BITS`] to [`MAX_MODULUS_BITS`] bits, prepared for Montgomery arithmetic on one [`Path`].
 /// Cheap to clone. Its constants are wiped when the last clone is dropped.

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use zeroize::Zeroize;
 
 use super::{Rows as LimbRows, product};
-use crate::bigint::kernel::{Kernel, Rows, SquareKernel};
-use crate::bigint::one_lane::one_lane;
-use crate::bigint::{MAX_ENTRY_RATIO, constants, limbs};
+use crate::kernel::{Kernel, Rows, SquareKernel};
+use crate::one_lane::one_lane;
+use crate::{MAX_ENTRY_RATIO, constants, limbs};
 
 /// Arithmetic modulo n with R = 2^(64·limbs).
 struct Reduction<R> {

@@ -4,7 +4,7 @@ use std::io::{BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use ciphermill_math::bigint::IntegerBatch;
+use ciphermill_bigint::IntegerBatch;
 
 mod numbers;
 
@@ -37,7 +37,7 @@ impl Gmp {
             println!("skipped: comparison with GMP, as .venv has no gmpy2; `make setup` installs it");
             return None;
         }
-        let script = root.join("crates/math/tests/bigint_support/gmp_oracle.py");
+        let script = root.join("crates/bigint/tests/support/gmp_oracle.py");
         let mut child = Command::new(python)
             .arg(script)
             .stdin(Stdio::piped())
@@ -102,8 +102,8 @@ pub(crate) struct Sample {
 ///
 /// # Panics
 /// At the first difference.
-pub(crate) fn compare(gmp: &mut Gmp, numbers: &mut Numbers, path: ciphermill_math::bigint::Path, sample: Sample) {
-    use ciphermill_math::bigint::{Exponents, OddModulus, limbs};
+pub(crate) fn compare(gmp: &mut Gmp, numbers: &mut Numbers, path: ciphermill_bigint::Path, sample: Sample) {
+    use ciphermill_bigint::{Exponents, OddModulus, limbs};
     let Sample { bits, square, products, powers } = sample;
     let ring = if square {
         OddModulus::square_of(&limbs::to_uint(&numbers.modulus(bits / 2)), path)

@@ -4,8 +4,8 @@ use zeroize::Zeroize;
 
 use super::tiles::{self, Divisor};
 use super::{DIGIT_BITS, LANES, MAX_CHUNKS, SLACK_BITS, TILE, lanes};
-use crate::bigint::kernel::Rows;
-use crate::bigint::{MAX_ENTRY_RATIO, Path, constants, limbs};
+use crate::kernel::Rows;
+use crate::{MAX_ENTRY_RATIO, Path, constants, limbs};
 
 /// Constants of n, one word per digit.
 pub(super) struct Modulus {
