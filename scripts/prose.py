@@ -99,7 +99,7 @@ class Text:
             for match in pattern.finditer(prose):
                 self.faults.append((place, advice, around(prose, match)))
         for sentence in re.split(r"(?<!e\.g\.)(?<!i\.e\.)(?<!\bFig\.)(?<!Figs\.)(?<!vs\.)(?<=[.!?])[)\"']*\s+", prose):
-            count = len([word for word in sentence.split() if re.search(r"\w", word)])
+            count = len([word for word in sentence.split() if re.search(r"[A-Za-z]", word)])
             if count > SENTENCE_WORDS:
                 self.faults.append((place, f"a sentence of {count} words", sentence[:90] + "…"))
 
