@@ -5,7 +5,7 @@ use crate::{
     memory::MemoryError,
     store::{SpaceId, StoreError},
 };
-use ciphermill_program::{DecodeError, Instruction, KeyId, TypeCode, VerifyError, VrId};
+use ciphermill_program::{DecodeError, Instruction, InstructionSetError, KeyId, TypeCode, VerifyError, VrId};
 use std::time::Duration;
 
 /// Why the device refused or failed an operation. Unless a variant says otherwise, everything is as it was before.
@@ -36,6 +36,9 @@ pub enum DeviceError {
         /// Who claimed it too.
         second: &'static str,
     },
+    /// The instructions of the handlers do not go together.
+    #[error("the handlers' instructions: {0}")]
+    InstructionSet(#[from] InstructionSetError),
     /// The object is larger than the device takes, or the program longer.
     #[error(
         "register {id} was declared with {size} bytes, its limit is {limit}; raise max_object_bytes, for \

@@ -4,7 +4,7 @@
 //! of an object mean goes through an [`ObjectHandler`].
 
 use crate::store::StoreError;
-use ciphermill_program::{Instruction, KeyId, Opcode, TypeCode, VrId};
+use ciphermill_program::{Instruction, KeyId, Opcode, Scheme, TypeCode, VrId};
 use std::{any::Any, fmt, io::Read, sync::Arc, time::Duration};
 
 /// Where the registers of a type live while the device uses them.
@@ -79,6 +79,10 @@ pub struct KeyPart {
 pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// Name of the scheme.
     fn name(&self) -> &'static str;
+
+    /// Its part of the instruction set: the classes of its types, and the rows of its instructions. The device's
+    /// [instruction set](crate::Device::instruction_set) consists of the built-in instructions and those of its handlers.
+    fn scheme(&self) -> &'static Scheme;
 
     /// The types it handles; no other handler of the device may claim them. At most one has [`Role::Key`], none has
     /// [`Role::Program`].

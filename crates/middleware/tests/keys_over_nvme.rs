@@ -4,10 +4,11 @@ mod support;
 #[path = "../../device/tests/support/tfhe.rs"]
 mod tfhe;
 
+use ciphermill_device::handlers;
 use ciphermill_device::{DeviceConfig, SpaceId, SpaceLimits};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_middleware::{Metadata, ReadMode, Transport, WriteMode};
-use ciphermill_program::{KeyId, VrId};
+use ciphermill_program::KeyId;
 use ciphermill_tfhe::{
     ClientKey, KeyForm, KeyKind, KeySeeds, ParameterSet, SecurityPolicy, parameters::NVME_TFHE_PAPER,
 };
@@ -128,7 +129,7 @@ impl KeyFiles {
         let served = Served::start(device, SpaceId(1), store.path(), 28);
         let transport = served.connect();
         let mut file = File::open(self.path(form)).expect("the file");
-        let (register, size) = (VrId::bootstrapping_key(KeyId(0)), self.size(form));
+        let (register, size) = (handlers::tfhe::bootstrapping_key(KeyId(0)), self.size(form));
         let written = transport.write(&Metadata::new(register), size, &mut file, WriteMode::Compute).expect("stored");
         assert_eq!((written.stat.size, written.computed), (size, false));
         file.rewind().expect("a file");

@@ -6,12 +6,13 @@ mod support;
 mod tfhe;
 
 use ciphermill_device::DeviceConfig;
+use ciphermill_device::handlers;
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_middleware::{
     BlobId, EmbeddedTransport, Metadata, Middleware, MiddlewareConfig, MiddlewareError, ReadMode, Transport,
     TransportError, WriteMode,
 };
-use ciphermill_program::{KeyId, VrId};
+use ciphermill_program::KeyId;
 use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::{
     fs,
@@ -182,7 +183,7 @@ fn refusals(way: Way) {
     refuse(&host, y_blob, other.operand(1, &mut rng), &[&tags[0], &tags[1]]);
     let table = BlobId::new(table_of(KEY));
     refuse(&host, table, vec![0; 16], &["16 were given"]);
-    let keyswitch = BlobId::new(VrId::key_switching_key(KEY));
+    let keyswitch = BlobId::new(handlers::tfhe::key_switching_key(KEY));
     refuse(&host, keyswitch, other.keyswitch, &[&tags[0], &tags[1]]);
 
     // A file that is not there, and a directory in its place.

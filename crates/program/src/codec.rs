@@ -4,7 +4,9 @@ use ciphermill_wire::{Decoder, Encoder, Kind, WireError, open, seal};
 use thiserror::Error;
 
 use crate::id::{DataId, KeyId, TypeCode, VrId};
-use crate::instruction::{Instruction, MAX_INSTRUCTIONS, Opcode, Program, ProgramLengthError};
+use crate::instruction::{Instruction, MAX_INSTRUCTIONS, Operands, Program, ProgramLengthError};
+use crate::set::InstructionSet;
+use crate::spec::{Form, Opcode};
 
 /// The length of one instruction in the body, in bytes.
 const INSTRUCTION_BYTES: usize = 24;
@@ -38,12 +40,16 @@ pub enum DecodeError {
         given: u32,
     },
     /// No instruction has this number.
-    #[error("instruction {index}: opcode {opcode} is {}; this version defines 0 to 7, 16 and 32 to 36", opcode.owner())]
+    #[error("instruction {index}: opcode {opcode} is {}; this version defines {defined}", owner(*reserved_for))]
     Opcode {
         /// The index of the instruction, from 0.
         index: usize,
-        /// What stands there.
+        /// The number.
         opcode: Opcode,
+        /// The scheme for which the number is set aside, if it is.
+        reserved_for: Option<&'static str>,
+        /// The opcodes of the instruction set, as text.
+        defined: String,
     },
     /// A field that the instruction does not use is set. Every program has one binary form, so that equal programs have
     /// equal bytes and no meaning can hide in the gaps.
@@ -71,112 +77,57 @@ impl DecodeError {
     }
 }
 
-/// The fields of one instruction, as they lie in the body. `w4` and `w5` are the key and data id of the second register, or
-/// the factor and zero.
-#[derive(Clone, Copy, Default)]
-struct Fields {
-    opcode: u16,
-    reserved: u16,
-    type_a: u16,
-    type_b: u16,
-    key_a: u32,
-    data_a: u32,
-    w4: u32,
-    w5: u32,
+fn owner(scheme: Option<&'static str>) -> String {
+    match scheme {
+        Some(scheme) => format!("reserved for {scheme}, which this version does not define"),
+        None => "unknown".to_owned(),
+    }
 }
 
-impl Fields {
-    fn with_a(opcode: Opcode, a: VrId) -> Self {
-        Self { opcode: opcode.0, type_a: a.type_code.0, key_a: a.key_id.0, data_a: a.data_id.0, ..Self::default() }
-    }
+/// Writes the opcode, a reserved half-word, the types of both registers, key and data id of the first, and two words: key
+/// and data id of the second register, or the factor and 0.
+fn write(instruction: &Instruction, out: &mut Encoder) {
+    let (a, type_b, words) = match instruction.operands() {
+        Operands::One(a) => (a, 0, [0, 0]),
+        Operands::Two(a, b) => (a, b.type_code.0, [b.key_id.0, b.data_id.0]),
+        Operands::Factor(a, value) => (a, 0, [value.cast_unsigned(), 0]),
+    };
+    out.u16(instruction.opcode().0).u16(0).u16(a.type_code.0).u16(type_b);
+    out.u32(a.key_id.0).u32(a.data_id.0).u32(words[0]).u32(words[1]);
+}
 
-    fn with_b(self, b: VrId) -> Self {
-        Self { type_b: b.type_code.0, w4: b.key_id.0, w5: b.data_id.0, ..self }
-    }
-
-    fn a(&self) -> VrId {
-        VrId::new(TypeCode(self.type_a), KeyId(self.key_a), DataId(self.data_a))
-    }
-
-    fn b(&self) -> VrId {
-        VrId::new(TypeCode(self.type_b), KeyId(self.w4), DataId(self.w5))
-    }
-
-    fn of(instruction: &Instruction) -> Self {
-        let opcode = instruction.opcode();
-        match *instruction {
-            Instruction::Return { n } | Instruction::Push { n } | Instruction::Pop { n } => Self::with_a(opcode, n),
-            Instruction::Move { dst, src } => Self::with_a(opcode, dst).with_b(src),
-            Instruction::Bootstrap { tv, n } => Self::with_a(opcode, tv).with_b(n),
-            Instruction::Hmvp { matrix, n } => Self::with_a(opcode, matrix).with_b(n),
-            Instruction::PaillierAddPlain { weights, n }
-            | Instruction::PaillierScale { weights, n }
-            | Instruction::PaillierMatVec { weights, n } => Self::with_a(opcode, weights).with_b(n),
-            Instruction::HomAdd { n1, n2 }
-            | Instruction::HomSub { n1, n2 }
-            | Instruction::PaillierAdd { n1, n2 }
-            | Instruction::PaillierSub { n1, n2 } => Self::with_a(opcode, n1).with_b(n2),
-            Instruction::HomIntMult { n, value } => Self { w4: value.cast_unsigned(), ..Self::with_a(opcode, n) },
+fn read(set: &InstructionSet, input: &mut Decoder<'_>, index: usize) -> Result<Instruction, DecodeError> {
+    let (opcode, reserved) = (Opcode(input.u16()?), input.u16()?);
+    let (type_a, type_b) = (input.u16()?, input.u16()?);
+    let (key_a, data_a, key_b, data_b) = (input.u32()?, input.u32()?, input.u32()?, input.u32()?);
+    let spec = set.instruction(opcode).ok_or_else(|| DecodeError::Opcode {
+        index,
+        opcode,
+        reserved_for: set.reserved_for(opcode),
+        defined: set.opcodes(),
+    })?;
+    let zero = |field, given| match given {
+        0 => Ok(()),
+        _ => Err(DecodeError::UnusedField { index, opcode, field, given }),
+    };
+    let register = |type_code, key, data| VrId::new(TypeCode(type_code), KeyId(key), DataId(data));
+    let a = register(type_a, key_a, data_a);
+    zero("reserved half-word", u32::from(reserved))?;
+    let operands = match spec.form() {
+        Form::One => {
+            zero("second type", u32::from(type_b))?;
+            zero("second key id", key_b)?;
+            zero("second data id", data_b)?;
+            Operands::One(a)
         }
-    }
-
-    fn write(&self, out: &mut Encoder) {
-        out.u16(self.opcode).u16(self.reserved).u16(self.type_a).u16(self.type_b);
-        out.u32(self.key_a).u32(self.data_a).u32(self.w4).u32(self.w5);
-    }
-
-    fn read(input: &mut Decoder<'_>) -> Result<Self, WireError> {
-        Ok(Self {
-            opcode: input.u16()?,
-            reserved: input.u16()?,
-            type_a: input.u16()?,
-            type_b: input.u16()?,
-            key_a: input.u32()?,
-            data_a: input.u32()?,
-            w4: input.u32()?,
-            w5: input.u32()?,
-        })
-    }
-
-    fn instruction(&self, index: usize) -> Result<Instruction, DecodeError> {
-        let opcode = Opcode(self.opcode);
-        let zero = |field, given| match given {
-            0 => Ok(()),
-            _ => Err(DecodeError::UnusedField { index, opcode, field, given }),
-        };
-        let (type_b, key_b, data_b) = (u32::from(self.type_b), self.w4, self.w5);
-        let instruction = match opcode {
-            Opcode::RETURN => Instruction::Return { n: self.a() },
-            Opcode::MOVE => Instruction::Move { dst: self.a(), src: self.b() },
-            Opcode::PUSH => Instruction::Push { n: self.a() },
-            Opcode::POP => Instruction::Pop { n: self.a() },
-            Opcode::BOOTSTRAP => Instruction::Bootstrap { tv: self.a(), n: self.b() },
-            Opcode::HMVP => Instruction::Hmvp { matrix: self.a(), n: self.b() },
-            Opcode::HOM_ADD => Instruction::HomAdd { n1: self.a(), n2: self.b() },
-            Opcode::HOM_SUB => Instruction::HomSub { n1: self.a(), n2: self.b() },
-            Opcode::HOM_INT_MULT => Instruction::HomIntMult { n: self.a(), value: self.w4.cast_signed() },
-            Opcode::PAILLIER_ADD => Instruction::PaillierAdd { n1: self.a(), n2: self.b() },
-            Opcode::PAILLIER_SUB => Instruction::PaillierSub { n1: self.a(), n2: self.b() },
-            Opcode::PAILLIER_ADD_PLAIN => Instruction::PaillierAddPlain { weights: self.a(), n: self.b() },
-            Opcode::PAILLIER_SCALE => Instruction::PaillierScale { weights: self.a(), n: self.b() },
-            Opcode::PAILLIER_MAT_VEC => Instruction::PaillierMatVec { weights: self.a(), n: self.b() },
-            _ => return Err(DecodeError::Opcode { index, opcode }),
-        };
-        zero("reserved half-word", u32::from(self.reserved))?;
-        match instruction {
-            Instruction::Return { .. } | Instruction::Push { .. } | Instruction::Pop { .. } => {
-                zero("second type", type_b)?;
-                zero("second key id", key_b)?;
-                zero("second data id", data_b)?;
-            }
-            Instruction::HomIntMult { .. } => {
-                zero("second type", type_b)?;
-                zero("second data id", data_b)?;
-            }
-            _ => {}
+        Form::Two => Operands::Two(a, register(type_b, key_b, data_b)),
+        Form::Factor => {
+            zero("second type", u32::from(type_b))?;
+            zero("second data id", data_b)?;
+            Operands::Factor(a, key_b.cast_signed())
         }
-        Ok(instruction)
-    }
+    };
+    Ok(Instruction::of_form(spec, operands))
 }
 
 impl Program {
@@ -195,16 +146,16 @@ impl Program {
         // Fits: a program has at most MAX_INSTRUCTIONS.
         body.u32(instructions.len() as u32).u32(0);
         for instruction in instructions {
-            Fields::of(instruction).write(&mut body);
+            write(instruction, &mut body);
         }
         seal(Self::KIND, Self::BODY_VERSION, &body.into_vec())
     }
 
-    /// Reads the binary form. All bytes that decode are exactly what [`Program::encode`] gives for the result.
+    /// Reads the binary form of a program over `set`. [`Program::encode`] returns the same bytes for the result.
     ///
     /// # Errors
     /// See [`DecodeError`]. Memory is allocated only after the length of the body has been checked.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+    pub fn decode(set: &InstructionSet, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (_, mut body) = open(bytes, Self::KIND, Self::BODY_VERSION..=Self::BODY_VERSION, Self::MAX_BODY_BYTES)?;
         let count = body.u32()?;
         let reserved = body.u32()?;
@@ -219,9 +170,8 @@ impl Program {
         if given != expected {
             return Err(DecodeError::BodyLength { count, expected, given });
         }
-        let instructions = (0..count as usize)
-            .map(|index| Fields::read(&mut body)?.instruction(index))
-            .collect::<Result<Vec<_>, DecodeError>>()?;
+        let instructions =
+            (0..count as usize).map(|index| read(set, &mut body, index)).collect::<Result<Vec<_>, DecodeError>>()?;
         body.finish()?;
         Ok(Self::new(instructions)?)
     }

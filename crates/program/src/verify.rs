@@ -7,8 +7,11 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::asm::LineMap;
-use crate::id::{TypeClass, VrId};
+use crate::class::{ObjectClass, TypeClass};
+use crate::id::VrId;
 use crate::instruction::{Instruction, MAX_INSTRUCTIONS, Program};
+use crate::set::InstructionSet;
+use crate::spec::{Action, OperandClass, ResultLength};
 
 /// What the verifier has to know of a stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +53,7 @@ impl Default for Limits {
 }
 
 /// What is wrong with one instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// A register is read that holds nothing.
@@ -62,24 +65,34 @@ pub enum Fault {
         register: VrId,
     },
     /// An operand is of the wrong kind.
-    #[error("{register} is {}, the instruction needs {expected} here", register.class())]
+    #[error("{register} is {given}, the instruction needs {expected} here")]
     WrongType {
         /// The operand.
         register: VrId,
-        /// What belongs in its place.
+        /// The class of its type.
+        given: TypeClass,
+        /// The class that the instruction accepts.
         expected: TypeClass,
     },
     /// An operand is no ciphertext.
-    #[error("{register} is {}, the instruction needs a ciphertext (type 3, 4, 7, 8, 18 or 19) here", register.class())]
+    #[error("{register} is {given}, the instruction needs a ciphertext (type {types}) here")]
     NoCiphertext {
         /// The operand.
         register: VrId,
+        /// The class of its type.
+        given: TypeClass,
+        /// The types of ciphertexts, as text.
+        types: String,
     },
     /// A register is written that programs must not write.
-    #[error("{register} is {}, a program may write ciphertexts (types 3, 4, 7, 8, 18 and 19) only", register.class())]
+    #[error("{register} is {given}, a program may write ciphertexts (types {types}) only")]
     NotWritable {
         /// The destination.
         register: VrId,
+        /// The class of its type.
+        given: TypeClass,
+        /// The types of ciphertexts, as text.
+        types: String,
     },
     /// Two operands belong to different keys.
     #[error(
@@ -112,7 +125,7 @@ pub enum Fault {
     MissingKey {
         /// The key's register.
         key: VrId,
-        /// `bootstrapping key`, `key-switching key`, `Galois key object` or `Paillier public key`.
+        /// Its name, as in `bootstrapping key`.
         role: &'static str,
     },
     /// A pop from the empty stack.
@@ -273,6 +286,7 @@ impl<'a> Verified<'a> {
 /// # Errors
 /// The first fault in the order of the instructions; the estimated run time is judged last.
 pub fn verify<'a>(
+    set: &InstructionSet,
     program: &'a Program,
     environment: &dyn Environment,
     limits: &Limits,
@@ -283,8 +297,8 @@ pub fn verify<'a>(
     }
     let at = |index: usize, fault| VerifyError::Instruction { index, instruction: instructions[index], fault };
     let last = instructions.len() - 1;
-    let first_return = instructions.iter().enumerate().find_map(|(index, instruction)| match *instruction {
-        Instruction::Return { n } => Some((index, n)),
+    let first_return = instructions.iter().enumerate().find_map(|(index, instruction)| match instruction.action() {
+        Action::Return => Some((index, instruction.reads().next()?)),
         _ => None,
     });
     let returned = match first_return {
@@ -293,7 +307,7 @@ pub fn verify<'a>(
         None => return Err(at(last, Fault::NoReturn)),
     };
 
-    let mut machine = Machine::new(environment, limits);
+    let mut machine = Machine::new(set, environment, limits);
     for (index, instruction) in instructions.iter().enumerate() {
         machine.step(instruction).map_err(|fault| at(index, fault))?;
     }
@@ -313,9 +327,10 @@ pub fn verify<'a>(
 
 /// The program's state with every ciphertext reduced to its length.
 struct Machine<'a> {
+    set: &'a InstructionSet,
     environment: &'a dyn Environment,
     max_stack: usize,
-    /// Lengths of the registers written so far; that of a product is not known before it is computed.
+    /// Lengths of the registers written so far; the length of a product is not known before it is computed.
     written: HashMap<VrId, Option<u64>>,
     /// The pushed register and the length of its content at that time.
     stack: Vec<(VrId, Option<u64>)>,
@@ -326,8 +341,9 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn new(environment: &'a dyn Environment, limits: &Limits) -> Self {
+    fn new(set: &'a InstructionSet, environment: &'a dyn Environment, limits: &Limits) -> Self {
         Self {
+            set,
             environment,
             max_stack: limits.max_stack,
             written: HashMap::new(),
@@ -340,122 +356,107 @@ impl<'a> Machine<'a> {
     }
 
     fn step(&mut self, instruction: &Instruction) -> Result<(), Fault> {
-        match *instruction {
-            Instruction::Return { n } => {
-                self.read_ciphertext(n)?;
-                if !self.stack.is_empty() {
-                    return Err(Fault::StackImbalance { depth: self.stack.len() });
-                }
+        let target = instruction.writes();
+        if let Some(register) = target {
+            self.writable(register)?;
+        }
+        let lengths = self.read_operands(instruction)?;
+        let first = lengths.first().copied();
+        match (instruction.action(), target, first) {
+            (Action::Return, ..) if !self.stack.is_empty() => {
+                return Err(Fault::StackImbalance { depth: self.stack.len() });
             }
-            Instruction::Move { dst, src } => {
-                writable(dst)?;
-                let size = self.read_ciphertext(src)?;
-                same_class(dst, src)?;
-                same_key(dst, src)?;
-                self.written.insert(dst, size);
-            }
-            Instruction::Push { n } => {
-                let size = self.read_ciphertext(n)?;
+            (Action::Move, Some(target), Some((source, length))) => self.copy(target, source, length)?,
+            (Action::Push, _, Some(pushed)) => {
                 if self.stack.len() >= self.max_stack {
                     return Err(Fault::StackOverflow { limit: self.max_stack });
                 }
-                self.stack.push((n, size));
+                self.stack.push(pushed);
                 self.stack_depth = self.stack_depth.max(self.stack.len());
             }
-            Instruction::Pop { n } => {
-                writable(n)?;
-                let (pushed, size) = self.stack.pop().ok_or(Fault::StackUnderflow)?;
-                same_class(n, pushed)?;
-                same_key(n, pushed)?;
-                self.written.insert(n, size);
+            (Action::Pop, Some(target), _) => {
+                let (pushed, length) = self.stack.pop().ok_or(Fault::StackUnderflow)?;
+                self.copy(target, pushed, length)?;
             }
-            Instruction::Bootstrap { tv, n } => {
-                writable(n)?;
-                self.read(tv, TypeClass::TestVector)?;
-                let size = self.read(n, TypeClass::Tlwe)?;
-                same_key(tv, n)?;
-                self.need_key(VrId::bootstrapping_key(n.key_id), "bootstrapping key")?;
-                self.need_key(VrId::key_switching_key(n.key_id), "key-switching key")?;
-                self.written.insert(n, size);
-            }
-            Instruction::HomAdd { n1, n2 } | Instruction::HomSub { n1, n2 } => {
-                self.sum(n1, n2, TypeClass::Tlwe)?;
-            }
-            Instruction::HomIntMult { n, .. } => {
-                writable(n)?;
-                let size = self.read(n, TypeClass::Tlwe)?;
-                self.written.insert(n, size);
-            }
-            Instruction::Hmvp { matrix, n } => {
-                writable(n)?;
-                self.read(matrix, TypeClass::BfvMatrix)?;
-                self.read(n, TypeClass::BfvVector)?;
-                same_key(matrix, n)?;
-                self.need_key(VrId::galois_keys(n.key_id), "Galois key object")?;
-                self.written.insert(n, None);
-            }
-            Instruction::PaillierAdd { n1, n2 } | Instruction::PaillierSub { n1, n2 } => {
-                self.sum(n1, n2, TypeClass::PaillierVector)?;
-                self.need_paillier_key(n1)?;
-            }
-            Instruction::PaillierAddPlain { weights, n } | Instruction::PaillierScale { weights, n } => {
-                let size = self.weigh(weights, n)?;
-                self.written.insert(n, size);
-            }
-            Instruction::PaillierMatVec { weights, n } => {
-                self.weigh(weights, n)?;
-                self.written.insert(n, None);
-            }
+            (Action::Compute, Some(target), _) => self.compute(instruction, target, &lengths)?,
+            _ => {}
         }
         self.estimate = self.estimate.saturating_add(self.environment.cost(instruction));
         Ok(())
     }
 
-    /// A sum or difference in `n1` of two ciphertexts of one class.
-    fn sum(&mut self, n1: VrId, n2: VrId, class: TypeClass) -> Result<(), Fault> {
-        writable(n1)?;
-        let left_size = self.read(n1, class)?;
-        let right_size = self.read(n2, class)?;
-        same_key(n1, n2)?;
-        if let (Some(left_size), Some(right_size)) = (left_size, right_size)
-            && left_size != right_size
-        {
-            return Err(Fault::SizeMismatch { left: n1, left_size, right: n2, right_size });
+    /// The registers that the instruction reads, with the lengths of their content where those are known.
+    fn read_operands(&mut self, instruction: &Instruction) -> Result<Vec<(VrId, Option<u64>)>, Fault> {
+        let mut lengths = Vec::with_capacity(2);
+        for (register, operand) in instruction.registers().zip(instruction.spec().operands()) {
+            match operand.class {
+                OperandClass::Class(class) => self.expect(register, class)?,
+                OperandClass::AnyCiphertext => self.expect_ciphertext(register)?,
+            }
+            if operand.access.reads() {
+                lengths.push((register, self.read(register)?));
+            }
         }
-        // Either length is that of the sum.
-        self.written.insert(n1, left_size.or(right_size));
+        Ok(lengths)
+    }
+
+    /// The rules of an instruction that a handler carries out: one key, its objects stored, lengths that go together.
+    fn compute(&mut self, instruction: &Instruction, target: VrId, read: &[(VrId, Option<u64>)]) -> Result<(), Fault> {
+        let mut registers = instruction.registers();
+        if let (Some(left), Some(right)) = (registers.next(), registers.next()) {
+            same_key(left, right)?;
+        }
+        let spec = instruction.spec();
+        let length = match spec.result_length() {
+            ResultLength::Unknown => None,
+            ResultLength::OfOperand(index) => read.get(index).and_then(|&(_, length)| length),
+            ResultLength::Common => common_length(read)?,
+        };
+        for key in spec.key_uses() {
+            self.need_key(key.register(target.key_id), key.name)?;
+        }
+        self.written.insert(target, length);
         Ok(())
     }
 
-    /// What combines public weights with the Paillier vector in `n`; its length before.
-    fn weigh(&mut self, weights: VrId, n: VrId) -> Result<Option<u64>, Fault> {
-        writable(n)?;
-        self.read(weights, TypeClass::PaillierWeights)?;
-        let size = self.read(n, TypeClass::PaillierVector)?;
-        same_key(weights, n)?;
-        self.need_paillier_key(n)?;
-        Ok(size)
-    }
-
-    fn need_paillier_key(&mut self, n: VrId) -> Result<(), Fault> {
-        self.need_key(VrId::paillier_public_key(n.key_id), "Paillier public key")
-    }
-
-    /// The length of the ciphertext that `register` holds at this point, if it is known.
-    fn read_ciphertext(&mut self, register: VrId) -> Result<Option<u64>, Fault> {
-        if !register.class().is_ciphertext() {
-            return Err(Fault::NoCiphertext { register });
+    /// Puts the content of `source` into `target`.
+    fn copy(&mut self, target: VrId, source: VrId, length: Option<u64>) -> Result<(), Fault> {
+        if let TypeClass::Known(class) = self.set.class(source.type_code) {
+            self.expect(target, class)?;
         }
-        self.read(register, register.class())
+        same_key(target, source)?;
+        self.written.insert(target, length);
+        Ok(())
     }
 
-    /// The length of what `register` holds at this point, if it is known.
-    fn read(&mut self, register: VrId, expected: TypeClass) -> Result<Option<u64>, Fault> {
-        if register.class() != expected {
-            return Err(Fault::WrongType { register, expected });
+    fn expect(&self, register: VrId, class: &'static ObjectClass) -> Result<(), Fault> {
+        if class.contains(register.type_code) {
+            return Ok(());
         }
-        if let Some(&size) = self.written.get(&register) {
-            return Ok(size);
+        let given = self.set.class(register.type_code);
+        Err(Fault::WrongType { register, given, expected: TypeClass::Known(class) })
+    }
+
+    fn expect_ciphertext(&self, register: VrId) -> Result<(), Fault> {
+        let given = self.set.class(register.type_code);
+        if given.is_ciphertext() {
+            return Ok(());
+        }
+        Err(Fault::NoCiphertext { register, given, types: self.set.ciphertext_types("or") })
+    }
+
+    fn writable(&self, register: VrId) -> Result<(), Fault> {
+        let given = self.set.class(register.type_code);
+        if given.is_ciphertext() {
+            return Ok(());
+        }
+        Err(Fault::NotWritable { register, given, types: self.set.ciphertext_types("and") })
+    }
+
+    /// The length of the content of `register` at this point, if it is known.
+    fn read(&mut self, register: VrId) -> Result<Option<u64>, Fault> {
+        if let Some(&length) = self.written.get(&register) {
+            return Ok(length);
         }
         let object = self.environment.object(register).ok_or(Fault::Undefined { register })?;
         self.inputs.insert(register);
@@ -471,14 +472,20 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn writable(register: VrId) -> Result<(), Fault> {
-    if register.class().is_ciphertext() { Ok(()) } else { Err(Fault::NotWritable { register }) }
-}
-
-/// Whether what `source` holds may stand in `register`.
-fn same_class(register: VrId, source: VrId) -> Result<(), Fault> {
-    let expected = source.class();
-    if register.class() == expected { Ok(()) } else { Err(Fault::WrongType { register, expected }) }
+/// The one length of all operands, as far as lengths are known.
+fn common_length(read: &[(VrId, Option<u64>)]) -> Result<Option<u64>, Fault> {
+    let mut common: Option<(VrId, u64)> = None;
+    for &(right, length) in read {
+        let Some(right_size) = length else { continue };
+        match common {
+            Some((left, left_size)) if left_size != right_size => {
+                return Err(Fault::SizeMismatch { left, left_size, right, right_size });
+            }
+            Some(_) => {}
+            None => common = Some((right, right_size)),
+        }
+    }
+    Ok(common.map(|(_, size)| size))
 }
 
 fn same_key(left: VrId, right: VrId) -> Result<(), Fault> {

@@ -2,12 +2,17 @@
 
 mod common;
 
-use ciphermill_program::{Bindings, Instruction, MAX_INSTRUCTIONS, assemble, disassemble, disassemble_named};
-use common::{XY_SOURCE, any_program, any_register, bind, program, vr};
+use ciphermill_device::handlers::tfhe;
+use ciphermill_program::{Bindings, Instruction, InstructionSpec, MAX_INSTRUCTIONS, Operands, VrId, disassemble};
+use common::{XY_SOURCE, any_program, any_register, assemble, bind, disassemble_named, program, vr};
 use proptest::prelude::*;
 
 fn message(source: &str, bindings: &[&str]) -> String {
     assemble(source, &bind(bindings)).unwrap_err().to_string()
+}
+
+fn two(spec: &'static InstructionSpec, a: VrId, b: VrId) -> Instruction {
+    Instruction::new(spec, Operands::Two(a, b)).unwrap()
 }
 
 #[test]
@@ -15,13 +20,13 @@ fn the_papers_program_needs_two_bindings() {
     let assembly = assemble(XY_SOURCE, &bind(&["r2=3:0:2", "r3=4:0:3"])).unwrap();
     let (r1, r2, r3, tv) = (vr("3:0:4294901760"), vr("3:0:2"), vr("4:0:3"), vr("1:0:0"));
     let expected = [
-        Instruction::Move { dst: r1, src: r2 },
-        Instruction::HomAdd { n1: r1, n2: r3 },
-        Instruction::Bootstrap { tv, n: r1 },
-        Instruction::HomSub { n1: r2, n2: r3 },
-        Instruction::Bootstrap { tv, n: r2 },
-        Instruction::HomSub { n1: r1, n2: r2 },
-        Instruction::Return { n: r1 },
+        Instruction::mov(r1, r2),
+        two(&tfhe::HOM_ADD, r1, r3),
+        two(&tfhe::BOOTSTRAP, tv, r1),
+        two(&tfhe::HOM_SUB, r2, r3),
+        two(&tfhe::BOOTSTRAP, tv, r2),
+        two(&tfhe::HOM_SUB, r1, r2),
+        Instruction::ret(r1),
     ];
     assert_eq!(assembly.program.instructions(), expected);
     let names = [("r1", r1), ("r2", r2), ("r3", r3), ("tv", tv)].map(|(name, register)| (name.to_owned(), register));
@@ -37,7 +42,7 @@ fn the_papers_program_needs_two_bindings() {
 #[test]
 fn temporaries_and_tv_take_the_key_of_the_operands() {
     let assembly = assemble(XY_SOURCE, &bind(&["r2=3:7:2", "r3=4:7:3", "unused=3:9:9"])).unwrap();
-    assert_eq!(assembly.program.instructions()[2], Instruction::Bootstrap { tv: vr("1:7:0"), n: vr("3:7:4294901760") });
+    assert_eq!(assembly.program.instructions()[2], two(&tfhe::BOOTSTRAP, vr("1:7:0"), vr("3:7:4294901760")));
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use std::time::Duration;
 
-use ciphermill_program::{Limits, Program, VrId, assemble, verify};
-use common::{Store, XY_SOURCE, any_program, bind, program, vr};
+use ciphermill_program::{Limits, Program, VrId};
+use common::{Store, XY_SOURCE, any_program, assemble, bind, program, verify, vr};
 use proptest::prelude::*;
 
 const KEYS: [&str; 3] = ["1:0:0", "2:0:1", "2:0:2"];
@@ -338,8 +338,8 @@ proptest! {
     #[test]
     fn the_inputs_are_sufficient_and_necessary(body in any_program(near_register()), n in near_register()) {
         let mut instructions = body.instructions()[..body.instructions().len().min(5)].to_vec();
-        instructions.retain(|i| i.opcode() != ciphermill_program::Opcode::RETURN);
-        instructions.push(ciphermill_program::Instruction::Return { n });
+        instructions.retain(|i| i.action() != ciphermill_program::Action::Return);
+        instructions.push(ciphermill_program::Instruction::ret(n));
         let program = Program::new(instructions).unwrap();
         let (store, limits) = (store(), Limits::default());
         let Ok(verified) = verify(&program, &store, &limits) else { return Err(TestCaseError::reject("faulty")) };

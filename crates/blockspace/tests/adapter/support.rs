@@ -8,6 +8,7 @@ use ciphermill_blockspace::{
     BlockSpace, BlockSpaceConfig, BlockSpaceError,
     volume::{Volume, VolumeConfig, VolumeFiles},
 };
+use ciphermill_device::handlers;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ReadMode, Space, SpaceId, SpaceLimits, StoreFiles, storage::SimulatedDisk,
 };
@@ -226,7 +227,7 @@ pub(crate) fn pattern(size: usize, seed: u64) -> Vec<u8> {
 
 /// A program in its binary form, registers written out.
 pub(crate) fn program(source: &str) -> Vec<u8> {
-    assemble(source, &Bindings::default()).expect("a program").program.encode()
+    assemble(handlers::instruction_set(), source, &Bindings::default()).expect("a program").program.encode()
 }
 
 /// xorshift64*, for workloads that must be repeatable.

@@ -1,10 +1,11 @@
 //! A toy scheme, for the tests of this crate and of those above it.
 
+use ciphermill_device::handlers::tfhe::{self, opcode};
 use ciphermill_device::{
     HandlerError, ObjectHandler,
     handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
 };
-use ciphermill_program::{Instruction, KeyId, TypeCode, VrId};
+use ciphermill_program::{Instruction, KeyId, Operands, Scheme, TypeCode, VrId};
 use std::{
     io::Read,
     sync::{
@@ -28,14 +29,18 @@ const fn toy_type(code: TypeCode, name: &'static str, residency: Residency, role
 }
 
 const TYPES: [TypeDescriptor; 3] = [
-    toy_type(TypeCode::TV, "toy table", Residency::Persistent, Role::TestVector),
-    toy_type(TypeCode::TLWE_COR, "toy vector, on read", Residency::Paged, Role::Value(Trigger::OnRead)),
-    toy_type(TypeCode::TLWE_COW, "toy vector, on write", Residency::Paged, Role::Value(Trigger::OnWrite)),
+    toy_type(tfhe::TV, "toy table", Residency::Persistent, Role::TestVector),
+    toy_type(tfhe::TLWE_COR, "toy vector, on read", Residency::Paged, Role::Value(Trigger::OnRead)),
+    toy_type(tfhe::TLWE_COW, "toy vector, on write", Residency::Paged, Role::Value(Trigger::OnWrite)),
 ];
 
 impl ObjectHandler for Toy {
     fn name(&self) -> &'static str {
         "toy"
+    }
+
+    fn scheme(&self) -> &'static Scheme {
+        &tfhe::SCHEME
     }
 
     fn types(&self) -> &[TypeDescriptor] {
@@ -48,7 +53,7 @@ impl ObjectHandler for Toy {
 
     fn check_size(&self, id: VrId, size: u64, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
         match id.type_code {
-            TypeCode::TV => Ok(()),
+            tfhe::TV => Ok(()),
             _ if size.is_multiple_of(8) => Ok(()),
             _ => Err(HandlerError::WrongSize { id, given: size, expected: "a multiple of 8".to_owned() }),
         }
@@ -85,21 +90,23 @@ impl ObjectHandler for Toy {
         self.runs.fetch_add(1, Ordering::SeqCst);
         let words = |index: usize| operands[index].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         let zipped = |f: fn(u64, u64) -> u64| words(0).zip(words(1)).map(|(a, b)| f(a, b)).collect::<Vec<_>>();
-        let out = match *instruction {
-            Instruction::HomAdd { .. } => zipped(u64::wrapping_add),
-            Instruction::HomSub { .. } => {
+        let out = match (instruction.opcode(), instruction.operands()) {
+            (opcode::HOM_ADD, _) => zipped(u64::wrapping_add),
+            (opcode::HOM_SUB, _) => {
                 while self.held.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 zipped(u64::wrapping_sub)
             }
-            Instruction::HomIntMult { value: ..0, .. } if operands[0].len() > 1 << 20 => {
+            (opcode::HOM_INT_MULT, Operands::Factor(_, ..0)) if operands[0].len() > 1 << 20 => {
                 return Err(HandlerError::Engine { what: "too long for copies".to_owned() });
             }
-            Instruction::HomIntMult { value: value @ ..0, .. } => {
+            (opcode::HOM_INT_MULT, Operands::Factor(_, value @ ..0)) => {
                 (0..value.unsigned_abs()).flat_map(|_| words(0)).collect()
             }
-            Instruction::HomIntMult { value, .. } => words(0).map(|word| word.wrapping_mul(value as u64)).collect(),
+            (opcode::HOM_INT_MULT, Operands::Factor(_, value)) => {
+                words(0).map(|word| word.wrapping_mul(value as u64)).collect()
+            }
             _ => return Err(HandlerError::Unsupported { handler: "toy", opcode: instruction.opcode() }),
         };
         result.extend(out.iter().flat_map(|word| word.to_le_bytes()));

@@ -1,11 +1,12 @@
 //! `blob`: objects of a store or a served device, in and out. Every call goes through a transport of the middleware, as an
 //! application's would.
 
+use ciphermill_device::handlers;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use ciphermill_middleware::{BlobStat, Metadata, ObjectFlags, ReadMode, Transferred, TransportError, WriteMode};
-use ciphermill_program::{TypeClass, VrId};
+use ciphermill_program::{TypeCode, VrId};
 use clap::Subcommand;
 use serde::Serialize;
 
@@ -134,24 +135,23 @@ impl Report {
 }
 
 fn type_name(register: VrId) -> &'static str {
-    match (register.class(), register.data_id.0) {
-        (TypeClass::Program, _) => "program",
-        (TypeClass::TestVector, _) => "test vector",
-        (TypeClass::Key, 1) => "bootstrapping key",
-        (TypeClass::Key, 2) => "key-switching key",
-        (TypeClass::Key, _) => "key",
-        (TypeClass::Tlwe, _) if register.type_code == ciphermill_program::TypeCode::TLWE_COR => "TLWE-CoR",
-        (TypeClass::Tlwe, _) => "TLWE-CoW",
-        (TypeClass::BfvKey, _) => "Galois keys",
-        (TypeClass::BfvMatrix, _) => "matrix",
-        (TypeClass::BfvVector, _) if register.type_code == ciphermill_program::TypeCode::BFV_COR => "vector-CoR",
-        (TypeClass::BfvVector, _) => "vector-CoW",
-        (TypeClass::PaillierKey, _) => "Paillier key",
-        (TypeClass::PaillierWeights, _) => "weights",
-        (TypeClass::PaillierVector, _) if register.type_code == ciphermill_program::TypeCode::PAILLIER_COR => {
-            "Paillier-CoR"
-        }
-        (TypeClass::PaillierVector, _) => "Paillier-CoW",
+    use handlers::{bfv, paillier, tfhe};
+    match (register.type_code, register.data_id) {
+        (TypeCode::PRG, _) => "program",
+        (tfhe::TV, _) => "test vector",
+        (tfhe::KEY, tfhe::BOOTSTRAPPING_KEY) => "bootstrapping key",
+        (tfhe::KEY, tfhe::KEY_SWITCHING_KEY) => "key-switching key",
+        (tfhe::KEY, _) => "key",
+        (tfhe::TLWE_COR, _) => "TLWE-CoR",
+        (tfhe::TLWE_COW, _) => "TLWE-CoW",
+        (bfv::KEY, _) => "Galois keys",
+        (bfv::MATRIX, _) => "matrix",
+        (bfv::VECTOR_COR, _) => "vector-CoR",
+        (bfv::VECTOR_COW, _) => "vector-CoW",
+        (paillier::KEY, _) => "Paillier key",
+        (paillier::WEIGHTS, _) => "weights",
+        (paillier::VECTOR_COR, _) => "Paillier-CoR",
+        (paillier::VECTOR_COW, _) => "Paillier-CoW",
         _ => "other",
     }
 }
@@ -167,11 +167,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 fn put(args: &Put) -> Result<(), CliError> {
     let register = args.register.register()?;
-    if args.armed && !register.type_code.computes_on_reads() {
+    if args.armed && !handlers::instruction_set().computes_on_reads(register.type_code) {
         return Err(CliError::Usage(format!(
             "--armed lets a read run the program of a compute-on-read register, of type 3, 7 or 18; {register} is {}, and \
              reading it computes nothing: leave --armed out",
-            register.class()
+            handlers::instruction_set().class(register.type_code)
         )));
     }
     let (mut file, len) = files::open(&args.file)?;

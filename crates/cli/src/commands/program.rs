@@ -1,5 +1,6 @@
 //! `program`: assemble, disassemble, check and run.
 
+use ciphermill_device::handlers;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -157,7 +158,8 @@ fn disasm(args: &Disasm) -> Result<(), CliError> {
         lines: Vec<String>,
     }
     let LoadedProgram { program, .. } = args.program.load()?;
-    let text = if args.named { disassemble_named(&program) } else { disassemble(&program) };
+    let text =
+        if args.named { disassemble_named(handlers::instruction_set(), &program) } else { disassemble(&program) };
     let report = Report { lines: text.lines().map(str::to_owned).collect() };
     output::result(args.json, &report, text.trim_end())
 }
@@ -242,13 +244,13 @@ fn run_program(args: &Run) -> Result<(), CliError> {
 
 /// Refuses a register whose type computes nothing on reads.
 fn readable(register: VrId) -> Result<(), CliError> {
-    if register.type_code.computes_on_reads() {
+    if handlers::instruction_set().computes_on_reads(register.type_code) {
         return Ok(());
     }
     Err(CliError::Usage(format!(
         "register {register} of --read is {}, and reading it computes nothing: name a compute-on-read register, of type 3, \
          7 or 18; the program was not stored",
-        register.class()
+        handlers::instruction_set().class(register.type_code)
     )))
 }
 
@@ -286,7 +288,7 @@ impl Listed {
 
     /// Verifies a program as far as the list tells.
     fn verify(&self, args: &ProgramArgs, loaded: &LoadedProgram) -> Result<(), CliError> {
-        verify(&loaded.program, self, &Limits::default())
+        verify(handlers::instruction_set(), &loaded.program, self, &Limits::default())
             .map_err(|error| at_line(args, loaded, error.index(), &error))?;
         Ok(())
     }

@@ -6,6 +6,7 @@ pub(crate) mod numbers;
 pub(crate) mod paillier;
 pub(crate) mod size;
 
+use ciphermill_device::handlers;
 use std::path::{Path, PathBuf};
 
 use ciphermill_lattice::{Csprng, SecretSeed};
@@ -268,11 +269,12 @@ impl ProgramArgs {
                     path.display()
                 )));
             }
-            let program = Program::decode(&bytes).map_err(CliError::content(path))?;
+            let program = Program::decode(handlers::instruction_set(), &bytes).map_err(CliError::content(path))?;
             return Ok(LoadedProgram { program, lines: None, names: Vec::new() });
         }
         let bindings = Bindings::collect(self.bindings.iter().cloned())?;
-        let assembly = assemble(utf8(path, &bytes)?, &bindings).map_err(CliError::content(path))?;
+        let assembly =
+            assemble(handlers::instruction_set(), utf8(path, &bytes)?, &bindings).map_err(CliError::content(path))?;
         Ok(LoadedProgram { program: assembly.program, lines: Some(assembly.lines), names: assembly.names })
     }
 }

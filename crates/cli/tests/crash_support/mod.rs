@@ -6,12 +6,13 @@
 
 #![allow(dead_code)]
 
+use ciphermill_device::handlers;
 use ciphermill_device::{Device, DeviceConfig, ReadMode, SpaceId};
 use ciphermill_nvme::{
     BLOCK_BYTES, Host,
     initiator::{Controller, InitiatorConfig, InitiatorError, Reconnect, RemoteNamespace},
 };
-use ciphermill_program::{DataId, Instruction, KeyId, Metadata, Program, TypeCode, VrId};
+use ciphermill_program::{DataId, Instruction, KeyId, Metadata, Operands, Program, TypeCode, VrId};
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -135,10 +136,12 @@ fn block(lba: u64, version: u64) -> Vec<u8> {
 
 /// Version `version` of a writer's object: a program of one to [`INSTRUCTIONS`] instructions, all with the version in them.
 fn object(writer: u64, version: u64) -> Vec<u8> {
-    let n = VrId::new(TypeCode::TLWE_COW, KeyId(writer as u32), DataId(0));
+    let n = VrId::new(handlers::tfhe::TLWE_COW, KeyId(writer as u32), DataId(0));
     let count = 1 + Numbers::new(writer << 32 ^ version).below(INSTRUCTIONS);
-    let mut instructions = vec![Instruction::HomIntMult { n, value: version as i32 }; count as usize];
-    instructions.push(Instruction::Return { n });
+    let operands = Operands::Factor(n, version as i32);
+    let multiply = Instruction::new(&handlers::tfhe::HOM_INT_MULT, operands).expect("a register and a factor");
+    let mut instructions = vec![multiply; count as usize];
+    instructions.push(Instruction::ret(n));
     Program::new(instructions).expect("within the limits").encode()
 }
 
@@ -296,8 +299,13 @@ impl Crashes {
 
 /// The version in the first instruction of an object.
 fn version_of(bytes: &[u8]) -> u64 {
-    match Program::decode(bytes).expect("a stored program is sound").instructions().first() {
-        Some(Instruction::HomIntMult { value, .. }) => u64::from(*value as u32),
+    match Program::decode(handlers::instruction_set(), bytes)
+        .expect("a stored program is sound")
+        .instructions()
+        .first()
+        .map(Instruction::operands)
+    {
+        Some(Operands::Factor(_, value)) => u64::from(value as u32),
         other => panic!("not an object of this test: {other:?}"),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     metrics::{Metrics, MetricsSnapshot, SpaceMetrics, count},
     store::{ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError},
 };
-use ciphermill_program::{DataId, KeyId, Program, TypeCode, VrId};
+use ciphermill_program::{DataId, InstructionSet, KeyId, Program, TypeCode, VrId};
 use gate::Gate;
 use keys::Keys;
 use registry::{Known, Registry};
@@ -89,6 +89,12 @@ impl Device {
                 metrics: Metrics::default(),
             }),
         })
+    }
+
+    /// The instructions that programs on this device may have: the built-in ones and those of its handlers.
+    #[must_use]
+    pub fn instruction_set(&self) -> &InstructionSet {
+        self.inner.registry.instructions()
     }
 
     /// A space that exists. [`SpaceId::EMBEDDED`] always does.

@@ -198,9 +198,10 @@ fn validate(space: &Space, id: VrId, size: u64, complete: &Complete) -> Result<R
     let known = inner.registry.find(id)?;
     let role = known.descriptor.role;
     let Some(handler) = &known.handler else {
+        let instructions = inner.registry.instructions();
         let decoded = match complete {
-            Complete::Memory(bytes) => Program::decode(bytes),
-            Complete::Disk(finished) => Program::decode(&finished.read().pull_all()?),
+            Complete::Memory(bytes) => Program::decode(instructions, bytes),
+            Complete::Disk(finished) => Program::decode(instructions, &finished.read().pull_all()?),
         };
         decoded.map_err(|source| DeviceError::InvalidProgram { id, source })?;
         return Ok(role);

@@ -4,7 +4,7 @@ use crate::{
     error::DeviceError,
     handler::{ObjectHandler, Residency, Role, TypeDescriptor},
 };
-use ciphermill_program::{TypeCode, VrId};
+use ciphermill_program::{InstructionSet, TypeCode, VrId};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// The device's own type: programs name registers, not schemes.
@@ -23,10 +23,12 @@ pub(super) struct Known {
 #[derive(Debug)]
 pub(super) struct Registry {
     types: BTreeMap<TypeCode, Known>,
+    instructions: InstructionSet,
 }
 
 impl Registry {
     pub(super) fn new(handlers: Vec<Arc<dyn ObjectHandler>>) -> Result<Self, DeviceError> {
+        let schemes: Vec<_> = handlers.iter().map(|handler| handler.scheme()).collect();
         let own = Known { descriptor: PROGRAM, handler: None, key_type: None };
         let mut types = BTreeMap::from([(TypeCode::PRG, own)]);
         for handler in handlers {
@@ -45,7 +47,11 @@ impl Registry {
                 }
             }
         }
-        Ok(Self { types })
+        Ok(Self { types, instructions: InstructionSet::new(schemes)? })
+    }
+
+    pub(super) const fn instructions(&self) -> &InstructionSet {
+        &self.instructions
     }
 
     pub(super) fn find(&self, id: VrId) -> Result<&Known, DeviceError> {

@@ -15,7 +15,7 @@ use crate::{
     metrics::{InstructionMetrics, count, count_time},
     store::{SpaceId, StoredObject},
 };
-use ciphermill_program::{Instruction, KeyId, Program, TypeCode, VrId, verify};
+use ciphermill_program::{Action, Instruction, KeyId, Program, TypeCode, VrId, verify};
 use environment::Sizes;
 use operands::Value;
 use std::{
@@ -98,7 +98,7 @@ pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, Dev
 pub(super) fn check_given(space: &Space, program: &Program) -> Result<Duration, DeviceError> {
     let judge = || -> Result<Duration, RunError> {
         let run = Run::new(space, program, last_operand(program), None)?;
-        Ok(verify(program, &run, &run.inner.config.program_limits())?.estimate())
+        Ok(verify(space.inner.registry.instructions(), program, &run, &run.inner.config.program_limits())?.estimate())
     };
     judge().map_err(|cause| DeviceError::GivenProgramFailed { space: space.id, cause: Box::new(cause) })
 }
@@ -106,7 +106,7 @@ pub(super) fn check_given(space: &Space, program: &Program) -> Result<Duration, 
 /// The register that takes the place of the triggering one where nothing triggers: of a program that passes the verifier
 /// it is the one returned.
 fn last_operand(program: &Program) -> VrId {
-    let last = program.instructions().last().and_then(|last| last.operands().next());
+    let last = program.instructions().last().and_then(|last| last.registers().next());
     last.unwrap_or(super::program_register(KeyId(0)))
 }
 
@@ -130,7 +130,7 @@ fn decoded(inner: &Inner, object: &Arc<StoredObject>) -> Result<Arc<Program>, Ru
         return Ok(Arc::clone(program));
     }
     let bytes = inner.store.read(Arc::clone(object)).pull_all()?;
-    let program = Arc::new(Program::decode(&bytes)?);
+    let program = Arc::new(Program::decode(inner.registry.instructions(), &bytes)?);
     locked(&inner.programs).insert(key, (generation, Arc::clone(&program)));
     Ok(program)
 }
@@ -148,7 +148,7 @@ fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8
     let begun = Instant::now();
     let mut run = Run::new(space, program, trigger, operand)?;
     let limits = run.inner.config.program_limits();
-    verify(program, &run, &limits)?;
+    verify(space.inner.registry.instructions(), program, &run, &limits)?;
     if let Some(bytes) = operand {
         let value = run.new_value(bytes)?;
         run.registers.insert(trigger, value);
@@ -183,7 +183,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(space: &'a Space, program: &Program, trigger: VrId, operand: Option<&'a [u8]>) -> Result<Self, RunError> {
         let inner = &*space.inner;
-        let mut registers: Vec<_> = program.instructions().iter().flat_map(Instruction::operands).collect();
+        let mut registers: Vec<_> = program.instructions().iter().flat_map(Instruction::registers).collect();
         registers.push(trigger);
         registers.sort_unstable();
         registers.dedup();
@@ -280,28 +280,35 @@ impl<'a> Run<'a> {
 
     /// Does one instruction; gives the result if it is a return.
     fn step(&mut self, index: usize, instruction: &Instruction) -> Result<Option<Vec<u8>>, RunError> {
-        match *instruction {
-            Instruction::Return { n } => {
+        match instruction.action() {
+            Action::Return => {
                 let mut result = Vec::new();
-                let value = self.load(n)?;
+                let value = self.operand(instruction)?;
                 self.with_room(|| value.read_into(&mut result))?;
                 return Ok(Some(result));
             }
-            Instruction::Move { dst, src } => {
-                let value = self.load(src)?;
-                self.registers.insert(dst, value);
+            Action::Move => {
+                let value = self.operand(instruction)?;
+                self.registers.extend(instruction.writes().map(|target| (target, value)));
             }
-            Instruction::Push { n } => {
-                let value = self.load(n)?;
+            Action::Push => {
+                let value = self.operand(instruction)?;
                 self.stack.push(value);
             }
-            Instruction::Pop { n } => {
-                let value = self.stack.pop().ok_or(RunError::NoOperand { register: n })?;
-                self.registers.insert(n, value);
+            Action::Pop => {
+                let target = instruction.writes().unwrap_or(self.trigger);
+                let value = self.stack.pop().ok_or(RunError::NoOperand { register: target })?;
+                self.registers.insert(target, value);
             }
-            _ => self.compute(index, instruction)?,
+            Action::Compute => self.compute(index, instruction)?,
         }
         Ok(None)
+    }
+
+    /// The only operand that an instruction of the device's own reads.
+    fn operand(&mut self, instruction: &Instruction) -> Result<Value, RunError> {
+        let register = instruction.reads().next().unwrap_or(self.trigger);
+        self.load(register)
     }
 
     fn compute(&mut self, index: usize, instruction: &Instruction) -> Result<(), RunError> {

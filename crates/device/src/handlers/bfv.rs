@@ -15,7 +15,9 @@ use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::Isa;
-use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
+use ciphermill_program::{
+    DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Opcode, Operand, Operands, Scheme, TypeCode, VrId,
+};
 use ciphermill_wire::WireError;
 
 use super::cost::BySize;
@@ -24,27 +26,60 @@ use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
+/// A public evaluation key; the data id says which.
+pub const KEY: TypeCode = TypeCode(5);
+/// A plain matrix for products with encrypted vectors, with the plan of the product.
+pub const MATRIX: TypeCode = TypeCode(6);
+/// An encrypted vector, or the product of a matrix with one; reading it runs the program.
+pub const VECTOR_COR: TypeCode = TypeCode(7);
+/// An encrypted vector, or the product of a matrix with one; writing it runs the program.
+pub const VECTOR_COW: TypeCode = TypeCode(8);
+
+/// The data id of the Galois keys.
+pub const GALOIS_KEYS: DataId = DataId(1);
+
+/// The register of the Galois keys of `key_id`.
+#[must_use]
+pub const fn galois_keys(key_id: KeyId) -> VrId {
+    VrId::new(KEY, key_id, GALOIS_KEYS)
+}
+
+/// The opcode of `hmvp matrix, n`.
+const HMVP_OPCODE: Opcode = Opcode(16);
+
+static GALOIS_KEY: ObjectClass = ObjectClass::operand("a BFV key", KEY);
+static PLAIN_MATRIX: ObjectClass = ObjectClass::operand("a plain matrix", MATRIX);
+static VECTOR: ObjectClass = ObjectClass::ciphertext("an encrypted vector", VECTOR_COR, VECTOR_COW);
+static RESERVED: ObjectClass = ObjectClass::reserved("of an unassigned BFV type", TypeCode(9), TypeCode(15));
+
+/// The product of a plain matrix and an encrypted vector.
+pub static HMVP: InstructionSpec = InstructionSpec::new(
+    HMVP_OPCODE,
+    "hmvp",
+    &[Operand::read("matrix", &PLAIN_MATRIX), Operand::read_write("n", &VECTOR)],
+    "n ← matrix · n: the encrypted vector becomes the encrypted product",
+)
+.keys(&[KeyUse { name: "Galois key object", type_code: KEY, data_id: GALOIS_KEYS }]);
+
+/// BFV's part of the instruction set. Opcodes 17 to 31 are set aside.
+pub static SCHEME: Scheme = Scheme {
+    name: "BFV",
+    classes: &[&GALOIS_KEY, &PLAIN_MATRIX, &VECTOR, &RESERVED],
+    instructions: &[&HMVP],
+    opcodes: 16..=31,
+};
+
 const TYPES: [TypeDescriptor; 4] = [
+    TypeDescriptor { code: KEY, name: "BFV Galois keys", residency: Residency::Persistent, role: Role::Key },
+    TypeDescriptor { code: MATRIX, name: "plain matrix", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor {
-        code: TypeCode::BFV_KEY,
-        name: "BFV Galois keys",
-        residency: Residency::Persistent,
-        role: Role::Key,
-    },
-    TypeDescriptor {
-        code: TypeCode::BFV_MATRIX,
-        name: "plain matrix",
-        residency: Residency::Persistent,
-        role: Role::TestVector,
-    },
-    TypeDescriptor {
-        code: TypeCode::BFV_COR,
+        code: VECTOR_COR,
         name: "BFV vector, compute-on-read",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnRead),
     },
     TypeDescriptor {
-        code: TypeCode::BFV_COW,
+        code: VECTOR_COW,
         name: "BFV vector, compute-on-write",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnWrite),
@@ -182,7 +217,7 @@ impl BfvHandler {
 
 /// Keys have one part.
 fn require_galois_keys(id: VrId) -> Result<(), HandlerError> {
-    if id.data_id == DataId::GALOIS_KEYS {
+    if id.data_id == GALOIS_KEYS {
         return Ok(());
     }
     let what = format!("no BFV key has data id {}; 1 is that of the Galois keys", id.data_id);
@@ -247,6 +282,10 @@ impl ObjectHandler for BfvHandler {
         "bfv"
     }
 
+    fn scheme(&self) -> &'static Scheme {
+        &SCHEME
+    }
+
     fn types(&self) -> &[TypeDescriptor] {
         &TYPES
     }
@@ -261,11 +300,11 @@ impl ObjectHandler for BfvHandler {
     /// content itself is judged when it is there.
     fn check_size(&self, id: VrId, size: u64, _shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
         let max = match id.type_code {
-            TypeCode::BFV_KEY => {
+            KEY => {
                 require_galois_keys(id)?;
                 MAX_KEY_BYTES
             }
-            TypeCode::BFV_MATRIX => MAX_MATRIX_BYTES,
+            MATRIX => MAX_MATRIX_BYTES,
             _ => MAX_VECTOR_BYTES,
         };
         let expected = format!("1 to {max}");
@@ -279,13 +318,13 @@ impl ObjectHandler for BfvHandler {
         content: &mut dyn Read,
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
-        if id.type_code == TypeCode::BFV_KEY {
+        if id.type_code == KEY {
             require_galois_keys(id)?;
             // One part is all there is of a key, so no other part's shape has to fit.
             return read_keys(content, self.policy, self.isa).map(drop).map_err(|e| invalid(id, e));
         }
         let bytes = read_whole(id, size, content)?;
-        if id.type_code == TypeCode::BFV_MATRIX {
+        if id.type_code == MATRIX {
             let matrix = SealedMatrix::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
             return require_parameters(id, "matrix", matrix.parameters(), downcast(shape));
         }
@@ -305,10 +344,10 @@ impl ObjectHandler for BfvHandler {
     }
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
-        let part = parts.into_iter().find(|part| part.id.data_id == DataId::GALOIS_KEYS);
+        let part = parts.into_iter().find(|part| part.id.data_id == GALOIS_KEYS);
         let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
             key: key_id,
-            missing: format!("the Galois key object {}", VrId::galois_keys(key_id)),
+            missing: format!("the Galois key object {}", galois_keys(key_id)),
         })?;
         let (_, context, keys) =
             read_keys(&mut part.content, self.policy, self.isa).map_err(|e| invalid(part.id, e))?;
@@ -316,12 +355,12 @@ impl ObjectHandler for BfvHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        matches!(instruction, Instruction::Hmvp { .. })
+        instruction.opcode() == HMVP_OPCODE
     }
 
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], _shape: Option<&dyn KeyShape>) -> Duration {
-        match instruction {
-            Instruction::Hmvp { .. } => self.costs.expect(operands.first().copied().flatten()),
+        match instruction.opcode() {
+            HMVP_OPCODE => self.costs.expect(operands.first().copied().flatten()),
             _ => Duration::ZERO,
         }
     }
@@ -333,8 +372,8 @@ impl ObjectHandler for BfvHandler {
         key: Option<&dyn KeyContext>,
         result: &mut Vec<u8>,
     ) -> Result<(), HandlerError> {
-        match (*instruction, operands) {
-            (Instruction::Hmvp { matrix, n }, [matrix_bytes, vector_bytes]) => {
+        match (instruction.opcode(), instruction.operands(), operands) {
+            (HMVP_OPCODE, Operands::Two(matrix, n), [matrix_bytes, vector_bytes]) => {
                 let key: &Loaded = loaded(key, "a product")?;
                 *result = self.product(key, [matrix, n], matrix_bytes, vector_bytes)?;
                 Ok(())

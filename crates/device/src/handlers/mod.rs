@@ -8,10 +8,33 @@ pub mod tfhe;
 use std::any::Any;
 use std::fmt::Display;
 use std::io::Read;
+use std::sync::LazyLock;
 
-use ciphermill_program::VrId;
+use ciphermill_program::{InstructionSet, VrId};
 
 use crate::handler::{HandlerError, KeyContext, KeyShape};
+
+/// The instructions of a device with all handlers of this crate: those of the paper, BFV and Paillier.
+///
+/// ```
+/// use ciphermill_device::handlers;
+/// use ciphermill_program::{Bindings, assemble, disassemble};
+///
+/// let set = handlers::instruction_set();
+/// let assembly = assemble(set, "HomAdd 3:0:1, 4:0:3 # a comment\nreturn 3:0:1", &Bindings::new())?;
+/// assert_eq!(disassemble(&assembly.program), "homadd 3:0:1, 4:0:3\nreturn 3:0:1\n");
+/// # Ok::<(), ciphermill_program::AsmError>(())
+/// ```
+///
+/// # Panics
+/// Never: the tests of this crate build the set.
+#[must_use]
+pub fn instruction_set() -> &'static InstructionSet {
+    static SET: LazyLock<InstructionSet> = LazyLock::new(|| {
+        InstructionSet::new([&tfhe::SCHEME, &bfv::SCHEME, &paillier::SCHEME]).expect("the schemes go together")
+    });
+    &SET
+}
 
 /// Reads an object of a size that [`ObjectHandler::check_size`](crate::handler::ObjectHandler::check_size) has bounded.
 fn read_whole(id: VrId, size: u64, content: &mut dyn Read) -> Result<Vec<u8>, HandlerError> {

@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use ciphermill_paillier::{
     CiphertextVector, KeyBits, PaillierError, PlaintextVector, PublicKey, PublicWeights, Scalars, SizePolicy,
 };
-use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
+use ciphermill_program::{
+    DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Operand, Operands, ResultLength, Scheme,
+    TypeCode, VrId,
+};
 use ciphermill_wire::{WireError, sealed_len};
 
 use super::cost::Rate;
@@ -20,27 +23,105 @@ use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
+/// A public key.
+pub const KEY: TypeCode = TypeCode(16);
+/// A matrix of public integers, which ciphertexts are multiplied with, or which are added to them.
+pub const WEIGHTS: TypeCode = TypeCode(17);
+/// A vector of ciphertexts; reading it runs the program.
+pub const VECTOR_COR: TypeCode = TypeCode(18);
+/// A vector of ciphertexts; writing it runs the program.
+pub const VECTOR_COW: TypeCode = TypeCode(19);
+
+/// The data id of the public key.
+pub const PUBLIC_KEY: DataId = DataId(1);
+
+/// The register of the public key of `key_id`.
+#[must_use]
+pub const fn public_key(key_id: KeyId) -> VrId {
+    VrId::new(KEY, key_id, PUBLIC_KEY)
+}
+
+/// The opcodes of Paillier's instructions.
+pub mod opcode {
+    use ciphermill_program::Opcode;
+
+    /// `padd n1, n2`
+    pub const ADD: Opcode = Opcode(32);
+    /// `psub n1, n2`
+    pub const SUBTRACT: Opcode = Opcode(33);
+    /// `paddplain weights, n`
+    pub const ADD_PLAIN: Opcode = Opcode(34);
+    /// `pscale weights, n`
+    pub const SCALE: Opcode = Opcode(35);
+    /// `pmatvec weights, n`
+    pub const MAT_VEC: Opcode = Opcode(36);
+}
+
+static KEY_CLASS: ObjectClass = ObjectClass::operand("a Paillier key", KEY);
+static WEIGHTS_CLASS: ObjectClass = ObjectClass::operand("a matrix of public weights", WEIGHTS);
+static VECTOR: ObjectClass = ObjectClass::ciphertext("a Paillier vector", VECTOR_COR, VECTOR_COW);
+static RESERVED: ObjectClass = ObjectClass::reserved("of an unassigned Paillier type", TypeCode(20), TypeCode(31));
+
+const KEYS: &[KeyUse] = &[KeyUse { name: "Paillier public key", type_code: KEY, data_id: PUBLIC_KEY }];
+const TWO_VECTORS: &[Operand] = &[Operand::read_write("n1", &VECTOR), Operand::read("n2", &VECTOR)];
+const WEIGHTS_AND_VECTOR: &[Operand] = &[Operand::read("weights", &WEIGHTS_CLASS), Operand::read_write("n", &VECTOR)];
+
+/// The sum of two vectors of one length.
+pub static ADD: InstructionSpec =
+    InstructionSpec::new(opcode::ADD, "padd", TWO_VECTORS, "n1 ← n1 + n2, element by element")
+        .keys(KEYS)
+        .result(ResultLength::Common);
+
+/// The difference of two vectors of one length.
+pub static SUBTRACT: InstructionSpec =
+    InstructionSpec::new(opcode::SUBTRACT, "psub", TWO_VECTORS, "n1 ← n1 − n2, element by element")
+        .keys(KEYS)
+        .result(ResultLength::Common);
+
+/// Adds public integers: a matrix of one row and as many columns as the vector has elements.
+pub static ADD_PLAIN: InstructionSpec =
+    InstructionSpec::new(opcode::ADD_PLAIN, "paddplain", WEIGHTS_AND_VECTOR, "n ← n + weights, a matrix of one row")
+        .keys(KEYS)
+        .result(ResultLength::OfOperand(1));
+
+/// Multiplies by public integers: a matrix of one row and as many columns as the vector has elements, or 1 × 1.
+pub static SCALE: InstructionSpec = InstructionSpec::new(
+    opcode::SCALE,
+    "pscale",
+    WEIGHTS_AND_VECTOR,
+    "n ← weights · n, element by element; a 1 × 1 matrix scales all",
+)
+.keys(KEYS)
+.result(ResultLength::OfOperand(1));
+
+/// The product of a public matrix and the vector; it has an element for each row.
+pub static MAT_VEC: InstructionSpec = InstructionSpec::new(
+    opcode::MAT_VEC,
+    "pmatvec",
+    WEIGHTS_AND_VECTOR,
+    "n ← weights · n, the matrix times the vector",
+)
+.keys(KEYS);
+
+/// Paillier's part of the instruction set. Opcodes 37 to 47 are set aside.
+pub static SCHEME: Scheme = Scheme {
+    name: "Paillier",
+    classes: &[&KEY_CLASS, &WEIGHTS_CLASS, &VECTOR, &RESERVED],
+    instructions: &[&ADD, &SUBTRACT, &ADD_PLAIN, &SCALE, &MAT_VEC],
+    opcodes: 32..=47,
+};
+
 const TYPES: [TypeDescriptor; 4] = [
+    TypeDescriptor { code: KEY, name: "Paillier public key", residency: Residency::Persistent, role: Role::Key },
+    TypeDescriptor { code: WEIGHTS, name: "public weights", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor {
-        code: TypeCode::PAILLIER_KEY,
-        name: "Paillier public key",
-        residency: Residency::Persistent,
-        role: Role::Key,
-    },
-    TypeDescriptor {
-        code: TypeCode::PAILLIER_WEIGHTS,
-        name: "public weights",
-        residency: Residency::Persistent,
-        role: Role::TestVector,
-    },
-    TypeDescriptor {
-        code: TypeCode::PAILLIER_COR,
+        code: VECTOR_COR,
         name: "Paillier vector, compute-on-read",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnRead),
     },
     TypeDescriptor {
-        code: TypeCode::PAILLIER_COW,
+        code: VECTOR_COW,
         name: "Paillier vector, compute-on-write",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnWrite),
@@ -82,12 +163,10 @@ impl PaillierHandler {
     }
 
     fn cost(&self, instruction: &Instruction) -> Option<&Rate> {
-        match instruction {
-            Instruction::PaillierAdd { .. }
-            | Instruction::PaillierSub { .. }
-            | Instruction::PaillierAddPlain { .. } => Some(&self.costs[0]),
-            Instruction::PaillierScale { .. } => Some(&self.costs[1]),
-            Instruction::PaillierMatVec { .. } => Some(&self.costs[2]),
+        match instruction.opcode() {
+            opcode::ADD | opcode::SUBTRACT | opcode::ADD_PLAIN => Some(&self.costs[0]),
+            opcode::SCALE => Some(&self.costs[1]),
+            opcode::MAT_VEC => Some(&self.costs[2]),
             _ => None,
         }
     }
@@ -114,14 +193,14 @@ fn weights_in(size: u64) -> u64 {
 /// Multiplication modulo n² goes with the square of the key's bits.
 fn work(key: &PublicKey, instruction: &Instruction, operands: &[Option<u64>]) -> Option<f64> {
     let size = |index: usize| operands.get(index).copied().flatten();
-    let units = match instruction {
-        Instruction::PaillierAdd { .. } | Instruction::PaillierSub { .. } => elements(key, size(0).or(size(1))?),
+    let units = match instruction.opcode() {
+        opcode::ADD | opcode::SUBTRACT => elements(key, size(0).or(size(1))?),
         // Weights go with a vector element by element, so either operand tells.
-        Instruction::PaillierAddPlain { .. } | Instruction::PaillierScale { .. } => match (size(0), size(1)) {
+        opcode::ADD_PLAIN | opcode::SCALE => match (size(0), size(1)) {
             (_, Some(vector)) => elements(key, vector),
             (matrix, None) => weights_in(matrix?),
         },
-        Instruction::PaillierMatVec { .. } => weights_in(size(0)?) + size(1).map_or(0, |size| elements(key, size)),
+        opcode::MAT_VEC => weights_in(size(0)?) + size(1).map_or(0, |size| elements(key, size)),
         _ => return None,
     };
     Some(units as f64 * (f64::from(key.bits().get()) / 2048.0).powi(2))
@@ -129,7 +208,7 @@ fn work(key: &PublicKey, instruction: &Instruction, operands: &[Option<u64>]) ->
 
 /// Keys have one part.
 fn require_public_key(id: VrId) -> Result<(), HandlerError> {
-    if id.data_id == DataId::PAILLIER_PUBLIC_KEY {
+    if id.data_id == PUBLIC_KEY {
         return Ok(());
     }
     let what = format!("no Paillier key has data id {}; 1 is that of the public key", id.data_id);
@@ -186,14 +265,14 @@ fn scalars(row: &[i128]) -> Result<Scalars, PaillierError> {
 }
 
 fn compute(key: &PublicKey, instruction: &Instruction, operands: &[&[u8]]) -> Option<Result<Vec<u8>, HandlerError>> {
-    let result = match (*instruction, operands) {
-        (Instruction::PaillierAdd { n1, n2 }, &[left, right]) => pair(key, [n1, n2], [left, right])
+    let result = match (instruction.opcode(), instruction.operands(), operands) {
+        (opcode::ADD, Operands::Two(n1, n2), &[left, right]) => pair(key, [n1, n2], [left, right])
             .and_then(|[left, right]| left.add(&right).map_err(|e| operand_error(n2, &e))),
-        (Instruction::PaillierSub { n1, n2 }, &[left, right]) => pair(key, [n1, n2], [left, right])
+        (opcode::SUBTRACT, Operands::Two(n1, n2), &[left, right]) => pair(key, [n1, n2], [left, right])
             .and_then(|[left, right]| left.subtract(&right).map_err(|e| operand_error(n2, &e))),
-        (Instruction::PaillierAddPlain { weights: w, n }, &[matrix, input]) => add_plain(key, [w, n], [matrix, input]),
-        (Instruction::PaillierScale { weights: w, n }, &[matrix, input]) => scale(key, [w, n], [matrix, input]),
-        (Instruction::PaillierMatVec { weights: w, n }, &[matrix, input]) => multiply(key, [w, n], [matrix, input]),
+        (opcode::ADD_PLAIN, Operands::Two(w, n), &[matrix, input]) => add_plain(key, [w, n], [matrix, input]),
+        (opcode::SCALE, Operands::Two(w, n), &[matrix, input]) => scale(key, [w, n], [matrix, input]),
+        (opcode::MAT_VEC, Operands::Two(w, n), &[matrix, input]) => multiply(key, [w, n], [matrix, input]),
         _ => return None,
     };
     let written = |result: CiphertextVector| {
@@ -230,6 +309,10 @@ impl ObjectHandler for PaillierHandler {
         "paillier"
     }
 
+    fn scheme(&self) -> &'static Scheme {
+        &SCHEME
+    }
+
     fn types(&self) -> &[TypeDescriptor] {
         &TYPES
     }
@@ -243,7 +326,7 @@ impl ObjectHandler for PaillierHandler {
     fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
         let wrong = |expected: String| Err(HandlerError::WrongSize { id, given: size, expected });
         let max = match id.type_code {
-            TypeCode::PAILLIER_KEY => {
+            KEY => {
                 require_public_key(id)?;
                 MAX_KEY_BYTES
             }
@@ -267,12 +350,12 @@ impl ObjectHandler for PaillierHandler {
         content: &mut dyn Read,
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
-        if id.type_code == TypeCode::PAILLIER_KEY {
+        if id.type_code == KEY {
             // One part is all there is of a key, so no other part's shape has to fit.
             return self.read_key(id, content).map(drop);
         }
         let bytes = read_whole(id, size, content)?;
-        if id.type_code == TypeCode::PAILLIER_WEIGHTS {
+        if id.type_code == WEIGHTS {
             return PublicWeights::from_bytes(&bytes).map(drop).map_err(|e| invalid(id, e));
         }
         let head = CiphertextVector::head(&bytes).map_err(|e| invalid(id, e))?;
@@ -294,10 +377,10 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
-        let part = parts.into_iter().find(|part| part.id.data_id == DataId::PAILLIER_PUBLIC_KEY);
+        let part = parts.into_iter().find(|part| part.id.data_id == PUBLIC_KEY);
         let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
             key: key_id,
-            missing: format!("the Paillier public key {}", VrId::paillier_public_key(key_id)),
+            missing: format!("the Paillier public key {}", public_key(key_id)),
         })?;
         Ok(Arc::new(Key(self.read_key(part.id, &mut part.content)?)))
     }
@@ -319,10 +402,10 @@ impl ObjectHandler for PaillierHandler {
         shape: Option<&dyn KeyShape>,
     ) -> Option<u64> {
         let size = |index: usize| operands.get(index).copied().flatten();
-        match instruction {
-            Instruction::PaillierAdd { .. } | Instruction::PaillierSub { .. } => size(0).or(size(1)),
-            Instruction::PaillierAddPlain { .. } | Instruction::PaillierScale { .. } => size(1),
-            Instruction::PaillierMatVec { .. } => {
+        match instruction.opcode() {
+            opcode::ADD | opcode::SUBTRACT => size(0).or(size(1)),
+            opcode::ADD_PLAIN | opcode::SCALE => size(1),
+            opcode::MAT_VEC => {
                 let Key(key) = downcast(shape)?;
                 let rows = weights_in(size(0)?).checked_div(elements(key, size(1)?))?;
                 Some(CiphertextVector::sealed_len(key.bits(), rows))
@@ -351,7 +434,7 @@ impl ObjectHandler for PaillierHandler {
 }
 
 fn is_vector(id: VrId) -> bool {
-    matches!(id.type_code, TypeCode::PAILLIER_COR | TypeCode::PAILLIER_COW)
+    matches!(id.type_code, VECTOR_COR | VECTOR_COW)
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ciphermill_program::{DataId, Instruction, KeyId, TypeCode, VrId};
+use ciphermill_program::{
+    DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Operand, Operands, ResultLength, Scheme,
+    TypeCode, VrId,
+};
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
     BootstrapEngine, BootstrapJob, Ciphertext, KeyKind, KeyOrder, KeyTag, LoadedServerKey, ParameterSet,
@@ -22,22 +25,113 @@ use crate::handler::{
     HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
+/// A test vector: the function that a programmable bootstrap evaluates.
+pub const TV: TypeCode = TypeCode(1);
+/// A public evaluation key; the data id says which.
+pub const KEY: TypeCode = TypeCode(2);
+/// A TLWE ciphertext; reading it runs the program (compute-on-read).
+pub const TLWE_COR: TypeCode = TypeCode(3);
+/// A TLWE ciphertext; writing it runs the program (compute-on-write).
+pub const TLWE_COW: TypeCode = TypeCode(4);
+
+/// The data id of the bootstrapping key (paper, Table 3).
+pub const BOOTSTRAPPING_KEY: DataId = DataId(1);
+/// The data id of the (public functional) key-switching key.
+pub const KEY_SWITCHING_KEY: DataId = DataId(2);
+/// The data id of the private-functional key-switching key.
+pub const PRIVATE_KEY_SWITCHING_KEY: DataId = DataId(3);
+
+/// The register of the bootstrapping key of `key_id`.
+#[must_use]
+pub const fn bootstrapping_key(key_id: KeyId) -> VrId {
+    VrId::new(KEY, key_id, BOOTSTRAPPING_KEY)
+}
+
+/// The register of the key-switching key of `key_id`.
+#[must_use]
+pub const fn key_switching_key(key_id: KeyId) -> VrId {
+    VrId::new(KEY, key_id, KEY_SWITCHING_KEY)
+}
+
+/// The opcodes of TFHE's instructions, which are the paper's.
+pub mod opcode {
+    use ciphermill_program::Opcode;
+
+    /// `bootstrap tv, n`
+    pub const BOOTSTRAP: Opcode = Opcode(4);
+    /// `homadd n1, n2`
+    pub const HOM_ADD: Opcode = Opcode(5);
+    /// `homsub n1, n2`
+    pub const HOM_SUB: Opcode = Opcode(6);
+    /// `homintmult n, v`
+    pub const HOM_INT_MULT: Opcode = Opcode(7);
+}
+
+static TEST_VECTOR: ObjectClass = ObjectClass::operand("a test vector", TV).with_default_name("tv");
+static SERVER_KEY: ObjectClass = ObjectClass::operand("a key", KEY);
+static TLWE: ObjectClass = ObjectClass::ciphertext("a TLWE ciphertext", TLWE_COR, TLWE_COW);
+
+/// Programmable bootstrapping, in place, for the function that the test vector tabulates.
+pub static BOOTSTRAP: InstructionSpec = InstructionSpec::new(
+    opcode::BOOTSTRAP,
+    "bootstrap",
+    &[Operand::read("tv", &TEST_VECTOR), Operand::read_write("n", &TLWE)],
+    "n ← programmable bootstrap of n for the function in tv",
+)
+.keys(&[
+    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: BOOTSTRAPPING_KEY },
+    KeyUse { name: "key-switching key", type_code: KEY, data_id: KEY_SWITCHING_KEY },
+])
+.result(ResultLength::OfOperand(1));
+
+/// The sum of two ciphertexts, modulo 2^32 in each word.
+pub static HOM_ADD: InstructionSpec = InstructionSpec::new(
+    opcode::HOM_ADD,
+    "homadd",
+    &[Operand::read_write("n1", &TLWE), Operand::read("n2", &TLWE)],
+    "n1 ← n1 + n2",
+)
+.result(ResultLength::Common);
+
+/// The difference of two ciphertexts, modulo 2^32 in each word.
+pub static HOM_SUB: InstructionSpec = InstructionSpec::new(
+    opcode::HOM_SUB,
+    "homsub",
+    &[Operand::read_write("n1", &TLWE), Operand::read("n2", &TLWE)],
+    "n1 ← n1 − n2",
+)
+.result(ResultLength::Common);
+
+/// The multiple of a ciphertext. 32 bits reach every residue modulo 2^32, so a wider factor would add nothing. The factor is
+/// signed because the noise grows with its absolute value.
+pub static HOM_INT_MULT: InstructionSpec = InstructionSpec::new(
+    opcode::HOM_INT_MULT,
+    "homintmult",
+    &[Operand::read_write("n", &TLWE)],
+    "n ← v · n, v a signed 32-bit integer",
+)
+.factor("v")
+.result(ResultLength::OfOperand(0));
+
+/// TFHE's part of the instruction set.
+pub static SCHEME: Scheme = Scheme {
+    name: "TFHE",
+    classes: &[&TEST_VECTOR, &SERVER_KEY, &TLWE],
+    instructions: &[&BOOTSTRAP, &HOM_ADD, &HOM_SUB, &HOM_INT_MULT],
+    opcodes: 4..=7,
+};
+
 const TYPES: [TypeDescriptor; 4] = [
+    TypeDescriptor { code: TV, name: "test vector", residency: Residency::Persistent, role: Role::TestVector },
+    TypeDescriptor { code: KEY, name: "TFHE server key", residency: Residency::Persistent, role: Role::Key },
     TypeDescriptor {
-        code: TypeCode::TV,
-        name: "test vector",
-        residency: Residency::Persistent,
-        role: Role::TestVector,
-    },
-    TypeDescriptor { code: TypeCode::KEY, name: "TFHE server key", residency: Residency::Persistent, role: Role::Key },
-    TypeDescriptor {
-        code: TypeCode::TLWE_COR,
+        code: TLWE_COR,
         name: "TLWE ciphertext, compute-on-read",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnRead),
     },
     TypeDescriptor {
-        code: TypeCode::TLWE_COW,
+        code: TLWE_COW,
         name: "TLWE ciphertext, compute-on-write",
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnWrite),
@@ -124,8 +218,8 @@ fn bootstrap_steps(parameters: &ParameterSet) -> f64 {
 
 fn key_kind(id: VrId) -> Result<KeyKind, HandlerError> {
     match id.data_id {
-        DataId::BOOTSTRAPPING_KEY => Ok(KeyKind::Bootstrap),
-        DataId::KEY_SWITCHING_KEY => Ok(KeyKind::Keyswitch),
+        BOOTSTRAPPING_KEY => Ok(KeyKind::Bootstrap),
+        KEY_SWITCHING_KEY => Ok(KeyKind::Keyswitch),
         other => {
             let what = format!("no TFHE key has data id {other}; 1 is the bootstrapping key, 2 the key-switching key");
             Err(HandlerError::Invalid { id, what })
@@ -151,6 +245,10 @@ impl ObjectHandler for TfheHandler {
         "tfhe"
     }
 
+    fn scheme(&self) -> &'static Scheme {
+        &SCHEME
+    }
+
     fn types(&self) -> &[TypeDescriptor] {
         &TYPES
     }
@@ -162,18 +260,18 @@ impl ObjectHandler for TfheHandler {
 
     fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
         let wrong = |expected: String| HandlerError::WrongSize { id, given: size, expected };
-        if id.type_code == TypeCode::KEY {
+        if id.type_code == KEY {
             key_kind(id)?;
             let range = 1..=MAX_KEY_LEN;
             return if range.contains(&size) { Ok(()) } else { Err(wrong(format!("1 to {MAX_KEY_LEN}"))) };
         }
         let Some(shape) = downcast::<Shape>(shape) else {
             // Without a key, the largest objects of any admissible set bound what may arrive.
-            let max = if id.type_code == TypeCode::TV { 16 << 20 } else { 4 << 20 };
+            let max = if id.type_code == TV { 16 << 20 } else { 4 << 20 };
             return if (1..=max).contains(&size) { Ok(()) } else { Err(wrong(format!("1 to {max}"))) };
         };
         let spec = shape.parameters.spec();
-        if id.type_code == TypeCode::TV {
+        if id.type_code == TV {
             let expected = spec.sealed_test_vector_len();
             return if size == expected { Ok(()) } else { Err(wrong(expected.to_string())) };
         }
@@ -194,7 +292,7 @@ impl ObjectHandler for TfheHandler {
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
         let shape: Option<&Shape> = downcast(shape);
-        if id.type_code == TypeCode::KEY {
+        if id.type_code == KEY {
             let header = validate_key(key_kind(id)?, content, self.policy).map_err(|e| invalid(id, e))?;
             if let Some(other) = shape
                 && (header.tag() != other.tag || header.spec() != other.parameters.spec())
@@ -213,7 +311,7 @@ impl ObjectHandler for TfheHandler {
             return Ok(());
         }
         let bytes = read_whole(id, size, content)?;
-        if id.type_code == TypeCode::TV {
+        if id.type_code == TV {
             let vector = TestVector::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
             return shape.map_or(Ok(()), |s| s.parameters.check_test_vector(&vector).map_err(|e| invalid(id, e)));
         }
@@ -231,10 +329,8 @@ impl ObjectHandler for TfheHandler {
         }
         let missing =
             |id: VrId, what: &str| HandlerError::KeyIncomplete { key: key_id, missing: format!("{what} {id}") };
-        let mut bootstrap =
-            bootstrap.ok_or_else(|| missing(VrId::bootstrapping_key(key_id), "the bootstrapping key"))?;
-        let mut keyswitch =
-            keyswitch.ok_or_else(|| missing(VrId::key_switching_key(key_id), "the key-switching key"))?;
+        let mut bootstrap = bootstrap.ok_or_else(|| missing(bootstrapping_key(key_id), "the bootstrapping key"))?;
+        let mut keyswitch = keyswitch.ok_or_else(|| missing(key_switching_key(key_id), "the key-switching key"))?;
         let mut progress = |done, all| {
             if let Some(report) = &self.progress {
                 report(done, all);
@@ -247,12 +343,12 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        matches!(instruction, Instruction::Bootstrap { .. })
+        instruction.opcode() == opcode::BOOTSTRAP
     }
 
     fn estimate(&self, instruction: &Instruction, _operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
-        let nanoseconds = match (instruction, downcast::<Shape>(shape)) {
-            (Instruction::Bootstrap { .. }, Some(shape)) => {
+        let nanoseconds = match (instruction.opcode(), downcast::<Shape>(shape)) {
+            (opcode::BOOTSTRAP, Some(shape)) => {
                 f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&shape.parameters)
             }
             // A pass over a ciphertext with its checksums, a nanosecond a byte.
@@ -269,23 +365,23 @@ impl ObjectHandler for TfheHandler {
         key: Option<&dyn KeyContext>,
         result: &mut Vec<u8>,
     ) -> Result<(), HandlerError> {
-        let value = match (*instruction, operands) {
-            (Instruction::Bootstrap { tv, n }, [vector, input]) => {
+        let value = match (instruction.opcode(), instruction.operands(), operands) {
+            (opcode::BOOTSTRAP, Operands::Two(tv, n), [vector, input]) => {
                 let key: &Loaded = loaded(key, "a bootstrap")?;
                 let vector = TestVector::from_bytes(vector).map_err(|e| operand_error(tv, &e))?;
                 self.bootstrap(key, &ciphertext(n, input)?, &vector).map_err(|e| operand_error(n, &e))?
             }
-            (Instruction::HomAdd { n1, n2 }, [lhs, rhs]) => {
+            (opcode::HOM_ADD, Operands::Two(n1, n2), [lhs, rhs]) => {
                 let mut sum = ciphertext(n1, lhs)?;
                 sum.add_assign(&ciphertext(n2, rhs)?).map_err(|e| operand_error(n2, &e))?;
                 sum
             }
-            (Instruction::HomSub { n1, n2 }, [lhs, rhs]) => {
+            (opcode::HOM_SUB, Operands::Two(n1, n2), [lhs, rhs]) => {
                 let mut difference = ciphertext(n1, lhs)?;
                 difference.sub_assign(&ciphertext(n2, rhs)?).map_err(|e| operand_error(n2, &e))?;
                 difference
             }
-            (Instruction::HomIntMult { n, value }, [input]) => {
+            (opcode::HOM_INT_MULT, Operands::Factor(n, value), [input]) => {
                 let mut product = ciphertext(n, input)?;
                 product.scalar_mul_assign(value);
                 product

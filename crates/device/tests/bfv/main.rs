@@ -1,5 +1,6 @@
 //! The device with encrypted matrix-vector products: both triggers, what it refuses, and what survives.
 
+use ciphermill_device::handlers;
 use std::sync::Arc;
 
 use ciphermill_bfv::hmvp::{
@@ -65,7 +66,7 @@ fn vr(text: &str) -> VrId {
 }
 
 fn program(text: &str) -> Program {
-    assemble(text, &Bindings::new()).expect("a program").program
+    assemble(handlers::instruction_set(), text, &Bindings::new()).expect("a program").program
 }
 
 /// Both schemes on one device, as the command line opens it.

@@ -242,7 +242,7 @@ fn no_program_is_larger_than_the_longest_one() {
     let config = DeviceConfig { max_program_instructions: 3, ..DeviceConfig::in_memory() };
     let (_device, space) = open(config);
     let y = vr(4, 0, 1);
-    let of = |n| program(vec![Instruction::Return { n: y }; n]);
+    let of = |n| program(vec![Instruction::ret(y); n]);
     put(&space, vr(0, 0, 0), &of(3));
     let longest = of(3).len() as u64;
     for size in [of(4).len() as u64, longest + 1, 8 << 30] {
@@ -296,7 +296,7 @@ fn a_check_judges_as_a_write_would_and_takes_nothing() {
 fn a_write_that_runs_a_program_is_checked_without_the_room_of_its_operand() {
     let (device, space) = open(DeviceConfig::in_memory());
     let y = vr(4, 0, 1);
-    put(&space, vr(0, 0, 0), &program(vec![Instruction::Return { n: y }]));
+    put(&space, vr(0, 0, 0), &program(vec![Instruction::ret(y)]));
     device.create_space(SpaceId::EMBEDDED, SpaceLimits { bytes: 1000, objects: 2 }).expect("quota");
     let check = |size, mode| space.check_write(y, size, &WriteOptions { mode, ..WriteOptions::default() });
     check(8000, WriteMode::Compute).expect("its result decides");

@@ -4,6 +4,7 @@ mod crash;
 mod faults;
 mod inline;
 mod kill;
+mod new_instruction;
 mod pages;
 mod paging;
 mod results;

@@ -1,5 +1,6 @@
 //! Bounded main memory.
 
+use crate::support::code::{add, int_mult, sub};
 use crate::support::*;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, MemoryError, ReadMode, RunError, Space, SpaceId, WriteOptions,
@@ -17,17 +18,17 @@ fn sum_of_all() -> Vec<u8> {
     let y = vr(4, 0, 0);
     let mut code = Vec::new();
     for i in 0..OBJECTS {
-        code.push(Instruction::HomAdd { n1: y, n2: vr(3, 0, i) });
+        code.push(add(y, vr(3, 0, i)));
         if i % 10 == 0 {
-            code.push(Instruction::Push { n: y });
+            code.push(Instruction::push(y));
         }
     }
     for i in 0..OBJECTS / 10 {
-        code.push(Instruction::Pop { n: vr(3, 0, 1000 + i) });
-        code.push(Instruction::HomIntMult { n: vr(3, 0, 1000 + i), value: i as i32 - 7 });
-        code.push(Instruction::HomSub { n1: y, n2: vr(3, 0, 1000 + i) });
+        code.push(Instruction::pop(vr(3, 0, 1000 + i)));
+        code.push(int_mult(vr(3, 0, 1000 + i), i as i32 - 7));
+        code.push(sub(y, vr(3, 0, 1000 + i)));
     }
-    code.push(Instruction::Return { n: y });
+    code.push(Instruction::ret(y));
     program(code)
 }
 
@@ -82,7 +83,7 @@ fn too_little_memory_is_an_error_that_says_so() {
     let space = device.space(SpaceId::EMBEDDED).expect("space");
     let (x, y) = (vr(3, 0, 1), vr(4, 0, 1));
     put(&space, x, &value(1, WORDS));
-    put(&space, vr(0, 0, 0), &program(vec![Instruction::HomAdd { n1: y, n2: x }, Instruction::Return { n: y }]));
+    put(&space, vr(0, 0, 0), &program(vec![add(y, x), Instruction::ret(y)]));
     let outcome = space.write_bytes(y, &value(2, WORDS), WriteOptions::default());
     let Err(DeviceError::ProgramFailed { cause, .. }) = outcome else { panic!("{outcome:?}") };
     let RunError::Memory(error) = *cause else { panic!("{cause}") };

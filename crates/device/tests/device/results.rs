@@ -1,5 +1,6 @@
 //! What a write may bring, and what is known of what it stored.
 
+use crate::support::code::{add, bootstrap, int_mult, sub};
 use crate::support::*;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ObjectFlags, ObjectStat, ReadMode, ReadOptions, RunError, SpaceId, SpaceLimits,
@@ -18,7 +19,7 @@ fn a_result_above_the_writers_limit_is_refused_before_anything_is_stored() {
     let (y, longer) = (vr(4, 0, 1), vr(3, 0, 2));
     put(&space, longer, &value(3, 5));
     put(&space, y, &bytes(&[1]));
-    let code = vec![Instruction::Move { dst: y, src: longer }, Instruction::Return { n: y }];
+    let code = vec![Instruction::mov(y, longer), Instruction::ret(y)];
     put(&space, vr(0, 0, 0), &program(code));
     let before = space.list();
     let limited = |limit| WriteOptions { result_limit: Some(limit), ..WriteOptions::default() };
@@ -45,7 +46,7 @@ fn a_result_above_the_readers_limit_is_refused_and_the_object_stays_armed() {
     put(&space, longer, &value(3, 5));
     let flags = ObjectFlags::ARMED.with(ObjectFlags::ONE_SHOT);
     space.write_bytes(x, &bytes(&[1]), WriteOptions { flags, ..WriteOptions::default() }).expect("stored");
-    let code = vec![Instruction::Move { dst: x, src: longer }, Instruction::Return { n: x }];
+    let code = vec![Instruction::mov(x, longer), Instruction::ret(x)];
     put(&space, vr(0, 0, 0), &program(code));
     let read = |mode, limit| space.read_with(x, ReadOptions { mode, result_limit: Some(limit) });
     for mode in [ReadMode::Armed, ReadMode::Compute] {
@@ -97,14 +98,14 @@ fn estimates_see_the_sizes_of_operands_as_far_as_they_are_known() {
     put(&space, x, &value(1, 5));
     put(&space, y, &value(2, 5));
     let code = vec![
-        Instruction::HomAdd { n1: x, n2: y },
-        Instruction::Push { n: x },
-        Instruction::HomIntMult { n: x, value: 2 },
-        Instruction::HomAdd { n1: y, n2: x },
-        Instruction::Pop { n: new },
-        Instruction::Move { dst: x, src: new },
-        Instruction::HomSub { n1: x, n2: new },
-        Instruction::Return { n: x },
+        add(x, y),
+        Instruction::push(x),
+        int_mult(x, 2),
+        add(y, x),
+        Instruction::pop(new),
+        Instruction::mov(x, new),
+        sub(x, new),
+        Instruction::ret(x),
     ];
     space.check(&Program::new(code).expect("a program")).expect("accepted");
     let known = Some(40);
@@ -134,7 +135,7 @@ fn metrics_tell_what_was_done_and_how_long_it_took() {
     put(&space, vr(2, 0, 1), &toy_key(1, 2, 0));
     put(&space, vr(2, 0, 2), &toy_key(2, 2, 0));
     put(&space, x, &bytes(&[0, 1]));
-    let code = vec![Instruction::Bootstrap { tv: vr(1, 0, 0), n: x }, Instruction::Return { n: x }];
+    let code = vec![bootstrap(vr(1, 0, 0), x), Instruction::ret(x)];
     put(&space, vr(0, 0, 0), &program(code));
     toy.bootstrap_ms.store(20, Ordering::SeqCst);
     assert_eq!(to_words(&space.read_bytes(x, ReadMode::Compute).expect("computed")), [4, 5]);

@@ -1,5 +1,6 @@
 //! What writes and reads do.
 
+use crate::support::code::{add, bootstrap, int_mult, sub};
 use crate::support::*;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, HandlerError, ObjectFlags, ReadMode, RunError, SpaceId, StoreError, WriteMode,
@@ -17,14 +18,14 @@ use std::{
 fn table_5() -> Vec<u8> {
     let (r1, r2, x, y, tv) = (vr(3, 0, 100), vr(3, 0, 101), vr(3, 0, 2), vr(4, 0, 3), vr(1, 0, 0));
     program(vec![
-        Instruction::Move { dst: r1, src: x },
-        Instruction::Move { dst: r2, src: x },
-        Instruction::HomAdd { n1: r1, n2: y },
-        Instruction::Bootstrap { tv, n: r1 },
-        Instruction::HomSub { n1: r2, n2: y },
-        Instruction::Bootstrap { tv, n: r2 },
-        Instruction::HomSub { n1: r1, n2: r2 },
-        Instruction::Return { n: r1 },
+        Instruction::mov(r1, x),
+        Instruction::mov(r2, x),
+        add(r1, y),
+        bootstrap(tv, r1),
+        sub(r2, y),
+        bootstrap(tv, r2),
+        sub(r1, r2),
+        Instruction::ret(r1),
     ])
 }
 
@@ -64,7 +65,7 @@ fn reading_computes_when_asked_or_armed() {
     put(&space, x, &bytes(&[1, 2]));
     let no_program = space.read_bytes(x, ReadMode::Compute);
     assert!(matches!(no_program, Err(DeviceError::NoProgram { .. })), "{no_program:?}");
-    let code = vec![Instruction::HomIntMult { n: x, value: -3 }, Instruction::Return { n: x }];
+    let code = vec![int_mult(x, -3), Instruction::ret(x)];
     put(&space, vr(0, 7, 0), &program(code));
     let read = |mode| to_words(&space.read_bytes(x, mode).expect("read"));
     let computed = [3u64.wrapping_neg(), 6u64.wrapping_neg()];
@@ -86,7 +87,7 @@ fn without_a_program_or_on_request_a_write_is_plain() {
     let (_, space) = open(DeviceConfig::in_memory());
     let y = vr(4, 0, 1);
     assert!(!put(&space, y, &bytes(&[5])));
-    put(&space, vr(0, 0, 0), &program(vec![Instruction::HomAdd { n1: y, n2: y }, Instruction::Return { n: y }]));
+    put(&space, vr(0, 0, 0), &program(vec![add(y, y), Instruction::ret(y)]));
     let stored = WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() };
     assert!(!space.write_bytes(y, &bytes(&[6]), stored).expect("write").computed);
     assert_eq!(to_words(&space.read_bytes(y, ReadMode::Stored).expect("read")), [6]);
@@ -114,11 +115,11 @@ fn a_failed_program_leaves_everything_as_it_was() {
             other => panic!("{other:?}"),
         }
     };
-    let undefined = fails(vec![Instruction::HomAdd { n1: y, n2: vr(3, 0, 9) }, Instruction::Return { n: y }]);
+    let undefined = fails(vec![add(y, vr(3, 0, 9)), Instruction::ret(y)]);
     let RunError::Verify(VerifyError::Instruction { fault, .. }) = undefined else { panic!("{undefined}") };
     assert_eq!(fault, Fault::Undefined { register: vr(3, 0, 9) });
-    let bootstraps = vec![Instruction::Bootstrap { tv, n: y }; 3];
-    let code: Vec<_> = bootstraps.into_iter().chain([Instruction::Return { n: y }]).collect();
+    let bootstraps = vec![bootstrap(tv, y); 3];
+    let code: Vec<_> = bootstraps.into_iter().chain([Instruction::ret(y)]).collect();
     put(&space, tv, &bytes(&[4, 5, 6]));
     let missing = fails(code.clone());
     assert!(missing.to_string().contains("2:0:1 is not stored"), "{missing}");
@@ -132,7 +133,7 @@ fn a_failed_program_leaves_everything_as_it_was() {
     assert!(matches!(fails(code.clone()), RunError::Verify(VerifyError::TooSlow { .. })));
     toy.claimed_ms.store(0, Ordering::SeqCst);
     assert_eq!(space.stat(y).expect("stat"), before[0]);
-    let wrong = vec![Instruction::Return { n: vr(3, 1, 0) }];
+    let wrong = vec![Instruction::ret(vr(3, 1, 0))];
     put(&space, vr(3, 1, 0), &bytes(&[1, 2, 3]));
     assert!(matches!(fails(wrong), RunError::Result(HandlerError::WrongSize { given: 24, .. })));
     assert!(device.metrics().programs_failed >= 5);
@@ -208,13 +209,13 @@ fn parallel_runs_do_not_disturb_each_other() {
         // Every thread has a program of its own over the same shared operand and the same names of temporaries.
         let (y, t) = (vr(4, key, 1), vr(3, key, 1000));
         let code = vec![
-            Instruction::Move { dst: t, src: y },
-            Instruction::Push { n: t },
-            Instruction::HomIntMult { n: t, value: key as i32 + 2 },
-            Instruction::HomAdd { n1: t, n2: vr(3, key, 1) },
-            Instruction::Pop { n: y },
-            Instruction::HomAdd { n1: t, n2: y },
-            Instruction::Return { n: t },
+            Instruction::mov(t, y),
+            Instruction::push(t),
+            int_mult(t, key as i32 + 2),
+            add(t, vr(3, key, 1)),
+            Instruction::pop(y),
+            add(t, y),
+            Instruction::ret(t),
         ];
         put(&space, vr(0, key, 0), &program(code));
         put(&space, vr(3, key, 1), &bytes(&[u64::from(key), 7]));
@@ -254,13 +255,7 @@ fn a_run_sees_its_operands_as_they_were_when_it_began() {
     put(&space, vr(2, 0, 2), &toy_key(2, 2, 0));
     put(&space, tv, &bytes(&[0, 10, 20]));
     put(&space, x, &bytes(&[100, 200]));
-    let code = [
-        Instruction::Bootstrap { tv, n: y },
-        Instruction::HomAdd { n1: y, n2: x },
-        Instruction::Bootstrap { tv, n: y },
-        Instruction::HomAdd { n1: y, n2: x },
-        Instruction::Return { n: y },
-    ];
+    let code = [bootstrap(tv, y), add(y, x), bootstrap(tv, y), add(y, x), Instruction::ret(y)];
     put(&space, vr(0, 0, 0), &program(code.into()));
     toy.held.store(true, Ordering::SeqCst);
     thread::scope(|scope| {
@@ -302,8 +297,7 @@ fn a_program_that_is_not_stored_runs_and_stores_nothing() {
     let (device, space) = open(DeviceConfig::in_memory());
     let (x, t) = (vr(3, 0, 1), vr(3, 0, 2));
     put(&space, x, &bytes(&[5, 6]));
-    let double =
-        vec![Instruction::Move { dst: t, src: x }, Instruction::HomAdd { n1: t, n2: x }, Instruction::Return { n: t }];
+    let double = vec![Instruction::mov(t, x), add(t, x), Instruction::ret(t)];
     let double = Program::new(double).expect("a program");
     assert_eq!(space.check(&double).expect("accepted"), Duration::ZERO);
     assert_eq!(to_words(&space.run(&double).expect("result")), [10, 12]);

@@ -1,5 +1,6 @@
 //! Spaces, quotas, and what outlives the process.
 
+use crate::support::code::add;
 use crate::support::*;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ObjectFlags, ReadMode, SpaceId, SpaceLimits, StoreError, WriteOptions,
@@ -15,7 +16,7 @@ fn everything_acknowledged_is_there_after_reopening() {
     let stats = {
         let (device, space) = open(config());
         put(&space, vr(2, 0, 1), &toy_key(1, 2, 5 << 20));
-        put(&space, vr(0, 0, 0), &program(vec![Instruction::HomAdd { n1: y, n2: y }, Instruction::Return { n: y }]));
+        put(&space, vr(0, 0, 0), &program(vec![add(y, y), Instruction::ret(y)]));
         put(&space, y, &bytes(&[1, 2]));
         put(&space, vr(3, 0, 1), &bytes(&[3, 4]));
         put(&space, vr(3, 0, 2), &bytes(&[5, 6]));
@@ -50,7 +51,7 @@ fn spaces_do_not_see_each_other_and_keep_their_quotas() {
     let (device, zero) = open(DeviceConfig::in_memory());
     let one = device.create_space(SpaceId(1), SpaceLimits { bytes: 100, objects: 3 }).expect("space");
     let y = vr(4, 0, 1);
-    put(&zero, vr(0, 0, 0), &program(vec![Instruction::HomAdd { n1: y, n2: y }, Instruction::Return { n: y }]));
+    put(&zero, vr(0, 0, 0), &program(vec![add(y, y), Instruction::ret(y)]));
     assert!(put(&zero, y, &bytes(&[4])));
     assert!(!put(&one, y, &bytes(&[4])), "the program belongs to space 0");
     put(&one, vr(3, 0, 1), &[0; 64]);

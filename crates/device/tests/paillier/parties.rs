@@ -1,5 +1,6 @@
 //! A client with its secret key, and the device that serves it.
 
+use ciphermill_device::handlers;
 use std::sync::Arc;
 
 use ciphermill_device::handlers::bfv::BfvHandler;
@@ -61,7 +62,7 @@ pub(crate) fn vr(text: &str) -> VrId {
 }
 
 pub(crate) fn program(text: &str) -> Program {
-    assemble(text, &Bindings::new()).expect("a program").program
+    assemble(handlers::instruction_set(), text, &Bindings::new()).expect("a program").program
 }
 
 /// A device that accepts small keys.

@@ -1,5 +1,6 @@
 //! What programs compute.
 
+use ciphermill_device::handlers;
 use ciphermill_device::{ReadMode, WriteMode, WriteOptions};
 use ciphermill_paillier::{KeyBits, SizePolicy};
 use ciphermill_program::{Binding, Bindings, assemble};
@@ -99,7 +100,9 @@ fn a_write_or_a_read_scores() {
     let bound = |register: &str| {
         let names = ["w=17:7:0".to_owned(), "b=17:7:1".to_owned(), format!("x={register}")];
         let bindings = names.map(|name| name.parse::<Binding>().expect("a binding"));
-        assemble(source, &Bindings::collect(bindings).expect("distinct")).expect("a program").program
+        assemble(handlers::instruction_set(), source, &Bindings::collect(bindings).expect("distinct"))
+            .expect("a program")
+            .program
     };
     let (on_write, on_read) = (client.encrypt(&[12, -34, 56]), client.encrypt(&[-1, 2, -3]));
     {

@@ -1,10 +1,11 @@
 //! A toy scheme, so that the device can be tested without a real one: a "ciphertext" is a vector of 64-bit words.
 
+use ciphermill_device::handlers::tfhe::{self, opcode};
 use ciphermill_device::{
     Device, DeviceConfig, HandlerError, ObjectHandler, Space, SpaceId, WriteOptions,
     handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
 };
-use ciphermill_program::{DataId, Instruction, KeyId, Program, TypeCode, VrId};
+use ciphermill_program::{DataId, Instruction, KeyId, Operands, Program, Scheme, TypeCode, VrId};
 use std::{
     any::Any,
     io::Read,
@@ -24,6 +25,32 @@ const TYPES: [TypeDescriptor; 4] = [
 
 const fn descriptor(code: u16, name: &'static str, residency: Residency, role: Role) -> TypeDescriptor {
     TypeDescriptor { code: TypeCode(code), name, residency, role }
+}
+
+/// The instructions of TFHE, which the toy scheme computes in its own way.
+pub(crate) mod code {
+    use ciphermill_device::handlers::tfhe;
+    use ciphermill_program::{Instruction, InstructionSpec, Operands, VrId};
+
+    fn two(spec: &'static InstructionSpec, a: VrId, b: VrId) -> Instruction {
+        Instruction::new(spec, Operands::Two(a, b)).expect("two registers")
+    }
+
+    pub(crate) fn add(n1: VrId, n2: VrId) -> Instruction {
+        two(&tfhe::HOM_ADD, n1, n2)
+    }
+
+    pub(crate) fn sub(n1: VrId, n2: VrId) -> Instruction {
+        two(&tfhe::HOM_SUB, n1, n2)
+    }
+
+    pub(crate) fn bootstrap(tv: VrId, n: VrId) -> Instruction {
+        two(&tfhe::BOOTSTRAP, tv, n)
+    }
+
+    pub(crate) fn int_mult(n: VrId, value: i32) -> Instruction {
+        Instruction::new(&tfhe::HOM_INT_MULT, Operands::Factor(n, value)).expect("a register and a factor")
+    }
 }
 
 /// A key object is `b"TOY!"`, its part number, the dimension of the values (u32, words), and any filling.
@@ -70,6 +97,10 @@ impl ObjectHandler for Toy {
         "toy"
     }
 
+    fn scheme(&self) -> &'static Scheme {
+        &tfhe::SCHEME
+    }
+
     fn types(&self) -> &[TypeDescriptor] {
         &TYPES
     }
@@ -96,13 +127,13 @@ impl ObjectHandler for Toy {
         content: &mut dyn Read,
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
-        if id.type_code == TypeCode::KEY {
+        if id.type_code == tfhe::KEY {
             let own = Self::head(id, content)?;
             if downcast(shape).is_some_and(|other| other.dimension != own.dimension) {
                 return Err(HandlerError::Invalid { id, what: "dimension differs from the other part".to_owned() });
             }
         }
-        let rest = if id.type_code == TypeCode::KEY { size - 12 } else { size };
+        let rest = if id.type_code == tfhe::KEY { size - 12 } else { size };
         match std::io::copy(content, &mut std::io::sink()) {
             Ok(count) if count == rest => Ok(()),
             Ok(_) => Err(HandlerError::Invalid { id, what: "another length than declared".to_owned() }),
@@ -124,7 +155,7 @@ impl ObjectHandler for Toy {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        matches!(instruction, Instruction::Bootstrap { .. })
+        instruction.opcode() == opcode::BOOTSTRAP
     }
 
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
@@ -140,8 +171,8 @@ impl ObjectHandler for Toy {
         operands: &[Option<u64>],
         _: Option<&dyn KeyShape>,
     ) -> Option<u64> {
-        match instruction {
-            Instruction::HomAdd { .. } => operands.first().copied().flatten(),
+        match instruction.opcode() {
+            opcode::HOM_ADD => operands.first().copied().flatten(),
             _ => None,
         }
     }
@@ -157,13 +188,13 @@ impl ObjectHandler for Toy {
         assert!(result.is_empty());
         let words: Vec<Vec<u64>> = operands.iter().map(|bytes| to_words(bytes)).collect();
         let zipped = |f: fn(u64, u64) -> u64| words[0].iter().zip(&words[1]).map(|(a, b)| f(*a, *b)).collect();
-        let out: Vec<u64> = match *instruction {
-            Instruction::HomAdd { .. } => zipped(u64::wrapping_add),
-            Instruction::HomSub { .. } => zipped(u64::wrapping_sub),
-            Instruction::HomIntMult { value, .. } => {
+        let out: Vec<u64> = match (instruction.opcode(), instruction.operands()) {
+            (opcode::HOM_ADD, _) => zipped(u64::wrapping_add),
+            (opcode::HOM_SUB, _) => zipped(u64::wrapping_sub),
+            (opcode::HOM_INT_MULT, Operands::Factor(_, value)) => {
                 words[0].iter().map(|word| word.wrapping_mul(i64::from(value) as u64)).collect()
             }
-            Instruction::Bootstrap { .. } => {
+            (opcode::BOOTSTRAP, _) => {
                 self.bootstraps.fetch_add(1, Ordering::SeqCst);
                 while self.held.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_millis(1));

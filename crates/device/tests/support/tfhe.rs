@@ -1,6 +1,7 @@
 //! A device that computes x·y with the real scheme, at a small parameter set; shared with the tests of the middleware.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use ciphermill_device::handlers;
 use ciphermill_device::{
     Device, DeviceConfig, ObjectHandler, ReadMode, Space, SpaceId, WriteOptions, handlers::tfhe::TfheHandler,
 };
@@ -19,15 +20,15 @@ pub(crate) const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParame
 const XY: &str = include_str!("../../../../examples/programs/xy.cms");
 
 pub(crate) fn x_of(key: KeyId) -> VrId {
-    VrId::new(TypeCode::TLWE_COR, key, DataId(2))
+    VrId::new(handlers::tfhe::TLWE_COR, key, DataId(2))
 }
 
 pub(crate) fn y_of(key: KeyId) -> VrId {
-    VrId::new(TypeCode::TLWE_COW, key, DataId(3))
+    VrId::new(handlers::tfhe::TLWE_COW, key, DataId(3))
 }
 
 pub(crate) fn table_of(key: KeyId) -> VrId {
-    VrId::new(TypeCode::TV, key, DataId(0))
+    VrId::new(handlers::tfhe::TV, key, DataId(0))
 }
 
 pub(crate) fn program_of(key: KeyId) -> VrId {
@@ -40,13 +41,17 @@ pub(crate) fn register(text: &str) -> VrId {
 
 /// A program whose registers are written out, as in `homadd 4:0:3, 3:0:2`.
 pub(crate) fn program(source: &str) -> Program {
-    assemble(source, &Bindings::new()).unwrap_or_else(|error| panic!("{error}\n{source}")).program
+    assemble(handlers::instruction_set(), source, &Bindings::new())
+        .unwrap_or_else(|error| panic!("{error}\n{source}"))
+        .program
 }
 
 /// x·y of these registers.
 pub(crate) fn xy(x: VrId, y: VrId) -> Program {
     let bindings = [format!("r2={x}"), format!("r3={y}")].map(|text| text.parse().expect("a binding"));
-    assemble(XY, &Bindings::collect(bindings).expect("two names")).expect("the example").program
+    assemble(handlers::instruction_set(), XY, &Bindings::collect(bindings).expect("two names"))
+        .expect("the example")
+        .program
 }
 
 /// One key set of `TEST_SMALL_U64`, and encodings for products under it.
@@ -88,8 +93,8 @@ impl Keys {
     /// Everything that a key id needs to multiply, as (register, content).
     pub(crate) fn objects(&self, key: KeyId) -> [(VrId, Vec<u8>); 4] {
         [
-            (VrId::bootstrapping_key(key), self.bootstrap.clone()),
-            (VrId::key_switching_key(key), self.keyswitch.clone()),
+            (handlers::tfhe::bootstrapping_key(key), self.bootstrap.clone()),
+            (handlers::tfhe::key_switching_key(key), self.keyswitch.clone()),
             (table_of(key), self.table()),
             (program_of(key), xy(x_of(key), y_of(key)).encode()),
         ]

@@ -2,6 +2,7 @@
 
 use crate::state::{Fixture, KEY, State};
 use crate::support::*;
+use ciphermill_device::handlers;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ReadMode, RunError, SpaceId, StorageError, StoreError, StoreFiles, WriteOptions,
     storage::{Fault, SimulatedDisk},
@@ -170,7 +171,7 @@ fn a_full_disk_keeps_what_was_computed() {
     // Keys and tables have no room either.
     let full = Keys::new(1, KeyForm::Full, SMALL);
     let error = f.refuses(&["free"], |space| {
-        space.write_bytes(VrId::bootstrapping_key(KEY), &full.bootstrap, WriteOptions::default())
+        space.write_bytes(handlers::tfhe::bootstrapping_key(KEY), &full.bootstrap, WriteOptions::default())
     });
     assert!(is_full(&error), "{error}");
     let contents = State::of(&f.space).contents();

@@ -2,15 +2,16 @@
 
 use crate::state::{Fixture, KEY};
 use crate::support::*;
+use ciphermill_device::handlers;
 use ciphermill_device::{DeviceError, ReadMode, RunError, WriteOptions};
-use ciphermill_program::{KeyId, VrId};
+use ciphermill_program::KeyId;
 use ciphermill_tfhe::{KeyForm, KeyOrder};
 
 #[test]
 fn a_missing_part_is_named() {
     let mut f = Fixture::in_memory();
     let key = KeyId(6);
-    let parts = [VrId::bootstrapping_key(key), VrId::key_switching_key(key)];
+    let parts = [handlers::tfhe::bootstrapping_key(key), handlers::tfhe::key_switching_key(key)];
     for (id, bytes) in f.keys.objects(key) {
         put(&f.space, id, &bytes);
     }
@@ -39,13 +40,13 @@ fn replacing_a_key_drops_what_was_loaded() {
     // The same part once more, in the other form.
     let full = Keys::new(1, KeyForm::Full, KeyOrder::Small);
     assert_ne!(full.keyswitch.len(), f.keys.keyswitch.len());
-    put(&f.space, VrId::key_switching_key(KEY), &full.keyswitch);
+    put(&f.space, handlers::tfhe::key_switching_key(KEY), &full.keyswitch);
     assert_eq!(loaded(&f), 0);
     f.computes();
     assert_eq!(loaded(&f), 1);
     // Another key set takes the place of the first: what was computed under that stays, and cannot be computed on.
     let old = f.space.read_bytes(x_of(KEY), ReadMode::Stored).expect("stored");
-    for id in [VrId::bootstrapping_key(KEY), VrId::key_switching_key(KEY)] {
+    for id in [handlers::tfhe::bootstrapping_key(KEY), handlers::tfhe::key_switching_key(KEY)] {
         f.space.delete(id).expect("stored");
         assert_eq!(loaded(&f), 0);
     }

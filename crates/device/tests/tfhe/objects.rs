@@ -2,6 +2,7 @@
 
 use crate::state::{Fixture, KEY};
 use crate::support::*;
+use ciphermill_device::handlers;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, HandlerError, SpaceId, StoreError, WriteOptions, handlers::tfhe::TfheHandler,
 };
@@ -75,7 +76,7 @@ fn wrong_sizes() {
     }
     let limit = f.device.config().max_object_bytes;
     assert!(limit < MAX_KEY_LEN);
-    let key = VrId::bootstrapping_key(KEY);
+    let key = handlers::tfhe::bootstrapping_key(KEY);
     let error = f.refuses(&[&limit.to_string(), &(limit + 1).to_string()], |space| {
         space.write(key, limit + 1, WriteOptions::default())
     });
@@ -96,8 +97,8 @@ fn damaged_and_forged_contents() {
         (x_of(KEY), operand.clone(), 40),
         (y_of(KEY), operand, 40),
         (table_of(KEY), f.keys.table(), 8),
-        (VrId::bootstrapping_key(KEY), f.keys.bootstrap.clone(), 90),
-        (VrId::key_switching_key(KEY), f.keys.keyswitch.clone(), 90),
+        (handlers::tfhe::bootstrapping_key(KEY), f.keys.bootstrap.clone(), 90),
+        (handlers::tfhe::key_switching_key(KEY), f.keys.keyswitch.clone(), 90),
     ];
     for (id, bytes, step) in objects {
         // Bits of the head, in the middle, in the checksum.
@@ -119,9 +120,10 @@ fn damaged_and_forged_contents() {
         assert!(is_invalid(&error), "{error}");
     }
     // Keys have no fixed size: too short and too long ones are told by their content.
-    for (id, bytes) in
-        [(VrId::bootstrapping_key(KEY), &f.keys.bootstrap), (VrId::key_switching_key(KEY), &f.keys.keyswitch)]
-    {
+    for (id, bytes) in [
+        (handlers::tfhe::bootstrapping_key(KEY), &f.keys.bootstrap),
+        (handlers::tfhe::key_switching_key(KEY), &f.keys.keyswitch),
+    ] {
         for cut in [1, 23, 100, bytes.len() - 1] {
             let error = f.refuses(&["truncated", "available"], write(id, &bytes[..cut]));
             assert!(is_invalid(&error), "{id} cut to {cut}: {error}");
@@ -163,9 +165,10 @@ fn objects_of_another_key_set() {
         let error = f.refuses(&[&tags[0], &tags[1], "its own key"], write(id, &foreign));
         assert!(is_invalid(&error), "{error}");
     }
-    for (id, bytes) in
-        [(VrId::bootstrapping_key(KEY), &other.bootstrap), (VrId::key_switching_key(KEY), &other.keyswitch)]
-    {
+    for (id, bytes) in [
+        (handlers::tfhe::bootstrapping_key(KEY), &other.bootstrap),
+        (handlers::tfhe::key_switching_key(KEY), &other.keyswitch),
+    ] {
         let error = f.refuses(&[&tags[0], &tags[1], "delete that first"], write(id, bytes));
         assert!(is_invalid(&error), "{error}");
     }
@@ -177,7 +180,7 @@ fn objects_of_another_key_set() {
         .write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_bytes([3; 32], [4; 32]), Vec::new())
         .expect("in memory");
     let sets = [TEST_SMALL_U32, &f.keys.client.parameters().name];
-    let error = f.refuses(&sets, write(VrId::key_switching_key(KEY), &keyswitch));
+    let error = f.refuses(&sets, write(handlers::tfhe::key_switching_key(KEY), &keyswitch));
     assert!(is_invalid(&error), "{error}");
     // A ciphertext that names our key and has the other set's width.
     let encoding = ciphermill_tfhe::Encoding::unsigned(1, true).expect("one bit");
@@ -205,13 +208,14 @@ fn registers_that_keys_do_not_have() {
     assert!(matches!(error, DeviceError::UnknownType { .. }), "{error}");
     // Neither register of a key takes secrets, nor each other's part.
     let secrets = f.keys.client.to_secret_key_bytes();
-    for (id, given, expected) in
-        [(VrId::bootstrapping_key(KEY), "0x0207", "0x0205"), (VrId::key_switching_key(KEY), "0x0207", "0x0206")]
-    {
+    for (id, given, expected) in [
+        (handlers::tfhe::bootstrapping_key(KEY), "0x0207", "0x0205"),
+        (handlers::tfhe::key_switching_key(KEY), "0x0207", "0x0206"),
+    ] {
         let error = f.refuses(&[given, expected], write(id, &secrets));
         assert!(is_invalid(&error), "{error}");
     }
-    let error = f.refuses(&["0x0205", "0x0206"], write(VrId::key_switching_key(KEY), &bootstrap));
+    let error = f.refuses(&["0x0205", "0x0206"], write(handlers::tfhe::key_switching_key(KEY), &bootstrap));
     assert!(is_invalid(&error), "{error}");
     f.computes();
 }

@@ -1,8 +1,9 @@
 //! Twenty times more ciphertexts than main memory.
 
 use crate::support::*;
+use ciphermill_device::handlers;
 use ciphermill_device::{DeviceConfig, MetricsSnapshot, ReadMode};
-use ciphermill_program::{KeyId, VrId};
+use ciphermill_program::KeyId;
 use ciphermill_tfhe::{Ciphertext, Encoding, KeyForm, KeyOrder};
 use std::fmt::Write;
 
@@ -43,8 +44,8 @@ fn workload(config: DeviceConfig) -> (MetricsSnapshot, Vec<Vec<u8>>, Vec<i64>) {
         keys.client.encrypt(&encoding, message, choice, &mut rng).expect("in range").to_bytes()
     };
     let reduce = keys.client.parameters().test_vector(&encoding, &encoding, |m| m % 4).expect("a table");
-    put(&space, VrId::bootstrapping_key(KEY), &keys.bootstrap);
-    put(&space, VrId::key_switching_key(KEY), &keys.keyswitch);
+    put(&space, handlers::tfhe::bootstrapping_key(KEY), &keys.bootstrap);
+    put(&space, handlers::tfhe::key_switching_key(KEY), &keys.keyswitch);
     put(&space, table_of(KEY), &reduce.to_bytes());
     for i in 0..OBJECTS {
         let bytes = encrypt(message(i));

@@ -1,9 +1,10 @@
 //! A device that has computed, and the proof that a refusal changed nothing.
 
 use crate::support::*;
+use ciphermill_device::handlers;
 use ciphermill_device::{DeviceConfig, DeviceError, ObjectStat, ReadMode, Space};
 use ciphermill_lattice::Csprng;
-use ciphermill_program::{KeyId, TypeCode};
+use ciphermill_program::KeyId;
 use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::fmt::Debug;
 
@@ -25,7 +26,7 @@ impl State {
             .collect();
         let values = stored.iter().map(|(stat, _)| stat.id);
         let registers = values
-            .filter(|id| id.type_code == TypeCode::TLWE_COR || id.type_code == TypeCode::TLWE_COW)
+            .filter(|id| id.type_code == handlers::tfhe::TLWE_COR || id.type_code == handlers::tfhe::TLWE_COW)
             .map(|id| space.run(&program(&format!("return {id}"))).expect("a register"))
             .collect();
         Self { stored, registers }

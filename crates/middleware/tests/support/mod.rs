@@ -8,6 +8,7 @@ pub(crate) mod proxy;
 #[path = "../../../blockspace/tests/adapter/toy.rs"]
 pub(crate) mod toy;
 
+use ciphermill_device::handlers;
 use ciphermill_device::{Device, DeviceConfig, Space, SpaceId, SpaceLimits};
 use ciphermill_middleware::{BlobId, EmbeddedTransport, Metadata, Transport, WriteMode};
 use ciphermill_program::{Bindings, VrId, assemble};
@@ -99,7 +100,7 @@ pub(crate) fn pattern(size: usize, seed: u8) -> Vec<u8> {
 
 /// A program in its binary form; registers are written out, as in `homadd 4:0:3, 3:0:2`.
 pub(crate) fn program(source: &str) -> Vec<u8> {
-    assemble(source, &Bindings::default()).unwrap().program.encode()
+    assemble(handlers::instruction_set(), source, &Bindings::default()).unwrap().program.encode()
 }
 
 /// Writes a blob from memory by way of the bare transport.

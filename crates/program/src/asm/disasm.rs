@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::id::{TypeClass, VrId};
-use crate::instruction::{Instruction, Program};
+use crate::class::TypeClass;
+use crate::id::VrId;
+use crate::instruction::{Operands, Program};
+use crate::set::InstructionSet;
 
 /// The program as text with literal registers, one instruction a line. It needs no bindings to assemble.
 #[must_use]
@@ -16,25 +18,29 @@ pub fn disassemble(program: &Program) -> String {
     text
 }
 
-/// The program as text with named registers, which `.bind` lines at its head declare: `tv`, `tv1`, … for test vectors and
-/// `r1`, `r2`, … for all others, in the order in which they appear. It needs no bindings to assemble, and a reader may
-/// bind its names anew.
+/// The program as text with named registers, which `.bind` lines at its head declare: `tv`, `tv1`, … for registers of a
+/// class with the default name `tv`, and `r1`, `r2`, … for the others, in the order in which they appear. It needs no
+/// bindings to assemble, and a reader may bind its names again.
 #[must_use]
-pub fn disassemble_named(program: &Program) -> String {
+pub fn disassemble_named(set: &InstructionSet, program: &Program) -> String {
     let mut names: HashMap<VrId, String> = HashMap::new();
+    let mut counts: HashMap<Option<&'static str>, usize> = HashMap::new();
     let (mut header, mut code) = (String::new(), String::new());
-    let (mut vectors, mut others) = (0_usize, 0_usize);
     for instruction in program.instructions() {
         let operands: Vec<String> = instruction
-            .operands()
+            .registers()
             .map(|register| {
                 let name = names.entry(register).or_insert_with(|| {
-                    let name = if register.class() == TypeClass::TestVector {
-                        vectors += 1;
-                        if vectors == 1 { "tv".to_owned() } else { format!("tv{}", vectors - 1) }
-                    } else {
-                        others += 1;
-                        format!("r{others}")
+                    let prefix = match set.class(register.type_code) {
+                        TypeClass::Known(class) => class.default_name(),
+                        TypeClass::Unassigned { .. } => None,
+                    };
+                    let count = counts.entry(prefix).or_default();
+                    *count += 1;
+                    let name = match (prefix, *count) {
+                        (Some(prefix), 1) => prefix.to_owned(),
+                        (Some(prefix), count) => format!("{prefix}{}", count - 1),
+                        (None, count) => format!("r{count}"),
                     };
                     line(&mut header, &format!(".bind {name} {register}"));
                     name
@@ -43,7 +49,7 @@ pub fn disassemble_named(program: &Program) -> String {
             })
             .collect();
         let mut text = format!("{} {}", instruction.mnemonic(), operands.join(", "));
-        if let Instruction::HomIntMult { value, .. } = instruction {
+        if let Operands::Factor(_, value) = instruction.operands() {
             // Writing to a string cannot fail.
             let _ = write!(text, ", {value}");
         }

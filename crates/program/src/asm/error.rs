@@ -1,5 +1,7 @@
 //! What can be wrong with an assembly text.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use crate::id::{ParseVrIdError, VrId};
@@ -26,7 +28,7 @@ pub enum AsmProblem {
     #[error("expected {expected}, found {found}")]
     Expected {
         /// What belongs here.
-        expected: &'static str,
+        expected: Cow<'static, str>,
         /// What stands here.
         found: String,
     },

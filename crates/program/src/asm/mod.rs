@@ -3,17 +3,30 @@
 mod bindings;
 mod disasm;
 mod error;
-mod line_map;
 mod parse;
 mod resolve;
 
 pub use bindings::{Binding, BindingError, Bindings};
 pub use disasm::{disassemble, disassemble_named};
 pub use error::{AsmError, AsmProblem};
-pub use line_map::LineMap;
 
 use crate::id::VrId;
 use crate::instruction::Program;
+use crate::set::InstructionSet;
+
+/// The source line of every instruction of an assembled program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineMap {
+    lines: Vec<usize>,
+}
+
+impl LineMap {
+    /// The line, counted from 1, of the instruction with this index, counted from 0.
+    #[must_use]
+    pub fn line(&self, index: usize) -> Option<usize> {
+        self.lines.get(index).copied()
+    }
+}
 
 /// An assembled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,24 +40,24 @@ pub struct Assembly {
     pub names: Vec<(String, VrId)>,
 }
 
-/// Translates a text.
+/// Translates a text into a program over `set`.
 ///
-/// A name stands for the register that `bindings` gives it, or else a `.bind` line of the text. Of the names left, `tv` is
-/// test vector 0 of the program's key, and one that is written (by `mov` or `pop`) before it is read becomes a temporary:
-/// a compute-on-read register of the same scheme as what it takes, of the program's key, with a data id from
-/// [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
+/// A name stands for the register that `bindings` gives it, or else a `.bind` line of the text. Of the other names, a class's
+/// [default name](crate::ObjectClass::default_name) is object 0 of the program's key, and a name that is written before it
+/// is read becomes a temporary: a compute-on-read register of the class of its content, of the program's key, with a data
+/// id from [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
 /// The program's key is the one key of all registers that the text and its bindings spell out.
 ///
 /// # Errors
 /// The first error of form, or else the first name without a register, with line and column.
-pub fn assemble(text: &str, bindings: &Bindings) -> Result<Assembly, AsmError> {
-    let parsed = parse::parse(text)?;
-    let mut resolver = resolve::Resolver::new(&parsed, bindings);
+pub fn assemble(set: &InstructionSet, text: &str, bindings: &Bindings) -> Result<Assembly, AsmError> {
+    let parsed = parse::parse(set, text)?;
+    let mut resolver = resolve::Resolver::new(set, &parsed, bindings);
     let mut instructions = Vec::with_capacity(parsed.statements.len());
     let mut lines = LineMap::default();
     for statement in &parsed.statements {
         instructions.push(resolver.instruction(statement)?);
-        lines.push(statement.first.line);
+        lines.lines.push(statement.first.line);
     }
     let mut names: Vec<_> =
         resolver.into_names().into_iter().map(|(name, register)| (name.to_owned(), register)).collect();

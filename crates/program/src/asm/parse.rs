@@ -1,11 +1,14 @@
 //! From text to statements whose registers may still be names.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::bindings::is_name;
 use super::error::{AsmError, AsmProblem, shown};
 use crate::id::VrId;
-use crate::instruction::{MAX_INSTRUCTIONS, Opcode};
+use crate::instruction::MAX_INSTRUCTIONS;
+use crate::set::InstructionSet;
+use crate::spec::{Form, InstructionSpec};
 
 /// A word or a comma of a line, with its column.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +35,7 @@ pub(super) struct Operand<'a> {
 /// One instruction of the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statement<'a> {
-    pub(super) opcode: Opcode,
+    pub(super) spec: &'static InstructionSpec,
     pub(super) first: Operand<'a>,
     pub(super) second: Second<'a>,
 }
@@ -53,29 +56,10 @@ pub(super) struct Text<'a> {
     pub(super) bindings: HashMap<&'a str, (VrId, usize)>,
 }
 
-const MNEMONICS: [(&str, Opcode); 15] = [
-    ("return", Opcode::RETURN),
-    ("mov", Opcode::MOVE),
-    ("move", Opcode::MOVE),
-    ("push", Opcode::PUSH),
-    ("pop", Opcode::POP),
-    ("bootstrap", Opcode::BOOTSTRAP),
-    ("homadd", Opcode::HOM_ADD),
-    ("homsub", Opcode::HOM_SUB),
-    ("homintmult", Opcode::HOM_INT_MULT),
-    ("hmvp", Opcode::HMVP),
-    ("padd", Opcode::PAILLIER_ADD),
-    ("psub", Opcode::PAILLIER_SUB),
-    ("paddplain", Opcode::PAILLIER_ADD_PLAIN),
-    ("pscale", Opcode::PAILLIER_SCALE),
-    ("pmatvec", Opcode::PAILLIER_MAT_VEC),
-];
-const EXPECTED_MNEMONIC: &str = "mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, padd, psub, paddplain, \
-                                 pscale, pmatvec, return or .bind";
 const EXPECTED_REGISTER: &str = "a register: a name, or type:key:data as in 3:0:2";
 const EXPECTED_FACTOR: &str = "an integer from -2147483648 to 2147483647, decimal or 0x…";
 
-pub(super) fn parse(text: &str) -> Result<Text<'_>, AsmError> {
+pub(super) fn parse<'a>(set: &InstructionSet, text: &'a str) -> Result<Text<'a>, AsmError> {
     let mut parsed = Text::default();
     let mut lines = 0;
     for (index, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
@@ -85,7 +69,7 @@ pub(super) fn parse(text: &str) -> Result<Text<'_>, AsmError> {
         if head.text.eq_ignore_ascii_case(".bind") {
             bind(&mut line, &mut parsed)?;
         } else {
-            let statement = statement(head, &mut line)?;
+            let statement = statement(set, head, &mut line)?;
             if parsed.statements.len() == MAX_INSTRUCTIONS {
                 return Err(line.error(head.column, AsmProblem::TooManyInstructions));
             }
@@ -115,25 +99,23 @@ fn bind<'a>(line: &mut Line<'a>, parsed: &mut Text<'a>) -> Result<(), AsmError> 
     Ok(())
 }
 
-fn statement<'a>(head: Token<'a>, line: &mut Line<'a>) -> Result<Statement<'a>, AsmError> {
-    let &(_, opcode) = MNEMONICS
-        .iter()
-        .find(|(mnemonic, _)| mnemonic.eq_ignore_ascii_case(head.text))
-        .ok_or_else(|| line.expected(EXPECTED_MNEMONIC, head))?;
+fn statement<'a>(set: &InstructionSet, head: Token<'a>, line: &mut Line<'a>) -> Result<Statement<'a>, AsmError> {
+    let spec =
+        set.named(head.text).ok_or_else(|| line.expected(format!("{}, return or .bind", set.mnemonics()), head))?;
     let first = line.operand()?;
-    let second = match opcode {
-        Opcode::RETURN | Opcode::PUSH | Opcode::POP => Second::None,
-        Opcode::HOM_INT_MULT => {
+    let second = match spec.form() {
+        Form::One => Second::None,
+        Form::Two => {
+            line.comma()?;
+            Second::Register(line.operand()?)
+        }
+        Form::Factor => {
             line.comma()?;
             let token = line.expect(EXPECTED_FACTOR)?;
             Second::Factor(factor(token.text).ok_or_else(|| line.expected(EXPECTED_FACTOR, token))?)
         }
-        _ => {
-            line.comma()?;
-            Second::Register(line.operand()?)
-        }
     };
-    Ok(Statement { opcode, first, second })
+    Ok(Statement { spec, first, second })
 }
 
 /// An `i32` in decimal or hexadecimal, with an optional minus sign.
@@ -187,7 +169,10 @@ impl<'a> Line<'a> {
     /// The next token, which must be there.
     fn expect(&mut self, expected: &'static str) -> Result<Token<'a>, AsmError> {
         self.next().ok_or_else(|| {
-            self.error(self.column, AsmProblem::Expected { expected, found: "the end of the line".to_owned() })
+            self.error(
+                self.column,
+                AsmProblem::Expected { expected: expected.into(), found: "the end of the line".to_owned() },
+            )
         })
     }
 
@@ -219,9 +204,9 @@ impl<'a> Line<'a> {
         text.parse().map_err(|source| self.error(token.column, AsmProblem::Register { text, source }))
     }
 
-    fn expected(&self, expected: &'static str, token: Token<'a>) -> AsmError {
+    fn expected(&self, expected: impl Into<Cow<'static, str>>, token: Token<'a>) -> AsmError {
         let found = format!("`{}`", shown(token.text));
-        self.error(token.column, AsmProblem::Expected { expected, found })
+        self.error(token.column, AsmProblem::Expected { expected: expected.into(), found })
     }
 
     fn error(&self, column: usize, problem: AsmProblem) -> AsmError {

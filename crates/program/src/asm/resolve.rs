@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use super::bindings::Bindings;
 use super::error::{AsmError, AsmProblem, shown};
 use super::parse::{Operand, Register, Second, Statement, Text};
-use crate::id::{DataId, KeyId, TypeClass, TypeCode, VrId};
-use crate::instruction::{Instruction, Opcode};
-
-/// The name that stands for the test vector 0 of the program's key unless it is bound.
-const DEFAULT_TEST_VECTOR: &str = "tv";
+use crate::class::{ObjectClass, TypeClass};
+use crate::id::{DataId, KeyId, TypeCode, VrId};
+use crate::instruction::{Instruction, Operands};
+use crate::set::InstructionSet;
+use crate::spec::{Action, OperandClass};
 
 /// The keys of the registers that the text and its bindings spell out, by registers that have them.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ enum ProgramKey {
 
 /// Gives every name its register, statement by statement, in the order in which the program will run.
 pub(super) struct Resolver<'a> {
+    set: &'a InstructionSet,
     outer: &'a Bindings,
     text: &'a Text<'a>,
     key: ProgramKey,
@@ -35,10 +36,11 @@ pub(super) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(text: &'a Text<'a>, outer: &'a Bindings) -> Self {
+    pub(super) fn new(set: &'a InstructionSet, text: &'a Text<'a>, outer: &'a Bindings) -> Self {
         let mut explicit = HashSet::new();
         let mut key = ProgramKey::Unknown;
-        for register in text.statements.iter().flat_map(operands).filter_map(|operand| spelt_out(outer, text, operand))
+        for register in
+            text.statements.iter().flat_map(operands).flatten().filter_map(|operand| spelt_out(outer, text, operand))
         {
             explicit.insert(register);
             match key {
@@ -48,6 +50,7 @@ impl<'a> Resolver<'a> {
             }
         }
         Self {
+            set,
             outer,
             text,
             key,
@@ -59,68 +62,48 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The instruction of a statement. Sources are resolved before destinations, as they are read first.
+    /// The instruction of a statement. Registers that are read are resolved before those that are only written.
     pub(super) fn instruction(&mut self, statement: &Statement<'a>) -> Result<Instruction, AsmError> {
-        let first = statement.first;
-        Ok(match (statement.opcode, statement.second) {
-            (Opcode::POP, _) => {
-                let held = self.stack.pop().unwrap_or(TypeCode::TLWE_COR);
-                Instruction::Pop { n: self.written(first, held)? }
+        let spec = statement.spec;
+        let texts = operands(statement);
+        let mut registers = [None; 2];
+        for ((register, text), operand) in registers.iter_mut().zip(texts).zip(spec.operands()) {
+            if let (true, Some(text)) = (operand.access.reads(), text) {
+                *register = Some(self.read(text, self.role(operand.class))?);
             }
-            (Opcode::PUSH, _) => {
-                let n = self.read(first, TypeCode::TLWE_COR)?;
-                self.stack.push(n.type_code);
-                Instruction::Push { n }
+        }
+        // The content that a register takes which is only written: what was read, or what is on the stack.
+        let mut content = registers.into_iter().flatten().next().map(|register| register.type_code);
+        match spec.action() {
+            Action::Push => self.stack.extend(content),
+            Action::Pop => content = self.stack.pop(),
+            Action::Return | Action::Move | Action::Compute => {}
+        }
+        for ((register, text), operand) in registers.iter_mut().zip(texts).zip(spec.operands()) {
+            if let (None, Some(text)) = (*register, text) {
+                let source = match operand.class {
+                    OperandClass::Class(_) => self.role(operand.class),
+                    OperandClass::AnyCiphertext => content.unwrap_or(self.set.any_ciphertext()),
+                };
+                *register = Some(self.written(text, source)?);
             }
-            (Opcode::MOVE, Second::Register(second)) => {
-                let src = self.read(second, TypeCode::TLWE_COR)?;
-                Instruction::Move { dst: self.written(first, src.type_code)?, src }
-            }
-            (Opcode::HMVP, Second::Register(second)) => Instruction::Hmvp {
-                matrix: self.read(first, TypeCode::BFV_MATRIX)?,
-                n: self.read(second, TypeCode::BFV_COR)?,
-            },
-            (Opcode::BOOTSTRAP, Second::Register(second)) => Instruction::Bootstrap {
-                tv: self.read(first, TypeCode::TV)?,
-                n: self.read(second, TypeCode::TLWE_COR)?,
-            },
-            (Opcode::HOM_ADD, Second::Register(second)) => Instruction::HomAdd {
-                n1: self.read(first, TypeCode::TLWE_COR)?,
-                n2: self.read(second, TypeCode::TLWE_COR)?,
-            },
-            (Opcode::HOM_SUB, Second::Register(second)) => Instruction::HomSub {
-                n1: self.read(first, TypeCode::TLWE_COR)?,
-                n2: self.read(second, TypeCode::TLWE_COR)?,
-            },
-            (Opcode::PAILLIER_ADD, Second::Register(second)) => {
-                let [n1, n2] = [self.read(first, TypeCode::PAILLIER_COR)?, self.read(second, TypeCode::PAILLIER_COR)?];
-                Instruction::PaillierAdd { n1, n2 }
-            }
-            (Opcode::PAILLIER_SUB, Second::Register(second)) => {
-                let [n1, n2] = [self.read(first, TypeCode::PAILLIER_COR)?, self.read(second, TypeCode::PAILLIER_COR)?];
-                Instruction::PaillierSub { n1, n2 }
-            }
-            (Opcode::PAILLIER_ADD_PLAIN, Second::Register(second)) => {
-                let [weights, n] = self.weighed(first, second)?;
-                Instruction::PaillierAddPlain { weights, n }
-            }
-            (Opcode::PAILLIER_SCALE, Second::Register(second)) => {
-                let [weights, n] = self.weighed(first, second)?;
-                Instruction::PaillierScale { weights, n }
-            }
-            (Opcode::PAILLIER_MAT_VEC, Second::Register(second)) => {
-                let [weights, n] = self.weighed(first, second)?;
-                Instruction::PaillierMatVec { weights, n }
-            }
-            (_, Second::Factor(value)) => Instruction::HomIntMult { n: self.read(first, TypeCode::TLWE_COR)?, value },
-            // The parser gives a second operand to all others.
-            _ => Instruction::Return { n: self.read(first, TypeCode::TLWE_COR)? },
-        })
+        }
+        let [first, second] = registers;
+        let first = first.unwrap_or(self.example(self.set.any_ciphertext()));
+        let operands = match (second, statement.second) {
+            (Some(second), _) => Operands::Two(first, second),
+            (None, Second::Factor(value)) => Operands::Factor(first, value),
+            (None, _) => Operands::One(first),
+        };
+        Ok(Instruction::of_form(spec, operands))
     }
 
-    /// The operands of what combines public weights with a Paillier vector.
-    fn weighed(&mut self, weights: Operand<'a>, n: Operand<'a>) -> Result<[VrId; 2], AsmError> {
-        Ok([self.read(weights, TypeCode::PAILLIER_WEIGHTS)?, self.read(n, TypeCode::PAILLIER_COR)?])
+    /// The type that belongs in an operand, for messages and temporaries.
+    fn role(&self, class: OperandClass) -> TypeCode {
+        match class {
+            OperandClass::AnyCiphertext => self.set.any_ciphertext(),
+            OperandClass::Class(class) => class.example(),
+        }
     }
 
     /// Every name of the program and the register it stands for.
@@ -137,23 +120,23 @@ impl<'a> Resolver<'a> {
         if let Some(&register) = self.temporaries.get(name) {
             return Ok(register);
         }
-        if name == DEFAULT_TEST_VECTOR {
-            let key = self.key_for(name, TypeCode::TV, operand)?;
-            return Ok(self.keep(operand, VrId::new(TypeCode::TV, key, DataId(0))));
+        if let Some(class) = self.default_class(name) {
+            let key = self.key_for(name, class.example(), operand)?;
+            return Ok(self.keep(operand, VrId::new(class.example(), key, DataId(0))));
         }
-        Err(at(operand, AsmProblem::Unbound { name: shown(name), example: example(role) }))
+        Err(at(operand, AsmProblem::Unbound { name: shown(name), example: self.example(role) }))
     }
 
     /// A register whose content is replaced by that of a register of type `source`. A new name becomes a temporary that
     /// holds the same kind of ciphertext, compute-on-read.
     fn written(&mut self, operand: Operand<'a>, source: TypeCode) -> Result<VrId, AsmError> {
-        let role = match source.class() {
-            TypeClass::BfvVector => TypeCode::BFV_COR,
-            TypeClass::PaillierVector => TypeCode::PAILLIER_COR,
-            _ => TypeCode::TLWE_COR,
+        let role = match self.set.class(source) {
+            TypeClass::Known(class) => class.on_read(),
+            TypeClass::Unassigned { .. } => None,
         };
+        let role = role.unwrap_or(self.set.any_ciphertext());
         let name = match operand.register {
-            Register::Name(name) if name != DEFAULT_TEST_VECTOR => name,
+            Register::Name(name) if self.default_class(name).is_none() => name,
             _ => return self.read(operand, role),
         };
         if let Some(register) =
@@ -176,11 +159,24 @@ impl<'a> Resolver<'a> {
     fn key_for(&self, name: &str, role: TypeCode, operand: Operand<'_>) -> Result<KeyId, AsmError> {
         match self.key {
             ProgramKey::One(register) => Ok(register.key_id),
-            ProgramKey::Unknown => Err(at(operand, AsmProblem::NoKey { name: shown(name), example: example(role) })),
+            ProgramKey::Unknown => {
+                Err(at(operand, AsmProblem::NoKey { name: shown(name), example: self.example(role) }))
+            }
             ProgramKey::Several(first, second) => {
                 Err(at(operand, AsmProblem::SeveralKeys { name: shown(name), first, second }))
             }
         }
+    }
+
+    /// The class whose object 0 has this name by default.
+    fn default_class(&self, name: &str) -> Option<&'static ObjectClass> {
+        self.set.classes().find(|class| class.default_name() == Some(name))
+    }
+
+    /// A register that could stand in an operand of this type.
+    fn example(&self, role: TypeCode) -> VrId {
+        let named = matches!(self.set.class(role), TypeClass::Known(class) if class.default_name().is_some());
+        VrId::new(role, KeyId(0), DataId(u32::from(!named)))
     }
 
     fn keep(&mut self, operand: Operand<'a>, register: VrId) -> VrId {
@@ -200,17 +196,12 @@ fn spelt_out(outer: &Bindings, text: &Text<'_>, operand: Operand<'_>) -> Option<
     }
 }
 
-fn operands<'a>(statement: &Statement<'a>) -> impl Iterator<Item = Operand<'a>> + use<'a> {
+fn operands<'a>(statement: &Statement<'a>) -> [Option<Operand<'a>>; 2] {
     let second = match statement.second {
         Second::Register(operand) => Some(operand),
         Second::None | Second::Factor(_) => None,
     };
-    std::iter::once(statement.first).chain(second)
-}
-
-fn example(role: TypeCode) -> VrId {
-    let data = if role == TypeCode::TV { DataId(0) } else { DataId(1) };
-    VrId::new(role, KeyId(0), data)
+    [Some(statement.first), second]
 }
 
 fn at(operand: Operand<'_>, problem: AsmProblem) -> AsmError {

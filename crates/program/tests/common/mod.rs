@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ciphermill_program::{Binding, Bindings, Environment, Instruction, KeyId, ObjectInfo, Program, VrId, assemble};
+use ciphermill_program::{
+    AsmError, Assembly, Binding, Bindings, DecodeError, Environment, Form, Instruction, InstructionSet, KeyId, Limits,
+    ObjectInfo, Operands, Program, Verified, VerifyError, VrId,
+};
 use proptest::prelude::*;
 
 pub(crate) const XY_SOURCE: &str = include_str!("../../../../examples/programs/xy.cms");
@@ -17,6 +20,31 @@ pub(crate) fn vr(text: &str) -> VrId {
 
 pub(crate) fn bind(bindings: &[&str]) -> Bindings {
     Bindings::collect(bindings.iter().map(|text| text.parse::<Binding>().unwrap())).unwrap()
+}
+
+/// The instructions of the standard handlers.
+pub(crate) fn set() -> &'static InstructionSet {
+    ciphermill_device::handlers::instruction_set()
+}
+
+pub(crate) fn assemble(source: &str, bindings: &Bindings) -> Result<Assembly, AsmError> {
+    ciphermill_program::assemble(set(), source, bindings)
+}
+
+pub(crate) fn disassemble_named(program: &Program) -> String {
+    ciphermill_program::disassemble_named(set(), program)
+}
+
+pub(crate) fn verify<'a>(
+    program: &'a Program,
+    environment: &dyn Environment,
+    limits: &Limits,
+) -> Result<Verified<'a>, VerifyError> {
+    ciphermill_program::verify(set(), program, environment, limits)
+}
+
+pub(crate) fn decode(bytes: &[u8]) -> Result<Program, DecodeError> {
+    Program::decode(set(), bytes)
 }
 
 /// A program from lines with literal registers.
@@ -46,8 +74,8 @@ impl Environment for Store {
     }
 
     fn cost(&self, instruction: &Instruction) -> Duration {
-        match instruction {
-            Instruction::Bootstrap { .. } => Duration::from_secs(1),
+        match instruction.mnemonic() {
+            "bootstrap" => Duration::from_secs(1),
             _ => Duration::from_millis(1),
         }
     }
@@ -57,21 +85,14 @@ impl Environment for Store {
 pub(crate) fn instruction(
     register: impl Strategy<Value = VrId> + Clone + 'static,
 ) -> impl Strategy<Value = Instruction> {
-    (0..14_u8, register.clone(), register, any::<i32>()).prop_map(|(which, a, b, value)| match which {
-        0 => Instruction::Return { n: a },
-        1 => Instruction::Move { dst: a, src: b },
-        2 => Instruction::Push { n: a },
-        3 => Instruction::Pop { n: a },
-        4 => Instruction::Bootstrap { tv: a, n: b },
-        5 => Instruction::HomAdd { n1: a, n2: b },
-        6 => Instruction::HomSub { n1: a, n2: b },
-        7 => Instruction::Hmvp { matrix: a, n: b },
-        8 => Instruction::PaillierAdd { n1: a, n2: b },
-        9 => Instruction::PaillierSub { n1: a, n2: b },
-        10 => Instruction::PaillierAddPlain { weights: a, n: b },
-        11 => Instruction::PaillierScale { weights: a, n: b },
-        12 => Instruction::PaillierMatVec { weights: a, n: b },
-        _ => Instruction::HomIntMult { n: a, value },
+    let specs: Vec<_> = set().instructions().collect();
+    (prop::sample::select(specs), register.clone(), register, any::<i32>()).prop_map(|(spec, a, b, value)| {
+        let operands = match spec.form() {
+            Form::One => Operands::One(a),
+            Form::Two => Operands::Two(a, b),
+            Form::Factor => Operands::Factor(a, value),
+        };
+        Instruction::new(spec, operands).unwrap()
     })
 }
 

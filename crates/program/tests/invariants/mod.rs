@@ -4,9 +4,13 @@
 use std::time::Duration;
 
 use ciphermill_program::{
-    Binding, Bindings, Environment, Instruction, Limits, META_BLOCK_BYTES, Metadata, ObjectInfo, Program, VrId,
-    assemble, disassemble, disassemble_named, verify,
+    Binding, Bindings, Environment, Instruction, InstructionSet, Limits, META_BLOCK_BYTES, Metadata, ObjectInfo,
+    Operands, Program, VrId, assemble, disassemble, disassemble_named, verify,
 };
+
+fn set() -> &'static InstructionSet {
+    ciphermill_device::handlers::instruction_set()
+}
 
 /// A store that holds everything, so that the verifier gets past the first read.
 struct Everything;
@@ -18,7 +22,7 @@ impl Environment for Everything {
 
     fn cost(&self, instruction: &Instruction) -> Duration {
         // A hostile estimate: the sum must not overflow.
-        if matches!(instruction, Instruction::HomIntMult { value: 1, .. }) { Duration::MAX } else { Duration::ZERO }
+        if matches!(instruction.operands(), Operands::Factor(_, 1)) { Duration::MAX } else { Duration::ZERO }
     }
 }
 
@@ -31,7 +35,7 @@ pub(crate) fn program_decode(data: &[u8]) -> bool {
 }
 
 fn stored_program(bytes: &[u8]) -> bool {
-    let program = match Program::decode(bytes) {
+    let program = match Program::decode(set(), bytes) {
         Ok(program) => program,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -49,13 +53,13 @@ pub(crate) fn program_assemble(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     let bound = ["r2=3:0:2", "r3=4:0:3"].map(|binding| binding.parse::<Binding>().expect("well-formed"));
     let bound = Bindings::collect(bound).expect("distinct names");
-    [Bindings::new(), bound].iter().fold(false, |any, bindings| match assemble(&text, bindings) {
+    [Bindings::new(), bound].iter().fold(false, |any, bindings| match assemble(set(), &text, bindings) {
         Ok(assembly) => {
             let count = assembly.program.instructions().len();
             let lines = text.lines().count();
             assert!((0..count).all(|index| assembly.lines.line(index).is_some_and(|line| (1..=lines).contains(&line))));
             assert_eq!(assembly.lines.line(count), None);
-            assert_eq!(Program::decode(&assembly.program.encode()).expect("own output"), assembly.program);
+            assert_eq!(Program::decode(set(), &assembly.program.encode()).expect("own output"), assembly.program);
             same_after_text(&assembly.program);
             verified(&assembly.program);
             true
@@ -90,18 +94,18 @@ pub(crate) fn meta_decode(data: &[u8]) -> bool {
 }
 
 fn same_after_text(program: &Program) {
-    for text in [disassemble(program), disassemble_named(program)] {
-        let again = assemble(&text, &Bindings::new()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for text in [disassemble(program), disassemble_named(set(), program)] {
+        let again = assemble(set(), &text, &Bindings::new()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(&again.program, program, "{text}");
     }
 }
 
 fn verified(program: &Program) {
     let limits = Limits { max_stack: 4, ..Limits::default() };
-    match verify(program, &Everything, &limits) {
+    match verify(set(), program, &Everything, &limits) {
         Ok(verified) => {
             let last = program.instructions().last();
-            assert_eq!(last, Some(&Instruction::Return { n: verified.returned() }));
+            assert_eq!(last, Some(&Instruction::ret(verified.returned())));
             assert!(verified.stack_depth() <= 4 && verified.estimate() <= limits.max_duration);
         }
         Err(error) => assert!(error.index().is_none_or(|index| index < program.instructions().len()), "{error}"),

@@ -6,6 +6,7 @@ mod report;
 mod resources;
 mod timed;
 
+use ciphermill_device::handlers;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,9 +38,9 @@ const PROGRAM: &str = include_str!("../../../../../examples/programs/xy.cms");
 const DEMO_PROGRAM_LIMIT: Duration = Duration::from_secs(600);
 
 const KEY: KeyId = KeyId(0);
-const X: VrId = VrId::new(TypeCode::TLWE_COR, KEY, DataId(2));
-const Y: VrId = VrId::new(TypeCode::TLWE_COW, KEY, DataId(3));
-const TABLE: VrId = VrId::new(TypeCode::TV, KEY, DataId(0));
+const X: VrId = VrId::new(handlers::tfhe::TLWE_COR, KEY, DataId(2));
+const Y: VrId = VrId::new(handlers::tfhe::TLWE_COW, KEY, DataId(3));
+const TABLE: VrId = VrId::new(handlers::tfhe::TV, KEY, DataId(0));
 
 /// Multiplies two encrypted numbers on the secure-computing device, then a matrix and an encrypted vector
 #[derive(clap::Args, Debug)]
@@ -277,8 +278,8 @@ fn store_keys_and_program(
     let _progress = Progress::spinner("writing keys, test vector and program as blobs");
     let mut sizes = Sizes::default();
     for (register, path, size) in [
-        (VrId::bootstrapping_key(KEY), &files.bootstrap, &mut sizes.bootstrapping_key),
-        (VrId::key_switching_key(KEY), &files.keyswitch, &mut sizes.keyswitching_key),
+        (handlers::tfhe::bootstrapping_key(KEY), &files.bootstrap, &mut sizes.bootstrapping_key),
+        (handlers::tfhe::key_switching_key(KEY), &files.keyswitch, &mut sizes.keyswitching_key),
     ] {
         let blob = middleware.create(Metadata::new(register)).wait()?;
         *size = middleware.write_file(blob, WriteMode::Stored, path).wait()?.stat.size;
@@ -294,7 +295,8 @@ fn store_keys_and_program(
         .map(|binding| binding.parse().map_err(CliError::content(program)))
         .collect::<Result<Vec<_>, _>>()
         .and_then(|bindings| Ok(Bindings::collect(bindings)?))?;
-    let program = assemble(PROGRAM, &bindings).map_err(CliError::content(program))?.program.encode();
+    let program =
+        assemble(handlers::instruction_set(), PROGRAM, &bindings).map_err(CliError::content(program))?.program.encode();
     sizes.program = program.len() as u64;
     write(middleware, VrId::new(TypeCode::PRG, KEY, DataId(0)), program)?;
     Ok(sizes)

@@ -1,7 +1,7 @@
 //! What the verifier may know of a run, and what it will cost.
 
 use super::Run;
-use ciphermill_program::{Environment, Instruction, ObjectInfo, VrId};
+use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
 use std::{collections::HashMap, time::Duration};
 
 /// Sizes in bytes of what a program has written so far, where they are known.
@@ -31,13 +31,13 @@ impl Environment for Run<'_> {
         let target = instruction.writes().or_else(|| instruction.reads().next());
         let handled = target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?)));
         let first = operands.first().copied().flatten();
-        let written = match instruction {
-            Instruction::Push { .. } => {
+        let written = match instruction.action() {
+            Action::Push => {
                 sizes.stack.push(first);
                 None
             }
-            Instruction::Pop { .. } => sizes.stack.pop().flatten(),
-            Instruction::Move { .. } => first,
+            Action::Pop => sizes.stack.pop().flatten(),
+            Action::Move => first,
             _ => handled.and_then(|(id, handler)| handler.result_size(instruction, &operands, self.shape(id))),
         };
         if let Some(register) = instruction.writes() {

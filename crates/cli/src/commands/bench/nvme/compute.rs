@@ -1,5 +1,6 @@
 //! What serving adds to a program: the paper's Table 5 run by a write over NVMe, beside the bare program.
 
+use ciphermill_device::handlers;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +22,8 @@ use crate::error::CliError;
 
 const PROGRAM: &str = include_str!("../../../../../../examples/programs/xy.cms");
 const KEY: KeyId = KeyId(0);
-const X: VrId = VrId::new(TypeCode::TLWE_COR, KEY, DataId(2));
-const Y: VrId = VrId::new(TypeCode::TLWE_COW, KEY, DataId(3));
+const X: VrId = VrId::new(handlers::tfhe::TLWE_COR, KEY, DataId(2));
+const Y: VrId = VrId::new(handlers::tfhe::TLWE_COW, KEY, DataId(3));
 /// Where the objects begin, in blocks, and how far they lie apart.
 const BASE: u64 = 1 << 20;
 const STRIDE: u64 = 1 << 14;
@@ -83,9 +84,9 @@ impl Computing {
         let program = program()?;
         let mut client = Client { key, product, rng: Csprng::from_secret(&SecretSeed::from_os()?, 0) };
         let objects = [
-            (VrId::bootstrapping_key(KEY), bootstrap),
-            (VrId::key_switching_key(KEY), keyswitch),
-            (VrId::new(TypeCode::TV, KEY, DataId(0)), table),
+            (handlers::tfhe::bootstrapping_key(KEY), bootstrap),
+            (handlers::tfhe::key_switching_key(KEY), keyswitch),
+            (VrId::new(handlers::tfhe::TV, KEY, DataId(0)), table),
             (VrId::new(TypeCode::PRG, KEY, DataId(0)), program.encode()),
             (X, client.operand(2)?),
         ];
@@ -162,7 +163,7 @@ fn program() -> Result<Program, CliError> {
         .map(|binding| binding.parse().map_err(CliError::content(path)))
         .collect::<Result<Vec<_>, _>>()?;
     let bindings = Bindings::collect(bindings).map_err(CliError::content(path))?;
-    Ok(assemble(PROGRAM, &bindings).map_err(CliError::content(path))?.program)
+    Ok(assemble(handlers::instruction_set(), PROGRAM, &bindings).map_err(CliError::content(path))?.program)
 }
 
 fn metadata(register: VrId, bytes: &[u8]) -> Metadata {

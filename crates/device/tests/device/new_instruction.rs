@@ -1,0 +1,120 @@
+//! A scheme that the crates do not know: its handler alone brings types and an instruction to text, binary form, verifier and
+//! device.
+
+use ciphermill_device::{
+    Device, DeviceConfig, HandlerError, ObjectHandler, ReadMode, SpaceId, WriteOptions,
+    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+};
+use ciphermill_program::{
+    Bindings, Instruction, InstructionSpec, KeyId, ObjectClass, Opcode, Operand, Program, ResultLength, Scheme,
+    TypeCode, VrId, assemble, disassemble,
+};
+use std::{io::Read, sync::Arc, time::Duration};
+
+const ON_READ: TypeCode = TypeCode(100);
+const ON_WRITE: TypeCode = TypeCode(101);
+const MAXIMUM_OPCODE: Opcode = Opcode(900);
+
+static BYTES: ObjectClass = ObjectClass::ciphertext("a string of bytes", ON_READ, ON_WRITE);
+static MAXIMUM: InstructionSpec = InstructionSpec::new(
+    MAXIMUM_OPCODE,
+    "max",
+    &[Operand::write("n1", &BYTES), Operand::read("n2", &BYTES)],
+    "n1 ← the greatest byte of n2, repeated",
+)
+.result(ResultLength::OfOperand(0));
+static SCHEME: Scheme = Scheme { name: "Bytes", classes: &[&BYTES], instructions: &[&MAXIMUM], opcodes: 900..=909 };
+
+const TYPES: [TypeDescriptor; 2] = [
+    TypeDescriptor {
+        code: ON_READ,
+        name: "bytes, on read",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnRead),
+    },
+    TypeDescriptor {
+        code: ON_WRITE,
+        name: "bytes, on write",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnWrite),
+    },
+];
+
+#[derive(Debug)]
+struct Bytes;
+
+impl ObjectHandler for Bytes {
+    fn name(&self) -> &'static str {
+        "bytes"
+    }
+
+    fn scheme(&self) -> &'static Scheme {
+        &SCHEME
+    }
+
+    fn types(&self) -> &[TypeDescriptor] {
+        &TYPES
+    }
+
+    fn describe_key(&self, id: VrId, _: u64, _: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
+        Err(HandlerError::Invalid { id, what: "there are no keys".to_owned() })
+    }
+
+    fn check_size(&self, _: VrId, _: u64, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        Ok(())
+    }
+
+    fn validate(&self, _: VrId, _: u64, _: &mut dyn Read, _: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
+        Ok(())
+    }
+
+    fn open_key(&self, key: KeyId, _: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        Err(HandlerError::KeyIncomplete { key, missing: "everything".to_owned() })
+    }
+
+    fn needs_key(&self, _: &Instruction) -> bool {
+        false
+    }
+
+    fn estimate(&self, _: &Instruction, _: &[Option<u64>], _: Option<&dyn KeyShape>) -> Duration {
+        Duration::ZERO
+    }
+
+    fn execute(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+        _: Option<&dyn KeyContext>,
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        assert_eq!(instruction.opcode(), MAXIMUM_OPCODE);
+        let greatest = operands[0].iter().copied().max().unwrap_or(0);
+        result.resize(operands[0].len(), greatest);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_handler_alone_adds_an_instruction() {
+    let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Bytes)]).unwrap();
+    let set = device.instruction_set();
+    // `t` becomes a temporary of the class that the instruction writes.
+    let text = "MAX t, 100:0:1\nreturn t";
+    let program = assemble(set, text, &Bindings::new()).unwrap().program;
+    assert_eq!(disassemble(&program), "max 100:0:4294901760, 100:0:1\nreturn 100:0:4294901760\n");
+    assert_eq!(Program::decode(set, &program.encode()).unwrap(), program);
+
+    let space = device.space(SpaceId::EMBEDDED).unwrap();
+    let register = |text: &str| text.parse::<VrId>().unwrap();
+    space.write_bytes(register("100:0:1"), &[3, 200, 7], WriteOptions::default()).unwrap();
+    space.write_bytes(register("0:0:0"), &program.encode(), WriteOptions::default()).unwrap();
+    assert_eq!(space.read_bytes(register("100:0:1"), ReadMode::Compute).unwrap(), [200; 3]);
+
+    // The verifier knows its classes; sets without it refuse its opcode.
+    let wrong = assemble(set, "max 100:0:2, 0:0:0\nreturn 100:0:2", &Bindings::new()).unwrap().program;
+    let error = space.check(&wrong).unwrap_err();
+    let source = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+    assert!(source.contains("the instruction needs a string of bytes (type 100 or 101) here"), "{source}");
+    let error = Program::decode(ciphermill_device::handlers::instruction_set(), &program.encode()).unwrap_err();
+    assert!(error.to_string().contains("opcode 900 is unknown"), "{error}");
+}
