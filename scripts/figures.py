@@ -11,6 +11,7 @@ the hardware in `docs/hw/results.md` have generators in their crates.
 
 import json
 import re
+import statistics
 import sys
 import textwrap
 from collections.abc import Callable
@@ -283,6 +284,121 @@ def papers_paillier() -> str:
         ["modular products", "1,875,800/s", "597,700/s", rate(product["median_ns"]), rate(product["peer_median_ns"])],
     ]
     return table(head, lines) + "\n\n" + source(bench)
+
+
+def ratio(found: Record) -> float:
+    """The peer's median over ours."""
+    value: float = found["peer_median_ns"] / found["median_ns"]
+    return value
+
+
+@block("bench-kernels")
+def bench_kernels() -> str:
+    bench = load("bench/results.json")
+    families: dict[tuple[str, str], list[float]] = {}
+    for found in bench["rows"]:
+        family = found["case"].split("/")[0]
+        if (
+            family in ("ntt-fwd", "ntt-inv", "fft-fwd", "fft-inv")
+            and found["isa"] == "avx512"
+            and found["threads"] == 1
+        ):
+            families.setdefault((family, found["peer"]), []).append(ratio(found))
+    lines = [
+        [
+            f"`{family}`",
+            peer,
+            str(len(values)),
+            digits(statistics.median(values)),
+            digits(min(values)),
+            digits(max(values)),
+        ]
+        for (family, peer), values in sorted(families.items())
+    ]
+    head = ["family", "peer", "cases", "median ratio", "least", "greatest"]
+    return table(head, lines, "llrrrr") + "\n\n" + source(bench)
+
+
+@block("bench-tfhe")
+def bench_tfhe() -> str:
+    bench = load("bench/results.json")
+    lines = []
+    for found in bench["rows"]:
+        if found["case"].split("/")[0] in ("pbs", "ks-pbs", "ks", "keygen", "keygen-made"):
+            lines.append(
+                [
+                    f"`{found['case']}`",
+                    found["isa"],
+                    str(found["threads"]),
+                    duration(found["median_ns"]),
+                    duration(found["peer_median_ns"]),
+                    digits(ratio(found)),
+                ]
+            )
+    return table(["case", "path", "threads", "ours", "tfhe-rs", "ratio"], lines, "llrrrr") + "\n\n" + source(bench)
+
+
+@block("bench-hmvp")
+def bench_hmvp() -> str:
+    bench = load("bench/hmvp.json")
+    lines = [
+        [f"`{found['case']}`", duration(found["median_ns"]), duration(found["peer_median_ns"]), digits(ratio(found))]
+        for found in bench["rows"]
+    ]
+    return table(["case", "ours", "Lattigo", "ratio"], lines) + "\n\n" + source(bench)
+
+
+@block("bench-integers")
+def bench_integers() -> str:
+    bench = load("bench/paillier.json")
+    wanted = ("modexp/2048", "modmul/2048", "paillier/2048/")
+    lines = [
+        [
+            f"`{found['case']}`",
+            found["peer"],
+            duration(found["median_ns"]),
+            duration(found["peer_median_ns"]),
+            digits(ratio(found)),
+        ]
+        for found in bench["rows"]
+        if found["isa"] == "ifma" and found["case"].startswith(wanted) and found["peer"] != "ours term by term"
+    ]
+    return table(["case, path `ifma`", "peer", "ours", "peer's time", "ratio"], lines, "llrrr") + "\n\n" + source(bench)
+
+
+@block("bench-nvme")
+def bench_nvme() -> str:
+    evidence = load("evidence/nvme.json")
+    records = {found["case"]: found for found in evidence["results"]["bench"]["result"]["records"]}
+
+    def cells(case: str, text: Callable[[Record], str]) -> list[str]:
+        return [text(records[f"{case}/{p}"]) if f"{case}/{p}" in records else "" for p in ("free", "awake", "one-core")]
+
+    def reads(found: Record) -> str:
+        return f"{found['ops_per_s']:,.0f} ({duration(found['floor_ns'])})"
+
+    def rate(found: Record) -> str:
+        return f"{found['bytes_per_s'] / 1e9:.2f} GB/s ({found['floor_bytes_per_s'] / 1e9:.2f})"
+
+    def added(found: Record) -> str:
+        return f"{duration(found['added_ns'])} ({duration(found['floor_ns'])})"
+
+    lines = [
+        ["4 KiB reads per second, depth 1 (round trip)", *cells("nvme/read/4k/depth1", reads)],
+        ["4 KiB reads per second, depth 32 (round trip)", *cells("nvme/read/4k/depth32", reads)],
+        ["128 KiB reads, depth 32 (stream)", *cells("nvme/read/128k/depth32", rate)],
+        ["128 KiB durable writes, depth 32 (4 MiB and fdatasync)", *cells("nvme/write/128k/depth32", rate)],
+        ["added by a compute-on-write (fdatasync)", *cells("nvme/compute-on-write/table5", added)],
+        [
+            "64 idle hosts, share of a core",
+            *cells("nvme/idle/64hosts", lambda found: f"{100 * found['cpu_share']:.1f} %"),
+        ],
+    ]
+    missed = sorted(case for case, found in records.items() if found["met"] is False)
+    short = ", ".join(f"`{case}`" for case in missed) if missed else "none"
+    sentence = "\n".join(textwrap.wrap(f"Aims missed in this run: {short}.", 100, break_on_hyphens=False))
+    head = ["load", "`free`", "`awake`", "`one-core`"]
+    return table(head, lines) + f"\n\n{sentence}\n\n" + source(evidence)
 
 
 def pages() -> list[Path]:
