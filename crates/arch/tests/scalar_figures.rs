@@ -82,7 +82,7 @@ fn counts(out: &mut String) {
 
 /// What the length of the modulus does to an early-out divider, and other parameters to what they concern.
 fn sensitivities(out: &mut String) {
-    out.push_str("| changed | what | cycles per butterfly |\n| --- | --- | --- |\n");
+    out.push_str("| changed | program | cycles per butterfly |\n| --- | --- | --- |\n");
     for (ring, variant) in
         [(Ring::Cyclic, Variant::Textbook), (Ring::Negacyclic, Variant::Textbook), (Ring::Cyclic, Variant::Naive)]
     {
@@ -123,9 +123,9 @@ fn documented_figures() {
     causes(&mut figures, 10);
     figures.push('\n');
     causes(&mut figures, 14);
-    figures.push_str("\nInstructions (simulated; all but `rvfhe` counted by QEMU, too):\n\n");
+    figures.push_str("\nInstructions (simulated; all but `rvfhe` also counted by QEMU):\n\n");
     counts(&mut figures);
-    figures.push_str("\nWhat parameters do (simulated):\n\n");
+    figures.push_str("\nEffect of parameters (simulated):\n\n");
     sensitivities(&mut figures);
     figures.push('\n');
 

@@ -1,4 +1,4 @@
-//! The array's.
+//! Figures of the array.
 
 use ciphermill_arch::array::{CIPHERMILL, LANE, Machine, PAPER};
 use ciphermill_arch::report::{
@@ -45,7 +45,7 @@ fn runs() {
             }
         }
     }
-    // All others are rows of the table.
+    // Every other workload has a row in the table.
     assert_eq!(left_out, ["paper: intt of 2^16"]);
     keep("run", &records);
     let row = |(machine, operation, log, report): &(String, Operation, usize, RunReport)| {
@@ -98,7 +98,7 @@ fn runs() {
     keep_part("README.md", "arch-figures", &table(head, rows));
 }
 
-/// A key switch of three digits at 2^13, whose transforms stay on the chip or do not.
+/// A key switch of three digits at 2^13, with its transforms on the chip or from DRAM to DRAM.
 fn resident(reports: &[(String, Operation, usize, RunReport)]) -> String {
     let steady = |machine: &str, wanted: Operation| {
         let found =
@@ -108,9 +108,9 @@ fn resident(reports: &[(String, Operation, usize, RunReport)]) -> String {
     let row = |machine: &str| {
         let [ntt, intt, whole] =
             [Operation::Ntt, Operation::Intt, Operation::KeySwitch].map(|task| steady(machine, task));
-        // Three transforms forward, two back; six products with the key's polynomials are left out.
+        // Three forward and two inverse transforms. The six products with the key are left out.
         let apart = |cycles: fn(&Line) -> f64| 3.0 * cycles(ntt) + 2.0 * cycles(intt);
-        // So many that the key's way into the cores is made up for, were factors of transforms apart there for nothing.
+        // The number of key switches after which loading the key pays off, if separate transforms get their factors for free.
         let uses = |whole: &Line, cycles: f64| {
             format!("{:.0}", (whole.factor_cycles as f64 / (apart(|line| line.dram) - cycles)).ceil())
         };
@@ -130,15 +130,15 @@ fn resident(reports: &[(String, Operation, usize, RunReport)]) -> String {
         "digits and results in the scratchpad",
         "digits and results in DRAM, analytic",
         "each transform from DRAM to DRAM, analytic",
-        "the last by the first",
+        "ratio of the third column to the first",
         "factors and key once, analytic",
-        "pays after uses, scratchpad",
-        "DRAM",
+        "pays off after, scratchpad",
+        "pays off after, DRAM",
     ];
     table(head, ["ciphermill", "paper"].map(row))
 }
 
-/// Slices of the scratchpad at each core, or at few, which the others reach over the memory network.
+/// Scratchpad slices at every core, or at a few cores that the others reach over the memory network.
 #[test]
 fn slices() {
     let (mut records, mut rows) = (Vec::new(), Vec::new());
@@ -183,7 +183,8 @@ fn slices() {
     }
     keep("slices", &records);
     let head = ["machine", "N", "slices", "one alone", "two in flight", "steady", "in flight", "adders, %", "busiest"];
-    // What is asked of our array, and what the paper's takes by its utilization; the first row of each group, and which of its cycles.
+    // The targets of our array, and the cycles that follow from the paper's utilization. With each: the first row of its group, and the
+    // column.
     let wanted = [
         ("`ciphermill`, 2^13, one alone", 200.0, 0, 0),
         ("`ciphermill`, 2^13, steady", 135.0, 0, 2),
@@ -195,15 +196,15 @@ fn slices() {
     let reached = wanted.map(|(what, most, first, which)| {
         let cell = |at: usize| {
             let taken = cycles[first + at][which].expect("a steady state");
-            // With a slice at each core all of them hold.
+            // A slice at each core meets every target.
             assert!(at > 0 || taken <= most, "{what}: {taken}");
             format!("{taken:.1}{}", if taken <= most { "" } else { ", missed" })
         };
         [what.to_owned(), most.to_string(), cell(0), cell(1), cell(2), cell(3)]
     });
-    let reach = ["figure to reach", "at most", "16, all", "8, rows", "4, corners", "4, column"];
+    let reach = ["target", "at most", "16, all", "8, rows", "4, corners", "4, column"];
     let part = table(head, rows)
-        + "Figures to reach, and which hold only with a slice at each core:\n"
+        + "Targets, in cycles. Only a slice at each core meets all of them:\n"
         + &table(reach, reached);
     keep_part("docs/arch.md", "slices", &part);
 }
@@ -225,7 +226,7 @@ fn ablations() {
             let n = format!("2^{}", size.polynomial_size.ilog2());
             [n, figure("base"), figure("isa"), figure("reshuffle"), figure("dataflow"), number(size.total, 2)]
         };
-        let head = ["N", "base", "+ISA", "+reshuffle", "+dataflow", "gain of all"];
+        let head = ["N", "base", "+ISA", "+reshuffle", "+dataflow", "total gain"];
         table(head, ablation.sizes.iter().map(row))
     };
     let single = ntt.sizes.iter().map(|size| {
@@ -236,11 +237,11 @@ fn ablations() {
     let more = ablate(&paper, Operation::Ntt, &PAPER_SIZES, 8).expect("a base");
     keep("ablation-in-flight-8", &more);
     let more = format!(
-        "With eight in flight, or as many as fit, the average gain of all is {}:\n{}",
+        "With eight in flight, or as many as fit, the average total gain is {}:\n{}",
         number(more.average_total, 1),
         of(&more)
     );
-    keep_part("docs/arch.md", "ablation", &(of(&ntt) + &more + "Over one single scalar core:\n" + &single));
+    keep_part("docs/arch.md", "ablation", &(of(&ntt) + &more + "Gain over one scalar core:\n" + &single));
     let experiments = fft_experiments(&paper, &FFT_SIZES, &FFT_BUTTERFLIES).expect("runs");
     keep("ablation-fft-butterflies", &experiments);
     let rows = experiments.iter().map(|one| {
@@ -253,7 +254,13 @@ fn ablations() {
         ]
     });
     let experiments = table(["interval", "latency", "reshuffle", "dataflow", "both"], rows);
-    keep_part("docs/arch.md", "fft", &(of(&fft) + "Average gains with other complex butterflies:\n" + &experiments));
+    keep_part(
+        "docs/arch.md",
+        "fft",
+        &(of(&fft)
+            + "Average gains with other initiation intervals and latencies of the complex butterfly:\n"
+            + &experiments),
+    );
 }
 
 #[test]
@@ -272,7 +279,14 @@ fn sweeps() {
             format!("{name} {} %", number(record.utilization.map(|share| 100.0 * share), 0))
         });
         let dram = number(point.dram, 0);
-        [changed.join(", "), number(steady, 1), flight, number(point.ratio, 2), busiest, dram]
+        [
+            if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") },
+            number(steady, 1),
+            flight,
+            number(point.ratio, 2),
+            busiest,
+            dram,
+        ]
     };
     let head = ["changed", "steady", "in flight", "ratio to the bound", "busiest", "DRAM to DRAM, analytic"];
     keep_part("docs/arch.md", "sweep", &table(head, points.iter().map(row)));
@@ -301,13 +315,13 @@ fn rooflines() {
     let head = [
         "machine",
         "task",
-        "from and to",
+        "data from and to",
         "butterflies per byte",
         "attainable",
-        "by",
+        "limited by",
         "reached",
-        "of peak, %",
-        "reached is",
+        "share of peak, %",
+        "label",
     ];
     keep_part("docs/arch.md", "roofline", &table(head, rows));
 }
@@ -333,7 +347,7 @@ fn energies() {
             format!("{:.2} – {:.2}", one.energy_nj.low / 1e3, one.energy_nj.high / 1e3),
         ]
     };
-    let head = ["machine", "table", "N", "from and to", "µJ a transform, analytic"];
+    let head = ["machine", "table", "N", "data from and to", "µJ per transform, analytic"];
     keep_part("docs/arch.md", "energy", &table(head, all.iter().map(row)));
 }
 
@@ -343,8 +357,11 @@ fn comparison() {
     keep("paper", &rows);
     let row = |row: &ciphermill_arch::report::Comparison| {
         let label = row.label.map_or("", |label| label.name()).to_owned();
-        [row.place.to_owned(), row.what.clone(), number(row.paper, 2), number(row.ours, 2), label, row.note.clone()]
+        // The data keeps its published texts; the page follows scripts/prose.py.
+        let note =
+            row.note.replace("is no single core", "is not a single core").replace("time of its own", "absolute time");
+        [row.place.to_owned(), row.what.clone(), number(row.paper, 2), number(row.ours, 2), label, note]
     };
-    let head = ["where", "what", "paper", "ours", "ours is", "how"];
+    let head = ["place", "figure", "paper", "ours", "label", "note"];
     keep_part("docs/arch.md", "paper", &table(head, rows.iter().map(row)));
 }

@@ -1,4 +1,4 @@
-//! What is compared with the models, or written from them.
+//! Compares pages and data with the models, or writes them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,19 +26,19 @@ fn keep_text(name: &str, text: &str) {
         return;
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "{} has other data than the models give; run scripts/arch.sh", path.display());
+    assert!(kept == text, "{} differs from the models; run scripts/arch.sh", path.display());
 }
 
-/// The same with one row a line.
+/// As [`keep`], with one row per line.
 pub(crate) fn keep_rows(name: &str, rows: &[serde_json::Value]) {
     let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
     keep_text(name, &format!("[\n{}\n]\n", rows.join(",\n")));
 }
 
-/// Tests write parts of the same page.
+/// Several tests write parts of the same page.
 static PAGES: Mutex<()> = Mutex::new(());
 
-/// Compares the part of a page between two marks, or writes it there.
+/// Compares the part of a page between its two markers, or writes it there.
 pub(crate) fn keep_part(page: &str, name: &str, part: &str) {
     let _one_at_a_time = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
     let path = root().join(page);
@@ -51,7 +51,7 @@ pub(crate) fn keep_part(page: &str, name: &str, part: &str) {
         std::fs::write(&path, [&text[..start], part, &text[stop..]].concat()).expect("it is written");
         return;
     }
-    assert!(&text[start..stop] == part, "{page} has other {name} than these:\n{part}");
+    assert!(&text[start..stop] == part, "{page} has other figures for {name} than the models:\n{part}");
 }
 
 /// A table in Markdown.

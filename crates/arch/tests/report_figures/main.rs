@@ -1,5 +1,6 @@
-//! The figures of docs/arch.md, docs/arch-pipeline.md and the README, and the data in docs/arch, are what the models give.
-//! `CIPHERMILL_WRITE_DOCS=1` writes them there; scripts/arch.sh does, and draws the pictures.
+//! Compares the figures of docs/arch.md, docs/arch-pipeline.md and the README, and the data in docs/arch, with the models.
+//!
+//! `CIPHERMILL_WRITE_DOCS=1` writes them instead. scripts/arch.sh does so and draws the pictures.
 
 mod array;
 mod keep;

@@ -1,4 +1,4 @@
-//! The macro-pipeline's.
+//! Figures of the macro-pipeline.
 
 use ciphermill_arch::pipeline::{
     CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, CHAM_ROOFLINE, Design, DesignPoint, Exploration, Job, Kernel,
@@ -11,7 +11,7 @@ fn pipeline(text: &str) -> PipelineMachine {
     PipelineMachine::from_toml(text).expect("a committed machine")
 }
 
-/// The rows of the paper's Table 3, and one more.
+/// The rows of the paper's Table 3, and one larger matrix.
 #[test]
 fn pipelines() {
     let [paper, ours] = [CHAM_PAPER, CHAM_CIPHERMILL].map(|text| table3(&pipeline(text), &[4096]).expect("runs"));
@@ -44,7 +44,7 @@ fn pipelines() {
     keep_part("docs/arch-pipeline.md", "utilization", &part);
 }
 
-/// The paper's Fig. 2.
+/// Fig. 2 of the paper.
 #[test]
 fn pipeline_roofline() {
     let jobs = [64, 1024, 2048].map(|rows| Job { rows, columns: 256 });
@@ -67,16 +67,16 @@ fn pipeline_roofline() {
             format!("{:?}", point.bound).to_lowercase(),
         ]
     });
-    let head = ["", "multiplications", "bytes", "per byte", "attainable", "bound by"];
+    let head = ["kernel", "multiplications", "bytes", "per byte", "attainable", "bound by"];
     keep_part("docs/arch-pipeline.md", "roofline", &table(head, rows));
 }
 
-/// The paper's Fig. 3.
+/// Fig. 3 of the paper.
 #[test]
 fn pipeline_designs() {
     let paper = pipeline(CHAM_PAPER);
     let space = explore(&Exploration::from_toml(CHAM_EXPLORE).expect("the committed sweep"), &paper).expect("runs");
-    // The paper's two best ones: two engines of four butterflies, one of eight.
+    // The paper's two best designs: two engines of four butterflies, or one engine of eight.
     let printed = [Design { engines: 2, ..Design::default() }, Design { butterflies: 8, ..Design::default() }];
     let drawn = |point: &DesignPoint| {
         serde_json::json!({
@@ -91,7 +91,7 @@ fn pipeline_designs() {
     let points: Vec<_> = space.points.iter().filter(|point| point.fits).map(drawn).collect();
     keep_rows("pipeline-explore", &points);
     let mut out = format!(
-        "\n{} designs, {} fit, {} are on the front; the last two are the paper's:\n",
+        "\n{} designs, of which {} fit and {} are on the Pareto front. The last two rows are\nthe paper's designs:\n",
         space.points.len(),
         points.len(),
         space.front().len()
