@@ -1,14 +1,14 @@
-//! Descriptions in TOML, and what is said of those that are none.
+//! Parsing of TOML descriptions, with bounded error messages.
 
 use serde::de::DeserializeOwned;
 
-/// Bytes of a parser's message, at most: it shows the line that is wrong, however long that is.
+/// The maximum length in bytes of a parser's message. The parser quotes the faulty line, however long it is.
 const MAX_MESSAGE: usize = 1000;
 
-/// Reads a description.
+/// Parses a description.
 ///
 /// # Errors
-/// What is wrong with it and where, with the line if that is short.
+/// The parser's message, with the faulty line if it is short.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let whole = error.to_string();

@@ -1,4 +1,14 @@
-//! Cycle models of Ciphermill's accelerators.
+//! Cycle models of the accelerators in the papers, and reports that compare them with the published figures.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`array`] | the RVFHE array of cores, cycle by cycle, with all values |
+//! | [`pipeline`] | the macro-pipeline of the CHAM accelerator |
+//! | [`scalar`] | the scalar Rocket core that the array is compared with |
+//! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
+//! | [`record`], [`trace`] | the formats of figures and of traces |
+//!
+//! The three models share no code beyond descriptions, records and traces; `tests/module_boundaries.rs` enforces this.
 
 pub mod array;
 mod description;

@@ -1,4 +1,4 @@
-//! What every line of a report has, whichever model it comes from.
+//! Records: the common format of every figure, for all models.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The schema of [`Record`].
 pub const SCHEMA: &str = "ciphermill-arch/1";
 
-/// What a figure is.
+/// The kind of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Label {
@@ -21,7 +21,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// As records have it.
+    /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Analytic => "analytic",
@@ -31,31 +31,31 @@ impl Label {
     }
 }
 
-/// One figure of a model. What a case does not tell is `null`.
+/// One figure of a model. Fields that do not apply are `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What was run, as `arch-ntt/n8192/p512`.
+    /// The case, such as `arch-ntt/n8192/p512`.
     pub case: String,
-    /// What it was run with.
+    /// The parameters of the case.
     pub params: BTreeMap<String, Value>,
     /// From the first cycle to the last result.
     pub cycles: u64,
-    /// Cycles per result once the machine is full.
+    /// Cycles per result in steady state.
     pub cycles_steady: Option<f64>,
-    /// Share of its peak that what limits the run does, 0 to 1.
+    /// The share of cycles, 0 to 1, in which the limiting component works.
     pub utilization: Option<f64>,
-    /// Whether the values were those of the reference; `None` if the model carries none.
+    /// Whether the values agree with the reference; `None` if the model carries no values.
     pub correct: Option<bool>,
-    /// What the figure is.
+    /// The kind of the figure.
     pub label: Label,
-    /// The machine description that was run.
+    /// The name of the machine description.
     pub machine: String,
 }
 
 impl Record {
-    /// A record of a case that took `cycles`, with nothing else known.
+    /// A record of a case that took `cycles`, without optional fields.
     pub fn new(case: impl Into<String>, machine: impl Into<String>, label: Label, cycles: u64) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -70,7 +70,7 @@ impl Record {
         }
     }
 
-    /// The same with one more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());

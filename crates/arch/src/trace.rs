@@ -1,9 +1,9 @@
-//! Traces for Perfetto (ui.perfetto.dev) and chrome://tracing, in Chrome's trace-event format, JSON.
+//! Traces for Perfetto (ui.perfetto.dev) and chrome://tracing, in Chrome's JSON trace-event format.
 //!
-//! Times are cycles. The format knows microseconds only: a cycle is written as one microsecond, and the file says so. A trace
-//! holds a bounded number of events; what is beyond the limit is counted, and the file says how many were left out.
+//! Times are cycles. The format only has microseconds, so a cycle is written as one microsecond, and the file says so.
+//! A trace holds a limited number of events. Events beyond the limit are counted, and the file contains their number.
 //!
-//! A model takes `Option<&mut Trace>`, so that a run without a trace costs a test for `None`.
+//! A model accepts `Option<&mut Trace>`, so that a run without a trace costs one test for `None`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Events that a trace holds unless another limit is asked for: 2^20, about 100 MB of JSON.
+/// The default limit of events in a trace: 2^20, about 100 MB of JSON.
 pub const DEFAULT_EVENT_LIMIT: usize = 1 << 20;
 
-/// A row of the picture: a thread of a process, in the words of the format.
+/// A row of the trace viewer, which the format calls a thread of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId {
     process: u32,
@@ -33,7 +33,7 @@ enum Event {
     Counter { track: TrackId, name: Box<str>, at: u64, value: u64 },
 }
 
-/// A trace in the making.
+/// A trace under construction.
 #[derive(Debug)]
 pub struct Trace {
     processes: Vec<Process>,
@@ -59,7 +59,7 @@ impl Trace {
         Self { processes: Vec::new(), events: Vec::new(), limit, left_out: 0 }
     }
 
-    /// The track of these names; the same names give the same track.
+    /// The track with these names. The same names return the same track.
     pub fn track(&mut self, process: &str, thread: &str) -> TrackId {
         let at = self.processes.iter().position(|known| known.name == process).unwrap_or_else(|| {
             self.processes.push(Process { name: process.to_owned(), threads: Vec::new() });
@@ -73,8 +73,8 @@ impl Trace {
         TrackId { process: at as u32, thread: thread as u32 }
     }
 
-    /// Something that goes on from cycle `start_cycles` for `duration_cycles`. Slices of one track should nest or follow one
-    /// another: viewers draw others wrongly.
+    /// An event from cycle `start_cycles` for `duration_cycles`. Slices of one track should nest or follow one another;
+    /// viewers draw overlapping slices wrongly.
     pub fn slice(&mut self, track: TrackId, name: &str, start_cycles: u64, duration_cycles: u64, args: &[(&str, u64)]) {
         if self.has_room() {
             let args = args.iter().map(|&(key, value)| (key.into(), value)).collect();
@@ -83,24 +83,24 @@ impl Trace {
         }
     }
 
-    /// The value that counter `name` of the track's process has from cycle `at` on.
+    /// Sets counter `name` of the track's process to a value from cycle `at` on.
     pub fn counter(&mut self, track: TrackId, name: &str, at: u64, value: u64) {
         if self.has_room() {
             self.events.push(Event::Counter { track, name: name.into(), at, value });
         }
     }
 
-    /// Events held, without the names of tracks.
+    /// The number of stored events, without the names of tracks.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether no event is held.
+    /// Whether the trace has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Events beyond the limit, which are not held.
+    /// The number of events beyond the limit, which are not stored.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -111,10 +111,10 @@ impl Trace {
         room
     }
 
-    /// Writes the file. Buffer `out` if it is a file or a socket.
+    /// Writes the trace. Buffer `out` if it is a file or a socket.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         let about = json!({
             "time": "1 us is 1 cycle",
@@ -146,7 +146,7 @@ impl Trace {
     }
 }
 
-/// A trace event as the format has it.
+/// A trace event in the format's fields.
 #[derive(Serialize)]
 struct Line<'a> {
     name: &'a str,
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((&slices[1]["ts"], &slices[1]["dur"]), (&json!(6144), &json!(512)));
         let counters = of("C");
         assert_eq!((&counters[0]["args"], &counters[0]["ts"]), (&json!({"value": 3}), &json!(6144)));
-        // Every event is on a track that metadata names.
+        // Metadata names the track of every event.
         let named = |kind: &str, event: &Value| {
             let place = |line: &&&Value| line["name"] == kind && line["pid"] == event["pid"];
             let same = |line: &&&Value| kind == "process_name" || line["tid"] == event["tid"];

@@ -75,7 +75,7 @@ fn a_deadlock_names_who_waits_for_what() {
     assert!(twice.contains("core 0, instruction 1: v1 is still full"), "{twice}");
     // Two vectors to one row of another core, which nobody empties.
     let full = run(&["lds v1, 0(x0)\ncopyk c1, v1, 7(x0)\ncopyk c1, v1, 7(x0)\nebreak"]).unwrap_err().to_string();
-    assert!(full.contains("core 1, a vector that has come: row 7 is still full"), "{full}");
+    assert!(full.contains("core 1, an arrived vector: row 7 is still full"), "{full}");
 }
 
 #[test]
@@ -87,19 +87,22 @@ fn what_is_out_of_range_is_named() {
         ),
         (
             "addi x5, x0, 640\nldp v1, 0(x5)\nebreak",
-            "instruction 1: data memory has 640 places, and this would be number 640",
+            "instruction 1: address 640 is outside the data memory; use 0 to 639",
         ),
-        ("addi x5, x0, -1\nldp v1, 0(x5)\nebreak", "data memory has 640 places, and this would be number 4294967295"),
+        ("addi x5, x0, -1\nldp v1, 0(x5)\nebreak", "address 4294967295 is outside the data memory; use 0 to 639"),
         ("addi x5, x0, 639\nldp v1, 0(x5), tile=1\naddi x5, x0, 640\nebreak", "words of row 639"),
-        ("addi x5, x0, 320\nldt t1, 0(x5)\nebreak", "twiddle memory has 320 places, and this would be number 320"),
-        ("lui x5, 0x3\nldt t1, 0(x5), broadcast\nebreak", "pairs has 10240 places, and this would be number 12288"),
-        ("lui x5, 0x6\nlds v1, 0(x5)\nebreak", "scratchpad has 24576 places, and this would be number 24576"),
-        ("lds v1, 0(x0)\nlui x5, 0x6\nsts v1, 0(x5)\nebreak", "scratchpad has 24576 places"),
+        ("addi x5, x0, 320\nldt t1, 0(x5)\nebreak", "address 320 is outside the twiddle memory; use 0 to 319"),
+        (
+            "lui x5, 0x3\nldt t1, 0(x5), broadcast\nebreak",
+            "address 12288 is outside the twiddle memory's pairs; use 0 to 10239",
+        ),
+        ("lui x5, 0x6\nlds v1, 0(x5)\nebreak", "address 24576 is outside the scratchpad; use 0 to 24575"),
+        ("lds v1, 0(x0)\nlui x5, 0x6\nsts v1, 0(x5)\nebreak", "is outside the scratchpad; use 0 to 24575"),
         (
             "lds v1, 0(x0)\naddi x5, x0, 600\ncopy c3, v1, 40(x5)\nebreak",
-            "data memory has 640 places, and this would be number 640",
+            "address 640 is outside the data memory; use 0 to 639",
         ),
-        ("lds v1, 0(x0)\ncopy c16, v1, 0(x0)\nebreak", "instruction 1: a copy to core 16; there are 16"),
+        ("lds v1, 0(x0)\ncopy c16, v1, 0(x0)\nebreak", "instruction 1: a copy to core 16; this array has 16 cores"),
     ] {
         let error = run(&[text]).unwrap_err().to_string();
         assert!(error.contains(wanted), "{text}\n{error}");

@@ -390,8 +390,8 @@ fn a_trace_has_what_was_done() {
     // Three reshuffles through the data memories; the scratchpad at both ends.
     assert_eq!((slices("data memory").len(), slices("scratchpad").len()), (2 * 16 * 48, 2 * 256));
     // The control core is at core 0: a message to each of the others and one back, 3 hops at the mean.
-    assert_eq!(slices("control network: launch, which ends at the others' cycle 0").len(), 48);
-    assert_eq!(slices("control network: ends of programs").len(), 48);
+    assert_eq!(slices("control network: launch, ends at cycle 0 of the other processes").len(), 48);
+    assert_eq!(slices("control network: end messages").len(), 48);
     assert_eq!(trace.left_out(), 0);
 }
 

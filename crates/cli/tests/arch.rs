@@ -73,7 +73,7 @@ fn what_is_no_run_ends_with_2() {
     for n in ["0", "3000", "-1", "2^64", "2^", "3^13", "x", "99999999999999999999"] {
         run(&[&format!("--n={n}")]).usage(&["--n", "a power of two is wanted, as 8192 or 2^13"]);
     }
-    run(&["--task", "dct"]).usage(&["`dct` is none of ntt, intt, fft, ifft, product, key-switch"]);
+    run(&["--task", "dct"]).usage(&["`dct` is unknown; use one of ntt, intt, fft, ifft, product, key-switch"]);
     run(&["--in-flight", "0"]).usage(&["--in-flight"]);
     run(&["--runs", "0"]).usage(&["--runs"]);
     run(&["--digits", "17"]).usage(&["--digits"]);
@@ -93,7 +93,7 @@ fn what_does_not_fit_says_what_would() {
     run(&["--n", "2^63", "--task", "product"]).failed(&["product of 2^63", "from 4096 to 16384"]);
     run(&["--n", "2^16", "--task", "intt", "--machine", "paper"])
         .failed(&["data memory", "the largest N that fits is 32768"]);
-    run(&["--runs", "1000"]).failed(&["1000 runs: 1 to"]);
+    run(&["--runs", "1000"]).failed(&["1000 runs: use 1 to"]);
     run(&["--modulus", "15"]).failed(&["15"]);
     run(&["--modulus", "12289"]).failed(&["modulus 12289 has no root of unity for N = 8192"]);
     run(&["--modulus", "1152921504606830593"]).failed(&["below 2^31"]);

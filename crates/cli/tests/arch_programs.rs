@@ -48,7 +48,7 @@ fn a_text_that_is_none_says_where() {
     };
     asm(b"ebreak\n    mull v1, v2\n", &["bad.s: line 2, column 5: expected an instruction", "found `mull`"]);
     asm(b"mmul v1, v2, t16, m0\nebreak", &["bad.s: line 1, column 14: 16 is not the number of a twiddle register"]);
-    asm(b"bne x1, x2, nowhere\nebreak", &["line 1, column 13: there is no label `nowhere`"]);
+    asm(b"bne x1, x2, nowhere\nebreak", &["line 1, column 13: the label `nowhere` is not defined"]);
     asm(b"# nothing\n", &["line 1, column 1: the program has no instruction"]);
     asm(b"addi x1, x0, 1\n", &["line 1", "goes on past its end"]);
     asm(b"\xff\xfe", &["bad.s", "utf-8"]);
@@ -181,12 +181,12 @@ fn programs_that_go_wrong_are_located() {
     exec(
         "lui x5, 0x6\n\nlds v1, 0(x5)\nebreak",
         &[],
-        &["bad.s: line 3: core 0, instruction 1: scratchpad has 24576 places"],
+        &["bad.s: line 3: core 0, instruction 1: address 24576 is outside the scratchpad"],
     );
     exec(
         "lds v1, 0(x0)\ncopy c16, v1, 0(x0)\nebreak",
         &[],
-        &["bad.s: line 2: core 0", "a copy to core 16; there are 16"],
+        &["bad.s: line 2: core 0", "a copy to core 16; this array has 16 cores"],
     );
     exec("back: jal x0, back", &["--cycle-limit", "500"], &["14, 15] have not ended after 500 cycles"]);
     exec("jump x1", &[], &["bad.s: line 1, column 1: expected an instruction"]);

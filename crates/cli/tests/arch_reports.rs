@@ -92,7 +92,7 @@ fn a_sweep_tells_what_cannot_be_in_its_place() {
     assert_eq!(far["params"]["busiest"], "memory-links");
     assert_eq!(of(&slices, "arch-ntt/n4096/p512/dram-bytes=64")["params"]["dram_steady_analytic"], 512.0);
     sweep(&["--vary", "slices=16"]).failed(&["nothing was run", "scratchpad.slices"]);
-    sweep(&["--vary", "slices=round"]).usage(&["all, rows, corners, column, or numbers of cores"]);
+    sweep(&["--vary", "slices=round"]).usage(&["all, rows, corners, column, or core numbers"]);
     sweep(&["--vary", "voltage=1"]).usage(&["voltage"]);
     sweep(&["--vary", "lanes="]).usage(&["lanes"]);
     sweep(&["--vary", "lanes=99999999999999"]).usage(&["lanes"]);

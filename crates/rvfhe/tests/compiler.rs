@@ -199,19 +199,18 @@ fn memories_that_are_too_small_are_named() {
     };
     let error = refused(&changed(|target| target.data_rows = 272), &forward(8192), 1);
     assert_eq!(error, CompileError::DataRows { needed: 288, have: 272, fitting: alone(&[1024, 2048, 4096]) });
-    let text =
-        "the program needs 288 rows of data memory and reaches 272; with 1 in flight the largest N that fits is 4096";
+    let text = "the program needs 288 rows of data memory and can address 272; with 1 in flight the largest N that fits is 4096";
     assert_eq!(error.to_string(), text);
     let none = |smallest| Fitting::Nothing { smallest };
     let short = changed(|target| target.data_rows = 31);
     let error = refused(&short, &forward(8192), 1);
     let smallest = Some((1024, Lack::DataRows { needed: 266, have: 31 }));
     assert_eq!(error, CompileError::DataRows { needed: 288, have: 31, fitting: none(smallest) });
-    let text = "the program needs 288 rows of data memory and reaches 31; no N fits; with N = 1024 the program needs 266 rows of data \
-                memory and reaches 31";
+    let text = "the program needs 288 rows of data memory and can address 31; no N fits; with N = 1024 the program needs 266 rows of data \
+                memory and can address 31";
     assert_eq!(error.to_string(), text);
     let error = refused(&short, &forward(1024), 1);
-    assert_eq!(error.to_string(), "the program needs 266 rows of data memory and reaches 31; no N fits");
+    assert_eq!(error.to_string(), "the program needs 266 rows of data memory and can address 31; no N fits");
     let error = refused(&short, &forward(512), 1);
     assert_eq!(error, CompileError::PolynomialSize { given: 512, fitting: none(smallest) });
     let error = refused(&changed(|target| target.twiddle_rows = 8), &forward(8192), 1);

@@ -1,15 +1,15 @@
-//! Memories of words that begin at a cache line, so that a vector of 16 words or more touches no line that is not its own.
+//! Word memories aligned to cache lines, so that a vector of 16 words or more shares no line with other data.
 
 use std::ops::{Deref, DerefMut};
 
 const LINE_BYTES: usize = 64;
 const WORD_BYTES: usize = size_of::<u32>();
 
-/// So many words, zero at first, from the beginning of a cache line on.
+/// A zero-initialised word memory that starts at a cache line.
 #[derive(Debug)]
 pub(super) struct AlignedWords {
     words: Box<[u32]>,
-    /// Words before the first line that begins there.
+    /// Words before the first cache line.
     before: usize,
     len: usize,
 }
@@ -17,7 +17,7 @@ pub(super) struct AlignedWords {
 impl AlignedWords {
     pub(super) fn new(len: usize) -> Self {
         let words = vec![0; len + LINE_BYTES / WORD_BYTES - 1].into_boxed_slice();
-        // Where it cannot be found the words are right all the same.
+        // If the alignment cannot be computed, the memory is unaligned but correct.
         let before = words.as_ptr().align_offset(LINE_BYTES).min(words.len() - len);
         Self { words, before, len }
     }

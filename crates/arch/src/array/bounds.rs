@@ -1,7 +1,8 @@
-//! What each component has to do for a program at least, by itself: analytic, read from the compiled words without running them.
+//! Lower bounds on the cycles of a program, one for each component: analytic, derived from the compiled words without
+//! running them.
 //!
-//! A component's bound is the cycles that its busiest instance works for each input: nothing waits, and everything else is free. No run is
-//! faster than the largest of them.
+//! The bound of a component is the number of cycles per input in which its busiest instance works, if nothing waits and
+//! everything else is free. No run is faster than the largest bound.
 
 use std::fmt;
 
@@ -11,43 +12,43 @@ use serde::{Serialize, Serializer};
 
 use super::machine::{Issue, Machine, Port, Transposition};
 
-/// A part of the array that can be what limits a run.
+/// A part of the array that can limit a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
-    /// A lane's multiplier: one butterfly or product a cycle.
+    /// The multiplier of a lane: one butterfly or product per cycle.
     Multipliers,
-    /// A lane's adders: two sums a butterfly.
+    /// The adders of a lane: two sums per butterfly.
     Adders,
-    /// What does complex butterflies, one in `complex_interval` cycles.
+    /// The units for complex butterflies: one per `complex_interval` cycles.
     ComplexUnits,
-    /// The slots in which computations are issued, one a cycle; copies and stores take them, too, where they share the queue.
+    /// The issue slots for computations, one per cycle. Copies and stores use them too if they share the queue.
     IssueSlots,
-    /// All units of the lanes, where they are no pipeline.
+    /// All units of unpipelined lanes.
     Lanes,
-    /// The ports by which results are written: two vectors a cycle with two adders, else one.
+    /// The result ports: two vectors per cycle with two adders, otherwise one.
     ResultPorts,
-    /// The front end: `issue_width` instructions a cycle, scalar ones among them.
+    /// The front end: `issue_width` instructions per cycle, including scalar ones.
     FrontEnd,
-    /// The ports by which vectors come from memories; twiddles, too, where they share them.
+    /// The ports for vectors from memories, and for twiddles if they share these ports.
     ArrivalPorts,
-    /// A data memory that reads a tile row by row.
+    /// A data memory that reads tiles row by row.
     TileReads,
-    /// The port of the twiddle registers: one a cycle.
+    /// The port of the twiddle registers: one twiddle per cycle.
     TwiddlePort,
-    /// The ports by which copies and stores leave the registers.
+    /// The ports for copies and stores.
     CopyPorts,
-    /// The data memory's write ports.
+    /// The write ports of the data memory.
     WritePorts,
-    /// The busiest link of the network between cores, or the way out of it into a core.
+    /// The busiest link of the data mesh, or its exit into a core.
     DataLinks,
-    /// The busiest slice of the scratchpad, where other cores ask it: it reads one vector a cycle for them.
+    /// The busiest slice of the scratchpad, if cores access remote slices: one vector per cycle.
     Slices,
-    /// The busiest link of the networks of requests and of answers, or the way out of them.
+    /// The busiest link of the request and reply meshes, or an exit.
     MemoryLinks,
 }
 
 impl Component {
-    /// As records and tables have it.
+    /// The name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Multipliers => "multipliers",
@@ -68,13 +69,13 @@ impl Component {
         }
     }
 
-    /// Whether its bound is one of the arithmetic: what lanes have to compute, wherever values come from, and the slots to issue it. Where
-    /// copies take such slots, they are in it.
+    /// Whether the component belongs to the arithmetic bound: the units that every mapping needs, and the slots to
+    /// issue them. Copies count if they use such slots.
     pub const fn is_arithmetic(self) -> bool {
         matches!(self, Self::Multipliers | Self::Adders | Self::ComplexUnits | Self::IssueSlots)
     }
 
-    /// Whether its bound is one of the scratchpad's.
+    /// Whether the component belongs to the scratchpad.
     pub const fn is_of_scratchpad(self) -> bool {
         matches!(self, Self::Slices | Self::MemoryLinks)
     }
@@ -92,22 +93,22 @@ impl Serialize for Component {
     }
 }
 
-/// Cycles for each input, by component.
+/// Cycles per input, by component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds(Vec<(Component, f64)>);
 
 impl Bounds {
-    /// All components that have something to do.
+    /// All components with work.
     pub fn iter(&self) -> impl Iterator<Item = (Component, f64)> {
         self.0.iter().copied()
     }
 
-    /// The one that has most to do; of several the first one.
+    /// The component with the largest bound; the first one if several are equal.
     pub fn busiest(&self) -> (Component, f64) {
         self.most(|_| true)
     }
 
-    /// The bound of the arithmetic: of [`Component::is_arithmetic`] the largest.
+    /// The arithmetic bound: the largest bound of a component for which [`Component::is_arithmetic`] holds.
     pub fn arithmetic(&self) -> (Component, f64) {
         self.most(Component::is_arithmetic)
     }
@@ -129,7 +130,7 @@ impl Serialize for Bounds {
     }
 }
 
-/// Instructions of one core, in one run.
+/// The instruction counts of one core in one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     fetched: u64,
@@ -148,7 +149,7 @@ struct Work {
 impl Work {
     fn new(instructions: &[Instruction]) -> Self {
         use Instruction as I;
-        // The body is what the jump at the end goes back to; the ebreak before it takes its turn once, in the last run.
+        // The body starts at the target of the last jump. The ebreak before the jump executes once, in the last run.
         let body = match instructions.last() {
             Some(I::Jal { offset, .. }) => -offset.instructions(),
             _ => instructions.len() as i64,
@@ -176,7 +177,7 @@ impl Work {
         work
     }
 
-    /// Cycles of the components of one core.
+    /// The cycles of one core's components.
     fn cycles(&self, machine: &Machine) -> Vec<(Component, f64)> {
         use Component as C;
         let lane = &machine.lane;
@@ -185,7 +186,7 @@ impl Work {
         let shared = |port: Port, number: u64| if port == Port::Shared { number } else { 0 };
         let by = |number: u64, ports: u32| number as f64 / f64::from(ports);
         let (arrivals, outgoing) = (lane.arrival_ports, if lane.copies == Port::Own { lane.copy_ports } else { 1 });
-        // A sum goes to the first port, a product to the last one, a butterfly to both.
+        // A sum uses the first port, a product the last one, a butterfly both.
         let results = match lane.adders {
             1 => self.sums + self.products + 2 * self.butterflies,
             _ => self.butterflies + self.sums.max(self.products),
@@ -208,7 +209,7 @@ impl Work {
             all.push((C::Lanes, (sums + butterflies) as f64));
         }
         if machine.memory.transposition == Transposition::Serial {
-            // Before a tile begins the other ports can still start a load.
+            // The other ports can start a load before a tile begins.
             let beside = self.tiles * u64::from(arrivals);
             all.push((C::TileReads, self.tile_rows as f64 + by(loads.saturating_sub(beside), arrivals)));
         }
@@ -216,7 +217,7 @@ impl Work {
     }
 }
 
-/// Cycles in which the links of a mesh are taken: of each node those to the north, east, south and west, and the one to the node itself.
+/// Occupied cycles of the links of a mesh. Each node has links to the north, east, south and west, and one to its core.
 struct Links<'a> {
     machine: &'a Machine,
     taken: Vec<[u64; 5]>,
@@ -227,7 +228,7 @@ impl<'a> Links<'a> {
         Self { machine, taken: vec![[0; 5]; machine.cores() as usize] }
     }
 
-    /// A message that takes each link for so many cycles: first east or west, then south or north.
+    /// Routes a message that occupies each link for `flits` cycles: first east or west, then south or north.
     fn send(&mut self, from: usize, to: usize, flits: u64) {
         let columns = self.machine.grid.columns as usize;
         let mut node = from;
@@ -249,7 +250,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The bounds of so many runs of a program, for each of its inputs in flight.
+/// The bounds of `runs` runs of a program, per input.
 pub(super) fn bounds(machine: &Machine, compiled: &Compiled, in_flight: usize, runs: usize) -> Bounds {
     let works: Vec<Work> = compiled.cores.iter().map(|core| Work::new(&core.instructions)).collect();
     let mut all: Vec<(Component, f64)> = Vec::new();
@@ -287,8 +288,8 @@ pub(super) fn bounds(machine: &Machine, compiled: &Compiled, in_flight: usize, r
     Bounds(all.into_iter().map(|(component, cycles)| (component, cycles / in_flight as f64)).collect())
 }
 
-/// Cycles of the busiest slice and of the busiest link to or from slices, all runs together: as vectors of the scratchpad are dealt out to
-/// slices in turn, runs may meet different ones.
+/// Cycles of the busiest slice and of the busiest link to or from slices, over all runs. Scratchpad vectors are
+/// distributed over the slices in turn, so runs may use different slices.
 fn memory(machine: &Machine, compiled: &Compiled, runs: usize) -> (u64, u64) {
     let slices = &machine.scratchpad.slices;
     let node = |vector: usize| match slices.len() {
@@ -296,10 +297,10 @@ fn memory(machine: &Machine, compiled: &Compiled, runs: usize) -> (u64, u64) {
         many => slices[vector % many] as usize,
     };
     let flits = u64::from(machine.flits());
-    let (mut requests, mut answers) = (Links::new(machine), Links::new(machine));
+    let (mut requests, mut replies) = (Links::new(machine), Links::new(machine));
     let mut reads = vec![0_u64; machine.cores() as usize];
     for run in 0..runs {
-        // A run's addresses are counted from where its inputs are.
+        // The addresses of a run are relative to its first input.
         let first = run * compiled.stride as usize;
         for (core, image) in compiled.cores.iter().enumerate() {
             for instruction in &image.instructions {
@@ -308,7 +309,7 @@ fn memory(machine: &Machine, compiled: &Compiled, runs: usize) -> (u64, u64) {
                         let slice = node(first + vector.offset.get());
                         if slice != core {
                             requests.send(core, slice, 1);
-                            answers.send(slice, core, flits);
+                            replies.send(slice, core, flits);
                             reads[slice] += 1;
                         }
                     }
@@ -323,7 +324,7 @@ fn memory(machine: &Machine, compiled: &Compiled, runs: usize) -> (u64, u64) {
             }
         }
     }
-    (reads.into_iter().max().unwrap_or(0), requests.most().max(answers.most()))
+    (reads.into_iter().max().unwrap_or(0), requests.most().max(replies.most()))
 }
 
 #[cfg(test)]
@@ -338,7 +339,8 @@ mod tests {
         Task::Transform(Transform { polynomial_size: size, modulus, ring, direction })
     }
 
-    /// By hand: 2^13 are 16 rows a core, four phases; each of three reshuffles copies every row, the first one to all cores alike.
+    /// By hand: 2^13 has 16 rows per core and four phases. Each of three reshuffles copies every row, the first one
+    /// evenly to all cores.
     #[test]
     fn bounds_of_a_transform_are_those_of_the_formula() {
         let machine = Machine::from_toml(CIPHERMILL).unwrap();
@@ -347,15 +349,16 @@ mod tests {
         let of = |wanted| bounds.iter().find(|(component, _)| *component == wanted).map(|(_, cycles)| cycles);
         assert_eq!(bounds.arithmetic(), (Component::Multipliers, 104.0));
         assert_eq!((of(Component::Adders), of(Component::IssueSlots)), (Some(104.0), Some(104.0)));
-        // 16 loads of inputs, 48 of rows, two a cycle; 16 stores, 48 copies.
+        // 16 loads of inputs and 48 of rows, two per cycle; 16 stores, 48 copies.
         assert_eq!((of(Component::ArrivalPorts), of(Component::CopyPorts)), (Some(32.0), Some(32.0)));
         assert_eq!(of(Component::WritePorts), Some(24.0));
-        // All to all in a mesh of 4 × 4: over the middle of a row go 2 · 2 · 4 messages each way.
+        // All-to-all in a mesh of 4 × 4: 2 · 2 · 4 messages cross the middle of a row in each direction.
         assert_eq!(of(Component::DataLinks), Some(16.0));
         assert_eq!((of(Component::Slices), of(Component::MemoryLinks)), (None, None));
     }
 
-    /// One slice in a corner: it reads for the 15 other cores, one vector a cycle, and the links into it carry what they ask and store.
+    /// One slice in a corner reads one vector per cycle for the 15 other cores. The links into it carry their requests
+    /// and stores.
     #[test]
     fn slices_read_a_vector_a_cycle_for_others() {
         let mut machine = Machine::from_toml(CIPHERMILL).unwrap();
@@ -367,7 +370,7 @@ mod tests {
         assert_eq!(bounds.busiest(), (Component::MemoryLinks, 480.0));
     }
 
-    /// No component has more to do than there were cycles: in all runs together, and in steady state.
+    /// No component has more work than the run has cycles, over all runs and in steady state.
     #[test]
     fn no_run_is_faster_than_its_bounds() {
         let mut machines = Vec::new();
@@ -427,7 +430,7 @@ mod tests {
         }
     }
 
-    /// What is read from the programs is what the cores do.
+    /// The counts derived from the programs equal those of the run.
     #[test]
     fn programs_tell_what_is_counted() {
         let machine = Machine::from_toml(PAPER).unwrap();

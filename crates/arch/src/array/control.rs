@@ -1,10 +1,10 @@
-//! The control network: from core 0, where the control core is, a message to each core that starts its program, and one back when it has
-//! ended. Programs start all in the same cycle, that in which the last core has its message.
+//! The control mesh. The control core, at core 0, sends each core a message that starts its program, and each core
+//! replies when it has ended. All programs start in the cycle in which the last core has its message.
 
 use super::machine::Machine;
 use super::mesh::{Hop, Mesh};
 
-/// Cycles from the first message to the start of the programs, and the links that the messages took.
+/// Cycles from the first message to the start of the programs, and the link occupations.
 pub(super) fn launch(machine: &Machine) -> (u64, Vec<Hop>) {
     let cores = machine.cores() as u8;
     let mut mesh = observed(machine);
@@ -29,7 +29,8 @@ fn observed(machine: &Machine) -> Mesh {
     mesh
 }
 
-/// The cycle in which the control core knows that all programs have ended, each core having ended in its own; and the links.
+/// The cycle in which the control core has received the end of every program, given the end of each core; and the link
+/// occupations.
 pub(super) fn completion(machine: &Machine, ended: &[u64]) -> (u64, Vec<Hop>) {
     let mut mesh = observed(machine);
     let mut now = ended.iter().copied().min().unwrap_or(0);

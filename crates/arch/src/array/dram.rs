@@ -1,20 +1,20 @@
-//! From DRAM to DRAM: two halves of the scratchpad take turns. While programs work on one, the other is emptied and filled. Where a run's
-//! inputs and outputs take more than half of it, there is one part, and nothing overlaps.
+//! The time from DRAM to DRAM. The two halves of the scratchpad alternate: while programs work on one, the other is
+//! drained and filled. If the inputs and outputs of a run need more than half of the scratchpad, nothing overlaps.
 //!
-//! Analytic: a recurrence over the cycles that a simulated run took. Fills and drains take no port of the scratchpad and no link of its
-//! networks, so that a run is not slowed down by them.
+//! Analytic: a recurrence over the cycles of a simulated run. Transfers use no port of the scratchpad and no link of
+//! its meshes, so they do not slow down a run.
 
 use super::Machine;
 use crate::trace::Trace;
 
-/// What a number of batches takes from DRAM to DRAM: analytic, over a simulated computation.
+/// The time of several batches from DRAM to DRAM: analytic, over a simulated computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DramRun {
-    /// Cycles from the first byte read to the last one written.
+    /// Cycles from the first byte read to the last byte written.
     pub cycles: u64,
-    /// Cycles of a batch once the halves take turns: from the end of the second computation to that of the last, each.
+    /// Cycles per batch in steady state, from the end of the second computation to that of the last.
     pub steady: f64,
-    /// Cycles that the bytes of a batch take at least.
+    /// The minimum cycles for the bytes of a batch.
     pub transfer: u64,
     /// Bytes of a batch that are read.
     pub bytes_in: u64,
@@ -22,7 +22,7 @@ pub struct DramRun {
     pub bytes_out: u64,
 }
 
-/// When each batch is filled, has been computed, and has been written.
+/// The cycles in which each batch has been read, computed and written.
 struct Schedule {
     read: u64,
     write: u64,
@@ -31,10 +31,10 @@ struct Schedule {
     written: Vec<u64>,
 }
 
-/// Batches, each read, computed in `compute` cycles, and written; at least one.
+/// Schedules at least one batch; each is read, computed in `compute` cycles, and written.
 ///
-/// The transfers share the bandwidth of the memory and are served one behind the other: what is to be written goes before what is to be
-/// read, as one of the `parts` of the scratchpad can only be filled when it is empty.
+/// Transfers share the memory's bandwidth and are served one after another. Writes precede reads, because one of the
+/// `parts` of the scratchpad can only be filled when it is empty.
 fn schedule(
     machine: &Machine,
     parts: usize,
@@ -48,7 +48,7 @@ fn schedule(
     let (mut filled, mut computed, mut written) = (vec![0; batches], vec![0; batches], vec![0; batches]);
     let mut free = 0;
     for batch in 0..batches + parts {
-        // As many batches behind as there are parts: its results leave, and make room for this one.
+        // The results of an earlier batch leave and make room for this one.
         if batch >= parts {
             let done: u64 = computed[batch - parts];
             free = done.max(free) + write;
@@ -64,12 +64,13 @@ fn schedule(
     Schedule { read, write, filled, computed, written }
 }
 
-/// Parts of the scratchpad that take turns, where a batch takes so many of its vectors.
+/// The parts of the scratchpad that alternate, for a batch of this many vectors.
 fn parts(machine: &Machine, vectors: u32) -> usize {
     if vectors <= machine.scratchpad.vectors / 2 { 2 } else { 1 }
 }
 
-/// Batches from DRAM to DRAM, each read, computed in `compute` cycles, and written; at least 3. A batch takes `vectors` of the scratchpad.
+/// The time of at least 3 batches from DRAM to DRAM; each is read, computed in `compute` cycles, and written. A batch
+/// uses `vectors` vectors of the scratchpad.
 pub(super) fn dram_to_dram(
     machine: &Machine,
     vectors: u32,
@@ -81,13 +82,13 @@ pub(super) fn dram_to_dram(
     let parts = parts(machine, vectors);
     let Schedule { read, write, computed, written, .. } =
         schedule(machine, parts, [bytes_in, bytes_out], compute, batches);
-    // The last transfers have the memory to themselves: they say nothing of the rate.
+    // The last transfers do not share the memory, so they do not count for the rate.
     let steady = (computed[batches - 1] - computed[1]) as f64 / (batches - 2) as f64;
     DramRun { cycles: written[batches - 1], steady, transfer: read + write, bytes_in, bytes_out }
 }
 
-/// Writes the same into a trace: what the memory carries, and what becomes of each part of the scratchpad. Its time is its own, as the run
-/// that the trace is of is the computation of each batch, and begins long after the first byte is read.
+/// Traces the transfers of the memory and the state of each part of the scratchpad. The time axis is separate: the
+/// traced run is the computation of each batch and begins long after the first byte is read.
 pub(super) fn timeline(
     machine: &Machine,
     vectors: u32,
@@ -98,7 +99,7 @@ pub(super) fn timeline(
 ) {
     let parts = parts(machine, vectors);
     let batches_at = schedule(machine, parts, bytes, compute, batches);
-    let process = format!("DRAM to DRAM, analytic, on a time of its own; runs: {batches}");
+    let process = format!("DRAM to DRAM, analytic, separate time axis; runs: {batches}");
     let memory = trace.track(&process, "DRAM");
     let parts: Vec<_> = (0..parts)
         .map(|part| trace.track(&process, &if parts == 2 { format!("half {part}") } else { "scratchpad".to_owned() }))
@@ -122,8 +123,8 @@ mod tests {
     use super::*;
     use crate::array::CIPHERMILL;
 
-    /// Three runs of 100 cycles, 1024 to fill and 512 to drain: the memory is never idle, each half is filled, computed in and drained in turn,
-    /// and the last drain ends when the recurrence says.
+    /// Three runs of 100 cycles, 1024 to fill and 512 to drain. The memory is never idle; each half is filled, used and
+    /// drained in turn; the last drain ends in the cycle of the recurrence.
     #[test]
     fn a_trace_has_the_turns_of_the_halves() {
         let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
@@ -146,7 +147,7 @@ mod tests {
             mine
         };
         let of = |name: &str, start: u64, long: u64| (name.to_owned(), start, long);
-        // The second half is filled while the first one computes; what is to be written goes first.
+        // The second half is filled during the first computation. Writes precede reads.
         let memory = [
             of("fill", 0, 1024),
             of("fill", 1024, 1024),
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(slices(2048, "half 0").len(), 6);
         let run = dram_to_dram(&machine, 2048, bytes, 100, 3);
         assert_eq!(memory.last().map(|(_, start, long)| start + long), Some(run.cycles));
-        // Too large for a half: the memory waits for the computation.
+        // A batch that exceeds a half makes the memory wait for the computation.
         let whole = slices(machine.scratchpad.vectors, "scratchpad");
         let wanted = [of("fill", 0, 1024), of("compute", 1024 + launch, 100), of("drain", 1124 + launch, 512)];
         assert_eq!(whole[..3], wanted);
@@ -171,19 +172,19 @@ mod tests {
     #[test]
     fn what_is_slower_sets_the_pace() {
         let machine = Machine::from_toml(CIPHERMILL).expect("a machine");
-        // 32 KB in and out at 32 bytes a cycle: 2048 cycles, however short the computation is.
+        // 32 KB in and out at 32 bytes per cycle take 2048 cycles, however short the computation is.
         let memory = dram_to_dram(&machine, 2048, [1 << 15, 1 << 15], 100, 20);
         assert_eq!((memory.transfer, memory.steady), (2048, 2048.0));
-        // A memory that carries more in a cycle than there is carries no more than there is.
+        // A memory that is wider than the data transfers no more than the data.
         let mut wide = machine.clone();
         wide.dram.bytes_per_cycle = 1 << 16;
         let wide = dram_to_dram(&wide, 2048, [1 << 15, 1 << 14], 100, 20);
         assert_eq!((wide.transfer, wide.bytes_in, wide.bytes_out), (2, 1 << 15, 1 << 14));
-        // A long computation hides the transfers, but for its own start.
+        // A long computation hides the transfers, but not the launch.
         let computation = dram_to_dram(&machine, 2048, [1 << 15, 1 << 15], 10_000, 20);
         let (launch, _) = super::super::control::launch(&machine);
         assert_eq!(computation.steady, (10_000 + launch) as f64);
-        // Half of the scratchpad, and a vector more: then one waits for the other.
+        // Half of the scratchpad, and one vector more: in the second case the transfers no longer overlap.
         let half = machine.scratchpad.vectors / 2;
         for (vectors, steady) in [(half, 10_000 + launch), (half + 1, 10_000 + launch + 2048)] {
             let run = dram_to_dram(&machine, vectors, [1 << 15, 1 << 15], 10_000, 20);

@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation, and where.
+//! Errors of the simulation, with their location.
 
 use std::fmt;
 
@@ -7,46 +7,46 @@ use thiserror::Error;
 
 use super::queued::FIRST_TWIDDLE;
 
-/// What the head of a queue waits for.
+/// The reason why the head of a queue cannot issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
-    /// A register (a twiddle register from 32 on) is empty.
+    /// An operand register is empty. Twiddle registers count from 32.
     Operand {
-        /// Its number.
+        /// The number of the register.
         register: u8,
     },
-    /// The register that a load writes is still full.
+    /// The destination register of a load is still full.
     DestinationFull {
-        /// Its number.
+        /// The number of the register.
         register: u8,
     },
-    /// An instruction before it, in another queue, touches one of its registers and has not begun.
+    /// An earlier instruction in another queue uses one of its registers and has not issued.
     EarlierInstruction,
-    /// Words of a row, or of the tile around it, are empty.
+    /// Words of a row, or of its tile, are empty.
     RowEmpty {
         /// The row.
         row: u32,
     },
-    /// A vector has come for a row that is full.
+    /// A vector has arrived for a row that is full.
     RowFull {
         /// The row.
         row: u32,
     },
     /// The end of a phase waits for loads.
     Loads,
-    /// The network takes nothing.
+    /// The network accepts no message.
     Network,
 }
 
-/// One thing that cannot go on.
+/// One instruction or vector that cannot proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// In which core.
+    /// The core.
     pub core: usize,
-    /// Which instruction, as its place in the program; none for a vector that has come.
+    /// The index of the instruction in the program; `None` for an arrived vector.
     pub pc: Option<u32>,
-    /// What it waits for.
+    /// The reason.
     pub waits: Waits,
 }
 
@@ -63,21 +63,21 @@ impl fmt::Display for Blocked {
         write!(f, "core {}", self.core)?;
         match self.pc {
             Some(pc) => write!(f, ", instruction {pc}: ")?,
-            None => write!(f, ", a vector that has come: ")?,
+            None => write!(f, ", an arrived vector: ")?,
         }
         match self.waits {
             Waits::Operand { register } => write!(f, "{} is empty", Register(register)),
             Waits::DestinationFull { register } => write!(f, "{} is still full", Register(register)),
-            Waits::EarlierInstruction => write!(f, "an earlier instruction on one of its registers has not begun"),
+            Waits::EarlierInstruction => write!(f, "an earlier instruction on one of its registers has not issued"),
             Waits::RowEmpty { row } => write!(f, "words of row {row}, or of its tile, are empty"),
             Waits::RowFull { row } => write!(f, "row {row} is still full"),
-            Waits::Loads => write!(f, "loads of the phase are not done"),
-            Waits::Network => write!(f, "the network takes nothing"),
+            Waits::Loads => write!(f, "loads of the phase have not finished"),
+            Waits::Network => write!(f, "the network accepts no message"),
         }
     }
 }
 
-/// All that cannot go on, one a line.
+/// Everything that cannot proceed, one per line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllBlocked(pub Vec<Blocked>);
 
@@ -90,132 +90,132 @@ impl fmt::Display for AllBlocked {
     }
 }
 
-/// A simulation ended without a result.
+/// A simulation that ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SimulationError {
     /// A core that the array does not have.
-    #[error("core {given}: this array has the cores 0 to {}", cores - 1)]
+    #[error("core {given} does not exist; use 0 to {}", cores - 1)]
     NoCore {
-        /// Its number.
+        /// The given number.
         given: usize,
-        /// How many there are.
+        /// The number of cores.
         cores: usize,
     },
-    /// Programs for other cores than the machine has.
-    #[error("{given} programs for {cores} cores")]
+    /// The number of programs differs from the number of cores.
+    #[error("{given} programs for {cores} cores; give one program per core")]
     Cores {
-        /// How many programs.
+        /// The number of programs.
         given: usize,
-        /// How many cores.
+        /// The number of cores.
         cores: usize,
     },
-    /// An argument for a scalar register that takes none.
-    #[error("an argument for x{given}: registers x1 to x31 take one")]
+    /// An argument for a register that takes none.
+    #[error("register x{given} takes no argument; use x1 to x31")]
     Argument {
-        /// The register's number.
+        /// The number of the register.
         given: usize,
     },
-    /// A program that does not fit.
-    #[error("core {core}: a program of {given} words; its instruction memory holds {have}")]
+    /// A program that exceeds the instruction memory.
+    #[error("core {core}: the program has {given} words, and the instruction memory holds {have}")]
     InstructionMemory {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its length.
+        /// The words of the program.
         given: usize,
-        /// The memory's.
+        /// The words of the memory.
         have: usize,
     },
-    /// Twiddles that do not fit.
-    #[error("core {core}: {given} pairs of twiddles; its twiddle memory holds {have}")]
+    /// Twiddles that exceed the twiddle memory.
+    #[error("core {core}: {given} pairs of twiddles do not fit; the twiddle memory holds {have}")]
     TwiddleMemory {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// How many.
+        /// The number of pairs.
         given: usize,
-        /// How many it holds.
+        /// The capacity in pairs.
         have: usize,
     },
-    /// A word that is no instruction.
+    /// A word that is not an instruction.
     #[error("core {core}, instruction {pc}: {source}")]
     Decode {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its place in the program.
+        /// The index of the word.
         pc: usize,
-        /// What is wrong with it.
+        /// The decoder's error.
         source: DecodeError,
     },
-    /// A program that goes on behind its end.
-    #[error("core {core}: the program goes on at instruction {pc}, where there is none; it must end with ebreak")]
+    /// A program that runs past its end.
+    #[error("core {core}: the program runs past its end, to instruction {pc}; end it with ebreak")]
     PastEnd {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Where.
+        /// The index after the last instruction.
         pc: u32,
     },
-    /// A modulus register that was never set, or to no modulus.
+    /// A modulus register that is not set, or not to a modulus.
     #[error("core {core}, instruction {pc}: modulus register m{modulus} is not set to 1 … 2^31")]
     ModulusNotSet {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its place in the program.
+        /// The index of the instruction.
         pc: u32,
-        /// The register.
+        /// The number of the register.
         modulus: u8,
     },
-    /// An address behind the end of a memory.
-    #[error("core {core}, instruction {pc}: {memory} has {size} places, and this would be number {address}")]
+    /// An address outside a memory.
+    #[error("core {core}, instruction {pc}: address {address} is outside the {memory}; use 0 to {}", size - 1)]
     Address {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its place in the program.
+        /// The index of the instruction.
         pc: u32,
-        /// Which memory.
+        /// The memory.
         memory: &'static str,
         /// The address.
         address: u32,
-        /// Places.
+        /// The number of addresses.
         size: u32,
     },
-    /// A tile that is wider than a vector.
-    #[error("core {core}, instruction {pc}: tiles of {side} rows need as many lanes, and there are {lanes}")]
+    /// A tile with more rows than lanes.
+    #[error("core {core}, instruction {pc}: a tile of {side} rows needs at least {side} lanes; this array has {lanes}")]
     Tile {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its place in the program.
+        /// The index of the instruction.
         pc: u32,
-        /// Rows of the tile.
+        /// The rows of the tile.
         side: usize,
-        /// Lanes.
+        /// The lanes.
         lanes: usize,
     },
-    /// A copy to a core that is not there.
-    #[error("core {core}, instruction {pc}: a copy to core {named}; there are {cores}")]
+    /// A copy to a core that does not exist.
+    #[error("core {core}, instruction {pc}: a copy to core {named}; this array has {cores} cores")]
     NoSuchCore {
-        /// Whose.
+        /// The core.
         core: usize,
-        /// Its place in the program.
+        /// The index of the instruction.
         pc: u32,
-        /// The core that it names.
+        /// The named core.
         named: u8,
-        /// How many there are.
+        /// The number of cores.
         cores: u32,
     },
-    /// Nothing can go on.
+    /// No core can proceed.
     #[error("deadlock in cycle {cycle}:{blocked}")]
     Deadlock {
-        /// When nothing had moved for long.
+        /// The cycle of the detection.
         cycle: u64,
-        /// What waits for what.
+        /// Everything that waits.
         blocked: AllBlocked,
     },
-    /// More cycles than were allowed.
+    /// The programs exceeded the cycle limit.
     #[error(
-        "the programs of the cores {running:?} have not ended after {limit} cycles: set a higher limit, if they should end"
+        "the programs of the cores {running:?} have not ended after {limit} cycles; if they should end, set a higher limit"
     )]
     CycleLimit {
-        /// The cores that still had something to do.
+        /// The cores with remaining work.
         running: Vec<usize>,
         /// The limit.
         limit: u64,
@@ -223,7 +223,7 @@ pub enum SimulationError {
 }
 
 impl SimulationError {
-    /// The core and the place in its program that it is about, where it is about one.
+    /// The core and the index of the instruction, if the error concerns one.
     pub fn place(&self) -> Option<(usize, usize)> {
         match *self {
             Self::Decode { core, pc, .. } => Some((core, pc)),

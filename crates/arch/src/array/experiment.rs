@@ -1,4 +1,5 @@
-//! Experiments: a task compiled for a machine, run on it with random values, and every result compared with the golden models of `math`.
+//! Experiments: compile a task, run it on a machine with random values, and compare every result with the golden models
+//! of `math`.
 
 use ciphermill_math::Modulus;
 use ciphermill_math::fft::reference32::{self, Point32};
@@ -13,95 +14,95 @@ use super::{Array, Counts, Machine, MachineError, Run, SimulationError};
 use crate::record::{Label, Record};
 use crate::trace::Trace;
 
-/// What is run, and how often.
+/// A task, and the runs of it.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What is done with each input.
+    /// The task for each input.
     pub task: Task,
-    /// Inputs whose computations overlap in one run of the program, at least 1.
+    /// Inputs that overlap in one run of the program, at least 1.
     pub in_flight: usize,
-    /// Runs of the program, one behind the other, at least 1. For a figure in steady state there must be 2.
+    /// Consecutive runs of the program, at least 1; a steady state needs 2.
     pub runs: usize,
-    /// Of the random inputs.
+    /// The seed of the random inputs.
     pub seed: u64,
 }
 
-/// What came out.
+/// The result of an experiment.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Inputs in flight in each run.
     pub in_flight: usize,
-    /// Cycles from the first instruction to the last result of the first run. Of several runs it is the cycle in which as many results
-    /// were there as one run has. Were a core ahead by a run, it could be a little early, and `steady` a little long.
+    /// Cycles from the first instruction to the last result of the first run. With several runs, this is the cycle in
+    /// which the results of one run are complete in number. If one core were a run ahead, this figure could be slightly
+    /// early, and `steady` slightly long.
     pub first: u64,
-    /// Cycles for each input, from the end of the first run to the end of the last one; none of a single run.
+    /// Cycles per input from the end of the first run to the end of the last one; `None` for a single run.
     pub steady: Option<f64>,
-    /// Whether every value of every output was that of the golden model.
+    /// Whether every output value agrees with the golden model.
     pub correct: bool,
-    /// The share of cycles in which the adders worked, all runs together; with one input in flight and one run that of a single one.
-    /// None of complex numbers, whose butterflies take as long as the machine says, whatever adders it has.
+    /// The share of cycles in which the adders work, over all runs. `None` for complex numbers, whose butterflies have
+    /// a fixed duration, whatever the number of adders.
     pub adders: Option<f64>,
-    /// The same, counted from the end of the first run on.
+    /// The same share after the end of the first run.
     pub adders_steady: Option<f64>,
     /// Instructions of the longest program.
     pub instructions: usize,
-    /// What the cores did.
+    /// The simulated run.
     pub run: Run,
-    /// Cycles of a run that the compiler had expected.
+    /// The compiler's estimate of the cycles of a run.
     pub expected: u32,
-    /// Butterflies of one input, in all lanes.
+    /// Butterflies of one input, over all lanes.
     pub butterflies: u64,
-    /// What each component has to do for an input at least; analytic.
+    /// The lower bounds of all components, per input; analytic.
     pub bounds: Bounds,
-    /// Bytes of factors in all cores, as they stand there, companions among them: twiddles, a product's operand, a key.
+    /// Bytes of all factors in all cores, with companions and copies: twiddles, the operand of a product, a key.
     pub factor_bytes: u64,
-    /// From DRAM to DRAM, a run of the program being a batch: analytic, over the simulated cycles of the first run.
+    /// The time from DRAM to DRAM, with one run per batch: analytic, over the simulated cycles of the first run.
     pub dram: DramRun,
 }
 
-/// No measurement.
+/// An error of an experiment.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// A machine that cannot be: one whose fields were changed.
+    /// An invalid machine, after a change of its fields.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// There is no program.
+    /// The compiler rejects the task.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The program did not run to its end.
+    /// The program did not finish.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// A count of runs that is none.
-    #[error("{given} runs: 1 to {max} are wanted, as their inputs and outputs have to fit the scratchpad")]
+    /// An invalid number of runs.
+    #[error("{given} runs: use 1 to {max}, because their inputs and outputs must fit the scratchpad")]
     Runs {
-        /// How many.
+        /// The given number.
         given: usize,
-        /// The most.
+        /// The maximum.
         max: usize,
     },
 }
 
-/// Batches of a figure from DRAM to DRAM.
+/// The number of batches from DRAM to DRAM.
 const DRAM_BATCHES: usize = 16;
 
-/// Cycles that a run may take for each instruction of the longest program and each cycle that a vector occupies a link: one that goes on has
-/// met an error.
+/// The cycle limit per instruction of the longest program and per flit of a vector. A run beyond the limit is faulty.
 const CYCLES_PER_INSTRUCTION: u64 = 200;
 
 impl Experiment {
-    /// Compiles, runs and compares.
+    /// Compiles the task, runs it and compares the results.
     ///
     /// # Errors
-    /// [`ExperimentError`]. Values that differ are no error, but [`Measurement::correct`] says so.
+    /// [`ExperimentError`]. Wrong values are not an error; [`Measurement::correct`] reports them.
     pub fn measure(&self, machine: &Machine) -> Result<Measurement, ExperimentError> {
         self.measure_with(machine, None)
     }
 
-    /// The same, with a trace of all cores and networks if there is one to write to.
+    /// As [`Self::measure`], with an optional trace of all cores and networks.
     ///
     /// # Errors
-    /// As of [`Self::measure`].
+    /// The errors of [`Self::measure`].
     pub fn measure_with(
         &self,
         machine: &Machine,
@@ -156,7 +157,7 @@ impl Experiment {
         let (first, last) = (run.marks.first().copied().unwrap_or(run.cycles), run.marks.last().copied());
         let later = (self.runs - 1) as f64;
         let rest = last.map_or(0.0, |last| (last - first) as f64);
-        // Cycles of an adder in one run: a butterfly has two sums.
+        // Cycles of an adder in one run. A butterfly has two sums.
         let sums = run.counts.iter().map(|counts| counts.sums).sum::<u64>() / self.runs as u64;
         let butterflies = compiled.butterflies / u64::from(machine.core.lanes);
         let busy = (2 * butterflies + sums) as f64 / f64::from(machine.cores() * machine.lane.adders);
@@ -176,7 +177,7 @@ impl Experiment {
             expected: compiled.expected_cycles,
             butterflies: compiled.butterflies / self.in_flight as u64,
             bounds: bounds(machine, &compiled, self.in_flight, self.runs),
-            // A factor and its companion, or a complex one's two parts, are 8 bytes.
+            // A factor with its companion, or a complex factor, has 8 bytes.
             factor_bytes: compiled.cores.iter().map(|image| 8 * image.twiddles.len() as u64).sum(),
             dram: dram_to_dram(machine, compiled.stride, bytes, first, DRAM_BATCHES),
             run,
@@ -185,17 +186,17 @@ impl Experiment {
 }
 
 impl Measurement {
-    /// Cycles for each input: in steady state, or of the only run, whose inputs share it.
+    /// Cycles per input: in steady state, or of the only run, which its inputs share.
     pub fn cycles(&self) -> f64 {
         self.steady.unwrap_or(self.first as f64 / self.in_flight as f64)
     }
 
-    /// The share of cycles in which the adders worked, in steady state if there is one.
+    /// The share of cycles in which the adders work, in steady state if available.
     pub fn adders_at_work(&self) -> Option<f64> {
         self.adders_steady.or(self.adders)
     }
 
-    /// Instructions on vectors that all cores did for each input.
+    /// Vector instructions of all cores, per input.
     pub fn vector_instructions(&self, experiment: &Experiment) -> u64 {
         let Counts { butterflies, products, sums, .. } = self.run.counts.iter().copied().sum();
         let moved = |counts: &Counts| {
@@ -206,12 +207,12 @@ impl Measurement {
         (butterflies + products + sums + moves) / (experiment.runs * experiment.in_flight) as u64
     }
 
-    /// Cycles in which the factors come once from DRAM, before the first input: analytic.
+    /// Cycles to load the factors from DRAM, once, before the first input: analytic.
     pub fn factor_cycles(&self, machine: &Machine) -> u64 {
         self.factor_bytes.div_ceil(machine.dram.bytes_per_cycle.into())
     }
 
-    /// The line of a report. Its `utilization` is that of the busiest component, whose name is in `params.busiest`.
+    /// The record of the measurement. `utilization` is that of the busiest component, `params.busiest`.
     pub fn record(&self, experiment: &Experiment, machine: &Machine) -> Record {
         let size = experiment.task.size();
         let name = match &experiment.task {
@@ -250,17 +251,18 @@ impl Measurement {
     }
 }
 
-/// What a task does, by the golden models.
+/// The golden model of a task.
 trait Golden {
     /// N.
     fn size(&self) -> usize;
-    /// Words of a polynomial: twice as many if its numbers are complex.
+    /// Words of a polynomial: twice as many for complex numbers.
     fn words(&self) -> usize;
-    /// One input: coefficients or points by number, below the modulus; of complex numbers all real parts, then all imaginary ones.
+    /// A random input: coefficients or points below the modulus; for complex numbers all real parts, then all imaginary
+    /// parts.
     fn random(&self, random: &mut Random) -> Vec<u32>;
-    /// Words of a polynomial, and which of the values' words is there.
+    /// Pairs of a word's place in the polynomial's vectors and its index in the values.
     fn places(&self, polynomial: &Polynomial, input: bool) -> Box<dyn Iterator<Item = (usize, usize)>>;
-    /// The outputs for the inputs of one.
+    /// The outputs for the given inputs.
     fn golden(&self, inputs: &[Vec<u32>]) -> Vec<Vec<u32>>;
 }
 
@@ -384,7 +386,7 @@ fn complex(direction: Direction, words: &[u32]) -> Vec<u32> {
     re.chain(values.iter().map(|value| value.1.to_bits())).collect()
 }
 
-/// Numbers for tests of arithmetic, not for secrets: SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
+/// Random numbers for tests of arithmetic, not for secrets: SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
 struct Random(u64);
 
 impl Random {

@@ -1,16 +1,16 @@
-//! The arithmetic of all lanes of a core: plain loops over a whole register, which the compiler makes vectors of, in the code for each
-//! instruction set in which an array runs.
+//! The words of vectors, and the arithmetic of all lanes of a core. The functions are plain loops over a whole
+//! register, which the compiler vectorises for each instruction set.
 //!
-//! A butterfly takes 6 products of 32 bits for 2 words; a register is two of AVX-512, or four of AVX2.
+//! A butterfly takes 6 products of 32 bits for 2 words. A register is two registers of AVX-512, or four of AVX2.
 
-/// The most lanes that a core has. Registers are as long whatever it has, so that their length is known to the compiler: what is behind
-/// the lanes stays zero, and costs nothing where a machine's vectors are long.
+/// The maximum number of lanes. Registers always have this length, so that the compiler knows it. Words beyond the
+/// machine's lanes stay zero and cost nothing where the CPU's vectors are long.
 pub(super) const MAX_LANES: usize = 32;
 
 /// A register's words.
 pub(super) type Words = [u32; MAX_LANES];
 
-/// A vector register, or a vector under way.
+/// A vector in a register or in flight.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Vector(pub Words);
@@ -31,7 +31,7 @@ impl Twiddle {
     pub(super) const ZERO: Self = Self { factors: [0; MAX_LANES], companions: [0; MAX_LANES] };
 }
 
-// Moduli are at most 2^31, operands below them; the multiplied one may be any word.
+// Moduli are at most 2^31 and operands below them. The multiplied operand may be any word.
 
 #[inline(always)]
 fn product(y: u32, w: u32, companion: u32, m: u32) -> u32 {
@@ -95,8 +95,8 @@ pub(super) fn butterfly(x: &mut Words, y: &mut Words, twiddle: &Twiddle, m: u32)
     }
 }
 
-/// (x, y) ← (x + y·w, x − y·w), or (x + y, (x − y)·w), on complex numbers in binary32, the real parts in one register and the imaginary ones
-/// in the next. Each product and each sum is rounded.
+/// (x, y) ← (x + y·w, x − y·w), or (x + y, (x − y)·w), on complex numbers in binary32. The real parts are in one
+/// register and the imaginary parts in the next. Each product and each sum is rounded.
 #[inline(always)]
 pub(super) fn complex_butterfly(x: &mut [Vector; 2], y: &mut [Vector; 2], twiddle: &Twiddle, in_time: bool) {
     let number = |real: &u32, imaginary: &u32| (f32::from_bits(*real), f32::from_bits(*imaginary));

@@ -1,4 +1,4 @@
-//! Descriptions of arrays: every size and latency that a simulation uses comes from a TOML file.
+//! Machine descriptions: a TOML file supplies every size and latency of a simulation.
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -9,224 +9,225 @@ use crate::description;
 
 /// Our array.
 pub const CIPHERMILL: &str = include_str!("../../machines/ciphermill.toml");
-/// The paper's.
+/// The array of the RVFHE paper.
 pub const PAPER: &str = include_str!("../../machines/paper.toml");
-/// Ours with cores as the RTL of the lanes has them.
+/// Our array with cores that match the RTL lanes.
 pub const LANE: &str = include_str!("../../machines/lane.toml");
 
-/// When computations start.
+/// The condition for starting computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Firing {
-    /// Each when its operands are there.
+    /// Each computation starts when its operands are available.
     Operand,
-    /// All of a phase when the phase's loads are done.
+    /// All computations of a phase start when the phase's loads are complete.
     Phase,
 }
 
-/// How a core goes on.
+/// The issue policy of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Issue {
-    /// Instructions wait in queues for what they need, and no longer.
+    /// Instructions wait in queues only for their operands and destinations.
     Dataflow,
-    /// The same, but a computation waits until the lanes are done with the one before: they are no pipeline.
+    /// As `Dataflow`, but the lanes are not pipelined: a computation waits until the previous one has finished.
     Unpipelined,
-    /// One instruction is done before the next one begins.
+    /// Each instruction finishes before the next one starts.
     Blocking,
 }
 
-/// How a data memory reads words of several rows.
+/// The way in which a data memory reads words of several rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transposition {
-    /// Rows are skewed over the banks, so that each bank gives one word of a tile: as fast as a row.
+    /// Rows are skewed over the banks, so that each bank supplies one word of a tile, as fast as a row.
     Banked,
-    /// One row after the other.
+    /// One row per cycle.
     Serial,
 }
 
-/// Whether something has ports of its own.
+/// Separate or shared ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Port {
-    /// Its own.
+    /// Separate ports.
     Own,
-    /// It takes the turn of something else.
+    /// Ports shared with another kind of instruction.
     Shared,
 }
 
-/// How cores stand.
+/// The grid of cores.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Rows of cores.
     pub rows: u32,
-    /// Cores of a row.
+    /// Cores per row.
     pub columns: u32,
 }
 
-/// What issues instructions.
+/// The front end of a core.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// Lanes, of one 32-bit word each.
+    /// Lanes, with one 32-bit word each.
     pub lanes: u32,
-    /// Instructions fetched in a cycle.
+    /// Instructions fetched per cycle.
     pub issue_width: u32,
-    /// Instructions in each queue.
+    /// The capacity of each queue.
     pub queue_depth: u32,
-    /// How it goes on.
+    /// The issue policy.
     pub issue: Issue,
-    /// When computations start.
+    /// The condition for starting computations.
     pub firing: Firing,
 }
 
-/// What a lane has.
+/// The units of a lane.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lane {
-    /// One or two.
+    /// Adders, one or two.
     pub adders: u32,
-    /// Stages of the multiplier.
+    /// The latency of the multiplier.
     pub multiplier_latency: u32,
-    /// Stages of an adder.
+    /// The latency of an adder.
     pub adder_latency: u32,
-    /// Whether copies are issued beside computations.
+    /// Whether copies have separate ports, or compete with computations.
     pub copies: Port,
-    /// Copies in a cycle.
+    /// Copies per cycle.
     pub copy_ports: u32,
-    /// Vectors from memory or network in a cycle.
+    /// Vectors per cycle from memory or network.
     pub arrival_ports: u32,
-    /// Whether twiddles arrive beside vectors.
+    /// Whether twiddles have a separate port, or compete with arriving vectors.
     pub twiddle_port: Port,
-    /// Cycles from one complex butterfly to the next.
+    /// The initiation interval of complex butterflies.
     pub complex_interval: u32,
-    /// From a complex butterfly's issue to its results in the registers.
+    /// The latency of a complex butterfly.
     pub complex_latency: u32,
 }
 
-/// A core's memories.
+/// The memories of a core.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Vectors of the data memory.
+    /// Vectors in the data memory.
     pub data_rows: u32,
-    /// Pairs of vectors of the twiddle memory.
+    /// Pairs of vectors in the twiddle memory.
     pub twiddle_rows: u32,
-    /// Words of the instruction memory.
+    /// Words in the instruction memory.
     pub instruction_words: u32,
-    /// From a load's issue to the register.
+    /// Cycles from the issue of a load to the register.
     pub read_latency: u32,
-    /// Rows written in a cycle.
+    /// Rows written per cycle.
     pub write_ports: u32,
-    /// Vectors from other cores that wait for their rows to be empty.
+    /// Capacity for vectors from other cores that wait for an empty row.
     pub inbox: u32,
-    /// How tiles are read.
+    /// The way in which tiles are read.
     pub transposition: Transposition,
 }
 
-/// The three meshes: copies between cores, vectors of the scratchpad, and what starts and ends programs.
+/// The three meshes: data (copies between cores), memory (scratchpad) and control (start and end of programs).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Bytes that a link carries in a cycle.
+    /// Bytes per cycle on a link.
     pub link_bytes: u32,
-    /// From one router to the next.
+    /// Cycles from one router to the next.
     pub hop_latency: u32,
-    /// Messages that a router holds for each of its five inputs.
+    /// Messages in the buffer of each of a router's five inputs.
     pub buffer: u32,
 }
 
-/// The memory that all cores share.
+/// The memory shared by all cores.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scratchpad {
-    /// Vectors, over all slices.
+    /// Vectors in all slices.
     pub vectors: u32,
-    /// From a load's issue to the register, from the core's own slice.
+    /// Cycles from the issue of a load to the register, from the core's own slice.
     pub latency: u32,
-    /// Requests of other cores that wait at a slice.
+    /// Requests of other cores that can wait at a slice.
     pub requests: u32,
-    /// The cores that have a slice, in order; vector v is in the slice v mod their number. Each core has one if there are none here.
+    /// The cores with a slice, in order; vector v is in slice v mod their number. An empty list gives each core a
+    /// slice.
     #[serde(default)]
     pub slices: Vec<u32>,
 }
 
-/// What is outside.
+/// The external memory.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
-    /// Bytes in a cycle, in and out together.
+    /// Bytes per cycle, in and out together.
     pub bytes_per_cycle: u32,
 }
 
-/// An array.
+/// The description of an array.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its name, as reports have it.
+    /// The name in reports.
     pub name: String,
-    /// One line on what is particular.
+    /// A one-line description.
     pub description: String,
-    /// Cycles in a nanosecond.
+    /// The clock in GHz.
     pub clock_ghz: f64,
-    /// How cores stand.
+    /// The grid of cores.
     pub grid: Grid,
-    /// What issues instructions.
+    /// The front end of a core.
     pub core: Core,
-    /// What a lane has.
+    /// The units of a lane.
     pub lane: Lane,
-    /// A core's memories.
+    /// The memories of a core.
     pub memory: Memory,
-    /// The mesh.
+    /// The meshes.
     pub network: Network,
     /// The shared memory.
     pub scratchpad: Scratchpad,
-    /// What is outside.
+    /// The external memory.
     pub dram: Dram,
 }
 
-/// What is wrong with a description.
+/// An invalid machine description.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// The text is longer than any description.
-    #[error("a machine description of {given} bytes; at most {MAX_BYTES} are read")]
+    /// The text exceeds the length limit.
+    #[error("the machine description has {given} bytes; at most {MAX_BYTES} are accepted")]
     TooLong {
-        /// Its length.
+        /// The given length.
         given: usize,
     },
-    /// No TOML, a field that is missing, unknown or of another type.
+    /// Not TOML, or a field is missing, unknown or of the wrong type.
     #[error("the machine description cannot be read: {0}")]
     Syntax(String),
-    /// A value that no machine can have.
-    #[error("{field} is {given}; it must be {wanted}")]
+    /// A value out of range.
+    #[error("{field} is {given}; use {wanted}")]
     Value {
-        /// Which, as `table.field`.
+        /// The field, as `table.field`.
         field: &'static str,
-        /// What it is.
+        /// The given value.
         given: String,
-        /// What it may be.
+        /// The allowed values.
         wanted: &'static str,
     },
 }
 
-/// Places of a queue, ports of a core for copies, vectors that wait for a row, and messages in a buffer of a router, at most: the simulator has places for so
-/// many.
+/// The simulator's limits: queue depth, copy ports of a core, vectors that wait for a row, and messages in a router's
+/// buffer.
 pub(super) const MAX_QUEUE_DEPTH: u32 = 64;
 pub(super) const MAX_PORTS: u32 = 4;
 pub(super) const MAX_INBOX: u32 = 16;
 pub(super) const MAX_BUFFER: u32 = 64;
 
-/// Bytes of a description, at most.
+/// The maximum length of a description in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 impl Machine {
-    /// Reads a description.
+    /// Parses and checks a description.
     ///
     /// # Errors
-    /// [`MachineError`] names the field and what it may be.
+    /// [`MachineError`], which names the field and the allowed values.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         if text.len() > MAX_BYTES {
             return Err(MachineError::TooLong { given: text.len() });
@@ -236,10 +237,10 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Checks all numbers: for machines whose fields were changed.
+    /// Checks all values, for machines with changed fields.
     ///
     /// # Errors
-    /// [`MachineError::Value`] names the field and what it may be.
+    /// [`MachineError::Value`], which names the field and the allowed values.
     pub fn check(&self) -> Result<(), MachineError> {
         fn within(
             field: &'static str,
@@ -262,7 +263,7 @@ impl Machine {
             return Err(MachineError::Value {
                 field: "grid.rows times grid.columns",
                 given: cores.to_string(),
-                wanted: "a power of two up to 32, the cores that an instruction can name",
+                wanted: "a power of two up to 32, because an instruction can name 32 cores",
             });
         }
         if !core.lanes.is_power_of_two() || !(2..=32).contains(&core.lanes) {
@@ -280,8 +281,7 @@ impl Machine {
         within("lane.complex_latency", lane.complex_latency, 1, 28, "1 to 28")?;
         if lane.complex_interval > lane.complex_latency {
             let given = lane.complex_interval.to_string();
-            let wanted =
-                "at most lane.complex_latency: a unit has a result when it begins the next one, or before that";
+            let wanted = "at most lane.complex_latency";
             return Err(MachineError::Value { field: "lane.complex_interval", given, wanted });
         }
         within("memory.data_rows", memory.data_rows, 1, 1 << 16, "1 to 65536")?;
@@ -299,11 +299,11 @@ impl Machine {
         let slices = &self.scratchpad.slices;
         let twice = |at: usize| slices[..at].contains(&slices[at]);
         if slices.len() > cores as usize || slices.iter().any(|slice| *slice >= cores) || (0..slices.len()).any(twice) {
-            let wanted = "numbers of cores, each at most once";
+            let wanted = "core numbers of the grid, each once";
             return Err(MachineError::Value { field: "scratchpad.slices", given: format!("{slices:?}"), wanted });
         }
         within("dram.bytes_per_cycle", self.dram.bytes_per_cycle, 1, 1 << 16, "1 to 65536")?;
-        // A clock that is as good as none makes powers and energies that are no numbers.
+        // A clock near zero would give infinite powers and energies.
         if !(1e-6..=100.0).contains(&self.clock_ghz) {
             let wanted = "0.000001 to 100";
             return Err(MachineError::Value { field: "clock_ghz", given: self.clock_ghz.to_string(), wanted });
@@ -311,23 +311,24 @@ impl Machine {
         Ok(())
     }
 
-    /// How many cores there are.
+    /// The number of cores.
     pub fn cores(&self) -> u32 {
         self.grid.rows * self.grid.columns
     }
 
-    /// Cycles in which a message occupies a link: those of a vector.
+    /// Cycles for which a vector occupies a link.
     pub fn flits(&self) -> u32 {
-        // The address travels beside the data, on wires of its own.
+        // The address travels on separate wires, next to the data.
         (self.core.lanes * 4).div_ceil(self.network.link_bytes)
     }
 
-    /// What the compiler has to know.
+    /// The compiler's view of the machine.
     pub fn target(&self) -> Target {
         let lane = &self.lane;
-        // As in docs/hw/rvfhe_lane.md: a result is written a cycle after it is made, and can be read in the next.
+        // By docs/hw/rvfhe_lane.md: a result is written one cycle after it is computed, and can be read in the next.
         let product = lane.multiplier_latency + 1;
-        // The mean way in a mesh, about a third of rows and columns together, and one hop more. Contention is not in it: it only chooses an order.
+        // The mean distance in a mesh, about a third of rows and columns together, plus one hop. Contention is not
+        // included; the value only affects the schedule.
         let hops = (self.grid.rows + self.grid.columns) / 3 + 1;
         Target {
             cores: self.cores(),

@@ -1,60 +1,61 @@
-//! A two-dimensional mesh: messages go along their row first, then along the column (XY routing, which cannot deadlock by itself), from
-//! buffer to buffer. Each input of a router has a buffer of a few messages, each output takes one message at a time, the inputs in turn.
+//! A two-dimensional mesh of routers. Messages travel along their row first and then along the column (XY routing,
+//! which cannot deadlock by itself). Each input of a router has a buffer of a few messages; each output sends one
+//! message at a time, round-robin over the inputs.
 
 use super::machine::{MAX_BUFFER, Machine};
 
-/// Inputs and outputs of a router.
+/// The inputs and outputs of a router.
 const LOCAL: usize = 4;
 const PORTS: usize = 5;
 
-/// A message under way; what it carries is kept by its number.
+/// A message in a buffer. The message number refers to its content.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     message: u16,
     to: u8,
-    /// The output to which it goes from the router where it is.
+    /// The output of the current router that leads to the destination.
     output: u8,
-    /// Cycles in which it occupies a link.
+    /// Cycles for which the message occupies a link.
     flits: u8,
-    /// The first cycle in which it can leave.
+    /// The first cycle in which the message can leave.
     from: u64,
 }
 
-/// What a router knows: one cache line.
+/// The state of a router, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Router {
     /// The first cycle in which each output is free.
     free_from: [u64; PORTS],
-    /// Inputs that hold messages, a bit for each.
+    /// The inputs with messages, as a bit mask.
     inputs: u8,
-    /// Of each input, the place of the first message, and how many there are.
+    /// For each input, the position of its first message and the number of messages.
     first: [u8; PORTS],
     count: [u8; PORTS],
-    /// The input that is asked first, of each output.
+    /// For each output, the input with priority.
     turn: [u8; PORTS],
-    /// The nodes behind the outputs: north, east, south, west, here.
+    /// The nodes at the outputs: north, east, south, west, this one.
     neighbours: [u8; PORTS],
 }
 
 const _: () = assert!(size_of::<Router>() == 64 && 2 * MAX_BUFFER <= u8::MAX as u32);
 
-/// One mesh.
+/// A mesh with its messages.
 #[derive(Clone, Debug)]
 pub(super) struct Mesh {
     routers: Vec<Router>,
-    /// Places for messages: those of each input of each router.
+    /// The buffers of all inputs of all routers.
     waiting: Vec<Waiting>,
-    /// Messages that an input holds, at most.
+    /// The capacity of a buffer.
     size: usize,
-    /// Routers that hold messages or have held one in the last cycle, a bit for each.
+    /// The routers with messages now or in the last cycle, as a bit mask.
     active: u32,
-    /// The output that leads from a node, towards another.
+    /// For each pair of nodes, the output that leads from the first towards the second.
     next_hop: Vec<u8>,
     hop_latency: u64,
-    /// Messages times cycles on links.
+    /// Occupied link cycles, in total.
     pub link_cycles: u64,
-    /// When a link was taken, if that is asked for.
+    /// The link occupations, if they are recorded.
     pub hops: Option<Vec<Hop>>,
 }
 
@@ -113,7 +114,7 @@ impl Mesh {
         }
     }
 
-    /// Takes all messages away.
+    /// Discards all messages.
     pub(super) fn clear(&mut self) {
         for router in &mut self.routers {
             (router.inputs, router.count) = (0, [0; PORTS]);
@@ -128,7 +129,7 @@ impl Mesh {
         self.has_room(node, LOCAL)
     }
 
-    /// Takes a message of a node, which [`Self::accepts`] it.
+    /// Sends a message from a node for which [`Self::accepts`] holds.
     #[inline(always)]
     pub(super) fn send(&mut self, now: u64, node: usize, to: u8, message: u16, flits: u8) {
         self.put(node, LOCAL, Waiting { message, to, output: 0, flits, from: now + 1 });
@@ -139,13 +140,13 @@ impl Mesh {
         usize::from(self.routers[node].count[input]) < self.size
     }
 
-    /// The first message of a router's input, which holds one.
+    /// The first message of an input that has one.
     #[inline(always)]
     fn head(&self, node: usize, input: usize) -> Waiting {
         self.waiting[(node * PORTS + input) * self.size + usize::from(self.routers[node].first[input])]
     }
 
-    /// Puts a message into a router's input, which has room.
+    /// Appends a message to an input that has room.
     #[inline(always)]
     fn put(&mut self, node: usize, input: usize, waiting: Waiting) {
         let output = self.next_hop[node * self.routers.len() + usize::from(waiting.to)];
@@ -158,7 +159,7 @@ impl Mesh {
         self.active |= 1 << node;
     }
 
-    /// Takes the first message out of a router's input.
+    /// Removes the first message of an input.
     #[inline(always)]
     fn take(&mut self, node: usize, input: usize) {
         let router = &mut self.routers[node];
@@ -173,7 +174,7 @@ impl Mesh {
         self.active == 0
     }
 
-    /// One cycle. `deliver(node, message)` says whether the node takes a message that has arrived.
+    /// Simulates one cycle. `deliver(node, message)` returns whether the node takes an arrived message.
     #[inline(always)]
     pub(super) fn step(&mut self, now: u64, mut deliver: impl FnMut(usize, u16) -> bool) -> bool {
         let mut moved = false;
@@ -181,7 +182,7 @@ impl Mesh {
         while routers != 0 {
             let node = routers.trailing_zeros() as usize;
             routers &= routers - 1;
-            // Which inputs want each output, and which outputs are wanted.
+            // The inputs that request each output, and the requested outputs.
             let mut wants = [0_u8; PORTS];
             let mut outputs = 0_u8;
             let mut inputs = self.routers[node].inputs;
@@ -204,7 +205,7 @@ impl Mesh {
                 if router.free_from[output] > now {
                     continue;
                 }
-                // The first one from the turn on.
+                // The first requesting input, starting from the one with priority.
                 let wants = wants[output];
                 let later = wants & (u8::MAX << router.turn[output]);
                 let input = (if later != 0 { later } else { wants }).trailing_zeros() as usize;
@@ -215,7 +216,7 @@ impl Mesh {
                     }
                 } else {
                     let next = usize::from(router.neighbours[output]);
-                    // Going north it comes in from the south, and so on.
+                    // A message that goes north arrives from the south, and so on.
                     let into = (output + 2) % 4;
                     if !self.has_room(next, into) {
                         continue;
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
     use crate::array::CIPHERMILL;
 
-    /// The same mesh, written plainly: a queue for each input, all inputs of all routers asked in every cycle.
+    /// A plain model of the same mesh: a queue per input, and all inputs of all routers in every cycle.
     struct Plain {
         rows: usize,
         columns: usize,
@@ -320,7 +321,8 @@ mod tests {
         }
     }
 
-    /// Random traffic through both; `refuses` of 8 deliveries are refused. All arrive where they should.
+    /// Sends random traffic through both models. `refuses` of 8 deliveries are refused. All messages arrive at their
+    /// destination.
     fn compare(mesh: &mut Mesh, machine: &Machine, start: u64, sent: &[(u8, u8, u8, u8)], refuses: u8) {
         let (nodes, mut plain) = (machine.cores() as u8, Plain::new(machine));
         mesh.hops = Some(Vec::new());
@@ -358,7 +360,7 @@ mod tests {
             plain.step(now, deliver, &mut hops[1]);
             now += 1;
         }
-        // It is empty when it has looked at all routers once more.
+        // The mesh is empty after it has visited all routers once more.
         mesh.step(now, |_, _| true);
         assert!(mesh.is_empty());
         hops[0] = mesh.hops.take().unwrap_or_default();
@@ -373,7 +375,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Cycle by cycle as the plain one, on all kinds of grids, also after it was cleared amid traffic.
+        /// Equals the plain model cycle by cycle, on all kinds of grids, also after it was cleared with traffic in
+        /// flight.
         #[test]
         fn it_is_the_plain_mesh(
             (rows, columns) in prop::sample::select(&[(1, 1), (1, 2), (1, 32), (32, 1), (4, 8), (4, 4), (2, 2)][..]),

@@ -1,7 +1,7 @@
-//! The RVFHE array, cycle by cycle: cores, their memories, the mesh and the scratchpad, with the values that they carry.
+//! The RVFHE array, cycle by cycle and with all values: cores, their memories, the meshes and the scratchpad.
 //!
-//! It executes encoded programs. Every size and latency comes from a [`Machine`]. An [`Experiment`] compiles a task, runs it and compares
-//! every value with `math`:
+//! The array executes encoded programs. A [`Machine`] supplies every size and latency. An [`Experiment`] compiles a
+//! task, runs it and compares every value with `math`:
 //!
 //! ```
 //! use ciphermill_arch::array::{CIPHERMILL, Experiment, Machine};
@@ -56,11 +56,11 @@ use program::Program;
 use queued::Queue;
 use scratchpad::ScratchpadState;
 
-/// Cycles without any event after which nothing will come: longer than any latency of a core's. A hop of a vector over narrow links may
-/// take longer.
+/// Cycles without an event after which the array is deadlocked. It exceeds every latency of a core. A hop of a vector
+/// over narrow links may take longer.
 const STILL: u64 = 128;
 
-/// An array at work.
+/// An array with its state.
 #[derive(Debug)]
 pub struct Array {
     machine: Machine,
@@ -70,38 +70,38 @@ pub struct Array {
     messages: Messages,
     scratchpad: ScratchpadState,
     now: u64,
-    /// Cores that have something to do, a bit for each.
+    /// The cores with work, as a bit mask.
     running: u32,
-    /// Messages of the last run's control: those that started the programs, and those that told of their ends.
+    /// Control messages of the last run: those that started the programs, and those that reported their ends.
     control: [Vec<Hop>; 2],
 }
 
-/// What a run took.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// From the first instruction's fetch to the end of the last event.
+    /// Cycles from the first instruction fetch to the last event.
     pub cycles: u64,
-    /// Before that: from the control core's first message to the start of the programs.
+    /// Cycles before that, from the control core's first message to the start of the programs.
     pub launch: u64,
-    /// When the control core knew that all had ended, counted as `cycles` is.
+    /// The cycle, on the scale of `cycles`, in which the control core has received the end of every program.
     pub completed: u64,
-    /// The cycle of every so many scratchpad stores, counted over all cores.
+    /// The cycle of every `mark_every`-th scratchpad store, counted over all cores.
     pub marks: Vec<u64>,
-    /// What each core did.
+    /// The counts of each core.
     pub counts: Vec<Counts>,
-    /// Cycles in which links of the meshes for copies and for the scratchpad were occupied, added up.
+    /// Occupied link cycles of the data and memory meshes, in total.
     pub link_cycles: u64,
 }
 
 impl Array {
-    /// An array with empty memories, on this process's instruction set ([`Isa::current`]). The machine is one that [`Machine::check`] passes, as all that
-    /// are read from TOML are.
+    /// An array with empty memories, on this process's instruction set ([`Isa::current`]). The machine must pass
+    /// [`Machine::check`], as all machines from TOML do.
     pub fn new(machine: Machine) -> Self {
         Self::on(machine, Isa::current())
     }
 
-    /// The same with values calculated on a certain instruction set (the portable one if the CPU lacks it). It does not change any
-    /// result.
+    /// An array that computes values with the given instruction set, or with the portable one if the CPU lacks it. The
+    /// choice does not change any result.
     pub fn on(machine: Machine, isa: Isa) -> Self {
         Self {
             cores: (0..machine.cores() as usize).map(|number| CoreState::new(number, &machine)).collect(),
@@ -116,7 +116,7 @@ impl Array {
         }
     }
 
-    /// What it is.
+    /// The machine description.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -126,30 +126,30 @@ impl Array {
         self.scratchpad.words()
     }
 
-    /// The same, to write.
+    /// The words of the scratchpad, mutable.
     pub fn scratchpad_mut(&mut self) -> &mut [u32] {
         self.scratchpad.words_mut()
     }
 
-    /// From the next run on notes what a core does; [`Self::take_events`] gives it.
+    /// Records the events of a core from the next run on. [`Self::take_events`] returns them.
     ///
     /// # Errors
-    /// If there is no such core.
+    /// If the core does not exist.
     pub fn observe(&mut self, core: usize) -> Result<(), SimulationError> {
         let cores = self.cores.len();
         self.cores.get_mut(core).ok_or(SimulationError::NoCore { given: core, cores })?.events = Some(Vec::new());
         Ok(())
     }
 
-    /// What a core did since [`Self::observe`], in the order in which it was decided; nothing for other cores.
+    /// The events of a core since [`Self::observe`], in the order of the simulation; empty for other cores.
     pub fn take_events(&mut self, core: usize) -> Vec<CoreEvent> {
         self.cores.get_mut(core).and_then(|core| core.events.take()).unwrap_or_default()
     }
 
-    /// Fills a core's twiddle memory from its first row on: factor and companion of each lane.
+    /// Fills a core's twiddle memory from its first row on with the factor and companion of each lane.
     ///
     /// # Errors
-    /// If there is no such core, or its memory is smaller.
+    /// If the core does not exist, or the pairs do not fit its memory.
     pub fn set_twiddles(&mut self, core: usize, pairs: &[(u32, u32)]) -> Result<(), SimulationError> {
         let (lanes, cores) = (self.machine.core.lanes as usize, self.cores.len());
         let state = self.cores.get_mut(core).ok_or(SimulationError::NoCore { given: core, cores })?;
@@ -165,14 +165,14 @@ impl Array {
         Ok(())
     }
 
-    /// Runs a program in each core until all have ended and nothing is under way. `arguments` are scalar registers, 1 to 31, and their
-    /// values. Every `mark_every` scratchpad stores the cycle is noted, whichever cores and runs they are of.
+    /// Runs a program in each core until all have ended and no event is pending. `arguments` are scalar registers, 1 to
+    /// 31, with their values. The cycle of every `mark_every`-th scratchpad store is recorded, over all cores and runs.
     ///
-    /// Registers and memories are as the last run left them. After one that failed nothing of it is under way any more: registers and
-    /// data memories are empty, scratchpad and twiddle memories have what they had then.
+    /// Registers and memories keep the state of the previous run. After a run that failed, registers and data memories
+    /// are empty, and scratchpad and twiddle memories keep their content.
     ///
     /// # Errors
-    /// [`SimulationError`]: a program that cannot run, waits for ever, or takes more than `cycle_limit` cycles.
+    /// [`SimulationError`]: an invalid program, a deadlock, or more than `cycle_limit` cycles.
     pub fn run(
         &mut self,
         programs: &[Vec<u32>],
@@ -193,7 +193,7 @@ impl Array {
             if words.len() > have {
                 return Err(SimulationError::InstructionMemory { core, given: words.len(), have });
             }
-            // It may still be there from the last run.
+            // The core may still hold the program of the last run.
             if self.cores[core].words == *words {
                 decoded.push(None);
                 continue;
@@ -223,7 +223,7 @@ impl Array {
                 return Err(error);
             }
         };
-        // A core has ended when what it has stored is where it should be.
+        // A core has ended when its last store has reached the scratchpad.
         let ended = self.cores.iter().zip(&self.scratchpad.stored);
         let ended: Vec<u64> = ended.map(|(core, stored)| core.idle_from.max(*stored) - start).collect();
         let (launch, launched) = control::launch(&self.machine);
@@ -239,7 +239,7 @@ impl Array {
         })
     }
 
-    /// Takes away what a run that failed has left under way.
+    /// Discards all pending work of a failed run.
     fn clear(&mut self) {
         for core in &mut self.cores {
             core.clear(&self.machine);
@@ -259,7 +259,7 @@ impl Array {
         self.mesh.is_empty() && self.scratchpad.is_idle() && self.running == 0
     }
 
-    /// One cycle; whether anything happened.
+    /// Simulates one cycle. Returns whether an event occurred.
     #[inline(always)]
     fn step(&mut self) -> Stepped {
         let mut shared = Shared {
@@ -298,8 +298,8 @@ impl Array {
 }
 
 multiversion! {
-    /// Goes on from cycle to cycle until nothing is left to do; the cycles of every so many scratchpad stores. What is inlined,
-    /// which is all that a core does in a cycle, is compiled for each instruction set.
+    /// Runs the array until it is idle and returns the cycles of every `mark_every`-th scratchpad store. The inlined
+    /// code, a core's whole cycle, is compiled for each instruction set.
     fn until_idle(isa, array: &mut Array, mark_every: u64, cycle_limit: u64) -> Result<Vec<u64>, SimulationError> {
         let start = array.now;
         let mut marks = Vec::new();

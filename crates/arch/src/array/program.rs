@@ -1,10 +1,11 @@
-//! Programs as cores run them: decoded once, a word for each instruction, as those of all cores are read over and over in turn.
+//! Decoded programs: one word per instruction, because the simulator reads the programs of all cores over and over in
+//! turn.
 
 use ciphermill_rvfhe::isa::{Instruction, Operand, TwiddleRegister, VectorRegister};
 
 use super::queued::{FIRST_TWIDDLE, NONE, Operation, Parts, Queue, Queued};
 
-/// A decoded program: its instructions, and those of them that the front end does.
+/// A decoded program, and the instructions that the front end executes.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     steps: Vec<Queued>,
@@ -12,7 +13,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Adds an instruction; copies and stores go to the queue `copies`.
+    /// Appends an instruction. Copies and stores go to the queue `copies`.
     pub(super) fn push(&mut self, instruction: Instruction, copies: Queue) {
         self.steps.push(match decode(instruction, copies) {
             Some(parts) => Queued::new(parts),
@@ -28,14 +29,14 @@ impl Program {
         self.steps.get(pc).copied()
     }
 
-    /// The instruction, if it is one that the front end does.
+    /// The instruction, if the front end executes it.
     #[inline(always)]
     pub(super) fn front(&self, queued: Queued) -> Option<Instruction> {
         if queued.is(Operation::Front) { self.front.get(queued.front_number() as usize).copied() } else { None }
     }
 }
 
-/// What it is for its queue; none if it goes to none.
+/// The queued form of an instruction; `None` for an instruction of the front end.
 fn decode(instruction: Instruction, copies: Queue) -> Option<Parts> {
     use Instruction as I;
     let vector = |register: VectorRegister| register.number() as u8;

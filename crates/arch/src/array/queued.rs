@@ -1,6 +1,6 @@
-//! Instructions as a core's program and its queues have them: what they do and touch, each in one word.
+//! Packed instructions: the operation and the registers of an instruction, in one word.
 
-/// The queue that an instruction goes to.
+/// The queue of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     Compute = 0,
@@ -10,15 +10,15 @@ pub(super) enum Queue {
 }
 
 pub(super) const QUEUES: usize = 4;
-/// The number of a twiddle register among all registers whose order is kept.
+/// The number of the first twiddle register, when all registers are counted together.
 pub(super) const FIRST_TWIDDLE: u8 = 32;
-/// Numbers of all of them, and one that stands for none.
+/// The count of register numbers, and the number that means no register.
 pub(super) const REGISTERS: usize = 64;
 pub(super) const NO_REGISTER: u8 = 63;
-/// Bits of registers that there are.
+/// The mask of real registers.
 const REAL: u64 = !(1 << NO_REGISTER);
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Add,
@@ -27,18 +27,18 @@ pub(super) enum Operation {
     Butterfly,
     ComplexTime,
     ComplexFrequency,
-    /// Waits for all loads before it.
+    /// Waits for all earlier loads.
     Phase,
     LoadRow,
     LoadScratchpad,
     LoadTwiddles,
     StoreScratchpad,
     Copy,
-    /// For the front end to do at once.
+    /// Executed by the front end.
     Front,
 }
 
-/// By their numbers; a table of all that four bits can say needs no check of bounds.
+/// All queues by number, and all operations by their four bits, so that the lookup needs no bounds check.
 pub(super) const ALL_QUEUES: [Queue; QUEUES] = [Queue::Compute, Queue::Load, Queue::Twiddle, Queue::Send];
 const OPERATIONS: [Operation; 16] = [
     Operation::Add,
@@ -59,7 +59,7 @@ const OPERATIONS: [Operation; 16] = [
     Operation::Front,
 ];
 
-/// What is said of an instruction that goes to a queue.
+/// The fields of an instruction in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     pub operation: Operation,
@@ -70,13 +70,13 @@ pub(super) struct Parts {
     pub free1: bool,
     pub free2: bool,
     pub variant: bool,
-    /// The tile of a load, the modulus register of a computation, or the core of a copy.
+    /// The tile of a load, the modulus register of a computation, or the destination core of a copy.
     pub detail: u8,
     pub base: u8,
     pub offset: u16,
 }
 
-/// An instruction of which nothing is said yet.
+/// Default fields.
 pub(super) const NONE: Parts = Parts {
     operation: Operation::Phase,
     queue: Queue::Compute,
@@ -91,12 +91,13 @@ pub(super) const NONE: Parts = Parts {
     offset: 0,
 };
 
-/// An instruction in one word: one that goes to a queue, or the number of one that the front end does. It is copied from the program to the
-/// queue and to what does it, in almost every cycle of every core: field by field that takes a tenth of the simulator's time.
+/// An instruction packed into one word: either one for a queue, or the index of one for the front end. Almost every
+/// cycle of every core copies it from the program to the queue and to the unit that executes it; copying separate
+/// fields costs a tenth of the simulator's time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queued(u64);
 
-/// Where the fields of [`Queued`] begin.
+/// Bit positions of the fields of [`Queued`].
 mod at {
     pub(super) const QUEUE: u32 = 4;
     pub(super) const DETAIL: u32 = 6;
@@ -110,12 +111,12 @@ mod at {
     pub(super) const OFFSET: u32 = 37;
     pub(super) const IN_PLACE: u32 = 53;
     pub(super) const PAIRS: u32 = 54;
-    /// Of those for the front end the only one.
+    /// The index of an instruction for the front end, its only field.
     pub(super) const FRONT: u32 = 32;
 }
 
 impl Queued {
-    /// Of a place without an instruction, which nobody reads.
+    /// The content of an empty slot, which is never read.
     pub(super) const UNUSED: Self = Self(Operation::Phase as u64);
 
     pub(super) fn new(parts: Parts) -> Self {
@@ -138,12 +139,12 @@ impl Queued {
         )
     }
 
-    /// That of an instruction for the front end, with its number among those.
+    /// An instruction for the front end, by its index among those.
     pub(super) fn front(number: u32) -> Self {
         Self(Operation::Front as u64 | u64::from(number) << at::FRONT)
     }
 
-    /// The number that [`Self::front`] was given.
+    /// The index given to [`Self::front`].
     #[inline(always)]
     pub(super) fn front_number(self) -> u32 {
         (self.0 >> at::FRONT) as u32
@@ -187,19 +188,19 @@ impl Queued {
         self.field(at::DETAIL, 5)
     }
 
-    /// The core that a copy goes to.
+    /// The destination core of a copy.
     #[inline(always)]
     pub(super) fn core(self) -> u8 {
         self.field(at::DETAIL, 5)
     }
 
-    /// Whether words that a load reads become empty.
+    /// Whether a load empties the words that it reads.
     #[inline(always)]
     pub(super) fn frees_row(self) -> bool {
         self.field(at::FREE1, 1) != 0
     }
 
-    /// Of a load: whether lanes move up, or pairs are for all lanes.
+    /// For a load: whether the lanes rotate, or one pair goes to all lanes.
     #[inline(always)]
     pub(super) fn variant(self) -> bool {
         self.field(at::VARIANT, 1) != 0
@@ -220,19 +221,19 @@ impl Queued {
         self.field(at::RS2, 6)
     }
 
-    /// The scalar register that an address counts from.
+    /// The scalar register with the base address.
     #[inline(always)]
     pub(super) fn base(self) -> usize {
         usize::from(self.field(at::BASE, 5))
     }
 
-    /// How far it counts.
+    /// The offset.
     #[inline(always)]
     pub(super) fn offset(self) -> u32 {
         u32::from((self.0 >> at::OFFSET) as u16)
     }
 
-    /// Its registers that are both read and written, a bit for each.
+    /// The registers that are both read and written, as a bit mask.
     #[inline(always)]
     fn in_place(self) -> u64 {
         let in_place = self.0 >> at::IN_PLACE & 1;
@@ -241,25 +242,25 @@ impl Queued {
         both | ((both * pairs) << 1)
     }
 
-    /// The registers that it reads, a bit for each.
+    /// The registers that are read, as a bit mask.
     #[inline(always)]
     pub(super) fn needs(self) -> u64 {
         (1 << self.rs1() | 1 << self.rs2() | self.in_place()) & REAL
     }
 
-    /// The registers that it writes, a bit for each.
+    /// The registers that are written, as a bit mask.
     #[inline(always)]
     pub(super) fn writes(self) -> u64 {
         (1 << self.rd() | self.in_place()) & REAL
     }
 
-    /// Whether `rd` and `rs1` stand for two registers each.
+    /// Whether `rd` and `rs1` are register pairs.
     #[inline(always)]
     pub(super) fn has_pairs(self) -> bool {
         self.0 >> at::PAIRS & 1 != 0
     }
 
-    /// The operands that are empty after it, a bit for each.
+    /// The operands that become empty, as a bit mask.
     #[inline(always)]
     pub(super) fn frees(self) -> u64 {
         (self.0 >> at::FREE1 & 1) << self.rs1() | (self.0 >> at::FREE2 & 1) << self.rs2()
@@ -314,7 +315,7 @@ mod tests {
         }
     }
 
-    /// By the table of docs/rvfhe.md: a butterfly and its complex kind work in place, the latter on pairs.
+    /// By the table of docs/rvfhe-isa.md: a butterfly works in place, and a complex one on register pairs.
     #[test]
     fn what_is_read_and_written() {
         let of = |operation, rd, rs1, rs2| {

@@ -1,4 +1,4 @@
-//! What cores did, by name, and runs as lines of a report.
+//! The counts of cores by name, and the records of runs.
 
 use serde_json::{Map, Value};
 
@@ -6,9 +6,10 @@ use super::{Counts, Machine, Run};
 use crate::record::{Label, Record};
 
 impl Counts {
-    /// Each count with its name, as in reports: what was issued, then cycles in which no computation was, by what it waited for.
+    /// Each count with its name in reports: first the issued instructions, then the cycles without a computation by
+    /// cause.
     pub fn by_name(&self) -> [(&'static str, u64); 15] {
-        // All of them, so that a new one is not forgotten here.
+        // The pattern names every field, so that the compiler reports a counter that is missing here.
         let Self {
             butterflies,
             products,
@@ -47,7 +48,8 @@ impl Counts {
 }
 
 impl Run {
-    /// The line of a report on programs that nobody knows results of: `params.cores` has the counts of each core.
+    /// The record of a run of arbitrary programs, without known results. `params.cores` contains the counts of each
+    /// core.
     pub fn record(&self, machine: &Machine) -> Record {
         let lanes = machine.cores() * machine.core.lanes;
         let core = |(number, counts): (usize, &Counts)| {

@@ -1,9 +1,10 @@
-//! The scratchpad: slices at cores, and the network by which other cores reach them.
+//! The scratchpad: slices at the cores, and the meshes that connect them.
 //!
-//! A core reads and writes a slice of its own in a known time, as many vectors in a cycle as its ports for arrivals and copies take: these
-//! do not wait for what other cores ask of the slice, nor that for them. For another one it sends a request; the slice answers in turn, one
-//! request a cycle, stores one vector a cycle beside that, and the answer takes its place among the vectors that come to the core's
-//! registers. Answers have links of their own: on those of the requests they could stand behind requests that wait for them.
+//! A core accesses its own slice with a fixed latency and with the bandwidth of its arrival and copy ports. These
+//! accesses do not compete with those of other cores. For a remote slice, a core sends a request. The slice serves one
+//! request per cycle in order, and also stores one vector per cycle. The reply then competes with the other vectors
+//! that arrive at the core's registers. Replies have a separate mesh: on the request links they could block behind
+//! requests that wait for them.
 
 use std::collections::VecDeque;
 
@@ -12,15 +13,15 @@ use super::lanes::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
 
-/// What a message on the memory network is.
+/// The kind of a message on the memory meshes.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A core wants a vector for a register.
+    /// A core requests a vector for a register.
     Read { core: u8, register: u8 },
-    /// A core's vector is to be stored.
+    /// A core stores a vector.
     Write { core: u8 },
-    /// A vector for a register.
-    Answer { register: u8 },
+    /// The reply with a vector for a register.
+    Reply { register: u8 },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ struct Message {
     vector: u32,
 }
 
-/// A vector that was read or written.
+/// A read or write of a vector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub cycle: u64,
@@ -44,28 +45,28 @@ pub(super) struct Access {
 pub(super) struct ScratchpadState {
     lanes: usize,
     words: AlignedWords,
-    /// The node of each slice; vector v is in slice v mod slices.
+    /// The node of each slice. Vector v is in slice v mod slices.
     nodes: Vec<u8>,
-    /// The messages under way, by number; their vectors.
+    /// The messages in flight, by number, and their vectors.
     messages: Vec<Message>,
     carried: Vec<u32>,
     unused: Vec<u16>,
-    /// Reads that wait at each node, with the cycle from which on they can be answered.
+    /// The reads that wait at each node, with the first cycle in which they can be answered.
     waiting: Vec<VecDeque<(u64, u16)>>,
-    /// The nodes at which some do, a bit for each.
+    /// The nodes with waiting reads, as a bit mask.
     asked: u32,
     latency: u64,
-    /// Requests that wait at a node, at most.
+    /// The maximum number of requests that wait at a node.
     room: usize,
-    /// Cycles in which a vector occupies a link.
+    /// Cycles for which a vector occupies a link.
     flits: u8,
     requests: Mesh,
-    answers: Mesh,
-    /// Vectors stored.
+    replies: Mesh,
+    /// The number of stored vectors.
     pub stores: u64,
-    /// The cycle behind the one in which the last vector of each core came to another core's slice.
+    /// For each core, the cycle after the arrival of its last vector at a remote slice.
     pub stored: Vec<u64>,
-    /// What slices did, where it is noted.
+    /// The accesses to the slices, if they are recorded.
     pub accesses: Option<Vec<Access>>,
 }
 
@@ -90,7 +91,7 @@ impl ScratchpadState {
             room: machine.scratchpad.requests as usize,
             flits: machine.flits() as u8,
             requests: Mesh::new(machine),
-            answers: Mesh::new(machine),
+            replies: Mesh::new(machine),
             stores: 0,
             stored: vec![0; cores as usize],
             accesses: None,
@@ -105,20 +106,20 @@ impl ScratchpadState {
         &mut self.words
     }
 
-    /// The networks of requests and of answers.
+    /// The meshes of requests and of replies.
     pub(super) fn meshes_mut(&mut self) -> impl Iterator<Item = &mut Mesh> {
-        [&mut self.requests, &mut self.answers].into_iter()
+        [&mut self.requests, &mut self.replies].into_iter()
     }
 
-    /// Messages times cycles on links, of both networks.
+    /// Occupied link cycles of both meshes.
     pub(super) fn link_cycles(&self) -> u64 {
-        self.requests.link_cycles + self.answers.link_cycles
+        self.requests.link_cycles + self.replies.link_cycles
     }
 
-    /// Takes away all that is under way.
+    /// Discards everything in flight.
     pub(super) fn clear(&mut self) {
         self.requests.clear();
-        self.answers.clear();
+        self.replies.clear();
         self.waiting.iter_mut().for_each(VecDeque::clear);
         self.asked = 0;
         self.messages.clear();
@@ -126,7 +127,7 @@ impl ScratchpadState {
         self.unused.clear();
     }
 
-    /// Where a vector is.
+    /// The node of a vector.
     #[inline(always)]
     pub(super) fn node(&self, vector: u32) -> usize {
         usize::from(self.nodes[vector as usize % self.nodes.len()])
@@ -151,10 +152,10 @@ impl ScratchpadState {
 
     #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
-        self.requests.is_empty() && self.answers.is_empty() && self.asked == 0
+        self.requests.is_empty() && self.replies.is_empty() && self.asked == 0
     }
 
-    /// Asks another core's slice for a vector; not if the network takes nothing now.
+    /// Requests a vector from a remote slice. Returns false if the mesh has no room.
     pub(super) fn ask(&mut self, now: u64, core: usize, register: u8, vector: u32) -> bool {
         if !self.requests.accepts(core) {
             return false;
@@ -165,7 +166,7 @@ impl ScratchpadState {
         true
     }
 
-    /// Sends a vector to another core's slice; not if the network takes nothing now.
+    /// Sends a vector to a remote slice. Returns false if the mesh has no room.
     pub(super) fn send(&mut self, now: u64, core: usize, vector: u32, words: &[u32]) -> bool {
         if !self.requests.accepts(core) {
             return false;
@@ -187,7 +188,8 @@ impl ScratchpadState {
         number
     }
 
-    /// One cycle of slices and network. `take(core, register, words)` says whether a core takes a vector that has come for it.
+    /// Simulates one cycle of the slices and meshes. `take(core, register, words)` returns whether the core takes an
+    /// arrived vector.
     pub(super) fn step(&mut self, now: u64, mut take: impl FnMut(usize, u8, &[u32]) -> bool) -> bool {
         let mut moved = false;
         let mut asked = self.asked;
@@ -196,18 +198,18 @@ impl ScratchpadState {
             asked &= asked - 1;
             if let Some((from, number)) = self.waiting[node].front().copied()
                 && from <= now
-                && self.answers.accepts(node)
+                && self.replies.accepts(node)
             {
                 self.waiting[node].pop_front();
                 self.asked &= !(u32::from(self.waiting[node].is_empty()) << node);
                 let message = &mut self.messages[usize::from(number)];
                 if let Kind::Read { core, register } = message.kind {
-                    message.kind = Kind::Answer { register };
+                    message.kind = Kind::Reply { register };
                     note(&mut self.accesses, now, node, message.vector, false);
                     let from = message.vector as usize * self.lanes;
                     let to = usize::from(number) * self.lanes;
                     self.carried[to..to + self.lanes].copy_from_slice(&self.words[from..from + self.lanes]);
-                    self.answers.send(now, node, core, number, self.flits);
+                    self.replies.send(now, node, core, number, self.flits);
                 }
                 moved = true;
             }
@@ -223,7 +225,7 @@ impl ScratchpadState {
             latency,
             room,
             requests,
-            answers,
+            replies,
             stores,
             stored,
             accesses,
@@ -247,8 +249,8 @@ impl ScratchpadState {
             }
             room
         });
-        moved |= answers.step(now, |node, number| {
-            let Kind::Answer { register } = messages[usize::from(number)].kind else { return true };
+        moved |= replies.step(now, |node, number| {
+            let Kind::Reply { register } = messages[usize::from(number)].kind else { return true };
             let taken = take(node, register, &carried[usize::from(number) * *lanes..][..*lanes]);
             if taken {
                 unused.push(number);

@@ -1,4 +1,5 @@
-//! A run as a trace: what each core computes, sends and takes in, what memories read and write, and which links are taken, cycle by cycle.
+//! Traces of a run, cycle by cycle: computations, copies and arrivals of each core, accesses to the memories, and
+//! occupied links.
 
 use ciphermill_rvfhe::isa::Instruction;
 
@@ -8,7 +9,8 @@ use super::{Array, CoreEvent, Issue, Machine};
 use crate::trace::{Trace, TrackId};
 
 impl Array {
-    /// From the next run on notes what all cores, memories and networks do; [`Self::timeline`] makes a trace of it.
+    /// Records all cores, memories and networks from the next run on. [`Self::timeline`] turns the recording into a
+    /// trace.
     pub fn observe_all(&mut self) {
         for core in &mut self.cores {
             core.events = Some(Vec::new());
@@ -21,7 +23,8 @@ impl Array {
         }
     }
 
-    /// Writes what was noted since [`Self::observe_all`] into a trace, for the programs that were run. Nothing is noted any more.
+    /// Writes everything recorded since [`Self::observe_all`] into a trace, for the given programs, and stops
+    /// recording.
     pub fn timeline(&mut self, programs: &[Vec<u32>], trace: &mut Trace) {
         let mut memories = Vec::new();
         for (core, program) in programs.iter().enumerate().take(self.cores.len()) {
@@ -34,18 +37,19 @@ impl Array {
         write_accesses("data memory", memories, trace);
         write_accesses("scratchpad", self.scratchpad.accesses.take().unwrap_or_default(), trace);
         let meshes = std::iter::once(&mut self.mesh).chain(self.scratchpad.meshes_mut());
-        let names = ["data network: copies", "memory network: requests", "memory network: answers"];
+        let names = ["data network: copies", "memory network: requests", "memory network: replies"];
         for (name, mesh) in names.into_iter().zip(meshes) {
             write_links(name, &mesh.hops.take().unwrap_or_default(), trace);
         }
-        let names = ["control network: launch, which ends at the others' cycle 0", "control network: ends of programs"];
+        let names =
+            ["control network: launch, ends at cycle 0 of the other processes", "control network: end messages"];
         for (name, hops) in names.into_iter().zip(&self.control) {
             write_links(name, hops, trace);
         }
     }
 }
 
-/// Reads and writes of memories, on a track for each node and kind; as many as there are in one cycle stand on tracks beside each other.
+/// Accesses to memories, on a track for each node and kind. Several accesses in one cycle are on parallel tracks.
 fn write_accesses(process: &str, mut accesses: Vec<Access>, trace: &mut Trace) {
     accesses.sort_by_key(|access| (access.node, access.write, access.cycle));
     let mut last = None;
@@ -60,8 +64,8 @@ fn write_accesses(process: &str, mut accesses: Vec<Access>, trace: &mut Trace) {
     }
 }
 
-/// Cycles for which a computation keeps the lanes from another of its kind, and from its issue to that of an instruction which can read all
-/// of its results. Lanes that are no pipeline are kept by their whole work.
+/// Cycles for which a computation blocks the lanes for others of its kind, and cycles from its issue to that of an
+/// instruction that can read all of its results. Unpipelined lanes are blocked for the whole computation.
 fn interval_and_latency(machine: &Machine, instruction: &Instruction) -> (u32, u32) {
     let (lane, target) = (&machine.lane, machine.target());
     let (interval, work, latency) = match instruction {
@@ -90,7 +94,7 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
     let copies = tracks("copies", machine.lane.copy_ports);
     let arrivals = tracks("arrivals", machine.lane.arrival_ports);
     let twiddles = tracks("twiddles", 1)[0];
-    // What happens in the same cycle stands on tracks beside each other.
+    // Events of the same cycle are on parallel tracks.
     let (mut sent, mut arrived) = ((u64::MAX, 0), (u64::MAX, 0));
     let next = |last: &mut (u64, usize), cycle: u64, tracks: &[TrackId]| {
         *last = if last.0 == cycle { (cycle, last.1 + 1) } else { (cycle, 0) };
@@ -115,9 +119,10 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
                 if words.is_empty() {
                     let (interval, latency) = interval_and_latency(machine, &instruction);
                     let end = cycle + u64::from(interval);
-                    // Viewers draw slices of a track that nest, but none that ends after the one it began in: complex numbers among others.
+                    // Viewers draw nested slices of a track, but not a slice that ends after the one in which it began,
+                    // which occurs with complex numbers.
                     let nests = cycle >= busy_until || end <= busy_until;
-                    let track = if nests { computations } else { trace.track(&process, "computations beside these") };
+                    let track = if nests { computations } else { trace.track(&process, "overlapping computations") };
                     busy_until = busy_until.max(end);
                     trace.slice(track, &name, cycle, end - cycle, &[number, ("latency", u64::from(latency))]);
                 } else {
@@ -127,7 +132,7 @@ fn write_core(machine: &Machine, core: usize, events: Vec<CoreEvent>, program: &
             CoreEvent::Arrival { first, cycle, register, .. } if register >= 32 => {
                 let end = cycle + 1;
                 let nests = first >= loaded_until || end <= loaded_until;
-                let track = if nests { twiddles } else { trace.track(&process, "twiddles beside these") };
+                let track = if nests { twiddles } else { trace.track(&process, "overlapping twiddles") };
                 loaded_until = loaded_until.max(end);
                 trace.slice(track, &format!("t{}", register - 32), first, end - first, &[]);
             }
@@ -158,7 +163,7 @@ mod tests {
     use super::*;
     use crate::array::{CIPHERMILL, Experiment, PAPER};
 
-    /// Computations of a run: name, core, first cycle, duration, latency; of each core in order.
+    /// The computations of a run: name, core, first cycle, duration, latency; for each core in order.
     fn computations(machine: &Machine, ring: Ring) -> Vec<(String, u64, u64, u64, u64)> {
         let modulus = ciphermill_math::Modulus::new(2_013_265_921).unwrap();
         let one = Transform { polynomial_size: 1 << 13, modulus, ring, direction: Direction::Forward };
@@ -182,7 +187,8 @@ mod tests {
         all
     }
 
-    /// As docs/hw/rvfhe_lane.md has it: a butterfly takes one cycle of two adders and two of one; the FFT's are as the machine says.
+    /// By docs/hw/rvfhe_lane.md: a butterfly takes one cycle of two adders or two cycles of one. The machine sets the
+    /// times of complex butterflies.
     #[test]
     fn computations_are_as_long_as_their_intervals() {
         let mut unpipelined = Machine::from_toml(PAPER).unwrap();
@@ -201,10 +207,10 @@ mod tests {
                 butterflies.iter().all(|(.., long, after)| (*long, *after) == (interval, latency)),
                 "{butterflies:?}"
             );
-            // None begins while another of its kind goes on, and some follow without a gap.
+            // Butterflies of one kind do not overlap, and some follow without a gap.
             let gaps = butterflies.windows(2).filter(|two| two[0].1 == two[1].1).map(|two| two[1].2 - two[0].2);
             assert_eq!(gaps.min(), Some(interval), "{}", machine.name);
-            // Sums and products beside them.
+            // Sums and products run at the same time.
             let others = all.iter().filter(|(one, ..)| !one.starts_with(name));
             let pipelined = machine.core.issue != Issue::Unpipelined;
             assert!(!pipelined || others.clone().all(|(.., long, _)| *long == 1));

@@ -1,16 +1,16 @@
-//! What a design takes of an FPGA, by formulas.
+//! The FPGA resources of a design, by formulas.
 //!
-//! * A transform unit of radix 2 with P butterflies: LUT and DSP in proportion to P; its memory is two RAMs of 2P banks of
-//!   N/2P residues and P twiddle tables of N/P. Radix 4 is taken as synthesised.
-//! * A lane of a stage without transforms: a product and a sum for each prime; stage 5 has no product.
-//! * A buffer between stages: for each slot its polynomials, spread over as many banks as the stages beside it have lanes, in
-//!   block RAM; or all of them in UltraRAM, as wide as the units beside it read at a time. Each takes what leaves more of
-//!   the scarcer memory: the paper, too, moved block RAM to UltraRAM (section 4.1).
-//! * The leaves' and inner nodes' stores, what stage 5 puts by, the vector's spectra, and the keys of all levels: in
-//!   UltraRAM, of 4096 words of 72 bits, wide enough for the lanes of their readers.
+//! * A radix-2 transform unit with P butterflies: LUT and DSP in proportion to P. Its memory is two RAMs of 2P banks of
+//!   N/2P residues, and P twiddle tables of N/P. Radix-4 units are taken as synthesised.
+//! * A lane of a stage without transforms: a product and a sum for each prime. Stage 5 has no product.
+//! * A buffer between stages, in block RAM: for each slot its polynomials, in as many banks as the adjacent stages have
+//!   lanes. Or in UltraRAM, as wide as the adjacent units read at a time. Each buffer uses the kind that leaves more of
+//!   the scarcer memory. The paper also moves block RAM to UltraRAM (section 4.1).
+//! * The stores of leaves and inner nodes, the sums that stage 5 sets aside, the vector's spectra, and the keys of all
+//!   levels: UltraRAM, of 4096 words of 72 bits, wide enough for the lanes of their readers.
 //!
-//! That leaves out control, host interfaces of the engines, and wiring that a placed design needs: it is a lower estimate.
-//! FF are not counted: they take a fifth of the paper's device.
+//! Control, host interfaces of the engines, and the wiring of a placed design are not included, so the result is a
+//! lower estimate. FF are not counted; they use a fifth of the paper's device.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::job::Job;
 use super::machine::PipelineMachine;
 use super::parts::{FLOWS, LEAVES, NODES, PUT_BY, Stage};
 
-/// Of a device.
+/// The resources of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -32,19 +32,19 @@ pub struct Device {
     pub bram: u64,
     /// UltraRAMs of 288 Kbit.
     pub uram: u64,
-    /// LUT that are taken whatever the design is.
+    /// LUT of the platform, independent of the design.
     pub platform_lut: u64,
-    /// DSP, likewise.
+    /// DSP blocks of the platform.
     pub platform_dsp: u64,
-    /// Block RAMs, likewise.
+    /// Block RAMs of the platform.
     pub platform_bram: u64,
-    /// UltraRAMs, likewise.
+    /// UltraRAMs of the platform.
     pub platform_uram: u64,
-    /// The share of each resource that a design may take, the platform's included; from 1e-6 to 1.
+    /// The maximum share of each resource, platform included; from 1e-6 to 1.
     pub max_share: f64,
 }
 
-/// What parts cost.
+/// The costs of parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -72,7 +72,7 @@ pub struct Costs {
     pub special_radix4_bram: f64,
 }
 
-/// What a design takes.
+/// The resources of a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Resources {
     /// LUT.
@@ -103,7 +103,7 @@ impl Device {
         Ok(())
     }
 
-    /// The resource of which the greatest share is taken, and that share.
+    /// The resource with the largest share, and that share.
     pub(crate) fn scarcest(&self, taken: &Resources) -> (&'static str, f64) {
         let shares = [
             ("lut", taken.lut as f64 / self.lut as f64),
@@ -139,7 +139,7 @@ impl Costs {
         Ok(())
     }
 
-    /// A transform unit of radix 2 for numbers of a prime of either kind.
+    /// A radix-2 transform unit for one of the two kinds of primes.
     pub fn radix2_unit(&self, n: u64, butterflies: u64, special: bool) -> Resources {
         let (bits, lut, dsp) = if special {
             (self.special_bits, self.special_butterfly_lut, self.special_product_dsp)
@@ -152,7 +152,8 @@ impl Costs {
         Resources { lut: butterflies * lut, dsp: butterflies * dsp, bram, uram: 0 }
     }
 
-    /// A radix-4 transform unit of so many multipliers, N = 4096; LUT and memory as synthesised, whatever their number.
+    /// A radix-4 transform unit with this number of multipliers, N = 4096. LUT and memory are as synthesised, for any
+    /// number.
     pub fn radix4_unit(&self, butterflies: u64, special: bool) -> Resources {
         if special {
             let dsp = butterflies * self.special_product_dsp;
@@ -170,7 +171,7 @@ fn half_brams(depth: u64, width: u64) -> u64 {
     shapes.into_iter().map(|(d, w): (u64, u64)| depth.div_ceil(d) * width.div_ceil(w)).min().unwrap_or(0)
 }
 
-/// UltraRAMs for so many polynomials, of which `lanes` coefficients of `bits` bits are read in a cycle.
+/// UltraRAMs for polynomials of which `lanes` coefficients of `bits` bits are read per cycle.
 fn urams(polynomials: u64, n: u64, lanes: u64, bits: u64) -> u64 {
     (lanes * bits).div_ceil(72) * (polynomials * n).div_ceil(lanes * 4096)
 }
@@ -184,7 +185,7 @@ impl Resources {
     }
 }
 
-/// What a design takes, the platform included.
+/// The resources of a design, platform included.
 pub(crate) fn resources(
     costs: &Costs,
     device: &Device,
@@ -195,7 +196,7 @@ pub(crate) fn resources(
     let ring = machine.ring();
     let (n, limbs, special) = (ring.polynomial_size, ring.limbs, ring.special_limbs);
     if design.radix == 4 {
-        // What was synthesised.
+        // The unit as synthesised.
         require_range("ring.polynomial_size with radix 4", n, 4096, 4096)?;
     }
     let shape = job.shape(&ring)?;
@@ -216,7 +217,7 @@ pub(crate) fn resources(
             }
             continue;
         }
-        // The special prime is gone after a rescale.
+        // After a rescale there is no special prime.
         let with_special = matches!(stage, Stage::Multiply | Stage::KeyProduct);
         let products = stage != Stage::Combine;
         for (count, dsp) in
@@ -243,7 +244,8 @@ pub(crate) fn resources(
         if matches!(flow, LEAVES | PUT_BY | NODES) {
             continue;
         }
-        // Before the rescale and in a key switch polynomials have the special prime, too; digits to be cut do not.
+        // Polynomials have the special prime before the rescale and in a key switch, but not before the digit
+        // decomposition.
         let polynomials = match to {
             Stage::DigitNtt => 1,
             Stage::KeyProduct => ring.digits,
@@ -273,7 +275,7 @@ pub(crate) fn resources(
     Ok(all)
 }
 
-/// What is taken before the first engine.
+/// The resources in use before the first engine.
 fn platform(device: &Device) -> Resources {
     Resources {
         lut: device.platform_lut,

@@ -6,22 +6,22 @@ use super::error::{PipelineError, require_range};
 use super::machine::PipelineMachine;
 use super::parts::{Body, BufferSpec, Preemption, Stage, StageSpec};
 
-/// The greatest number of lanes and of butterflies.
+/// The maximum number of lanes and of butterflies.
 pub(super) const MAX_LANES: u64 = 64;
-/// The greatest depth of a pipeline.
+/// The maximum pipeline depth.
 const MAX_DEPTH: u64 = 1 << 16;
 
-/// What units are like that a sweep does not change.
+/// Properties of units that a sweep does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Units {
-    /// Cycles from the end of a transform's interval to its last result, radix 2: 1 to 2^16, as all depths.
+    /// Cycles from the end of a radix-2 transform's interval to its last result: 1 to 2^16, like all depths.
     pub radix2_depth: u64,
-    /// Likewise, radix 4.
+    /// Cycles from the end of a radix-4 transform's interval to its last result.
     pub radix4_depth: u64,
-    /// Butterflies that radix 4 is built for, its general multipliers: a power of two from 1 to 64.
+    /// General multipliers of the radix-4 unit: a power of two from 1 to 64.
     pub radix4_butterflies: u64,
-    /// Cycles of a lane's pipeline, in stages without transforms.
+    /// Pipeline depth of a lane, in stages without transforms.
     pub lane_depth: u64,
 }
 
@@ -41,14 +41,14 @@ pub(super) fn butterflies(what: &str, given: u64) -> Result<(), PipelineError> {
     if given.is_power_of_two() { Ok(()) } else { Err(PipelineError::PowerOfTwo { what: what.to_owned(), given }) }
 }
 
-/// One combination.
+/// One combination of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Design {
     /// Engines.
     pub engines: u64,
-    /// Butterflies of a transform unit; with radix 4 its general multipliers.
+    /// Butterflies of a transform unit; for radix 4, its general multipliers.
     pub butterflies: u64,
-    /// Of forward transforms; inverse ones have radix 2.
+    /// Radix of forward transforms; inverse transforms have radix 2.
     pub radix: u64,
     /// Forward units for each prime in stage 6.
     pub forward_units: u64,
@@ -56,9 +56,9 @@ pub struct Design {
     pub inverse_units: u64,
     /// Slots between stages 4 and 5.
     pub leaf_slots: u64,
-    /// What becomes of a product's first polynomial.
+    /// The treatment of a product's first polynomial.
     pub body: Body,
-    /// What inner nodes do to the dot products.
+    /// The treatment of the dot products by inner nodes.
     pub preemption: Preemption,
 }
 
@@ -78,13 +78,13 @@ impl Default for Design {
 }
 
 impl Design {
-    /// The machine of this design: `base` with other stages, buffers and engines, of such units.
+    /// The machine of this design: `base` with the stages, buffers and engines of the design, and with these units.
     ///
     /// # Errors
-    /// If its N is not a power of four and the radix is 4, or too small for so many butterflies.
+    /// If the radix is 4 and N is not a power of four, or if N is too small for the number of butterflies.
     pub fn machine(&self, base: &PipelineMachine, units: &Units) -> Result<PipelineMachine, PipelineError> {
         let n = base.ring().polynomial_size;
-        // A row of a unit is 2P values, a stage at least four rows.
+        // A row of a unit is 2P values, and a transform stage has at least four rows.
         require_range("butterflies", self.butterflies, 1, (n / 8).max(1))?;
         let log = u64::from(n.ilog2());
         let row = n / (2 * self.butterflies);
@@ -93,7 +93,7 @@ impl Design {
             if log % 2 != 0 {
                 return Err(PipelineError::PowerOfTwo { what: "log2 N with radix 4, halved,".to_owned(), given: log });
             }
-            // Three products of a butterfly on its multipliers: N/4·3/P cycles to a stage.
+            // Three products per butterfly on P multipliers: N/4·3/P cycles per transform stage.
             let stage = n / 4 * 3 / self.butterflies;
             (stage * log / 2, stage * log / 2 + units.radix4_depth, stage)
         } else {
@@ -124,7 +124,7 @@ impl Design {
             let latency = interval + units.lane_depth;
             machine = machine.with_stage(StageSpec { name: stage, units: 1, interval, latency, hold: None })?;
         }
-        // Where a stage works on two tokens at a time, its output has a slot for each and one that is read.
+        // If a stage works on two tokens at a time, its output has a slot for each and one for the reader.
         for (from, to) in [(Stage::Intt, Stage::Rescale), (Stage::KeyIntt, Stage::ModDown)] {
             let spec = machine.stage(from);
             let slots = if spec.units > machine.items(from) { 3 } else { 2 };
@@ -133,7 +133,7 @@ impl Design {
         machine.with_buffer(BufferSpec { from: Stage::Rescale, to: Stage::Combine, slots: self.leaf_slots })
     }
 
-    /// As `e2-b4-r2-f2-i2-s2-transform-pause`.
+    /// The name, such as `e2-b4-r2-f2-i2-s2-transform-pause`.
     pub fn name(&self) -> String {
         let Self { engines, butterflies, radix, forward_units, inverse_units, leaf_slots, .. } = self;
         let body = match self.body {

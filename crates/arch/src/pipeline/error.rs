@@ -1,4 +1,4 @@
-//! What can be wrong with a machine, a job, or a run.
+//! Errors of machines, jobs and runs.
 
 use thiserror::Error;
 
@@ -9,51 +9,51 @@ pub enum PipelineError {
     /// The text is not TOML, or not of this shape.
     #[error("the {what} cannot be read: {why}")]
     Syntax {
-        /// What was read: a machine, a roofline.
+        /// The kind of description: a machine, a sweep, a roofline.
         what: &'static str,
-        /// What the parser says.
+        /// The parser's message.
         why: String,
     },
     /// A number is outside its range.
-    #[error("{what} is {given}; it must be from {min} to {max}")]
+    #[error("{what} is {given}; use {min} to {max}")]
     Range {
-        /// Which number, with the stage or buffer it belongs to.
+        /// The name of the number, with its stage or buffer.
         what: String,
-        /// What was given.
+        /// The given value.
         given: u64,
-        /// The least that is allowed.
+        /// The minimum.
         min: u64,
-        /// The greatest that is allowed.
+        /// The maximum.
         max: u64,
     },
     /// A number is not a power of two.
-    #[error("{what} is {given}; it must be a power of two")]
+    #[error("{what} is {given}; use a power of two")]
     PowerOfTwo {
-        /// Which number.
+        /// The name of the number.
         what: String,
-        /// What was given.
+        /// The given value.
         given: u64,
     },
-    /// A figure is no number of a size that can be calculated with.
-    #[error("{what} is {given}; it must be a number from {LEAST} to {max}")]
+    /// A number is too small, too large or not finite.
+    #[error("{what} is {given}; use a number from {LEAST} to {max}")]
     Positive {
-        /// Which number.
+        /// The name of the number.
         what: String,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// The greatest that is allowed.
+        /// The maximum.
         max: String,
     },
     /// One of the nine stages is not described.
-    #[error("stage `{stage}` is missing; a machine describes each of the nine stages once")]
+    #[error("stage `{stage}` is missing; describe each of the nine stages once")]
     MissingStage {
-        /// Its name.
+        /// The name of the stage.
         stage: &'static str,
     },
     /// A stage is described twice.
     #[error("stage `{stage}` is described twice")]
     RepeatedStage {
-        /// Its name.
+        /// The name of the stage.
         stage: &'static str,
     },
     /// A buffer that the pipeline needs is not described.
@@ -74,7 +74,7 @@ pub enum PipelineError {
     },
     /// A buffer leads back to an earlier stage.
     #[error(
-        "the buffer from `{from}` back to `{to}` closes a cycle; the only way back is that of the packing tree, from \
+        "the buffer from `{from}` back to `{to}` closes a cycle; only the packing tree leads back, from \
          `mod-down` to `combine`"
     )]
     Cyclic {
@@ -83,64 +83,64 @@ pub enum PipelineError {
         /// The stage that reads it.
         to: &'static str,
     },
-    /// A buffer leads where nothing flows.
-    #[error("nothing flows from `{from}` to `{to}`: leave that buffer out")]
+    /// A buffer between stages that exchange no tokens.
+    #[error("no token moves from `{from}` to `{to}`; remove this buffer")]
     NoFlow {
         /// The stage that writes it.
         from: &'static str,
         /// The stage that reads it.
         to: &'static str,
     },
-    /// The job is larger than the model takes.
-    #[error("{rows} rows of {column_tiles} ciphertexts are {given} products; a run takes at most {max}")]
+    /// The job exceeds the limit of the model.
+    #[error("{rows} rows of {column_tiles} ciphertexts are {given} products; the limit is {max}")]
     TooLarge {
         /// Rows of the matrix.
         rows: u64,
         /// Ciphertexts of the vector.
         column_tiles: u64,
-        /// Products.
+        /// The number of products.
         given: u64,
-        /// The greatest number of products.
+        /// The maximum.
         max: u64,
     },
-    /// The designs of a sweep would run for hours.
+    /// The sweep would run for hours.
     #[error(
-        "{designs} designs of {products} products each; a sweep runs at most {max} in all: give fewer values, or a smaller job"
+        "{designs} designs of {products} products each exceed the limit of {max} products per sweep; give fewer values or a smaller job"
     )]
     SweepTooLarge {
-        /// Designs.
+        /// The number of designs.
         designs: usize,
         /// Products of the job.
         products: u64,
-        /// The greatest number of products in all.
+        /// The maximum in total.
         max: u64,
     },
-    /// Nothing can go on, and the job is not done.
+    /// No stage can proceed, and the job is not complete.
     #[error(
-        "deadlock at cycle {cycle}: in engine {engine}, {waiting} waits for a place in the buffer `{buffer}`, whose {slots} \
-         are all taken; give it more"
+        "deadlock at cycle {cycle}: in engine {engine}, {waiting} waits for a slot of the buffer `{buffer}`, whose {slots} \
+         are all taken; give it more slots"
     )]
     Deadlock {
-        /// When the last thing happened.
+        /// The cycle of the last event.
         cycle: u64,
-        /// Which engine.
+        /// The engine.
         engine: usize,
         /// The stage, or the exchange between engines.
         waiting: &'static str,
         /// The buffer, as `from-to`.
         buffer: String,
-        /// Its slots.
+        /// The slots of the buffer.
         slots: usize,
     },
-    /// No point of a sweep is left.
-    #[error("the sweep has no value for {what}")]
+    /// A sweep with an empty list.
+    #[error("the list {what} of the sweep is empty; give at least one value")]
     EmptySweep {
-        /// Which of its lists is empty.
+        /// The name of the list.
         what: &'static str,
     },
 }
 
-/// `given`, or an error naming `what`.
+/// Returns `given`, or an error with the name `what`.
 pub(crate) fn require_range(what: impl Into<String>, given: u64, min: u64, max: u64) -> Result<u64, PipelineError> {
     if (min..=max).contains(&given) {
         return Ok(given);
@@ -148,10 +148,10 @@ pub(crate) fn require_range(what: impl Into<String>, given: u64, min: u64, max: 
     Err(PipelineError::Range { what: what.into(), given, min, max })
 }
 
-/// The least figure: what is divided by it stays finite.
+/// The smallest value, so that quotients stay finite.
 pub(crate) const LEAST: f64 = 1e-6;
 
-/// `given` if it is finite, at least [`LEAST`] and at most `max`.
+/// Returns `given` if it is finite and from [`LEAST`] to `max`.
 pub(crate) fn require_positive(what: impl Into<String>, given: f64, max: f64) -> Result<f64, PipelineError> {
     if (LEAST..=max).contains(&given) {
         return Ok(given);

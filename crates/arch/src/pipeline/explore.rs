@@ -1,8 +1,8 @@
-//! The design space (figure 3 of the paper): every combination of a sweep, what it takes of the device, and how fast it is.
+//! The design space (Fig. 3 of the paper): the resources and the cycles of every combination in a sweep.
 //!
-//! What a design takes is a formula ([`Costs`](super::cost)); how fast it is, a run of the pipeline. Stages without
-//! transforms get as many lanes, a power of two, as they need to be no slower than the slowest stage of transforms: the
-//! paper's rule that stages be alike.
+//! Resources follow from formulas ([`Costs`](super::cost)), cycles from a run of the pipeline. A stage without
+//! transforms gets the smallest power of two of lanes with which it is as fast as the slowest transform stage: the
+//! paper's rule of equal stages.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +16,13 @@ use super::simulate::simulate;
 use crate::description;
 use crate::record::{Label, Record};
 
-/// The schema that a sweep names.
+/// The schema of a sweep.
 pub const EXPLORE_SCHEMA: &str = "ciphermill-explore/1";
 /// The paper's sweep, on its FPGA.
 pub const CHAM_EXPLORE: &str = include_str!("../../machines/cham-explore.toml");
-/// The greatest number of designs of a sweep.
+/// The maximum number of designs in a sweep.
 pub const MAX_DESIGNS: u64 = 1 << 14;
-/// The greatest number of products of a row and a ciphertext in the runs of all designs: a few minutes.
+/// The maximum number of products of a row and a ciphertext in the runs of all designs, which take a few minutes.
 pub const MAX_SWEEP_PRODUCTS: u64 = 1 << 28;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -57,17 +57,17 @@ struct File {
     cost: Costs,
 }
 
-/// A sweep, checked.
+/// A checked sweep.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     file: File,
 }
 
 impl Exploration {
-    /// Reads and checks a sweep.
+    /// Parses and checks a sweep.
     ///
     /// # Errors
-    /// If it is no TOML of this shape, a number is out of its range, a list is empty, or there are too many designs.
+    /// If the text is not TOML of this shape, a number is out of range, a list is empty, or there are too many designs.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "sweep", why };
         let file: File = description::read(text).map_err(syntax)?;
@@ -118,7 +118,7 @@ impl Exploration {
         Job { rows: self.file.job.rows, columns: self.file.job.columns }
     }
 
-    /// What its units are like.
+    /// The properties of the units.
     pub fn units(&self) -> Units {
         self.file.units
     }
@@ -128,11 +128,11 @@ impl Exploration {
         &self.file.device
     }
 
-    /// All designs of the sweep, in its order. Radix 4 is left out where there is no such transform.
+    /// All designs in the order of the sweep, without radix-4 designs that have no such unit.
     fn designs(&self) -> Vec<Design> {
         let sweep = &self.file.sweep;
         let mut designs = vec![Design::default()];
-        /// Every design with every value.
+        /// Combines every design with every value.
         fn by<T: Copy>(designs: &mut Vec<Design>, values: &[T], set: impl Fn(&mut Design, T)) {
             let with = |design: Design, value: T| {
                 let mut design = design;
@@ -158,16 +158,16 @@ impl Exploration {
     }
 }
 
-/// A design, what it takes, and how fast it is.
+/// A design with its resources and cycles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DesignPoint {
     /// The design.
     pub design: Design,
-    /// Of all engines and the platform.
+    /// The resources of all engines and the platform.
     pub resources: Resources,
-    /// The greatest share of a resource of the device.
+    /// The largest share of a device resource.
     pub share: f64,
-    /// Which resource that is.
+    /// The name of that resource.
     pub scarcest: &'static str,
     /// Whether all shares are below the device's `max_share`.
     pub fits: bool,
@@ -175,9 +175,10 @@ pub struct DesignPoint {
     pub cycles: Option<u64>,
     /// Cycles per row in the middle of the job.
     pub cycles_steady: Option<f64>,
-    /// The greatest utilization of a stage.
+    /// The largest utilization of a stage.
     pub utilization: Option<f64>,
-    /// Whether no design that fits is at least as fast with less of the device, or faster with as much.
+    /// Whether the design is on the Pareto front: no other design that fits is at least as fast with less of the
+    /// device, or faster with as much.
     pub pareto: bool,
 }
 
@@ -192,14 +193,14 @@ pub struct DesignSpace {
     pub job: Job,
     /// The device.
     pub device: Device,
-    /// In the order of the sweep.
+    /// The points in the order of the sweep.
     pub points: Vec<DesignPoint>,
 }
 
-/// Runs a sweep with the ring, the clock and what else does not change of `base`.
+/// Runs a sweep. `base` supplies the ring, the clock and all other unchanged parameters.
 ///
 /// # Errors
-/// If a design cannot be, the job is out of range, or all designs together would run more than [`MAX_SWEEP_PRODUCTS`].
+/// If a design is impossible, the job is out of range, or the designs together exceed [`MAX_SWEEP_PRODUCTS`].
 pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<DesignSpace, PipelineError> {
     let file = &exploration.file;
     let job = exploration.job();
@@ -232,7 +233,7 @@ pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<Desi
     Ok(DesignSpace { name: file.name.clone(), label: Label::Simulated, job, device: file.device.clone(), points })
 }
 
-/// Sorted by share and then by cycles, a design is on the front if it is faster than all before it.
+/// In the order of share and then cycles, a design is on the front if it is faster than all designs before it.
 fn mark_front(points: &mut [DesignPoint]) {
     let mut order: Vec<usize> = (0..points.len()).filter(|&i| points[i].cycles.is_some()).collect();
     order.sort_by(|&i, &j| {
@@ -247,12 +248,12 @@ fn mark_front(points: &mut [DesignPoint]) {
 }
 
 impl DesignSpace {
-    /// The point of a design, if it is in the sweep.
+    /// The point of a design in the sweep.
     pub fn point(&self, design: &Design) -> Option<&DesignPoint> {
         self.points.iter().find(|point| point.design == *design)
     }
 
-    /// The designs on the Pareto front, the smallest first.
+    /// The designs on the Pareto front, in ascending order of their share.
     pub fn front(&self) -> Vec<&DesignPoint> {
         let mut front: Vec<&DesignPoint> = self.points.iter().filter(|point| point.pareto).collect();
         front.sort_by(|a, b| a.share.total_cmp(&b.share));

@@ -1,28 +1,30 @@
-//! A job, and what algorithm 1 does for it, by formulas.
+//! A job and its operation counts in algorithm 1, by formulas.
 //!
 //! For m rows and n columns in a ring of N, with l primes of ciphertexts, K special ones and d digits; c = l + K:
 //!
-//! * a vector of n columns is T = ⌈n/N⌉ ciphertexts, each of two polynomials of c limbs that are transformed once: 2·T·c;
-//! * a row is T plaintexts, each transformed modulo c primes and multiplied with its ciphertext: m·T products, m·T·c
-//!   transforms;
-//! * the sum over the T products is transformed back: of c_1 all coefficients are needed, of c_0 only the constant one, which
-//!   is the sum of the spectrum divided by N. That is m·c transforms, or 2·m·c where c_0 is transformed, too;
-//! * up to N rows, a tile, are packed into one ciphertext at 2^L places, 2^L the least power of two that is enough. Node f of
-//!   level j has the leaves f, f + 2^(L−j), f + 2·2^(L−j), …, so that there is one for each f below the lesser of 2^(L−j) and
-//!   the number of leaves. Each node from level 1 on is a merge, and a merge is a key switch. A full tile of 2^L rows has
-//!   2^L − 1 of them;
-//! * a key switch transforms d digits modulo c primes, and two sums back: (d + 2)·c.
+//! * A vector of n columns is T = ⌈n/N⌉ ciphertexts of two polynomials with c limbs, each transformed once: 2·T·c
+//!   transforms.
+//! * A row is T plaintexts, each transformed modulo c primes and multiplied with its ciphertext: m·T products, m·T·c
+//!   transforms.
+//! * The sum over the T products is transformed back. All coefficients of c_1 are needed, but only the constant one of
+//!   c_0, which is the sum of the spectrum divided by N. That is m·c transforms, or 2·m·c if c_0 is also transformed.
+//! * Up to N rows, a tile, are packed into one ciphertext at 2^L places, where 2^L is the smallest sufficient power of
+//!   two. Node f of level j has the leaves f, f + 2^(L−j), f + 2·2^(L−j), …. Such a node exists for each f below the
+//!   smaller of 2^(L−j) and the number of leaves. Each node from level 1 on is a merge, and a merge is a key switch. A
+//!   full tile of 2^L rows has 2^L − 1 merges.
+//! * A key switch transforms d digits modulo c primes, and two sums back: (d + 2)·c transforms.
 //!
-//! These are the counts of `bfv::hmvp`, strategy `Algorithm1`, with [`Body::Sum`]; a test of that crate compares them.
+//! These are the counts of `bfv::hmvp` with the strategy `Algorithm1` and [`Body::Sum`]. A test of that crate compares
+//! them.
 
 use serde::Serialize;
 
 use super::error::{PipelineError, require_range};
 use super::parts::{Body, Ring};
 
-/// The greatest number of rows and of columns, that of `bfv::hmvp`.
+/// The maximum number of rows and of columns, equal to that of `bfv::hmvp`.
 pub const MAX_DIMENSION: u64 = 16384;
-/// The greatest number of products of a run.
+/// The maximum number of products in a run.
 pub const MAX_PRODUCTS: u64 = 1 << 20;
 
 /// An encrypted matrix-vector product by algorithm 1.
@@ -34,14 +36,14 @@ pub struct Job {
     pub columns: u64,
 }
 
-/// What a job takes.
+/// The operation counts of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Products of a plaintext and a ciphertext.
     pub products: u64,
-    /// Transforms of one polynomial modulo one prime, forward and inverse.
+    /// Transforms of one polynomial modulo one prime, in both directions.
     pub ntts: u64,
-    /// Key switches, which are the merges of the packing tree.
+    /// Key switches, one per merge of the packing tree.
     pub key_switches: u64,
 }
 
@@ -59,10 +61,10 @@ impl Job {
         Ok(Shape { rows, column_tiles, tile_rows: n.min(rows.next_power_of_two()) })
     }
 
-    /// What algorithm 1 takes for the job, by the formulas above.
+    /// The operation counts of algorithm 1, by the formulas of this module.
     ///
     /// # Errors
-    /// If the dimensions are out of their range, or there are more than [`MAX_PRODUCTS`] products.
+    /// If the dimensions are out of range, or there are more than [`MAX_PRODUCTS`] products.
     pub fn counts(&self, ring: &Ring, body: Body) -> Result<Counts, PipelineError> {
         let shape = self.shape(ring)?;
         let key_switches = (0..shape.tiles()).map(|tile| shape.merges(tile)).sum();
@@ -76,12 +78,12 @@ impl Job {
     }
 }
 
-/// How a job is cut.
+/// The tiling of a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) rows: u64,
     pub(crate) column_tiles: u64,
-    /// Rows of a tile, a power of two; the last may have fewer.
+    /// Rows of a full tile, a power of two. The last tile may have fewer.
     tile_rows: u64,
 }
 
@@ -90,12 +92,12 @@ impl Shape {
         self.rows.div_ceil(self.tile_rows)
     }
 
-    /// Rows of a tile.
+    /// The rows of a tile.
     pub(crate) fn leaves(&self, tile: u64) -> u64 {
         (self.rows - tile * self.tile_rows).min(self.tile_rows)
     }
 
-    /// Levels of a tile's tree.
+    /// The levels of a tile's tree.
     pub(crate) fn levels(&self, tile: u64) -> u32 {
         self.leaves(tile).next_power_of_two().ilog2()
     }

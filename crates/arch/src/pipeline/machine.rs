@@ -1,4 +1,4 @@
-//! Descriptions of machines.
+//! Machine descriptions of the macro-pipeline.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use super::parts::{
 };
 use crate::description;
 
-/// The schema that a machine file names.
+/// The schema of a machine file.
 pub const MACHINE_SCHEMA: &str = "ciphermill-pipeline/1";
 
-/// The machine as the paper describes it: transforms of 6144 cycles, all nine stages alike.
+/// The machine of the paper: transforms of 6144 cycles, nine equal stages.
 pub const CHAM_PAPER: &str = include_str!("../../machines/cham-paper.toml");
 
-/// The same pipeline around the transforms that Ciphermill has in RTL.
+/// The same pipeline with the transforms of Ciphermill's RTL.
 pub const CHAM_CIPHERMILL: &str = include_str!("../../machines/cham-ciphermill.toml");
 
-/// The greatest number of engines, a power of two.
+/// The maximum number of engines, a power of two.
 pub const MAX_ENGINES: u64 = 16;
-/// The greatest N.
+/// The maximum polynomial size.
 pub const MAX_POLYNOMIAL_SIZE: u64 = 1 << 17;
-/// The greatest number of limbs, of special limbs, and of digits.
+/// The maximum number of limbs, of special limbs, and of digits.
 pub const MAX_LIMBS: u64 = 64;
-/// The greatest clock, in MHz.
+/// The maximum clock, in MHz.
 pub const MAX_CLOCK_MHZ: f64 = 100_000.0;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -45,7 +45,7 @@ struct File {
     buffer: Vec<BufferSpec>,
 }
 
-/// A macro-pipeline, checked.
+/// A checked macro-pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PipelineMachine {
     name: String,
@@ -61,11 +61,11 @@ pub struct PipelineMachine {
 }
 
 impl PipelineMachine {
-    /// Reads and checks a description.
+    /// Parses and checks a description.
     ///
     /// # Errors
-    /// If it is no TOML of this shape, a number is out of its range, or stages or buffers are missing, repeated, or lead
-    /// where nothing flows.
+    /// If the text is not TOML of this shape, a number is out of range, stages or buffers are missing or repeated, or a
+    /// buffer connects stages that exchange no tokens.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "machine", why };
         let file: File = description::read(text).map_err(syntax)?;
@@ -93,68 +93,68 @@ impl PipelineMachine {
         machine.with_engines(engines)
     }
 
-    /// The same with another number of engines, a power of two up to [`MAX_ENGINES`]: the packing tree is cut into as many.
+    /// Changes the number of engines, a power of two up to [`MAX_ENGINES`]. The packing tree is divided among them.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the number is not such a power of two.
     pub fn with_engines(mut self, engines: usize) -> Result<Self, PipelineError> {
         require_power_of_two("engines", engines as u64, 1, MAX_ENGINES)?;
         self.engines = engines;
         Ok(self)
     }
 
-    /// The same with another stage in the place of that of its name.
+    /// Replaces the stage with the name of `spec`.
     ///
     /// # Errors
-    /// If a number is out of its range.
+    /// If a number is out of range.
     pub fn with_stage(mut self, spec: StageSpec) -> Result<Self, PipelineError> {
         check_stage(&spec)?;
         self.stages[spec.name.index()] = spec;
         Ok(self)
     }
 
-    /// The same with another number of slots in a buffer.
+    /// Changes the number of slots of a buffer.
     ///
     /// # Errors
-    /// If the number is out of its range, or there is no such buffer.
+    /// If the number is out of range, or the buffer does not exist.
     pub fn with_buffer(mut self, spec: BufferSpec) -> Result<Self, PipelineError> {
         let flow = flow_of(&spec)?;
         self.slots[flow] = check_slots(&spec)?;
         Ok(self)
     }
 
-    /// The same with another treatment of a product's first polynomial.
+    /// Changes the treatment of a product's first polynomial.
     #[must_use]
     pub fn with_body(mut self, body: Body) -> Self {
         self.body = body;
         self
     }
 
-    /// The same with another treatment of the dot products.
+    /// Changes the treatment of the dot products by inner nodes.
     #[must_use]
     pub fn with_preemption(mut self, preemption: Preemption) -> Self {
         self.preemption = preemption;
         self
     }
 
-    /// The same under another name.
+    /// Changes the name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is, in a sentence.
+    /// The description in one sentence.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// In MHz.
+    /// The clock in MHz.
     pub fn clock_mhz(&self) -> f64 {
         self.clock_mhz
     }
@@ -164,17 +164,17 @@ impl PipelineMachine {
         self.engines
     }
 
-    /// Cycles in which a ciphertext moves from one engine to another.
+    /// Cycles to move a ciphertext from one engine to another.
     pub fn exchange_cycles(&self) -> u64 {
         self.exchange_cycles
     }
 
-    /// What becomes of a product's first polynomial.
+    /// The treatment of a product's first polynomial.
     pub fn body(&self) -> Body {
         self.body
     }
 
-    /// What inner nodes do to the dot products.
+    /// The treatment of the dot products by inner nodes.
     pub fn preemption(&self) -> Preemption {
         self.preemption
     }
@@ -184,12 +184,12 @@ impl PipelineMachine {
         self.ring
     }
 
-    /// A stage.
+    /// The description of a stage.
     pub fn stage(&self, stage: Stage) -> StageSpec {
         self.stages[stage.index()]
     }
 
-    /// Slots of the buffer from one stage to another; `None` if nothing flows there.
+    /// Slots of the buffer from one stage to another; `None` if the stages exchange no tokens.
     pub fn slots(&self, from: Stage, to: Stage) -> Option<usize> {
         FLOWS.iter().position(|&flow| flow == (from, to)).map(|flow| self.slots[flow])
     }
@@ -198,7 +198,7 @@ impl PipelineMachine {
         self.slots[flow]
     }
 
-    /// Items of a token for each prime. A row that goes through stage 1 has one, a ciphertext of the vector two.
+    /// Items of a token per prime. In stage 1, a row has one item and a ciphertext of the vector two.
     pub(crate) fn items(&self, stage: Stage) -> u64 {
         let parts = match self.body {
             Body::Transform => 2,

@@ -1,12 +1,13 @@
-//! The macro-pipeline of the cham accelerator: nine stages, ping-pong and triple buffers, and a packing tree that pre-empts.
+//! The macro-pipeline of the CHAM accelerator: nine stages, ping-pong and triple buffers, and a packing tree with
+//! pre-emption.
 //!
-//! A [`PipelineMachine`] is read from TOML; [`simulate`] runs a [`Job`] on it and counts cycles. What flows are the
-//! polynomials of a real job by algorithm 1 of the paper; values are not carried, but the products, transforms and key
-//! switches are those that `bfv` does, by formulas ([`Counts`]) and as counted in the run. `docs/arch-pipeline.md` says what
-//! is modelled and how.
+//! A [`PipelineMachine`] is read from TOML; [`simulate`] runs a [`Job`] on it and counts cycles. The tokens are the
+//! polynomials of a real job in algorithm 1 of the paper. The model carries no values. Its products, transforms and key
+//! switches equal those of `bfv`, both by formulas ([`Counts`]) and as counted in the run. `docs/arch-pipeline.md`
+//! describes the model.
 //!
-//! Source: X. Ren, accelerator for encrypted matrix-vector products (the CHAM paper), sections 3.1, 3.4 and 4; packing by
-//! H. Chen, W. Dai, M. Kim and Y. Song, "Efficient homomorphic conversion between (ring) LWE ciphertexts".
+//! Source: X. Ren, accelerator for encrypted matrix-vector products (the CHAM paper), sections 3.1, 3.4 and 4; packing
+//! by H. Chen, W. Dai, M. Kim and Y. Song, "Efficient homomorphic conversion between (ring) LWE ciphertexts".
 
 mod cost;
 mod design;

@@ -1,21 +1,21 @@
-//! What machines are made of: stages, buffers, the ring.
+//! The parts of a machine: stages, buffers, the ring.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::{PipelineError, require_range};
 
-/// The greatest number of cycles that a stage, or the exchange, may name.
+/// The maximum cycles of a stage or an exchange.
 pub const MAX_CYCLES: u64 = 1 << 28;
-/// The greatest number of slots of a buffer.
+/// The maximum number of slots of a buffer.
 pub const MAX_SLOTS: u64 = 1 << 16;
-/// The greatest number of units of a stage for each prime.
+/// The maximum number of units of a stage per prime.
 pub const MAX_UNITS: u64 = 1 << 10;
 
 /// The nine stages, in the order of the flow (section 3.1 of the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// 1: forward transform of a row, and of the vector before the first one.
+    /// 1: forward transform of a row, and before the first row of the vector.
     Ntt,
     /// 2: row times vector, added up over the vector's ciphertexts.
     Multiply,
@@ -31,12 +31,12 @@ pub enum Stage {
     KeyProduct,
     /// 8: inverse transform of the key switch.
     KeyIntt,
-    /// 9: division by the special modulus, and the sum with what stage 5 put by.
+    /// 9: division by the special modulus, and the sum with the polynomials that stage 5 set aside.
     ModDown,
 }
 
 impl Stage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub const ALL: [Self; 9] = [
         Self::Ntt,
         Self::Multiply,
@@ -49,7 +49,7 @@ impl Stage {
         Self::ModDown,
     ];
 
-    /// Its name in machine files, traces and errors.
+    /// The name in machine files, traces and errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ntt => "ntt",
@@ -64,18 +64,19 @@ impl Stage {
         }
     }
 
-    /// Its place in [`Stage::ALL`].
+    /// The index in [`Stage::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Whether its work is transforms.
+    /// Whether the stage consists of transforms.
     pub fn is_transform(self) -> bool {
         matches!(self, Self::Ntt | Self::Intt | Self::DigitNtt | Self::KeyIntt)
     }
 }
 
-/// The ten buffers of an engine, as (writer, reader). The last is the packing tree's: intermediate nodes go back to stage 5.
+/// The ten buffers of an engine, as (writer, reader). The last one belongs to the packing tree: inner nodes return to
+/// stage 5.
 pub(crate) const FLOWS: [(Stage, Stage); 10] = [
     (Stage::Ntt, Stage::Multiply),
     (Stage::Multiply, Stage::Intt),
@@ -88,7 +89,7 @@ pub(crate) const FLOWS: [(Stage, Stage); 10] = [
     (Stage::Combine, Stage::ModDown),
     (Stage::ModDown, Stage::Combine),
 ];
-/// Places in [`FLOWS`]: leaves of the tree, what stage 5 puts by for stage 9, inner nodes of the tree.
+/// Indices in [`FLOWS`]: leaves of the tree, sums set aside by stage 5 for stage 9, inner nodes of the tree.
 pub(crate) const LEAVES: usize = 3;
 pub(crate) const PUT_BY: usize = 8;
 pub(crate) const NODES: usize = 9;
@@ -99,7 +100,7 @@ pub(crate) fn buffer_name(flow: usize) -> String {
     format!("{}-{}", from.name(), to.name())
 }
 
-/// The ring and the moduli that the machine is built for.
+/// The ring and the moduli of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
@@ -120,40 +121,42 @@ impl Ring {
     }
 }
 
-/// What stage 4 gets of the first polynomial c_0 of a product, of which it needs the constant coefficient only.
+/// The input of stage 4 for the first polynomial c_0 of a product. The stage needs only the constant coefficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// All coefficients: c_0 is transformed as c_1 is. "All polynomials are processed in parallel", says the paper.
+    /// All coefficients: c_0 is transformed like c_1. The paper says "all polynomials are processed in parallel".
     Transform,
-    /// The constant coefficient as the sum of the spectrum, which stage 2 adds up, divided by N: no transform. So does
-    /// `bfv::hmvp`.
+    /// Only the constant coefficient: the sum of the spectrum, accumulated in stage 2 and divided by N, without a
+    /// transform. `bfv::hmvp` does the same.
     Sum,
 }
 
-/// What an inner node of the packing tree does to the dot products when it enters stage 5.
+/// The effect of an inner node on the dot products when it enters stage 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
-    /// It enters before waiting leaves do. Earlier stages stop when their buffers are full.
+    /// It enters before waiting leaves. Earlier stages stop when their buffers are full.
     Buffered,
-    /// Besides, stages 1 to 4 begin nothing until stage 5 can take the next: the paper's text, word for word.
+    /// In addition, stages 1 to 4 start nothing until stage 5 can take the next token: the paper's text taken
+    /// literally.
     Pause,
 }
 
-/// One of the nine stages. Each prime has units of its own, `units` of them; an *item* is one polynomial modulo one prime.
+/// One of the nine stages. Each prime has `units` separate units. An *item* is one polynomial modulo one prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageSpec {
-    /// Which one.
+    /// The stage.
     pub name: Stage,
-    /// Units for each prime, 1 to 2^10.
+    /// Units per prime, 1 to 2^10.
     pub units: u64,
-    /// Initiation interval of a unit: cycles from an item to the next, 1 to 2^28.
+    /// Initiation interval of a unit in cycles, 1 to 2^28.
     pub interval: u64,
-    /// Cycles from the begin of an item until its result is complete, 1 to 2^28.
+    /// Latency of an item in cycles, 1 to 2^28.
     pub latency: u64,
-    /// Cycles for which an item's input is read, 1 to the least of `interval` and `latency`; that least if not given.
+    /// Cycles for which an item's input is read: 1 to the smaller of `interval` and `latency`, which is also the
+    /// default.
     pub hold: Option<u64>,
 }
 
@@ -164,8 +167,8 @@ impl StageSpec {
     }
 }
 
-/// A buffer between two stages. A slot holds what one token carries: two slots are a ping-pong buffer, three the paper's
-/// triple buffer. A slot is taken from the begin of its writing to the end of its reading.
+/// A buffer between two stages. A slot holds one token: two slots are a ping-pong buffer, three the paper's triple
+/// buffer. A slot is occupied from the start of its writing to the end of its reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferSpec {
@@ -173,7 +176,7 @@ pub struct BufferSpec {
     pub from: Stage,
     /// The stage that reads it.
     pub to: Stage,
-    /// 1 to 2^16.
+    /// The number of slots, 1 to 2^16.
     pub slots: u64,
 }
 

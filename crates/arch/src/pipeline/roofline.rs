@@ -1,16 +1,16 @@
-//! The roofline of the encrypted matrix-vector product and its parts (figure 2 of the paper), by formulas.
+//! The roofline of the encrypted matrix-vector product and its parts (Fig. 2 of the paper), by formulas.
 //!
-//! An operation is a modular multiplication, with the additions that go with it. Per kernel, in a ring of N with l primes,
-//! K special ones, d digits, c = l + K, words of w bytes:
+//! An operation is a modular multiplication with its additions. Per kernel, in a ring of N with l primes, K special
+//! ones, d digits, c = l + K, words of w bytes:
 //!
 //! | kernel | multiplications | bytes from and to memory |
 //! | --- | --- | --- |
 //! | transform | N/2·log2 N | 2·N·w: in and out, twiddles on the chip |
 //! | key switch | (d + 2)·c transforms, 2·d·c·N with the key, 2·l·K·N for the division | (l + 2·d·c + 2·l)·N·w: polynomial, key, result |
-//! | product of m × n | all transforms ([`Counts`]), 2·c·N for each of its products, (parts·K + 1)·l·N for each row's rescale, parts 1 or 2, and its division by 2^L, and those of a key switch without its transforms for each merge | m·n entries, 2·c·T·N·w of the vector, the keys, 2·l·N·w for each tile |
+//! | product of m × n | all transforms ([`Counts`]); 2·c·N per product; (parts·K + 1)·l·N per row, parts 1 or 2, for the rescale and the division by 2^L; a key switch without its transforms per merge | m·n entries, 2·c·T·N·w of the vector, the keys, 2·l·N·w per tile |
 //!
-//! Nothing between the stages of a product goes to memory. Its keys, 2·d·c·N·w for each level, are read once where they fit
-//! on the chip, and for each merge where they do not.
+//! No data between the stages of a product goes to memory. Its keys, 2·d·c·N·w for each level, are read once if they
+//! fit on the chip, and for each merge otherwise.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,35 +21,35 @@ use super::parts::{Body, Ring};
 use crate::description;
 use crate::record::{Label, Record};
 
-/// The schema that a roofline file names.
+/// The schema of a roofline file.
 pub const ROOFLINE_SCHEMA: &str = "ciphermill-roofline/1";
 /// The paper's board, with and without its two engines, its CPU, and a GPU.
 pub const CHAM_ROOFLINE: &str = include_str!("../../machines/cham-roofline.toml");
 
 const MAX_RATE: f64 = 1e18;
 const MAX_BYTES: u64 = 1 << 40;
-/// The greatest number of cycles of a point: 2^53, all of which are numbers of an f64.
+/// The maximum number of cycles of a point: 2^53, up to which an f64 represents every integer.
 const MAX_CYCLES: f64 = (1_u64 << 53) as f64;
 
-/// Two ceilings.
+/// A platform with its two ceilings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The flat ceiling: modular multiplications per second.
+    /// The horizontal ceiling: modular multiplications per second.
     pub multiplications_per_second: f64,
-    /// The slanted one: bytes per second from and to memory.
+    /// The sloped ceiling: bytes per second from and to memory.
     pub bytes_per_second: f64,
-    /// What keys can be held in.
+    /// On-chip memory for keys, in bytes.
     pub on_chip_bytes: u64,
-    /// To tell times as cycles.
+    /// The clock, which converts times to cycles.
     pub clock_mhz: f64,
-    /// Where the numbers are from.
+    /// The source of the numbers.
     pub basis: String,
 }
 
-/// Platforms, and how data lies in memory.
+/// Platforms, and the sizes of data in memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RooflineMachine {
@@ -61,10 +61,10 @@ pub struct RooflineMachine {
 }
 
 impl RooflineMachine {
-    /// Reads and checks a description.
+    /// Parses and checks a description.
     ///
     /// # Errors
-    /// If it is no TOML of this shape, a number is out of its range, or there is no platform.
+    /// If the text is not TOML of this shape, a number is out of range, or it has no platform.
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "roofline", why };
         let machine: Self = description::read(text).map_err(syntax)?;
@@ -90,13 +90,13 @@ impl RooflineMachine {
     }
 }
 
-/// What is placed under the roof.
+/// A kernel below the roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kernel {
     /// The transform of one polynomial modulo one prime, from memory to memory.
     Ntt,
-    /// A key switch by itself.
+    /// A separate key switch.
     KeySwitch,
     /// A product.
     Hmvp(Job),
@@ -112,13 +112,13 @@ impl Kernel {
     }
 }
 
-/// Which ceiling a point is under.
+/// The ceiling that limits a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// The slanted one.
+    /// The sloped ceiling.
     Memory,
-    /// The flat one.
+    /// The horizontal ceiling.
     Compute,
 }
 
@@ -135,11 +135,11 @@ pub struct RooflinePoint {
     pub bytes: u64,
     /// Multiplications per byte.
     pub intensity: f64,
-    /// Multiplications per second that the platform allows.
+    /// The attainable multiplications per second on the platform.
     pub attainable: f64,
     /// The time of the kernel at that rate.
     pub seconds: f64,
-    /// What limits it.
+    /// The limit.
     pub bound: Bound,
     /// Whether the keys stay on the chip.
     pub keys_on_chip: bool,
@@ -147,21 +147,21 @@ pub struct RooflinePoint {
     share: f64,
 }
 
-/// Series for a picture: ceilings, and points under them.
+/// Data for a plot: ceilings, and the points below them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Roofline {
     /// Always analytic.
     pub label: Label,
     /// The ceilings.
     pub platforms: Vec<Platform>,
-    /// Platform by platform.
+    /// The points, platform by platform.
     pub points: Vec<RooflinePoint>,
 }
 
-/// Places a transform, a key switch, and products under the roofs of all platforms.
+/// Places a transform, a key switch, and products below the rooflines of all platforms.
 ///
 /// # Errors
-/// If a job is out of range, or a platform so slow that a point takes more than 2^53 cycles.
+/// If a job is out of range, or a platform is so slow that a point takes more than 2^53 cycles.
 pub fn roofline(machine: &RooflineMachine, ring: &Ring, body: Body, jobs: &[Job]) -> Result<Roofline, PipelineError> {
     let mut points = Vec::new();
     let kernels = [Kernel::Ntt, Kernel::KeySwitch].into_iter().chain(jobs.iter().map(|&job| Kernel::Hmvp(job)));
@@ -179,7 +179,7 @@ fn transform(ring: &Ring) -> u64 {
     ring.polynomial_size / 2 * u64::from(ring.polynomial_size.ilog2())
 }
 
-/// Multiplications of a key switch beside its transforms.
+/// Multiplications of a key switch without its transforms.
 fn switching(ring: &Ring) -> u64 {
     let Ring { polynomial_size: n, limbs, special_limbs, digits } = *ring;
     2 * digits * ring.chain() * n + 2 * limbs * special_limbs * n
@@ -243,7 +243,7 @@ fn point(
 }
 
 impl Roofline {
-    /// A record for each point, `arch-roofline/<platform>/<kernel>`; cycles are those of the platform's clock.
+    /// A record for each point, `arch-roofline/<platform>/<kernel>`, with cycles at the platform's clock.
     pub fn records(&self) -> Vec<Record> {
         let record = |point: &RooflinePoint| {
             let kernel = point.kernel.name();

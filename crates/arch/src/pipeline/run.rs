@@ -9,64 +9,64 @@ use super::station::alone;
 use super::tree::Trees;
 use crate::record::{Label, Record};
 
-/// What a stage of an engine did.
+/// The activity of a stage in one engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageUse {
-    /// Which engine.
+    /// The engine.
     pub engine: usize,
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
-    /// Its units for each prime.
+    /// Units per prime.
     pub units: u64,
     /// Rows, parts of rows, ciphertexts of the vector, or merges.
     pub tokens: u64,
-    /// Polynomials modulo one prime, for each prime.
+    /// Polynomials modulo one prime, per prime.
     pub items: u64,
-    /// Unit cycles, for each prime.
+    /// Busy unit cycles, per prime.
     pub busy_cycles: u64,
-    /// `busy_cycles` by units and cycles of the run, 0 to 1.
+    /// `busy_cycles` divided by units and by cycles of the run, 0 to 1.
     pub utilization: f64,
 }
 
-/// How full a buffer was.
+/// The occupancy of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BufferUse {
-    /// Which engine.
+    /// The engine.
     pub engine: usize,
-    /// Its name, as `from-to`.
+    /// The name, as `from-to`.
     pub buffer: String,
-    /// Its slots.
+    /// The slots.
     pub slots: usize,
-    /// The most that were taken.
+    /// The maximum number of occupied slots.
     pub peak: usize,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PipelineRun {
-    /// Name of the machine.
+    /// The name of the machine.
     pub machine: String,
-    /// Its clock.
+    /// The clock of the machine.
     pub clock_mhz: f64,
-    /// Its engines.
+    /// The number of engines.
     pub engines: usize,
-    /// What was run.
+    /// The job.
     pub job: Job,
-    /// What became of products' first polynomials.
+    /// The treatment of the products' first polynomials.
     pub body: Body,
-    /// From the first cycle until the last packed ciphertext is there.
+    /// Cycles from the start to the completion of the last packed ciphertext.
     pub cycles: u64,
-    /// Cycles per row in the middle half of the rows, counted where they leave stage 4; `None` below 16 rows.
+    /// Cycles per row in the middle half of the rows, counted at the output of stage 4; `None` below 16 rows.
     pub steady_cycles_per_row: Option<f64>,
-    /// No schedule on this machine takes fewer cycles: see the documentation of the model.
+    /// A lower bound on the cycles of every schedule on this machine (docs/arch-pipeline.md).
     pub bound_cycles: u64,
-    /// What was done, counted as it was begun.
+    /// The operation counts, counted at the start of each operation.
     pub counts: Counts,
-    /// Ciphertexts that went from one engine to another.
+    /// Ciphertexts moved between engines.
     pub exchanges: u64,
-    /// Engine by engine, the nine stages.
+    /// The nine stages of each engine.
     pub stages: Vec<StageUse>,
-    /// Engine by engine, the ten buffers.
+    /// The ten buffers of each engine.
     pub buffers: Vec<BufferUse>,
 }
 
@@ -76,7 +76,7 @@ impl PipelineRun {
         self.cycles as f64 / self.clock_mhz / 1e3
     }
 
-    /// The greatest utilization of a stage.
+    /// The largest utilization of a stage.
     pub fn utilization(&self) -> f64 {
         self.stages.iter().map(|stage| stage.utilization).fold(0.0, f64::max)
     }
@@ -108,8 +108,8 @@ pub(crate) fn steady(leaf_times: &[u64]) -> Option<f64> {
     (leaf_times.len() >= 16).then(|| (leaf_times[last] - leaf_times[first]) as f64 / (last - first) as f64)
 }
 
-/// Cycles that no schedule can undercut: for every stage, what has to go before its first token, its items at its rate, and
-/// what has to follow its last one. The last row is followed by a merge on every level.
+/// A lower bound on the cycles of every schedule: for each stage the time before its first token, its items at its
+/// rate, and the time after its last token. The last row is followed by a merge on every level.
 pub(crate) fn lower_bound(machine: &PipelineMachine, shape: &Shape, trees: &Trees) -> u64 {
     let time = |stage: Stage| alone(&machine.stage(stage), machine.items(stage));
     let (front, back) = Stage::ALL.split_at(Stage::Combine.index());

@@ -1,11 +1,11 @@
-//! The event-driven simulation.
+//! The event-driven simulation of the macro-pipeline.
 //!
-//! Time goes from event to event. At each time everything that ends is ended first, then everything that can begin begins:
-//! exchanges between engines, then, engine by engine, the stages from the last to the first. Beginning something never
-//! makes room for anything else at the same time, so one pass is enough, and the order of the pass is a rule of priority
-//! only where engines want the same slot.
+//! Time advances from event to event. At each time, all endings are processed first. Then all possible starts follow:
+//! exchanges between engines and, for each engine, the stages from the last to the first. A start never makes room for
+//! another start at the same time, so one pass is sufficient. The order of the pass only sets priorities between
+//! engines that compete for a slot.
 //!
-//! A token begins in a stage when a unit is free, its input is there, and its output has a slot.
+//! A token starts in a stage when a unit is free, its input is present, and its output has a slot.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -20,10 +20,10 @@ use super::traced::Traced;
 use super::tree::{Node, Trees};
 use crate::trace::Trace;
 
-/// Runs a job on a machine. The same machine and job give the same run.
+/// Runs a job on a machine. The result is deterministic.
 ///
 /// # Errors
-/// If the job is out of range, or the machine's buffers are too few to end it ([`PipelineError::Deadlock`]).
+/// If the job is out of range, or the machine's buffers are too small to complete it ([`PipelineError::Deadlock`]).
 pub fn simulate(machine: &PipelineMachine, job: &Job, trace: Option<&mut Trace>) -> Result<PipelineRun, PipelineError> {
     let shape = job.shape(&machine.ring())?;
     Simulation::new(machine, *job, shape, trace).run()
@@ -35,37 +35,37 @@ enum Event {
     Done { engine: usize, stage: usize },
     /// A slot has been read.
     Free { engine: usize, flow: usize },
-    /// A ciphertext has come from engine `from`.
+    /// A ciphertext has arrived from engine `from`.
     Exchanged { from: usize },
-    /// Something may begin that could not before.
+    /// A start may have become possible.
     Wake,
 }
 
-/// The buffers that a token's output takes slots of.
+/// The buffers in which a token's output occupies slots.
 type Outputs = [Option<usize>; 2];
 
-/// The earliest first, and of one time in the order in which they were made.
+/// Events in the order of time, and of creation for equal times.
 type Events = BinaryHeap<Reverse<(u64, u64, Event)>>;
 
 #[derive(Debug)]
 struct Engine {
     stations: Vec<Station>,
-    /// Slots that are taken, and how many were at most.
+    /// The occupied slots, and their maximum.
     used: [usize; FLOWS.len()],
     peak: [usize; FLOWS.len()],
-    /// What lies in the buffers that are queues.
+    /// The content of the buffers that are queues.
     queues: [VecDeque<Token>; FLOWS.len()],
-    /// Ciphertexts of the vector that this engine has to transform yet.
+    /// Ciphertexts of the vector that this engine must still transform.
     vectors: VecDeque<usize>,
-    /// Rows to come, and the part of the first one that is next.
+    /// The remaining rows, and the next part of the first one.
     rows: VecDeque<Node>,
     part: u32,
-    /// When ciphertext i of the vector is there as a spectrum; `None` while its transform has not begun.
+    /// The cycle in which the spectrum of ciphertext i is available; `None` before its transform starts.
     vector_at: Vec<Option<u64>>,
-    /// Merges that have their operands: the highest level first, and of one level the one that was ready first. Any other
-    /// order within a level would leave subtrees half done, and their nodes in the buffer.
+    /// Merges with all operands: the highest level first, within a level the one that was ready first. Another order
+    /// within a level would leave subtrees incomplete, and their nodes in the buffer.
     ready: BTreeMap<(Reverse<u32>, u64), Node>,
-    /// Nodes that are to go to another engine, and the buffers that they are in; the first may be on its way.
+    /// Nodes for other engines, with their current buffers. The first one may be in transit.
     outgoing: VecDeque<(Node, usize)>,
     exchanging: bool,
     paused_until: u64,
@@ -82,9 +82,9 @@ struct Simulation<'a> {
     sequence: u64,
     now: u64,
     tiles_done: u64,
-    /// When the latest of them was.
+    /// The cycle in which the latest tile was complete.
     finished: u64,
-    /// When each leaf was complete.
+    /// The cycle in which each leaf was complete.
     leaf_times: Vec<u64>,
     exchanges: u64,
     counts: Counts,
@@ -191,12 +191,12 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A token's output is complete.
+    /// Handles a token whose output is complete.
     fn leave(&mut self, engine: usize, stage: Stage, token: Token) {
         match (stage, token) {
-            // `vector_at` knows when it is there.
+            // `vector_at` has its time already.
             (_, Token::Vector) => {}
-            // Until the last product the sum stays where it is.
+            // The partial sum stays in place until the last product.
             (Stage::Multiply, Token::Row { part, .. }) if part + 1 < self.column_tiles => {}
             (Stage::Rescale, Token::Row { leaf, .. }) => {
                 self.leaf_times.push(self.now);
@@ -210,7 +210,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A node's ciphertext is in buffer `flow` of an engine. That of a root leaves; an inner one has never had a slot.
+    /// A node's ciphertext has reached buffer `flow` of an engine. A root leaves the pipeline; a root that is an inner
+    /// node never had a slot.
     fn arrive(&mut self, engine: usize, node: Node, flow: usize) {
         if self.trees.is_root(node) {
             self.tiles_done += 1;
@@ -253,7 +254,7 @@ impl<'a> Simulation<'a> {
         self.at(self.now + cycles, Event::Exchanged { from });
     }
 
-    /// What a stage would begin next: the token, if its input is there, and the buffers that its output needs.
+    /// The next token of a stage, if its input is present, and the buffers for its output.
     fn next(&self, engine: usize, stage: Stage) -> Option<(Token, Outputs)> {
         let here = &self.engines[engine];
         if stage <= Stage::Rescale && here.paused_until > self.now {
@@ -280,7 +281,7 @@ impl<'a> Simulation<'a> {
                         if !there {
                             return None;
                         }
-                        // Later products are added to the first.
+                        // Later products are added to the first one.
                         [(part == 0).then_some(flow), None]
                     }
                     Token::Merge(node) if stage == Stage::ModDown && self.trees.is_root(node) => [None; 2],
@@ -325,7 +326,7 @@ impl<'a> Simulation<'a> {
         self.counts.key_switches += u64::from(stage == Stage::Combine);
     }
 
-    /// Takes a token that begins from where it was; the buffers whose slots become free when it has been read.
+    /// Removes a starting token from its source. Returns the buffers whose slots become free when it has been read.
     fn consume(&mut self, engine: usize, stage: Stage, token: Token, done: u64, free: u64) -> Vec<usize> {
         match (stage, token) {
             (Stage::Ntt, Token::Vector) => {
@@ -360,7 +361,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Which buffer it is that would have to be larger.
+    /// The buffer that is too small.
     fn deadlock(&self) -> PipelineError {
         let error = |engine: usize, waiting: &'static str, flow: usize| PipelineError::Deadlock {
             cycle: self.now,
@@ -380,7 +381,7 @@ impl<'a> Simulation<'a> {
                 return error(self.trees.engine(self.trees.parent(node)), "exchange", NODES);
             }
         }
-        // Every token is in a stage, in a buffer, or on its way: one of those above waits.
+        // Every token is in a stage, in a buffer or in transit, so one of the cases above applies.
         error(0, Stage::ModDown.name(), NODES)
     }
 
@@ -423,12 +424,12 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The queue that a stage reads; `ntt` and `combine` read none.
+/// The queue of a stage's input; `ntt` and `combine` have none.
 fn input(stage: Stage) -> usize {
     stage.index() - 1
 }
 
-/// The buffer that a stage writes.
+/// The buffer of a stage's output.
 fn output(stage: Stage) -> usize {
     if stage == Stage::ModDown { NODES } else { stage.index() }
 }

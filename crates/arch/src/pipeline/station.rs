@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use super::parts::StageSpec;
 use super::tree::Node;
 
-/// What flows.
+/// The units of data that move through the stages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Token {
-    /// A ciphertext of the vector, on its way through stage 1.
+    /// A ciphertext of the vector, in stage 1.
     Vector,
     /// A row, or its product with ciphertext `part` of the vector.
     Row { leaf: Node, part: u32 },
@@ -16,24 +16,24 @@ pub(crate) enum Token {
     Merge(Node),
 }
 
-/// When a token goes through a stage.
+/// The times of a token in a stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenTimes {
     /// All of its input has been read.
     pub(crate) read: u64,
-    /// All of its output is there.
+    /// All of its output is complete.
     pub(crate) done: u64,
     /// The stage can take the next token.
     pub(crate) free: u64,
 }
 
-/// One stage. All primes go in step, so that the units of one stand for those of all.
+/// One stage. All primes run in lockstep, so the model contains the units of one prime.
 #[derive(Debug)]
 pub(crate) struct Station {
     spec: StageSpec,
-    /// When each unit is free again, the earliest first.
+    /// The cycle in which each unit becomes free, in ascending order.
     units: VecDeque<(u64, usize)>,
-    /// Tokens whose output is not complete, in order.
+    /// Tokens with incomplete output, in order.
     pub(crate) flight: VecDeque<Token>,
     pub(crate) tokens: u64,
     pub(crate) items: u64,
@@ -49,8 +49,8 @@ impl Station {
         self.units[0].0 <= now
     }
 
-    /// Gives the items of a token, one after the other, each to the unit that is free first; `begun` learns of (unit,
-    /// begin). Items begin in order, so a unit that gets one is the last to be free again.
+    /// Starts the items of a token, one after another, each on the first free unit. `begun` receives (unit, start).
+    /// Items start in order, so the chosen unit becomes free last.
     pub(crate) fn begin(
         &mut self,
         now: u64,
@@ -71,7 +71,7 @@ impl Station {
         TokenTimes { read: last + self.spec.hold_cycles(), done: last + self.spec.latency, free: self.units[0].0 }
     }
 
-    /// Unit cycles that were taken.
+    /// Busy unit cycles.
     pub(crate) fn busy(&self) -> u64 {
         self.items * self.spec.interval
     }
@@ -81,7 +81,7 @@ impl Station {
     }
 }
 
-/// Cycles from the begin of a token of so many items to its end, when nothing else is there.
+/// Cycles of a token with this number of items on an idle stage.
 pub(crate) fn alone(spec: &StageSpec, items: u64) -> u64 {
     (items.div_ceil(spec.units) - 1) * spec.interval + spec.latency
 }

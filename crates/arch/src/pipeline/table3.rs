@@ -9,23 +9,23 @@ use super::run::PipelineRun;
 use super::simulate::simulate;
 use crate::record::Record;
 
-/// Columns of every matrix of the table.
+/// The number of columns of every matrix in the table.
 pub const TABLE_3_COLUMNS: u64 = 256;
 
-/// A row of the table as printed: milliseconds on the paper's CPU, its GPU, and its accelerator at 300 MHz.
+/// A printed row of the table: milliseconds on the paper's CPU, its GPU, and its accelerator at 300 MHz.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Printed {
     /// Rows of the matrix.
     pub rows: u64,
-    /// Intel Xeon W-2265.
+    /// Milliseconds on an Intel Xeon W-2265.
     pub cpu_ms: f64,
-    /// A GPU that the paper does not name.
+    /// Milliseconds on a GPU that the paper does not name.
     pub gpu_ms: f64,
-    /// Two engines on a Xilinx U200.
+    /// Milliseconds on two engines in a Xilinx U200.
     pub accelerator_ms: f64,
 }
 
-/// The table as printed.
+/// The printed table.
 pub const TABLE_3: [Printed; 6] = [
     Printed { rows: 64, cpu_ms: 45.57, gpu_ms: 13.25, accelerator_ms: 2.28 },
     Printed { rows: 128, cpu_ms: 62.36, gpu_ms: 15.95, accelerator_ms: 3.57 },
@@ -35,23 +35,23 @@ pub const TABLE_3: [Printed; 6] = [
     Printed { rows: 2048, cpu_ms: 639.78, gpu_ms: 182.59, accelerator_ms: 42.86 },
 ];
 
-/// A row of the table, printed and run.
+/// A row of the table with the corresponding run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table3Row {
-    /// As printed; `None` for sizes beyond the table.
+    /// The printed row; `None` for sizes beyond the table.
     pub printed: Option<Printed>,
     /// The run.
     pub run: PipelineRun,
     /// Milliseconds of the run.
     pub ms: f64,
-    /// Printed ÷ run: above 1 where the run is faster.
+    /// Printed divided by simulated time: above 1 if the run is faster.
     pub ratio: Option<f64>,
 }
 
-/// Runs a machine on the sizes of the table, and on those of `more` beyond it.
+/// Runs a machine on the sizes of the table and on the additional sizes `more`.
 ///
 /// # Errors
-/// Those of [`simulate`].
+/// The errors of [`simulate`].
 pub fn table3(machine: &PipelineMachine, more: &[u64]) -> Result<Vec<Table3Row>, PipelineError> {
     let printed = TABLE_3.iter().map(|&printed| (printed.rows, Some(printed)));
     let sizes = printed.chain(more.iter().map(|&rows| (rows, None)));
@@ -63,7 +63,7 @@ pub fn table3(machine: &PipelineMachine, more: &[u64]) -> Result<Vec<Table3Row>,
     sizes.map(row).collect()
 }
 
-/// The records of a table: those of the runs, with the printed milliseconds beside them.
+/// The records of the runs, with the printed milliseconds.
 pub fn table3_records(rows: &[Table3Row]) -> Vec<Record> {
     let mut records = Vec::new();
     for row in rows {

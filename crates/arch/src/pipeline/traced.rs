@@ -1,4 +1,4 @@
-//! What a run tells a trace: a process for each engine, a track for each unit of each stage, a counter for each buffer.
+//! The trace of a run: a process for each engine, a track for each unit of each stage, a counter for each buffer.
 
 use super::machine::PipelineMachine;
 use super::parts::{FLOWS, Stage, buffer_name};
@@ -6,7 +6,7 @@ use super::station::Token;
 use super::tree::Node;
 use crate::trace::{Trace, TrackId};
 
-/// Units of a stage that have tracks; more would hide the picture.
+/// The maximum number of tracks per stage, for readability.
 const MAX_UNIT_TRACKS: u64 = 16;
 
 struct Tracks {
@@ -14,7 +14,7 @@ struct Tracks {
     exchange: TrackId,
 }
 
-/// A trace, or none.
+/// An optional trace.
 pub(crate) struct Traced<'a> {
     trace: Option<(&'a mut Trace, Vec<Tracks>)>,
     buffers: Vec<String>,

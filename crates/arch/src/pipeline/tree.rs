@@ -1,15 +1,16 @@
-//! The packing trees of a job: which ciphertexts are merged with which, and in which engine.
+//! The packing trees of a job: the operands of each merge, and its engine.
 //!
-//! Node f of level j of a tile with 2^L places has the leaves f, f + 2^(L−j), …; its children are the nodes f and
-//! f + 2^(L−j) of level j − 1, of which the second may have no leaves: then it is 0, and the merge has one operand.
+//! Node f of level j of a tile with 2^L places has the leaves f, f + 2^(L−j), …. Its children are the nodes f and f +
+//! 2^(L−j) of level j − 1. The second child may have no leaves: then it is 0, and the merge has one operand.
 //!
-//! Leaf i of tile t is a row of engine (i + t) mod E, and node f of tile t is merged in engine (f + t) mod E. As E and the
-//! places are powers of two, all of a subtree below the top log2 E levels is in one engine, with every E-th row; of the
-//! merges above, the second operand has to come from another engine. Neither the merges nor the result change with E.
+//! Leaf i of tile t is a row of engine (i + t) mod E, and node f of tile t is merged in engine (f + t) mod E. Because E
+//! and the number of places are powers of two, each subtree below the top log2 E levels is in one engine, with every
+//! E-th row. In the merges above, the second operand comes from another engine. Neither the number of merges nor the
+//! result depends on E.
 
 use super::job::Shape;
 
-/// A node of a tile's tree; level 0 are the leaves.
+/// A node of a tile's tree. Level 0 contains the leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Node {
     pub(crate) level: u32,
@@ -17,14 +18,14 @@ pub(crate) struct Node {
     pub(crate) place: u32,
 }
 
-/// The trees, and where the ciphertexts of the nodes are that wait for their merge.
+/// The trees, and the buffers of the nodes that wait for their merge.
 #[derive(Debug)]
 pub(crate) struct Trees {
     shape: Shape,
     engines: u64,
-    /// Where the nodes of a tile begin in `waiting`.
+    /// The index in `waiting` of each tile's first node.
     base: Vec<usize>,
-    /// For every node, the buffer that it waits in.
+    /// The buffer in which each node waits.
     waiting: Vec<Option<u8>>,
 }
 
@@ -39,8 +40,8 @@ impl Trees {
         Self { shape, engines: engines as u64, base, waiting: vec![None; nodes] }
     }
 
-    /// The leaves of an engine, in the order in which their rows are taken: tile after tile, in a tile in bit-reversed
-    /// order, so that nodes become complete depth first.
+    /// The leaves of an engine in processing order: tile after tile, and within a tile in bit-reversed order, so that
+    /// nodes complete depth first.
     pub(crate) fn leaves(&self, engine: usize) -> Vec<Node> {
         let mut leaves = Vec::new();
         for tile in 0..self.shape.tiles() {
@@ -53,13 +54,13 @@ impl Trees {
         leaves
     }
 
-    /// Merges of an engine.
+    /// The number of merges of an engine.
     pub(crate) fn merges(&self, engine: usize) -> u64 {
         let in_tile = |tile: u64| -> u64 {
             let (leaves, levels) = (self.shape.leaves(tile), self.shape.levels(tile));
             let of_level = |level: u32| {
                 let nodes = leaves.min(1 << (levels - level));
-                // Places below `nodes` that are `first` modulo E.
+                // Places below `nodes` that are congruent to `first` modulo E.
                 let first = (engine as u64 + self.engines - tile % self.engines) % self.engines;
                 (nodes + self.engines - 1 - first) / self.engines
             };
@@ -68,7 +69,7 @@ impl Trees {
         (0..self.shape.tiles()).map(in_tile).sum()
     }
 
-    /// Where the node's row is multiplied, or its merge is done.
+    /// The engine of a node: of its row's products, or of its merge.
     pub(crate) fn engine(&self, node: Node) -> usize {
         ((u64::from(node.place) + u64::from(node.tile)) % self.engines) as usize
     }
@@ -77,7 +78,7 @@ impl Trees {
         node.level == self.shape.levels(node.tile.into())
     }
 
-    /// The node that an inner node or leaf is merged into; not for a root.
+    /// The parent of a node other than the root.
     pub(crate) fn parent(&self, node: Node) -> Node {
         let level = node.level + 1;
         let places = 1u32 << (self.shape.levels(node.tile.into()) - level);
@@ -96,7 +97,7 @@ impl Trees {
         self.base[node.tile as usize] + (1 << (self.shape.levels(node.tile.into()) - node.level)) + node.place as usize
     }
 
-    /// Puts a node's ciphertext into buffer `flow`; its parent if that has all its operands now.
+    /// Places a node's ciphertext in buffer `flow`. Returns the parent if all of its operands are now present.
     pub(crate) fn put(&mut self, node: Node, flow: usize) -> Option<Node> {
         let at = self.at(node);
         self.waiting[at] = Some(flow as u8);
@@ -106,7 +107,7 @@ impl Trees {
         (waits(even) && odd.is_none_or(waits)).then_some(parent)
     }
 
-    /// The buffers of the operands of a merge that begins.
+    /// Removes the operands of a starting merge and returns their buffers.
     pub(crate) fn take(&mut self, node: Node) -> impl Iterator<Item = usize> + use<> {
         let (even, odd) = self.operands(node);
         let mut flow = |node: Node| {
@@ -124,7 +125,7 @@ mod tests {
     use super::super::parts::Ring;
     use super::*;
 
-    /// Every shape's trees, in full: all nodes but the leaves are merged once, in the engine that says so.
+    /// The complete trees of every shape: each inner node is merged once, in its engine.
     #[test]
     fn trees_have_the_merges_that_are_counted() {
         let ring = Ring { polynomial_size: 16, limbs: 2, special_limbs: 1, digits: 2 };

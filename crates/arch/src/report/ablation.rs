@@ -1,15 +1,15 @@
-//! The ablation of the paper's Fig. 9 and Fig. 11: what each of its three ideas gives, one after the other.
+//! The ablation of the paper's Figs. 9 and 11: the gains of its three ideas, added one after the other.
 //!
-//! The figures are those of one lane: cycles that a lane takes for each butterfly it does. The stages are a reading of the paper, which
-//! names its stages and no more. It was chosen knowing the published figures: 290 → 9.85 → 7.58 → 2.25 cycles are what they come to if the
-//! base is as parallel as the array.
+//! The figures are cycles of one lane per butterfly of that lane. The paper only names its stages; this reading was
+//! chosen knowing the published figures, 290 → 9.85 → 7.58 → 2.25 cycles, which hold if the base is as parallel as the
+//! array.
 //!
-//! | stage | what it is here |
+//! | stage | reading |
 //! | --- | --- |
-//! | base | one scalar core with a program that divides (`textbook`, a divider of 67 cycles); as many as there are lanes would share its cycles |
-//! | +ISA | the array; its lanes are no pipeline: a computation begins when the one before is done. Tiles are read row by row |
+//! | base | one scalar core with a program that divides (`textbook`, a divider of 67 cycles); its cycles would be shared by as many cores as lanes |
+//! | +ISA | the array with unpipelined lanes: a computation starts when the previous one has finished. Tiles are read row by row |
 //! | +reshuffle | tiles are read from skewed banks |
-//! | +dataflow | computations begin when their operands are there |
+//! | +dataflow | computations start when their operands are available |
 
 use serde::Serialize;
 
@@ -21,17 +21,17 @@ use crate::array::{Issue, Machine, Transposition};
 use crate::record::{Label, Record};
 use crate::scalar::Variant;
 
-/// Inputs in flight in all stages, where they fit and no other number is asked for: those with which the stages are the paper's.
+/// The default number of inputs in flight in all stages. It reproduces the paper's stages.
 pub const ABLATION_IN_FLIGHT: usize = 2;
-/// Runs of each stage.
+/// The number of runs of each stage.
 const RUNS: usize = 4;
 
-/// What the paper's figures come to for one lane, in the order of the stages: 290 cycles of the base, divided by its average speed-ups
-/// 29.44, 1.3 and 3.37.
+/// The paper's cycles per lane and butterfly, in the order of the stages: 290 cycles of the base, divided by its
+/// average speed-ups 29.44, 1.3 and 3.37.
 pub const CALIBRATION: [f64; 4] = [290.0, 9.85, 7.58, 2.25];
-/// The average speed-ups that the paper prints: each stage over the one before, then all together.
+/// The average speed-ups in the paper: each stage over the previous one, then in total.
 pub const PRINTED: [f64; 4] = [29.44, 1.3, 3.37, 140.75];
-/// The same for the FFT of Fig. 11, which begins with the second stage.
+/// The same for the FFT of Fig. 11, which starts with the second stage.
 pub const PRINTED_FFT: [f64; 3] = [1.34, 3.39, 4.54];
 
 /// A stage at one size.
@@ -39,47 +39,47 @@ pub const PRINTED_FFT: [f64; 3] = [1.34, 3.39, 4.54];
 pub struct Stage {
     /// `base`, `isa`, `reshuffle` or `dataflow`.
     pub stage: &'static str,
-    /// What was run: the array's name, of the base the scalar core's.
+    /// The machine: the array, or for the base the scalar core.
     pub machine: String,
-    /// Cycles of one lane for each of its butterflies; of the base those of one scalar core.
+    /// Cycles of one lane per butterfly of that lane; for the base, of one scalar core.
     pub cycles_per_butterfly: f64,
-    /// Cycles of a transform: of the array in steady state, of the base on one scalar core. All are simulated.
+    /// Cycles of a transform, simulated: of the array in steady state; for the base, of one scalar core.
     pub cycles: f64,
-    /// Of the base what a transform would take on as many scalar cores as there are lanes, if they shared it evenly: analytic. No one
-    /// has run them.
+    /// For the base, the cycles of a transform if as many scalar cores as lanes shared it evenly. Analytic: such a
+    /// machine was not run.
     pub cycles_by_lanes_analytic: Option<f64>,
-    /// How much faster it is than the stage before; none of the first.
+    /// The speed-up over the previous stage; `None` for the first stage.
     pub step: Option<f64>,
-    /// Whether its values were those of the golden model; the base's words are checked by the tests of the scalar model.
+    /// Whether all values agree with the golden model. The tests of the scalar model check the words of the base.
     pub correct: Option<bool>,
 }
 
-/// The stages at one size.
+/// All stages at one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SizeAblation {
     /// N.
     pub polynomial_size: usize,
-    /// Lanes that share a transform.
+    /// Lanes that share one transform.
     pub lanes: u32,
     /// Inputs in flight.
     pub in_flight: usize,
-    /// The stages; none if there is no program.
+    /// The stages; empty if no program exists.
     pub stages: Vec<Stage>,
-    /// The last stage's gain over the first.
+    /// The speed-up of the last stage over the first.
     pub total: Option<f64>,
-    /// Why there are none.
+    /// The reason for missing stages.
     pub error: Option<String>,
-    /// The array with all ideas against one single scalar core, by program; none of complex numbers.
+    /// The complete array compared with one scalar core, for each program; empty for complex numbers.
     pub single_core: Vec<SingleCore>,
 }
 
-/// The array against one scalar core.
+/// The array compared with one scalar core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SingleCore {
-    /// The core's program.
+    /// The program of the core.
     #[serde(flatten)]
     pub base: BaseRun,
-    /// The core's cycles by the array's.
+    /// The core's cycles divided by the array's.
     pub speedup: f64,
 }
 
@@ -92,25 +92,25 @@ pub struct Ablation {
     pub machine: String,
     /// `ntt` or `fft`.
     pub operation: &'static str,
-    /// For each size.
+    /// The result at each size.
     pub sizes: Vec<SizeAblation>,
-    /// Averages over the sizes that have all stages: of each step, and of the total.
+    /// The average speed-up of each step, over the sizes that have all stages.
     pub average_steps: Vec<f64>,
-    /// The average of the totals.
+    /// The average total speed-up over the same sizes.
     pub average_total: Option<f64>,
 }
 
-/// The machine of a stage.
+/// The machine of one stage.
 fn staged(machine: &Machine, issue: Issue, transposition: Transposition) -> Machine {
     let mut machine = machine.clone();
     (machine.core.issue, machine.memory.transposition) = (issue, transposition);
     machine
 }
 
-/// Runs the stages for transforms of each size, with so many inputs in flight, or half as many until they fit.
+/// Runs the stages for transforms of each size, with `in_flight` inputs in flight, or half as many until they fit.
 ///
 /// # Errors
-/// If the base core cannot run. A size that does not fit is told in its place.
+/// If the base core cannot run. A size that does not fit is reported in its entry.
 pub fn ablate(
     machine: &Machine,
     operation: Operation,
@@ -197,10 +197,10 @@ fn size(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<Size
     Ok(result)
 }
 
-/// Inputs in flight, and what each named stage took.
+/// The number of inputs in flight, and the result of each named stage.
 type ArrayStages = (usize, Vec<(&'static str, Line)>);
 
-/// The three stages that are arrays, with so many in flight, or half as many until all of them fit.
+/// The three stages on the array, with `in_flight` inputs in flight, or half as many until all of them fit.
 fn array_stages(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<ArrayStages, ReportError> {
     let stages = [
         ("isa", Issue::Unpipelined, Transposition::Serial),
@@ -221,8 +221,9 @@ fn array_stages(machine: &Machine, workload: &Workload, in_flight: usize) -> Res
 }
 
 impl Ablation {
-    /// A record for each stage of each size, `arch-ablation/<machine>/<operation>/n<N>/<stage>`, with the gains, and one for each scalar
-    /// core that the last stage is compared with, `…/n<N>/single-core/<program>`. The base, and those, are runs of a scalar core.
+    /// A record for each stage of each size, `arch-ablation/<machine>/<operation>/n<N>/<stage>`, with the speed-ups,
+    /// and one for each scalar core that is compared with the last stage, `…/n<N>/single-core/<program>`. The base and
+    /// the single cores are runs of a scalar core.
     pub fn records(&self) -> Vec<Record> {
         let mut records = Vec::new();
         for size in &self.sizes {
@@ -236,7 +237,7 @@ impl Ablation {
                         .with("in_flight", size.in_flight)
                         .with("cycles_per_butterfly_and_lane", stage.cycles_per_butterfly)
                         .with("step", stage.step);
-                // Averages are of the sizes that have all stages.
+                // Averages only include sizes that have all stages.
                 let average = at.checked_sub(1).and_then(|at| self.average_steps.get(at));
                 record = record.with("average_step", average.copied());
                 if at + 1 == size.stages.len() {
@@ -262,30 +263,30 @@ impl Ablation {
         records
     }
 
-    /// Whether all values were right.
+    /// Whether all values agree with the golden model.
     pub fn correct(&self) -> bool {
         self.sizes.iter().flat_map(|size| &size.stages).all(|stage| stage.correct != Some(false))
     }
 }
 
-/// One experiment on why the FFT's gains differ: the cycles of a complex butterfly are changed.
+/// One experiment on the lower gains of the FFT, with another complex butterfly.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FftExperiment {
-    /// From one complex butterfly to the next.
+    /// The initiation interval of the butterfly.
     pub interval: u32,
-    /// From its issue to its results.
+    /// The latency of the butterfly.
     pub latency: u32,
-    /// The average of the steps over the sizes, and of the totals.
+    /// The average speed-up of each step.
     pub steps: Vec<f64>,
-    /// The average total.
+    /// The average total speed-up.
     pub total: Option<f64>,
-    /// The stages.
+    /// The complete ablation.
     #[serde(skip)]
     pub ablation: Ablation,
 }
 
 impl FftExperiment {
-    /// Those of the ablation, `…/<stage>/complex-interval=<interval>/complex-latency=<latency>`.
+    /// The records of the ablation, `…/<stage>/complex-interval=<interval>/complex-latency=<latency>`.
     pub fn records(&self) -> Vec<Record> {
         let mut records = self.ablation.records();
         for record in &mut records {
@@ -298,13 +299,13 @@ impl FftExperiment {
     }
 }
 
-/// Intervals and latencies of complex butterflies that are tried.
+/// The initiation intervals and latencies of the experiments.
 pub const FFT_BUTTERFLIES: [(u32, u32); 5] = [(6, 18), (6, 20), (6, 24), (4, 14), (2, 9)];
 
 /// The ablation of the FFT with other complex butterflies.
 ///
 /// # Errors
-/// If a butterfly cannot be: intervals are 1 to 16, latencies 1 to 28.
+/// If an initiation interval is not 1 to 16, or a latency not 1 to 28.
 pub fn fft_experiments(
     machine: &Machine,
     sizes: &[usize],
@@ -330,7 +331,7 @@ mod tests {
         Machine::from_toml(PAPER).unwrap()
     }
 
-    /// Each stage at 2^13 is within 10 % of what the paper's figures come to.
+    /// Each stage at 2^13 is within 10 % of the paper's figures.
     #[test]
     fn stages_are_those_of_the_paper() {
         let ablation = ablate(&paper(), Operation::Ntt, &[1 << 13], ABLATION_IN_FLIGHT).unwrap();
@@ -344,7 +345,7 @@ mod tests {
         assert!(ablation.correct());
         // One scalar core is a thousand times slower than the paper says.
         assert!(size.single_core.iter().all(|single| single.speedup > 5000.0), "{:?}", size.single_core);
-        // Four stages and three scalar cores; the base is a run of the scalar core, with its cycles.
+        // Four stages and three scalar cores. The base is a run of the scalar core, with its cycles.
         let records = ablation.records();
         assert_eq!(records.len(), 7);
         let cores: Vec<&str> = records.iter().map(|record| record.machine.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a sweep changes: numbers of a machine by name, and the values that they take.
+//! The axes of a sweep: machine parameters by name, and their values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::array::{Firing, Issue, Machine, Port, Transposition};
 /// The largest number of points of a sweep.
 pub const MAX_POINTS: usize = 4096;
 
-/// A number of a machine that a sweep changes.
+/// A machine parameter that a sweep can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "each is named as the field that it is")]
 pub enum Parameter {
@@ -49,7 +49,7 @@ pub enum Parameter {
 }
 
 impl Parameter {
-    /// All of them.
+    /// All parameters.
     pub const ALL: [Self; 31] = [
         Self::Lanes,
         Self::Grid,
@@ -84,7 +84,7 @@ impl Parameter {
         Self::InFlight,
     ];
 
-    /// As commands and records have it.
+    /// The name in commands and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lanes => "lanes",
@@ -122,22 +122,22 @@ impl Parameter {
     }
 }
 
-/// A value of a parameter: a number, a grid as `4x4`, places of slices, or a word of machine files.
+/// A value of a parameter: a number, a grid such as `4x4`, the placement of slices, or a word of machine files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Number(u32),
     /// Rows and columns of cores.
     Grid(u32, u32),
-    /// How a core goes on.
+    /// The issue policy.
     Issue(Issue),
-    /// When computations start.
+    /// The firing policy.
     Firing(Firing),
-    /// Whether ports are shared.
+    /// Separate or shared ports.
     Port(Port),
-    /// How tiles are read.
+    /// The way of reading tiles.
     Transposition(Transposition),
-    /// Which cores have a slice of the scratchpad.
+    /// The cores with a slice of the scratchpad.
     Slices(Slices),
 }
 
@@ -161,40 +161,41 @@ impl fmt::Display for Value {
     }
 }
 
-/// A parameter and the values that it takes.
+/// A parameter with the values to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What is changed.
+    /// The parameter.
     pub parameter: Parameter,
-    /// To what, at least one.
+    /// Its values, at least one.
     pub values: Vec<Value>,
 }
 
 impl FromStr for Axis {
     type Err = String;
 
-    /// As `lanes=8,16,32`, `grid=2x2,4x4`, `slices=all,corners,0+5+10` or `issue=dataflow,blocking`.
+    /// Parses `lanes=8,16,32`, `grid=2x2,4x4`, `slices=all,corners,0+5+10` or `issue=dataflow,blocking`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, values) = text.split_once('=').ok_or("a parameter and its values are wanted, as lanes=8,16,32")?;
+        let (name, values) =
+            text.split_once('=').ok_or("expected a parameter with its values, such as lanes=8,16,32")?;
         let parameter = Parameter::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
             let names = Parameter::ALL.map(Parameter::name).join(", ");
-            format!("`{name}` is none of {names}")
+            format!("unknown parameter `{name}`; use one of {names}")
         })?;
         let values = values.split(',').map(|value| parse(parameter, value)).collect::<Result<Vec<_>, _>>()?;
         if values.len() > MAX_POINTS {
-            return Err(format!("{} values: at most {MAX_POINTS} are taken", values.len()));
+            return Err(format!("{} values exceed the limit of {MAX_POINTS}", values.len()));
         }
         Ok(Self { parameter, values })
     }
 }
 
 fn parse(parameter: Parameter, text: &str) -> Result<Value, String> {
-    let wanted = |what: &str| format!("`{text}` is no value of {}: {what} is wanted", parameter.name());
+    let wanted = |what: &str| format!("`{text}` is not a value of {}; use {what}", parameter.name());
     let words: &[Value] = match parameter {
         Parameter::Grid => {
             let sides =
                 text.split_once('x').and_then(|(rows, columns)| Some((rows.parse().ok()?, columns.parse().ok()?)));
-            return sides.map(|(rows, columns)| Value::Grid(rows, columns)).ok_or_else(|| wanted("a grid as 4x4"));
+            return sides.map(|(rows, columns)| Value::Grid(rows, columns)).ok_or_else(|| wanted("a grid such as 4x4"));
         }
         Parameter::Slices => return text.parse().map(Value::Slices).map_err(|()| wanted(Slices::WANTED)),
         Parameter::Issue => {
@@ -211,10 +212,11 @@ fn parse(parameter: Parameter, text: &str) -> Result<Value, String> {
     words.iter().copied().find(|word| word.to_string() == text).ok_or_else(|| wanted(&names()))
 }
 
-/// Changes one number. Other lanes leave the bytes of all memories as they are, so that a narrower core has more rows.
+/// Changes one parameter. Another number of lanes keeps the bytes of all memories, so that a narrower core has more
+/// rows.
 ///
 /// # Errors
-/// [`ReportError::Value`] of a value of another parameter's kind, which `parse` does not give.
+/// [`ReportError::Value`] if the value belongs to a parameter of another kind. `parse` never returns such a value.
 pub(super) fn set(
     machine: &mut Machine,
     plan: &mut Plan,

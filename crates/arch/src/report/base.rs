@@ -1,4 +1,4 @@
-//! The base core: one scalar Rocket core that runs compiled C, as the array's figures are divided by it.
+//! The base core of the comparisons: one scalar Rocket core that runs compiled C.
 
 use ciphermill_math::Modulus;
 use serde::Serialize;
@@ -9,30 +9,30 @@ use super::workload::{DEFAULT_MODULUS, Workload};
 use crate::record::{Label, Record};
 use crate::scalar::{Baseline, Ring, ScalarMachine, ScalarRun, Variant, run};
 
-/// The largest N of the programs.
+/// The largest polynomial size of the programs.
 pub const MAX_BASE_SIZE: usize = Baseline::POLYNOMIAL_SIZE_MAX;
 
 /// A transform on the base core, simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BaseRun {
-    /// The program's arithmetic, as `textbook`.
+    /// The arithmetic of the program, such as `textbook`.
     pub program: &'static str,
-    /// The core's description, as `rocket`.
+    /// The name of the core's description, such as `rocket`.
     pub machine: String,
     /// N.
     pub polynomial_size: usize,
-    /// Whether the divider leaves out the leading zeros of quotients.
+    /// Whether the divider skips the leading zeros of quotients.
     pub early_out: bool,
     /// Cycles of the transform.
     pub cycles: u64,
-    /// Divided by N/2·log2 N.
+    /// Cycles divided by N/2·log2 N.
     pub cycles_per_butterfly: f64,
 }
 
-/// Runs the cyclic transform, which is the paper's, in an arithmetic. With `early_out` false a division takes 67 cycles.
+/// Runs the paper's cyclic transform in one of the arithmetics. With `early_out` false, a division takes 67 cycles.
 ///
 /// # Errors
-/// If N is no power of two from 2 to 2^14.
+/// If N is not a power of two from 2 to 2^14.
 pub fn base(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<BaseRun, ReportError> {
     let run = scalar_run(variant, polynomial_size, early_out)?;
     let (machine, cycles_per_butterfly) = (ScalarMachine::rocket()?.name, run.cycles_per_butterfly());
@@ -45,7 +45,7 @@ pub(super) fn scalar_run(variant: Variant, polynomial_size: usize, early_out: bo
     machine.divider.early_out = early_out;
     let modulus = Modulus::new(DEFAULT_MODULUS)?;
     let baseline = Baseline { variant, ring: Ring::Cyclic, polynomial_size, modulus };
-    // Sizes that are none are refused before the words are looked at.
+    // Invalid sizes are rejected before the words are read.
     let words = polynomial_size.min(MAX_BASE_SIZE) as u32;
     let words: Vec<u32> = (0..words).map(|i| i.wrapping_mul(0x9e37_79b9) % DEFAULT_MODULUS as u32).collect();
     Ok(run(&machine, &baseline, &words)?)
@@ -54,23 +54,23 @@ pub(super) fn scalar_run(variant: Variant, polynomial_size: usize, early_out: bo
 /// A transform on a scalar core, simulated, compared with the golden model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalarReport {
-    /// The core's name.
+    /// The name of the core.
     pub machine: String,
-    /// What it ran.
+    /// The program and its parameters.
     pub baseline: Baseline,
-    /// Of the random input.
+    /// The seed of the random input.
     pub seed: u64,
-    /// What it came to.
+    /// The result of the run.
     pub run: ScalarRun,
-    /// Whether all words were those of the golden model.
+    /// Whether all words agree with the golden model.
     pub correct: bool,
 }
 
-/// Runs a transform of random words on a core. The ring of the workload is cyclic or negacyclic, its operation is taken for a forward
-/// transform.
+/// Runs a forward transform of random words on a core. The workload supplies the size, the modulus and the ring (cyclic
+/// or negacyclic); its operation is ignored.
 ///
 /// # Errors
-/// If N is no power of two from 2 to 2^14, or the modulus no prime below 2^31 that is 1 modulo 2N.
+/// If N is not a power of two from 2 to 2^14, or the modulus not a prime below 2^31 that is 1 modulo 2N.
 pub fn scalar_transform(
     machine: &ScalarMachine,
     variant: Variant,
@@ -86,7 +86,7 @@ pub fn scalar_transform(
 }
 
 impl ScalarReport {
-    /// The line of a report: `params.causes` has the cycles by cause.
+    /// The record of the run. `params.causes` contains the cycles by cause.
     pub fn record(&self) -> Record {
         let Baseline { variant, ring, polynomial_size, modulus } = self.baseline;
         let case = format!("arch-scalar-{}/n{polynomial_size}", variant.name());
@@ -105,29 +105,31 @@ impl ScalarReport {
     }
 }
 
-/// Where the time of the base core goes, by what the `textbook` program divides for: products, sums, differences. Fig. 3 of the paper.
+/// The time of the base core by the purpose of each division in `textbook`: products, sums, differences. Fig. 3 of the
+/// paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeSplit {
     /// N.
     pub polynomial_size: usize,
-    /// Cycles of a butterfly.
+    /// Cycles per butterfly.
     pub cycles_per_butterfly: f64,
-    /// The share of the two products, of the data and of the next twiddle factor.
+    /// The share of the two products: the data and the next twiddle factor.
     pub products: f64,
     /// The share of the sum.
     pub sums: f64,
     /// The share of the difference.
     pub differences: f64,
-    /// What is left: loads, stores, loops, bit reversal, caches.
+    /// The remaining share: loads, stores, loops, bit reversal, caches.
     pub rest: f64,
 }
 
-/// Attributes the cycles of `textbook` with a divider of 67 cycles, by its counts: a butterfly has four remainders, two of them behind a
-/// multiplication. Each takes a quarter of the waits for the divider and one cycle to issue; each multiplication half of the waits for the
-/// multiplier and one cycle; the sum one addition, the difference two.
+/// Attributes the cycles of `textbook` with a divider of 67 cycles, from its counts. A butterfly has four remainders,
+/// two of them after a multiplication. Each remainder gets a quarter of the waits for the divider and one cycle to
+/// issue. Each multiplication gets half of the waits for the multiplier and one cycle. The sum gets one addition, the
+/// difference two.
 ///
 /// # Errors
-/// As of [`base`].
+/// The errors of [`base`].
 pub fn time_split(polynomial_size: usize) -> Result<TimeSplit, ReportError> {
     let run = scalar_run(Variant::Textbook, polynomial_size, false)?;
     let butterflies = run.butterflies as f64;
@@ -150,7 +152,7 @@ pub fn time_split(polynomial_size: usize) -> Result<TimeSplit, ReportError> {
 mod tests {
     use super::*;
 
-    /// As docs/rvfhe-scalar.md counts them at 2^10: 72 cycles a product, 67 a sum, 68 a difference, of 297.
+    /// The counts of docs/rvfhe-scalar.md at 2^10: 72 cycles per product, 67 per sum, 68 per difference, of 297.
     #[test]
     fn a_butterfly_is_two_products_a_sum_and_a_difference() {
         let split = time_split(1 << 10).unwrap();

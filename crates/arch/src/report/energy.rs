@@ -1,5 +1,5 @@
-//! Energy: what a run did, times what each action takes by a table of components, in the manner of Accelergy. Always a range, always
-//! analytic, and only as good as its table.
+//! Energy of a run: its action counts times the energies of an energy table, in the manner of Accelergy. The result is
+//! an analytic range, and only as good as the table.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::workload::Workload;
 use crate::array::{Counts, Machine};
 use crate::record::{Label, Record};
 
-/// What a component takes of a run.
+/// The share of one component in a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComponentUse {
-    /// Its name.
+    /// The name of the component.
     pub component: String,
-    /// Of all of them, mm².
+    /// The area of all instances, mm².
     pub area_mm2: Range,
-    /// Of one input, nJ.
+    /// The energy per input, nJ.
     pub energy_nj: Range,
 }
 
 impl ComponentUse {
-    /// As records have it.
+    /// The value in records.
     fn params(&self) -> Value {
         json!({ "component": self.component, "area_mm2": self.area_mm2, "energy_nj": self.energy_nj })
     }
@@ -38,42 +38,42 @@ pub struct Energy {
     pub label: Label,
     /// The machine's name.
     pub machine: String,
-    /// The table's.
+    /// The name of the energy table.
     pub table: String,
-    /// Where the table is from.
+    /// The source of the table.
     pub basis: String,
-    /// `scratchpad` or `dram`: where inputs come from and outputs go.
+    /// `scratchpad` or `dram`: the source of the inputs and the destination of the outputs.
     pub level: &'static str,
-    /// What was run.
+    /// The operation.
     pub operation: &'static str,
     /// N.
     pub polynomial_size: usize,
     /// Inputs in flight in the run.
     pub in_flight: usize,
-    /// Runs of the program behind one another.
+    /// Consecutive runs of the program.
     pub runs: usize,
     /// Cycles of one input.
     pub cycles: f64,
-    /// Words that each action was done for.
+    /// The number of words for each action.
     pub actions: BTreeMap<&'static str, f64>,
-    /// By component.
+    /// The components.
     pub components: Vec<ComponentUse>,
-    /// Of all of them, nJ.
+    /// The energy of all components, nJ.
     pub energy_nj: Range,
-    /// Of all of them, mm²; 0 where the table has none.
+    /// The area of all components, mm²; 0 if the table has no areas.
     pub area_mm2: Range,
-    /// The power that it comes to at the machine's clock, mW.
+    /// The average power at the machine's clock, mW.
     pub power_mw: Range,
 }
 
-/// Words that cores read of their data and twiddle memories: rows, all of them where a tile is read row by row, and of twiddles a factor and
-/// its companion for each lane, or one pair for all.
+/// Words that cores read from their data and twiddle memories: all rows of a tile if it is read row by row; for
+/// twiddles a factor and its companion per lane, or one pair for a broadcast.
 fn memory_reads(counts: &Counts, lanes: u32) -> f64 {
     let own = counts.twiddle_loads - counts.twiddle_broadcasts;
     ((counts.rows_read + 2 * own) * u64::from(lanes) + 2 * counts.twiddle_broadcasts) as f64
 }
 
-/// Words for each action, of one input.
+/// Words per action, for one input.
 fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static str, f64> {
     let inputs = (line.runs * line.in_flight) as f64;
     let each = |vectors: u64| vectors as f64 * f64::from(machine.core.lanes) / inputs;
@@ -104,7 +104,7 @@ fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static
     if from_dram {
         let words = |bytes: u64| bytes as f64 / 4.0;
         actions.insert("dram-word", words(line.dram_bytes));
-        // Halves of the scratchpad are filled and emptied.
+        // The halves of the scratchpad are filled and drained.
         *actions.entry("scratchpad-write").or_default() += words(line.dram_bytes_in);
         *actions.entry("scratchpad-read").or_default() += words(line.dram_bytes - line.dram_bytes_in);
     }
@@ -114,7 +114,7 @@ fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static
 /// Energy and area of a workload in steady state, from the scratchpad and from DRAM.
 ///
 /// # Errors
-/// Of the run; [`ReportError::ComplexEnergy`] of complex numbers, whose units no table has.
+/// The errors of the run, and [`ReportError::ComplexEnergy`] for complex numbers, which no table covers.
 pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Result<Vec<Energy>, ReportError> {
     if workload.operation.is_complex() {
         return Err(ReportError::ComplexEnergy);
@@ -137,7 +137,7 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
                     Per::Core => f64::from(machine.cores()),
                     Per::Array => 1.0,
                 };
-                // mW for ns are pJ.
+                // Milliwatts times nanoseconds are picojoules.
                 let mut picojoules = component.leakage_mw.times(count * nanoseconds);
                 for (action, energy) in &component.action {
                     let words = actions.get(action.as_str()).copied().unwrap_or(0.0);
@@ -174,9 +174,9 @@ pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Re
 }
 
 impl Energy {
-    /// `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`. Ranges of areas, powers and energies, of components, too, are lists of the
-    /// least and the most; `actions` are words of one input. An area that the table does not say is null; of
-    /// a component 0 to 0.
+    /// The record `arch-energy/<machine>/<table>/<operation>/n<N>/<level>`. Ranges of areas, powers and energies are
+    /// lists of the lower and the upper bound, also for components. `actions` are words per input. If the table has no
+    /// areas, the total area is null and the area of each component is 0 to 0.
     pub fn record(&self) -> Record {
         let n = self.polynomial_size;
         let (machine, table, operation, level) = (&self.machine, &self.table, self.operation, self.level);
@@ -223,18 +223,18 @@ mod tests {
         assert_eq!((near.actions["scratchpad-read"], near.actions["scratchpad-write"]), (8192.0, 8192.0));
         assert!(!near.actions.contains_key("dram-word"));
         assert_eq!(far.actions["dram-word"], 2.0 * 8192.0);
-        // By hand: the multipliers' share is the butterflies times 4.5 to 9.5 pJ.
+        // By hand: the multipliers take 4.5 to 9.5 pJ per butterfly.
         let multiplier = &near.components[0];
         assert!((multiplier.energy_nj.low - butterflies * 4.5e-3).abs() < 1e-6);
         assert!((multiplier.energy_nj.high - butterflies * 9.5e-3).abs() < 1e-6);
         assert!(near.energy_nj.low < near.energy_nj.high && near.energy_nj.high < far.energy_nj.high);
-        // Every action that is counted has a component in this table.
+        // This table has a component for every counted action.
         let table = EnergyTable::from_toml(ENERGY_LITERATURE).unwrap();
         let known: Vec<_> = table.component.iter().flat_map(|component| component.action.keys()).collect();
         assert!(ACTIONS.iter().all(|action| known.iter().any(|one| one == action)));
     }
 
-    /// A broadcast reads one pair, and tiles row by row all of their rows.
+    /// A broadcast reads one pair. Tiles that are read row by row read all of their rows.
     #[test]
     fn memories_are_read_as_often_as_they_are() {
         let counts =
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(banked.rows_read, banked.row_loads);
         machine.memory.transposition = Transposition::Serial;
         let (serial, more) = reads(&machine);
-        // The same loads, of more rows.
+        // The same number of loads reads more rows.
         assert!(serial.row_loads == banked.row_loads && serial.rows_read > banked.rows_read);
         assert_eq!(more - words, 32.0 * (serial.rows_read - banked.rows_read) as f64);
     }
@@ -320,7 +320,7 @@ mod tests {
         );
         assert!(
             error("multiply = [0.187, 5.983]", "divide = [0.1, 0.2]")
-                .contains("`divide`, which is none of multiply, add")
+                .contains("unknown action `divide`; use one of multiply, add")
         );
         assert!(error("[20.07, 40.14]", "[-1.0, 40.14]").contains("leakage_mw of component `core-without-lanes`"));
         assert!(error("[20.07, 40.14]", "[nan, nan]").contains("leakage_mw"));

@@ -8,19 +8,19 @@ use thiserror::Error;
 
 use crate::description;
 
-/// The paper's Tables 4 to 6.
+/// Tables 4 to 6 of the RVFHE paper.
 pub const ENERGY_PAPER: &str = include_str!("../../machines/energy-paper.toml");
 /// Ranges from the literature.
 pub const ENERGY_LITERATURE: &str = include_str!("../../machines/energy-literature.toml");
-/// The schema that a table names.
+/// The schema of an energy table.
 pub const ENERGY_SCHEMA: &str = "ciphermill-energy/1";
-/// Bytes of a table, at most.
+/// The maximum length of a table in bytes.
 const MAX_BYTES: usize = 1 << 16;
 const MAX_COMPONENTS: usize = 256;
-/// The greatest number in a table.
+/// The largest number in a table.
 const MAX_VALUE: f64 = 1e12;
 
-/// Actions that a table may give energies for, of one 32-bit word each.
+/// The actions with energies, each for one 32-bit word.
 pub const ACTIONS: [&str; 10] = [
     "multiply",
     "add",
@@ -34,13 +34,13 @@ pub const ACTIONS: [&str; 10] = [
     "dram-word",
 ];
 
-/// From the least to the most.
+/// A range of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 2]", into = "[f64; 2]")]
 pub struct Range {
-    /// The least.
+    /// The lower bound.
     pub low: f64,
-    /// The most.
+    /// The upper bound.
     pub high: f64,
 }
 
@@ -72,15 +72,15 @@ impl Range {
     }
 }
 
-/// How many of a component an array has.
+/// The unit that has one instance of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
-    /// One in each lane.
+    /// Each lane has one.
     Lane,
-    /// One in each core.
+    /// Each core has one.
     Core,
-    /// One.
+    /// The array has one.
     Array,
 }
 
@@ -90,15 +90,15 @@ pub enum Per {
 pub struct Component {
     /// Its name.
     pub name: String,
-    /// How many there are. Lanes have as many of a component named `adder` as the machine says.
+    /// The number of instances. A component named `adder` has as many instances per lane as the machine has adders.
     pub per: Per,
-    /// Of one, µm².
+    /// The area of one instance, µm².
     pub area_um2: Range,
-    /// What one takes all the time, mW.
+    /// The power that one instance always consumes, mW.
     pub leakage_mw: Range,
-    /// Where the numbers are from.
+    /// The source of the numbers.
     pub source: String,
-    /// Of [`ACTIONS`], pJ for a word.
+    /// Energies in pJ per word, for some of the [`ACTIONS`].
     #[serde(default)]
     pub action: BTreeMap<String, Range>,
 }
@@ -108,60 +108,62 @@ pub struct Component {
 #[serde(deny_unknown_fields)]
 pub struct EnergyTable {
     schema: String,
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// Where it is from, in a line.
+    /// Its source, in one line.
     pub basis: String,
     /// Its components.
     pub component: Vec<Component>,
 }
 
-/// What is wrong with a table.
+/// Errors of energy tables.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EnergyError {
-    /// No TOML of this shape, or too long.
+    /// Not TOML of this shape, or too long.
     #[error("the energy table cannot be read: {0}")]
     Syntax(String),
-    /// A range that is none.
+    /// An invalid range.
     #[error(
-        "{field} of component `{component}` is {low} to {high}: two numbers from 0 to 1e12 are wanted, the least first"
+        "{field} of component `{component}` is {low} to {high}; use two numbers from 0 to 1e12, the smaller one first"
     )]
     Range {
-        /// Whose.
+        /// The component.
         component: String,
-        /// Which.
+        /// The field.
         field: String,
-        /// As given.
+        /// The given lower bound.
         low: f64,
-        /// As given.
+        /// The given upper bound.
         high: f64,
     },
-    /// An action that nothing counts.
-    #[error("component `{component}` has an action `{action}`, which is none of {}", ACTIONS.join(", "))]
+    /// An unknown action.
+    #[error("component `{component}` has an unknown action `{action}`; use one of {}", ACTIONS.join(", "))]
     Action {
-        /// Whose.
+        /// The component.
         component: String,
-        /// Its name.
+        /// The name of the action.
         action: String,
     },
 }
 
 impl EnergyTable {
-    /// Reads and checks a table.
+    /// Parses and checks a table.
     ///
     /// # Errors
-    /// [`EnergyError`] names the component and the field.
+    /// [`EnergyError`], which names the component and the field.
     pub fn from_toml(text: &str) -> Result<Self, EnergyError> {
         if text.len() > MAX_BYTES {
-            return Err(EnergyError::Syntax(format!("it has {} bytes; at most {MAX_BYTES} are read", text.len())));
+            return Err(EnergyError::Syntax(format!("it has {} bytes; the limit is {MAX_BYTES}", text.len())));
         }
         let table: Self = description::read(text).map_err(EnergyError::Syntax)?;
         if table.schema != ENERGY_SCHEMA {
             return Err(EnergyError::Syntax(format!("its schema is `{}`, not `{ENERGY_SCHEMA}`", table.schema)));
         }
         if table.component.len() > MAX_COMPONENTS {
-            return Err(EnergyError::Syntax(format!("it has more than {MAX_COMPONENTS} components")));
+            return Err(EnergyError::Syntax(format!(
+                "it has more than {MAX_COMPONENTS} components, which is the limit"
+            )));
         }
         for component in &table.component {
             let check = |field: &str, Range { low, high }: Range| {

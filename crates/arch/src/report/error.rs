@@ -1,4 +1,4 @@
-//! Why there is no report.
+//! Errors of the reports.
 
 use ciphermill_math::modulus::ModulusError;
 use ciphermill_rvfhe::compiler::CompileError;
@@ -9,74 +9,74 @@ use super::energy_table::EnergyError;
 use crate::array::{ExperimentError, MachineError};
 use crate::scalar;
 
-/// Why there is no report.
+/// An error of a report.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A machine that cannot be.
+    /// An invalid machine.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A modulus that is no prime, or too large.
+    /// A modulus that is not a prime, or is too large.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// Digits that no key switch takes.
-    #[error("{given} digits: 1 to {max} are wanted")]
+    /// An invalid number of digits.
+    #[error("{given} digits: use 1 to {max}")]
     Digits {
-        /// What was given.
+        /// The given number.
         given: usize,
-        /// The most.
+        /// The maximum.
         max: usize,
     },
-    /// An energy table that is none.
+    /// An invalid energy table.
     #[error(transparent)]
     Energy(#[from] EnergyError),
-    /// The energy of complex numbers.
-    #[error("no table of energies has units for complex numbers: take ntt, intt, product or key-switch")]
+    /// The energy of complex numbers, which no table covers.
+    #[error("energy tables have no units for complex numbers; use ntt, intt, product or key-switch")]
     ComplexEnergy,
-    /// A sweep that is too large.
-    #[error("a sweep of {given} points: at most {max} are run; give fewer values, or leave the product out")]
+    /// A sweep with too many points.
+    #[error("a sweep of {given} points exceeds the limit of {max}; give fewer values, or vary one parameter at a time")]
     Points {
-        /// How many.
+        /// The number of points.
         given: usize,
-        /// The most.
+        /// The maximum.
         max: usize,
     },
-    /// A sweep in which two axes change the same number.
-    #[error("{parameter} is given twice: the values of a parameter are wanted once, separated by commas")]
+    /// A sweep with two axes for the same parameter.
+    #[error("{parameter} is given twice; give all its values at once, separated by commas")]
     Twice {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
     },
-    /// A value of another kind than a parameter has.
-    #[error("{given} is no value of {parameter}")]
+    /// A value that does not belong to its parameter.
+    #[error("{given} is not a value of {parameter}")]
     Value {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
         /// The value.
         given: String,
     },
-    /// A workload that is too large for the machine, or too small.
+    /// A workload that is too large or too small for the machine.
     #[error("{source} ({machine}, {task}, {in_flight} in flight)")]
     DoesNotFit {
         /// The machine's name.
         machine: String,
-        /// What was to be run, as `ntt of 2^17`.
+        /// The task, such as `ntt of 2^17`.
         task: String,
         /// Inputs in flight.
         in_flight: usize,
-        /// What the compiler says, and which sizes fit.
+        /// The compiler's error, with the sizes that fit.
         source: CompileError,
     },
-    /// Another refusal of the compiler, or a run that does not end.
+    /// Another error of the compiler, or a run that does not end.
     #[error(transparent)]
     Experiment(ExperimentError),
-    /// The compiler has made what is no program.
-    #[error("{0}; this is a mistake of the compiler's, please report it")]
+    /// The compiler produced an invalid program.
+    #[error("{0}; this is an error in the compiler, please report it")]
     Program(#[from] ProgramError),
-    /// The base core.
+    /// An error of the base core.
     #[error(transparent)]
     Scalar(#[from] scalar::ScalarError),
-    /// The base core's description.
+    /// An error in the base core's description.
     #[error(transparent)]
     ScalarMachine(#[from] scalar::MachineError),
 }

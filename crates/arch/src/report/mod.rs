@@ -1,7 +1,7 @@
-//! Reports: what runs of the models say, beside their bounds and beside what papers print. Pure functions; whoever calls them
-//! prints or plots.
+//! Reports: results of the models, next to their bounds and the published figures.
 //!
-//! A [`Workload`] names what an array does; [`measure`] runs it. All figures carry a [`Label`](crate::record::Label).
+//! All functions are pure; the caller prints or plots. A [`Workload`] names a task of the array, and [`measure`] runs
+//! it. Every figure carries a [`Label`](crate::record::Label).
 
 mod ablation;
 mod axis;

@@ -1,4 +1,4 @@
-//! What the compiler makes of a workload, to be looked at, written down and run by hand.
+//! The compiled programs of a workload, for listings, files and runs by hand.
 
 use ciphermill_math::Modulus;
 use ciphermill_rvfhe::compiler::{CompileError, Polynomial, compile};
@@ -10,49 +10,50 @@ use super::workload::Workload;
 use crate::array::{ExperimentError, Machine};
 use crate::record::{Label, Record};
 
-/// The programs of a workload. In `x10` they expect how often they run, at least 1; in `x11` the vector of the scratchpad from which
-/// those of inputs and outputs are counted.
+/// The programs of a workload. Register `x10` contains the number of runs, at least 1, and `x11` the scratchpad vector
+/// from which the inputs and outputs are counted.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// The machine's name.
     pub machine: String,
-    /// Lanes of all its cores.
+    /// The lanes of all cores.
     pub lanes: u32,
-    /// What they do.
+    /// The workload.
     pub workload: Workload,
     /// Inputs in flight in each run.
     pub in_flight: usize,
-    /// Each core's.
+    /// The program of each core.
     pub cores: Vec<CoreProgram>,
-    /// What a run reads.
+    /// The inputs of a run.
     pub inputs: Vec<Polynomial>,
-    /// What a run writes.
+    /// The outputs of a run.
     pub outputs: Vec<Polynomial>,
-    /// The root of unity that points are values at: ψ of order 2N, in a cyclic ring ω of order N; none of complex numbers.
+    /// The root of unity for the points of a spectrum: ψ of order 2N, or in a cyclic ring ω of order N; `None` for
+    /// complex numbers.
     pub root: Option<u64>,
-    /// Vectors of the scratchpad from one run's to the next one's.
+    /// The distance in vectors from one run's scratchpad address to the next one's.
     pub stride: u32,
     /// Butterflies of a run, in all lanes.
     pub butterflies: u64,
-    /// Cycles of a run on the ideal core that the compiler has in mind; analytic.
+    /// Cycles of a run on the compiler's ideal core; analytic.
     pub expected_cycles: u32,
 }
 
-/// What one core is given.
+/// The program and twiddle memory of one core.
 #[derive(Clone, Debug)]
 pub struct CoreProgram {
-    /// Its program.
+    /// The program.
     pub program: Program,
-    /// Its twiddle memory: factor and companion of each lane, row after row.
+    /// The twiddle memory: factor and companion of each lane, row after row.
     pub twiddles: Vec<(u32, u32)>,
-    /// Rows of that.
+    /// The number of rows of the twiddle memory.
     pub twiddle_rows: usize,
 }
 
-/// Compiles a workload for a machine, with so many inputs in flight.
+/// Compiles a workload for a machine, with `in_flight` inputs in flight.
 ///
 /// # Errors
-/// [`ReportError`]: what does not fit says what would.
+/// [`ReportError`]. If the workload does not fit, the error lists the sizes that do.
 pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<Programs, ReportError> {
     machine.check()?;
     let explain = |error: CompileError| workload.explain(machine, in_flight, ExperimentError::Compile(error));
@@ -60,7 +61,7 @@ pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Res
     let lanes = machine.core.lanes as usize;
     let mut cores = Vec::with_capacity(compiled.cores.len());
     for (core, image) in Core::all().zip(compiled.cores) {
-        // Whether it fits, the compiler has seen.
+        // The compiler has checked that the program fits.
         let program = Program::new(core, image.instructions, InstructionMemory::LARGEST)?;
         let twiddle_rows = image.twiddles.len().div_ceil(lanes);
         cores.push(CoreProgram { program, twiddles: image.twiddles, twiddle_rows });
@@ -80,7 +81,7 @@ pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Res
     })
 }
 
-/// As the compiler takes it.
+/// The root that the compiler uses.
 fn root(workload: &Workload) -> Option<u64> {
     let order = workload.polynomial_size.checked_ilog2()? + u32::from(!workload.cyclic);
     let modulus = (!workload.operation.is_complex()).then(|| Modulus::new(workload.modulus).ok()).flatten()?;
@@ -88,7 +89,7 @@ fn root(workload: &Workload) -> Option<u64> {
 }
 
 impl Programs {
-    /// The line of a report: `params.cores` has the sizes of each core's program.
+    /// The record of the programs. `params.cores` contains the size of each core's program.
     pub fn record(&self) -> Record {
         let Workload { operation, polynomial_size, .. } = self.workload;
         let case = format!("arch-compile-{}/n{polynomial_size}/p{}", operation.name(), self.lanes);
@@ -117,7 +118,7 @@ mod tests {
     use crate::array::{Array, CIPHERMILL, PAPER};
     use crate::report::{Operation, Plan, measure};
 
-    /// What the programs of a workload take is what a measurement of it takes.
+    /// Programs that are run by hand take as many cycles as a measurement of the workload.
     #[test]
     fn they_are_those_that_are_measured() {
         let machine = Machine::from_toml(CIPHERMILL).unwrap();

@@ -1,5 +1,5 @@
-//! The figures that the RVFHE paper gives in its text, and ours beside them. Its diagrams themselves have no numbers in the text: what
-//! stands here are the averages and maxima that it writes.
+//! The figures in the text of the RVFHE paper, next to ours. The diagrams contain no numbers; the text gives averages
+//! and maxima.
 
 use serde::Serialize;
 
@@ -11,36 +11,36 @@ use super::workload::{Operation, Workload};
 use crate::array::Machine;
 use crate::record::Label;
 
-/// A figure of the paper and ours.
+/// A figure of the paper and the corresponding figure of ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Where it stands, as `Fig. 9`.
+    /// The place in the paper, such as `Fig. 9`.
     pub place: &'static str,
-    /// What it is.
+    /// The meaning of the figure.
     pub what: String,
-    /// As printed; none of what only follows from it.
+    /// The printed figure; `None` if it only follows from printed figures.
     pub paper: Option<f64>,
-    /// Ours; none where there is nothing to compare.
+    /// Our figure; `None` if no comparison is possible.
     pub ours: Option<f64>,
-    /// What ours is.
+    /// The kind of our figure.
     pub label: Option<Label>,
-    /// What is compared, or why it is not.
+    /// The conditions of the comparison, or the reason for its absence.
     pub note: String,
 }
 
-/// The power of the GPU that Fig. 12 implies, in watts: the paper's array takes 1.486 W (Table 6), is 8.96 times as fast as the GPU and has
-/// 8.53 times its performance per watt.
+/// The power in watts that Fig. 12 implies for the GPU: the paper's array takes 1.486 W (Table 6), is 8.96 times as
+/// fast as the GPU, and has 8.53 times its performance per watt.
 pub const IMPLIED_GPU_WATTS: f64 = 1.486 * 8.53 / 8.96;
 
-/// Bytes per second of the memory of an A100 with 40 GB (NVIDIA's data sheet).
+/// The memory bandwidth of an A100 with 40 GB, in bytes per second (NVIDIA's data sheet).
 pub const GPU_BYTES_PER_SECOND: f64 = 1555e9;
 
-/// Sizes of the paper's experiments.
+/// The sizes of the paper's experiments.
 pub const PAPER_SIZES: [usize; 5] = [1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14];
-/// Sizes of the FFT's experiments here.
+/// The sizes of the FFT experiments here.
 pub const FFT_SIZES: [usize; 3] = [1 << 12, 1 << 13, 1 << 14];
 
-/// Runs what the paper reports on a description of its machine; `ours` is only asked which sizes it takes.
+/// Runs the paper's experiments on a description of its machine. `ours` only supplies the sizes that fit it.
 ///
 /// # Errors
 /// If a run fails.
@@ -235,7 +235,7 @@ fn figure_12(paper: &Machine) -> Result<Vec<Comparison>, ReportError> {
     };
     let gpu = "1.486 W (Table 6) times 8.53 by 8.96: no A100 runs on that, its board is rated at 250 to 400 W";
     let report = measure(paper, &Plan { workload: Workload::ntt(1 << 13), in_flight: Some(2), runs: None })?;
-    // Butterflies are three modular operations: a product, a sum, a difference.
+    // A butterfly has three modular operations: a product, a sum, a difference.
     let line = &report.lines[0];
     let operations = 3.0 * line.butterflies as f64 / line.cycles() * paper.clock_ghz;
     Ok(vec![
@@ -260,7 +260,7 @@ mod tests {
         assert!((IMPLIED_GPU_WATTS - 1.41).abs() < 0.01, "{IMPLIED_GPU_WATTS}");
     }
 
-    /// What is said to hold holds.
+    /// The statements of the page hold.
     #[test]
     fn figures_stand_beside_the_printed_ones() {
         let (paper, ours) = (Machine::from_toml(PAPER).unwrap(), Machine::from_toml(CIPHERMILL).unwrap());
@@ -269,12 +269,12 @@ mod tests {
             println!("{}: {}: {:?} {:?} ({})", row.place, row.what, row.paper, row.ours, row.note);
         }
         let find = |what: &str| all.iter().find(|row| row.what.contains(what)).and_then(|row| row.ours).unwrap();
-        // Within two points of what Fig. 3 says of sums and differences, and one of products.
+        // Within two points of Fig. 3 for sums and differences, and within one for products.
         assert!((find("modular products") - 47.63).abs() < 1.0);
         assert!((find("modular sums") - 24.71).abs() < 2.1 && (find("modular differences") - 24.45).abs() < 2.0);
         assert!((find("2^12, two in flight, %") > 50.0) && (85.0..90.0).contains(&find("2^13, two in flight, %")));
         assert!((find("cycles of a transform of 2^13") / 237.0 - 1.0).abs() < 0.03);
-        // An array whose data come from DRAM is slower than the memory of the GPU by far.
+        // An array with its data in DRAM is far slower than the memory of the GPU.
         assert!(find("2^13, DRAM to DRAM, µs") > 40.0 * find("A100's memory needs"));
         assert!((8.0..11.0).contains(&find("from DRAM to DRAM")));
         assert_eq!((find("largest N on the chip, log2, `paper`"), find("log2, `ciphermill`")), (16.0, 16.0));

@@ -1,8 +1,8 @@
-//! The roofline of an array: what its units, its scratchpad and its DRAM allow, and what runs reach.
+//! The roofline of an array: the ceilings of its units, scratchpad and DRAM, and the rates of runs.
 //!
-//! An operation is a butterfly. A point has the traffic of the level that its data comes from: the scratchpad, or the DRAM behind it.
-//! Ceilings are of the machine, whatever it computes. What a point can attain is what the busiest component allows its program, which has
-//! more to do than butterflies: products, copies, instructions to fetch, messages to slices that other cores have.
+//! An operation is a butterfly. The traffic of a point is that of the level with its data: the scratchpad, or the DRAM.
+//! Ceilings depend on the machine alone. The attainable rate of a point is the limit of the busiest component for its
+//! program, which contains more than butterflies: products, copies, instruction fetches, messages to remote slices.
 
 use serde::Serialize;
 
@@ -17,36 +17,36 @@ use crate::record::{Label, Record};
 pub struct Ceiling {
     /// `adders`, `multipliers`, `scratchpad` or `dram`.
     pub name: &'static str,
-    /// Of a flat one: butterflies per cycle.
+    /// Butterflies per cycle, for a horizontal ceiling.
     pub butterflies_per_cycle: Option<f64>,
-    /// Of a slanted one: bytes per cycle.
+    /// Bytes per cycle, for a sloped ceiling.
     pub bytes_per_cycle: Option<f64>,
 }
 
-/// A run under the ceilings.
+/// A run below the ceilings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArrayPoint {
-    /// What was run, as `ntt`.
+    /// The operation, such as `ntt`.
     pub operation: &'static str,
     /// N.
     pub polynomial_size: usize,
-    /// `scratchpad` or `dram`: where inputs come from and outputs go.
+    /// `scratchpad` or `dram`: the source of the inputs and the destination of the outputs.
     pub level: &'static str,
-    /// Butterflies for each byte of that level.
+    /// Butterflies per byte of that level.
     pub intensity: f64,
-    /// Butterflies per cycle that the busiest component allows, or the DRAM; analytic.
+    /// The attainable butterflies per cycle, by the busiest component or the DRAM; analytic.
     pub attainable: f64,
-    /// What the run reached: simulated, from and to DRAM analytic over the simulated computation.
+    /// The reached butterflies per cycle: simulated; from and to DRAM analytic, over the simulated computation.
     pub reached: f64,
-    /// Cycles for each input.
+    /// Cycles per input.
     pub cycles: f64,
-    /// What allows no more: a component, as `multipliers`, or `dram`.
+    /// The limit: a component such as `multipliers`, or `dram`.
     pub bound: &'static str,
-    /// Of the flat ceiling, what was reached, 0 to 1.
+    /// The reached share of the horizontal ceiling, 0 to 1.
     pub of_peak: f64,
-    /// What the cycles are.
+    /// The kind of the cycles.
     pub label: Label,
-    /// Whether all values were right.
+    /// Whether all values agree with the golden model.
     pub correct: bool,
 }
 
@@ -55,21 +55,21 @@ pub struct ArrayPoint {
 pub struct ArrayRoofline {
     /// The machine's name.
     pub machine: String,
-    /// The lowest flat one and the slanted ones; analytic.
+    /// The lowest horizontal ceiling and the sloped ones; analytic.
     pub ceilings: Vec<Ceiling>,
-    /// Size by size, from the scratchpad and from DRAM.
+    /// The points, size by size, from the scratchpad and from DRAM.
     pub points: Vec<ArrayPoint>,
-    /// Workloads that do not fit, and why.
+    /// Workloads that do not fit, with the error.
     pub left_out: Vec<(String, String)>,
 }
 
 /// Runs the workloads in steady state, from the scratchpad and from DRAM.
 ///
 /// # Errors
-/// Of a workload that does not run; one that does not fit is left out.
+/// The errors of a workload that does not run. A workload that does not fit is left out.
 pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<ArrayRoofline, ReportError> {
     let lanes = f64::from(machine.cores() * machine.core.lanes);
-    // A butterfly takes two sums and one product.
+    // A butterfly has two sums and one product.
     let (adders, multipliers) = (lanes * f64::from(machine.lane.adders) / 2.0, lanes);
     let flat = adders.min(multipliers);
     let name = if adders < multipliers { "adders" } else { "multipliers" };
@@ -84,7 +84,7 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
     ];
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for workload in workloads {
-        // DRAM works on halves of the scratchpad in turn, a run of the program at a time.
+        // The halves of the scratchpad alternate; each transfer belongs to one run of the program.
         let best = match steady(machine, workload, None) {
             Err(error @ ReportError::DoesNotFit { .. }) => {
                 left_out.push((workload.to_string(), error.to_string()));
@@ -99,15 +99,15 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
             if workload.operation.is_complex() { lanes / f64::from(machine.lane.complex_interval) } else { flat };
         points.push(point(workload, best, "scratchpad", best.cycles(), flat, best.bounds.busiest()));
         let transfer = best.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle);
-        // No pace is better than that of the transfers, which a mean over few batches may leave some of out.
+        // No rate exceeds that of the transfers; an average over few batches may omit some of them.
         let cycles = best.dram_cycles(machine).min(single.dram_cycles(machine));
         points.push(point(workload, best, "dram", cycles, flat, best.bounds.busiest()).with_transfer(transfer));
     }
     Ok(ArrayRoofline { machine: machine.name.clone(), ceilings, points, left_out })
 }
 
-/// Bytes that the scratchpad gives and takes in a cycle at most. A slice reads a vector and stores one for other cores, beside its own
-/// core's ports; and no core has more than its ports.
+/// The maximum traffic of the scratchpad in bytes per cycle. A slice reads one vector and stores one for other cores,
+/// in addition to the ports of its own core. No core exceeds its ports.
 fn scratchpad(machine: &Machine) -> f64 {
     let lane = &machine.lane;
     let cores = f64::from(machine.cores());
@@ -135,7 +135,7 @@ fn point(
         operation: workload.operation.name(),
         polynomial_size: workload.polynomial_size,
         level,
-        // Inputs and outputs cross the scratchpad's ports once each, as they do the DRAM's.
+        // Inputs and outputs cross the scratchpad's ports once each, and the DRAM's too.
         intensity: butterflies / line.dram_bytes as f64,
         attainable: butterflies / most,
         reached: butterflies / cycles,
@@ -148,7 +148,7 @@ fn point(
 }
 
 impl ArrayPoint {
-    /// The same where its bytes take so many cycles of the DRAM.
+    /// The point if its transfers take `transfer` cycles of the DRAM.
     fn with_transfer(mut self, transfer: f64) -> Self {
         let by_transfer = self.reached * self.cycles / transfer;
         if by_transfer < self.attainable {
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// On all machines that are built in, with a slice at each core or at few, and with little of something else.
+    /// On all built-in machines, with a slice at each core or at a few, and with little of another resource.
     #[test]
     fn no_point_is_above_a_ceiling() {
         for text in [CIPHERMILL, PAPER, LANE] {
@@ -246,7 +246,8 @@ mod tests {
         }
     }
 
-    /// One slice serves 15 others a vector a cycle each way; with a slice each, ports are what limits.
+    /// One slice serves 15 other cores with one vector per cycle in each direction. With a slice at each core, the
+    /// ports are the limit.
     #[test]
     fn few_slices_are_a_lower_ceiling() {
         let mut machine = Machine::from_toml(CIPHERMILL).unwrap();

@@ -1,4 +1,4 @@
-//! A workload on an array: one input by itself, and many behind one another.
+//! Runs of a workload on an array: one input alone, and a steady stream.
 
 use serde::Serialize;
 
@@ -8,19 +8,19 @@ use crate::array::{Bounds, Component, Counts, Experiment, ExperimentError, Machi
 use crate::record::Record;
 use crate::trace::Trace;
 
-/// Inputs in flight that are tried where none are asked for.
+/// The numbers of inputs in flight that are tried by default.
 const FLIGHTS: [usize; 6] = [1, 2, 3, 4, 6, 8];
-/// Runs where none are asked for, if their inputs and outputs fit the scratchpad.
+/// The default number of runs, if their inputs and outputs fit the scratchpad.
 const RUNS: usize = 8;
 
-/// What is measured.
+/// A measurement to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The workload.
     pub workload: Workload,
-    /// Inputs in flight; without a number one by itself, and then the best of 1, 2, 3, 4, 6 and 8 that fit.
+    /// Inputs in flight. By default: one input alone, then the best of 1, 2, 3, 4, 6 and 8 that fit.
     pub in_flight: Option<usize>,
-    /// Runs of the program behind one another; without a number 8, or as many as fit.
+    /// Consecutive runs of the program. By default 8, or as many as fit.
     pub runs: Option<usize>,
 }
 
@@ -33,44 +33,45 @@ pub struct Line {
     pub runs: usize,
     /// Cycles to the last result of the first run.
     pub first: u64,
-    /// Cycles for each input from there on; none of a single run.
+    /// Cycles per input after the first run; `None` for a single run.
     pub steady: Option<f64>,
-    /// The bound of the arithmetic: cycles for each input that the lanes have to compute; analytic.
+    /// The arithmetic bound in cycles per input; analytic.
     pub bound: f64,
-    /// Cycles for each input by component; analytic.
+    /// Cycles per input for each component; analytic.
     pub bounds: Bounds,
-    /// The component that has most to do, of all.
+    /// The component with the most work.
     pub busiest: Component,
-    /// The share of cycles in which it worked, 0 to 1.
+    /// The share of cycles, 0 to 1, in which that component works.
     pub utilization: f64,
-    /// The share of cycles in which the adders worked, 0 to 1, in steady state if there is one; none of complex numbers.
+    /// The share of cycles, 0 to 1, in which the adders work, in steady state if available; `None` for complex numbers.
     pub adders: Option<f64>,
-    /// Whether all values were those of the golden model.
+    /// Whether all values agree with the golden model.
     pub correct: bool,
-    /// Butterflies of each input.
+    /// Butterflies per input.
     pub butterflies: u64,
-    /// Instructions on vectors that all cores did for each input.
+    /// Vector instructions of all cores, per input.
     pub instructions: u64,
     /// Words of the longest program.
     pub words: usize,
-    /// Cycles for each input from DRAM to DRAM, while halves of the scratchpad take turns; analytic, over the simulated computation.
+    /// Cycles per input from DRAM to DRAM, with alternating halves of the scratchpad; analytic, over the simulated
+    /// computation.
     pub dram: f64,
     /// Bytes of factors in all cores: twiddles, a product's operand, a key.
     pub factor_bytes: u64,
-    /// Cycles in which they come from DRAM, once; analytic.
+    /// Cycles to load the factors from DRAM, once; analytic.
     pub factor_cycles: u64,
-    /// Bytes from and to DRAM for each input.
+    /// Bytes from and to DRAM, per input.
     pub dram_bytes: u64,
-    /// Those of them that are read.
+    /// The bytes that are read.
     #[serde(skip)]
     pub dram_bytes_in: u64,
-    /// What all cores did, all runs together.
+    /// The counts of all cores, over all runs.
     #[serde(skip)]
     pub counts: Counts,
     /// Cycles of all runs together.
     #[serde(skip)]
     pub run_cycles: u64,
-    /// Cycles in which links of the meshes were taken, all runs together.
+    /// Cycles in which links of the meshes are occupied, over all runs.
     #[serde(skip)]
     pub link_cycles: u64,
     #[serde(skip)]
@@ -78,48 +79,48 @@ pub struct Line {
 }
 
 impl Line {
-    /// Cycles for each input: in steady state, or of the only run.
+    /// Cycles per input, in steady state or of the only run.
     pub fn cycles(&self) -> f64 {
         self.steady.unwrap_or(self.first as f64 / self.in_flight as f64)
     }
 
-    /// Cycles for each input from DRAM to DRAM, no fewer than its bytes take.
+    /// Cycles per input from DRAM to DRAM, at least the transfer time of its bytes.
     pub(super) fn dram_cycles(&self, machine: &Machine) -> f64 {
         self.dram.max(self.dram_bytes as f64 / f64::from(machine.dram.bytes_per_cycle))
     }
 
-    /// Cycles by the bound of the arithmetic: 1 is the best there can be.
+    /// Cycles divided by the arithmetic bound; 1 is the optimum.
     pub fn ratio(&self) -> f64 {
         self.cycles() / self.bound
     }
 
-    /// Cycles of one lane for each butterfly that it does.
+    /// Cycles of one lane per butterfly of that lane.
     pub fn cycles_per_butterfly_and_lane(&self, machine: &Machine) -> f64 {
         self.cycles() * f64::from(machine.cores() * machine.core.lanes) / self.butterflies as f64
     }
 
-    /// The line of a report.
+    /// The record of the measurement.
     pub fn record(&self) -> Record {
         self.record.clone()
     }
 }
 
-/// What a plan came to.
+/// The result of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunReport {
     /// The machine's name.
     pub machine: String,
-    /// One by itself, then steady state; or the one that was asked for.
+    /// One input alone, then steady state; or the requested measurement.
     pub lines: Vec<Line>,
 }
 
 impl RunReport {
-    /// One record each.
+    /// One record per measurement.
     pub fn records(&self) -> Vec<Record> {
         self.lines.iter().map(Line::record).collect()
     }
 
-    /// Whether all values were those of the golden model.
+    /// Whether all values agree with the golden model.
     pub fn correct(&self) -> bool {
         self.lines.iter().all(|line| line.correct)
     }
@@ -128,7 +129,7 @@ impl RunReport {
 /// Runs a plan on a machine.
 ///
 /// # Errors
-/// [`ReportError`]: what does not fit says what would.
+/// [`ReportError`]. If the workload does not fit, the error lists the sizes that do.
 pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError> {
     let mut lines = Vec::new();
     match plan.in_flight {
@@ -141,17 +142,17 @@ pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError>
     Ok(RunReport { machine: machine.name.clone(), lines })
 }
 
-/// Runs a plan, without numbers one run of one input, and notes what all cores and networks do. There is one line.
+/// Runs a plan, by default one run of one input, and traces all cores and networks. The report has one line.
 ///
 /// # Errors
-/// As of [`measure`].
+/// The errors of [`measure`].
 pub fn measure_traced(machine: &Machine, plan: &Plan, trace: &mut Trace) -> Result<RunReport, ReportError> {
     let (in_flight, runs) = (plan.in_flight.unwrap_or(1), Some(plan.runs.unwrap_or(1)));
     let line = line_with(machine, &plan.workload, in_flight, runs, Some(trace))?;
     Ok(RunReport { machine: machine.name.clone(), lines: vec![line] })
 }
 
-/// The best steady state of those with 1, 2, 3, 4, 6 and 8 in flight that fit; none if only one run fits.
+/// The best steady state with 1, 2, 3, 4, 6 or 8 inputs in flight; `None` if only one run fits.
 pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>) -> Result<Option<Line>, ReportError> {
     let mut best: Option<Line> = None;
     for in_flight in FLIGHTS {
@@ -166,7 +167,7 @@ pub(super) fn steady(machine: &Machine, workload: &Workload, runs: Option<usize>
     Ok(best)
 }
 
-/// One measurement. Without a number of runs there are 8, or as many as fit.
+/// One measurement. The default number of runs is 8, or as many as fit.
 pub(super) fn line(
     machine: &Machine,
     workload: &Workload,
@@ -245,14 +246,14 @@ mod tests {
 
     #[test]
     fn bounds_are_those_of_the_formula() {
-        // N/2·log2 N butterflies in 512 lanes, and two sums each where there is one adder.
+        // N/2·log2 N butterflies in 512 lanes; with one adder, two sums each.
         for (text, each) in [(CIPHERMILL, 1.0), (PAPER, 2.0)] {
             let machine = Machine::from_toml(text).unwrap();
             for log in 12..=14 {
                 let one = line(&machine, &Workload::ntt(1 << log), 1, Some(2)).unwrap();
                 assert_eq!(one.bound, each * f64::from(log << (log - 1)) / 512.0);
                 assert!(one.correct && one.ratio() > 1.0);
-                // The adders are what limits a transform.
+                // The adders limit a transform.
                 let share = one.bound / one.cycles();
                 assert!((one.adders.unwrap() - share).abs() < 1e-9);
                 assert_eq!((one.utilization, one.record().utilization), (share, Some(share)));
@@ -262,16 +263,17 @@ mod tests {
         let shared = line(&ours(), &Workload::ntt(8192), 3, Some(1)).unwrap();
         assert_eq!(shared.cycles(), shared.first as f64 / 3.0);
         assert!((shared.utilization - shared.adders.unwrap()).abs() < 1e-9 && shared.ratio() > 1.0, "{shared:?}");
-        // A product: two transforms, the factors of the operand, and the scaling.
+        // A product has two transforms, the factors of the operand, and the scaling.
         let product = Workload { operation: Operation::Product, ..Workload::ntt(8192) };
         let one = line(&ours(), &product, 1, Some(1)).unwrap();
         assert_eq!(one.bound, 2.0 * 104.0 + 2.0 * 16.0);
-        // A complex butterfly is four products on one multiplier.
+        // A complex butterfly has four products on one multiplier.
         let fft = Workload { operation: Operation::Fft, ..Workload::ntt(8192) };
         assert_eq!(line(&ours(), &fft, 1, Some(1)).unwrap().bound, 4.0 * 104.0);
     }
 
-    /// What is really busy is named: with one instruction a cycle the front end, with narrow links the network.
+    /// The report names the actual bottleneck: the front end with one instruction per cycle, the network with narrow
+    /// links.
     #[test]
     fn the_busiest_component_is_named() {
         let with = |change: fn(&mut Machine)| {
@@ -308,6 +310,6 @@ mod tests {
         }
         let plan = Plan { workload: Workload::ntt(8192), in_flight: Some(1), runs: Some(10_000) };
         let error = measure(&ours(), &plan).unwrap_err().to_string();
-        assert!(error.contains("10000 runs: 1 to "), "{error}");
+        assert!(error.contains("10000 runs: use 1 to "), "{error}");
     }
 }

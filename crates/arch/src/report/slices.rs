@@ -1,4 +1,4 @@
-//! Where a scratchpad's slices are, as sweeps name it.
+//! The placement of scratchpad slices, by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use crate::array::Grid;
 /// Cores that have a slice of the scratchpad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slices {
-    /// Each core: the memory network carries nothing.
+    /// Every core. The memory network then carries nothing.
     All,
-    /// Those of the first and the last row.
+    /// The cores of the first and the last row.
     Rows,
-    /// Those in the corners.
+    /// The cores in the corners.
     Corners,
-    /// Those of the first column.
+    /// The cores of the first column.
     Column,
-    /// These, a bit for each.
+    /// The listed cores, as a bit mask.
     Cores(u32),
 }
 
 impl Slices {
-    /// Those that have a name.
+    /// The placements with a name.
     pub const NAMED: [Self; 4] = [Self::All, Self::Rows, Self::Corners, Self::Column];
-    /// What is wanted.
-    pub const WANTED: &str = "all, rows, corners, column, or numbers of cores as 0+3+12+15";
+    /// The accepted texts, for errors.
+    pub const WANTED: &str = "all, rows, corners, column, or core numbers such as 0+3+12+15";
 
-    /// The cores' numbers in a grid, ascending, as machine files have them: none for each core.
+    /// The core numbers in a grid, ascending, in the form of machine files: an empty list for every core.
     pub fn cores(self, grid: &Grid) -> Vec<u32> {
         let (last_row, last_column) = (grid.rows.saturating_sub(1), grid.columns.saturating_sub(1));
         let has = |core: u32| {
@@ -40,7 +40,7 @@ impl Slices {
             }
         };
         match self {
-            // Numbers that the grid has not are kept, for the check of the machine to name.
+            // Numbers outside the grid are kept, so that the check of the machine reports them.
             Self::Cores(_) => (0..32).filter(|core| has(*core)).collect(),
             _ => (0..grid.rows.saturating_mul(grid.columns).min(32)).filter(|core| has(*core)).collect(),
         }

@@ -1,4 +1,4 @@
-//! Sweeps: an array with some of its numbers changed, one at a time or in every combination.
+//! Sweeps: an array with changed parameters, one at a time or in every combination.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,33 +12,34 @@ use super::slices::Slices;
 use crate::array::{Firing, Machine};
 use crate::record::Record;
 
-/// What a sweep runs at every point.
+/// The axes of a sweep, and the workload at every point.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// What is changed.
+    /// The axes.
     pub axes: Vec<Axis>,
-    /// Every combination; else the values of one axis after the other, with the rest as it was.
+    /// Whether every combination is run. Otherwise the values of one axis after the other are run, with the other
+    /// parameters unchanged.
     pub product: bool,
-    /// The workload, inputs in flight and runs, where no axis says otherwise.
+    /// The workload, inputs in flight and runs, unless an axis changes them.
     pub plan: Plan,
 }
 
 /// A point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepPoint {
-    /// What was changed, as parameter and value; nothing at the machine as it is.
+    /// The changed parameters with their values; empty for the unchanged machine.
     pub changed: Vec<(&'static str, String)>,
     /// The record of the run.
     pub record: Option<Record>,
-    /// Cycles for each input by the changed machine's bound of the arithmetic.
+    /// Cycles per input divided by the arithmetic bound of the changed machine.
     pub ratio: Option<f64>,
-    /// Cycles for each input from DRAM to DRAM: analytic, over the simulated computation.
+    /// Cycles per input from DRAM to DRAM: analytic, over the simulated computation.
     pub dram: Option<f64>,
-    /// Why there is none.
+    /// The error, if there is no record.
     pub error: Option<String>,
 }
 
-/// The values that are swept where none are asked for: around our machine, each alone.
+/// The default axes: values around our machine, each varied alone.
 pub fn default_axes() -> Vec<Axis> {
     let number =
         |parameter, values: &[u32]| Axis { parameter, values: values.iter().copied().map(Value::Number).collect() };
@@ -64,7 +65,7 @@ pub fn default_axes() -> Vec<Axis> {
 type Change = Vec<(Parameter, Value)>;
 
 impl Sweep {
-    /// What is changed at each point: first nothing, then one axis after the other; or all combinations.
+    /// The changes at each point: first none, then one axis after the other; or all combinations.
     fn changes(&self) -> Result<Vec<Change>, ReportError> {
         let points = if self.product {
             self.axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis.values.len()))
@@ -96,10 +97,11 @@ impl Sweep {
         Ok(changes)
     }
 
-    /// Runs all points on several threads. `progress` is told how many are done, of how many.
+    /// Runs all points on several threads. `progress` receives the number of finished points and the total.
     ///
     /// # Errors
-    /// If there are more than [`MAX_POINTS`] points, or a parameter twice. What is wrong at a point is told there.
+    /// If there are more than [`MAX_POINTS`] points, or two axes have the same parameter. An error at one point is
+    /// reported there.
     pub fn run(
         &self,
         machine: &Machine,
@@ -141,7 +143,7 @@ impl Sweep {
 
     fn measure(&self, machine: &Machine, change: &Change) -> Result<(Record, Line), ReportError> {
         let (mut machine, mut plan) = (machine.clone(), self.plan);
-        // Lanes and grids change other numbers, and places of slices depend on the grid.
+        // Lanes and grids change other parameters, and the placement of slices depends on the grid.
         let rank = |parameter: Parameter| match parameter {
             Parameter::Lanes | Parameter::Grid => 0,
             Parameter::Slices => 2,
@@ -161,7 +163,7 @@ impl Sweep {
             },
         };
         let mut record = line.record();
-        // What was changed has names of its own: a run has `lanes` and `adders`, too.
+        // Changed parameters are listed separately, because a run also has `lanes` and `adders`.
         for (parameter, value) in change {
             record.case += &format!("/{}={value}", parameter.name());
         }
@@ -207,11 +209,11 @@ mod tests {
         }
         for (text, words) in [
             ("lanes", "lanes=8,16,32"),
-            ("lane=8", "`lane` is none of lanes, grid"),
-            ("lanes=", "`` is no value of lanes"),
-            ("lanes=8,x", "`x` is no value of lanes: a number"),
+            ("lane=8", "unknown parameter `lane`; use one of lanes, grid"),
+            ("lanes=", "`` is not a value of lanes"),
+            ("lanes=8,x", "`x` is not a value of lanes; use a number"),
             ("lanes=99999999999", "a number"),
-            ("grid=4", "a grid as 4x4"),
+            ("grid=4", "a grid such as 4x4"),
             ("issue=fast", "dataflow or unpipelined or blocking"),
         ] {
             let error = text.parse::<Axis>().unwrap_err();
@@ -219,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Whatever order the axes have: slices are placed on the grid that is run.
+    /// Slices are placed on the changed grid, in any order of the axes.
     #[test]
     fn slices_stand_on_the_changed_grid() {
         let cycles = |axes: &[&str]| {
@@ -245,10 +247,10 @@ mod tests {
         let all = run(&sweep(&axes, true), 2);
         assert_eq!(all.len(), 4);
         let cycles = |point: &SweepPoint| point.record.as_ref().unwrap().cycles_steady.unwrap();
-        // The last combination is the machine as it is; the first has less of both.
+        // The last combination is the unchanged machine; the first has less of both.
         assert_eq!(cycles(&all[3]), cycles(&single[0]));
         assert!(cycles(&all[0]) > cycles(&all[3]));
-        // Threads change nothing.
+        // The number of threads does not change the result.
         assert_eq!(all, run(&sweep(&axes, true), 7));
     }
 

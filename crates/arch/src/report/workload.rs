@@ -1,4 +1,4 @@
-//! What an array is asked to do, by name and numbers.
+//! Workloads of an array, by name and numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,21 +12,21 @@ use crate::array::{ExperimentError, Machine};
 
 /// 2^31 − 2^27 + 1: the largest prime below 2^31 with roots of unity of order 2^27.
 pub const DEFAULT_MODULUS: u64 = 2_013_265_921;
-/// The largest N that is looked at: more than any machine takes, so that operands stay small.
+/// The largest polynomial size that is considered. It exceeds the limit of every machine and bounds the operands.
 pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 20;
-/// Digits of a key switch, at most.
+/// The maximum number of digits of a key switch.
 const MAX_DIGITS: usize = 16;
 
-/// What is done with each input.
+/// The operation on each input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The forward transform modulo a prime.
     Ntt,
-    /// The inverse one.
+    /// The inverse transform modulo a prime.
     Intt,
     /// The forward transform of complex numbers.
     Fft,
-    /// The inverse one, not scaled.
+    /// The inverse transform of complex numbers, not scaled.
     Ifft,
     /// The product with a fixed polynomial.
     Product,
@@ -35,10 +35,10 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 6] = [Self::Ntt, Self::Intt, Self::Fft, Self::Ifft, Self::Product, Self::KeySwitch];
 
-    /// As commands and cases have it.
+    /// The name in commands and cases.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ntt => "ntt",
@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// Whether it is done in complex numbers, where modulus and ring mean nothing.
+    /// Whether the operation uses complex numbers. Modulus and ring are then ignored.
     pub const fn is_complex(self) -> bool {
         matches!(self, Self::Fft | Self::Ifft)
     }
@@ -61,24 +61,27 @@ impl FromStr for Operation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| format!("`{text}` is none of {}", names()))
+        Self::ALL
+            .into_iter()
+            .find(|one| one.name() == text)
+            .ok_or_else(|| format!("`{text}` is unknown; use one of {}", names()))
     }
 }
 
-/// A task in a few numbers.
+/// A task described by a few numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
     /// N: a power of two.
     pub polynomial_size: usize,
     /// m, a prime below 2^31 that is 1 modulo 2N (modulo N in the cyclic ring).
     pub modulus: u64,
-    /// Whether the ring is Z_m\[X\]/(X^N − 1), not X^N + 1. Key switches are negacyclic whatever it says.
+    /// Whether the ring is Z_m\[X\]/(X^N − 1) instead of X^N + 1. Key switches are always negacyclic.
     pub cyclic: bool,
     /// Digits of a key switch, 1 to 16.
     pub digits: usize,
-    /// Of the fixed polynomials.
+    /// The seed of the fixed polynomials.
     pub seed: u64,
 }
 
@@ -89,7 +92,7 @@ impl Workload {
         Self { operation, polynomial_size, modulus, cyclic: false, digits: 3, seed: 1 }
     }
 
-    /// The ring by name.
+    /// The ring.
     pub const fn ring(&self) -> Ring {
         match (self.operation, self.cyclic) {
             (Operation::Fft | Operation::Ifft, _) => Ring::Complex,
@@ -98,10 +101,10 @@ impl Workload {
         }
     }
 
-    /// What the compiler takes.
+    /// The compiler's task.
     ///
     /// # Errors
-    /// If modulus or digits are out of their range. Whether N is right depends on the machine.
+    /// If the modulus or the number of digits is out of range. The compiler checks N for each machine.
     pub fn task(&self) -> Result<Task, ReportError> {
         if self.operation == Operation::KeySwitch && !(1..=MAX_DIGITS).contains(&self.digits) {
             return Err(ReportError::Digits { given: self.digits, max: MAX_DIGITS });
@@ -120,9 +123,9 @@ impl Workload {
         })
     }
 
-    /// A fixed polynomial: the finaliser of SplitMix64 on its number and the coefficients'.
+    /// A fixed polynomial: SplitMix64's finaliser of the polynomial's number and the coefficients' indices.
     pub(super) fn polynomial(&self, number: u64) -> Arc<[u32]> {
-        // A size beyond all machines is refused by the compiler before it looks at operands.
+        // The compiler rejects a size beyond all machines before it reads operands.
         if self.polynomial_size > MAX_POLYNOMIAL_SIZE {
             return Arc::new([]);
         }
@@ -134,19 +137,19 @@ impl Workload {
         (0..self.polynomial_size as u64).map(|i| value(i) as u32).collect()
     }
 
-    /// The largest N of this task that a machine takes with so many in flight, if it takes any.
+    /// The largest polynomial size of this task that fits a machine with `in_flight` inputs in flight.
     pub fn largest_polynomial_size(&self, machine: &Machine, in_flight: usize) -> Option<usize> {
         let target = machine.target();
         let fits = |polynomial_size: &usize| {
             let task = Self { polynomial_size: *polynomial_size, ..*self }.task();
             task.is_ok_and(|task| compile(&target, &task, in_flight).is_ok())
         };
-        // From below, as larger programs take longer to make; sizes that are too small are few.
+        // In ascending order, because larger programs take longer to compile and only few sizes are too small.
         let sizes = (1..=MAX_POLYNOMIAL_SIZE.ilog2()).map(|log| 1 << log);
         sizes.skip_while(|size| !fits(size)).take_while(fits).last()
     }
 
-    /// What is said of a failure: of one that comes of sizes, what would fit.
+    /// The report's error for a failed experiment. If the size is the cause, it includes the sizes that fit.
     pub(super) fn explain(&self, machine: &Machine, in_flight: usize, error: ExperimentError) -> ReportError {
         use CompileError as C;
         match error {
@@ -216,13 +219,14 @@ mod tests {
                 .largest_polynomial_size(&ours, 4)
                 .is_some_and(|size| (1 << 13..1 << 16).contains(&size))
         );
-        // A prime that has roots for no more than 2^10.
+        // A prime whose roots of unity suffice for 2^10 at most.
         let small = Workload { modulus: 12289, ..Workload::ntt(4096) };
         assert!(small.largest_polynomial_size(&ours, 1).is_none_or(|size| size <= 1 << 11));
         assert_eq!(Workload { modulus: 4, ..Workload::ntt(4096) }.largest_polynomial_size(&ours, 1), None);
     }
 
-    /// Two in flight, or large digits, need what only the others can free: there is an order, or an error, but no standstill.
+    /// With two inputs in flight, or large digits, each may need resources that only the other frees. The compiler
+    /// finds an order or reports an error; the program never deadlocks.
     #[test]
     fn key_switches_end_one_way_or_the_other() {
         let ours = Machine::from_toml(CIPHERMILL).unwrap();
@@ -238,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_no_workload_is_named() {
         let digits = Workload { operation: Operation::KeySwitch, digits: 17, ..Workload::ntt(4096) };
-        assert!(digits.task().unwrap_err().to_string().contains("17 digits: 1 to 16"));
+        assert!(digits.task().unwrap_err().to_string().contains("17 digits: use 1 to 16"));
         for modulus in [0, 1, u64::MAX] {
             let error = Workload { modulus, ..Workload::ntt(4096) }.task().unwrap_err();
             assert!(matches!(error, ReportError::Modulus(_)), "{error}");

@@ -1,5 +1,4 @@
-//! The programs that the array is measured against: forward transforms in C, compiled with gcc, whose files are committed in
-//! `crates/arch/baseline`.
+//! The baseline programs: forward transforms in C, compiled with gcc. `crates/arch/baseline` contains the ELF files.
 
 use std::str::FromStr;
 
@@ -12,13 +11,13 @@ use super::program::Program;
 use super::simulate::{Execution, simulate};
 use super::timing::Causes;
 
-/// How a baseline does its modular arithmetic.
+/// The modular arithmetic of a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Variant {
     /// Products by one 64-bit remainder; sums and differences by a conditional correction.
     Naive,
-    /// A remainder behind each operation, and twiddle factors made on the way (in the cyclic transform): four divisions a
-    /// butterfly there, three in the negacyclic one.
+    /// A remainder after each operation, and in the cyclic transform twiddle factors computed during the transform:
+    /// four divisions per butterfly there, three in the negacyclic transform.
     Textbook,
     /// Products by Shoup's method: three multiplications, no division.
     Shoup,
@@ -27,10 +26,10 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Variant; 4] = [Variant::Naive, Variant::Textbook, Variant::Shoup, Variant::Rvfhe];
 
-    /// Its name: that of its file, `ntt-<name>.elf`.
+    /// The name, which is also that of the file `ntt-<name>.elf`.
     pub const fn name(self) -> &'static str {
         match self {
             Variant::Naive => "naive",
@@ -40,7 +39,7 @@ impl Variant {
         }
     }
 
-    /// Its committed ELF file.
+    /// The committed ELF file.
     pub const fn elf(self) -> &'static [u8] {
         match self {
             Variant::Naive => include_bytes!("../../baseline/ntt-naive.elf"),
@@ -50,15 +49,15 @@ impl Variant {
         }
     }
 
-    /// Its program.
+    /// The program.
     ///
     /// # Errors
-    /// None that a build with its tests passed can give.
+    /// None in a build whose tests pass.
     pub fn program(self) -> Result<Program, ElfError> {
         Program::from_elf(self.elf())
     }
 
-    /// Whether its factors are pairs of a factor and Shoup's companion.
+    /// Whether each factor has Shoup's companion.
     const fn has_companions(self) -> bool {
         matches!(self, Variant::Shoup | Variant::Rvfhe)
     }
@@ -69,22 +68,25 @@ impl FromStr for Variant {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| format!("`{text}` is none of {}", names()))
+        Self::ALL
+            .into_iter()
+            .find(|one| one.name() == text)
+            .ok_or_else(|| format!("`{text}` is unknown; use one of {}", names()))
     }
 }
 
-/// Which transform.
+/// The ring of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ring {
-    /// Word k of the result is the sum of a_j·ω^(jk), with ω = ψ²: modulo X^N − 1, natural order in and out. Bit reversal,
-    /// then decimation in time, as the RVFHE paper's.
+    /// Word k of the result is the sum of a_j·ω^(jk), with ω = ψ²: modulo X^N − 1, natural order in and out. Bit
+    /// reversal, then decimation in time, as in the RVFHE paper.
     Cyclic,
     /// [`reference::prime::forward`]: modulo X^N + 1, natural order in, bit-reversed order out.
     Negacyclic,
 }
 
 impl Ring {
-    /// Its name in reports.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Ring::Cyclic => "cyclic",
@@ -96,9 +98,9 @@ impl Ring {
 /// A transform on the base core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Baseline {
-    /// Its arithmetic.
+    /// The arithmetic.
     pub variant: Variant,
-    /// Which transform.
+    /// The ring.
     pub ring: Ring,
     /// N: a power of two from 2 to 2^14.
     pub polynomial_size: usize,
@@ -106,7 +108,7 @@ pub struct Baseline {
     pub modulus: Modulus,
 }
 
-/// What a transform came to, without the reading of its input and the writing of its output.
+/// The result of a transform. Reading the input and writing the output are not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalarRun {
     /// The transformed words.
@@ -115,34 +117,34 @@ pub struct ScalarRun {
     pub instructions: u64,
     /// Instructions of the whole program.
     pub program_instructions: u64,
-    /// Cycles of the transform. Simulated.
+    /// Cycles of the transform; simulated.
     pub cycles: u64,
-    /// The same, by cause.
+    /// The cycles by cause.
     pub causes: Causes,
     /// N/2 · log2 N.
     pub butterflies: u64,
 }
 
 impl ScalarRun {
-    /// Cycles divided by butterflies. What else a transform does (bit reversal, loops) is in the cycles.
+    /// Cycles divided by butterflies. The cycles include bit reversal and loops.
     pub fn cycles_per_butterfly(&self) -> f64 {
         self.cycles as f64 / self.butterflies as f64
     }
 }
 
-/// More than any transform here takes, by some factor.
+/// A limit well above the instructions of any transform here.
 const INSTRUCTIONS_MAX: u64 = 1 << 28;
 
 impl Baseline {
-    /// The least N.
+    /// The smallest N.
     pub const POLYNOMIAL_SIZE_MIN: usize = 2;
-    /// The greatest N.
+    /// The largest N.
     pub const POLYNOMIAL_SIZE_MAX: usize = 1 << 14;
 
-    /// What the program reads: a header, the words, the twiddle factors.
+    /// The program's input: a header, the words, the twiddle factors.
     ///
     /// # Errors
-    /// If size, modulus or input do not fit.
+    /// If size, modulus or input are invalid.
     pub fn input(&self, words: &[u32]) -> Result<Vec<u8>, ScalarError> {
         let psi = self.check(words)?;
         let n = self.polynomial_size;
@@ -162,10 +164,10 @@ impl Baseline {
         Ok(bytes)
     }
 
-    /// What the transform of these words must give, by the reference of `ciphermill_math`.
+    /// The expected transform of these words, by the reference of `ciphermill_math`.
     ///
     /// # Errors
-    /// If size, modulus or input do not fit.
+    /// If size, modulus or input are invalid.
     pub fn golden(&self, words: &[u32]) -> Result<Vec<u32>, ScalarError> {
         let psi = self.check(words)?;
         let (n, m) = (self.polynomial_size, self.modulus);
@@ -181,14 +183,14 @@ impl Baseline {
         }
         reference::prime::forward(m, &mut values);
         if self.ring == Ring::Cyclic {
-            // The reference leaves them in bit-reversed order.
+            // The reference returns bit-reversed order.
             let bits = n.trailing_zeros();
             values = (0..n).map(|k| values[reference::bit_reverse(k, bits)]).collect();
         }
         Ok(values.into_iter().map(|value| value as u32).collect())
     }
 
-    /// Whether size, modulus and input fit; ψ, a primitive root of unity of order 2N.
+    /// Checks size, modulus and input. Returns ψ, a primitive root of unity of order 2N.
     fn check(&self, words: &[u32]) -> Result<u64, ScalarError> {
         let n = self.polynomial_size;
         let (min, max) = (Self::POLYNOMIAL_SIZE_MIN, Self::POLYNOMIAL_SIZE_MAX);
@@ -207,13 +209,13 @@ impl Baseline {
         Ok(psi)
     }
 
-    /// The twiddle factors in the order in which the transform reads them.
+    /// The twiddle factors in the order of the transform's reads.
     fn factors(&self, psi: u64) -> Vec<u64> {
         let (n, m) = (self.polynomial_size, self.modulus);
         match self.ring {
             Ring::Negacyclic => reference::prime::twiddles(m, psi, n),
             Ring::Cyclic => {
-                // Those of the level with half-length h are h entries from h on; entry 0 is not used.
+                // The level with half-length h has h entries from index h on. Entry 0 is unused.
                 let mut factors = vec![1; n];
                 for log_half in 0..n.trailing_zeros() {
                     let half = 1usize << log_half;
@@ -233,10 +235,10 @@ impl Baseline {
     }
 }
 
-/// Runs a transform on a core; the input is N words below the modulus.
+/// Runs a transform on a core. The input is N words below the modulus.
 ///
 /// # Errors
-/// If size, modulus or input do not fit, or the machine was changed to something impossible.
+/// If size, modulus or input are invalid, or the machine has invalid fields.
 pub fn run(machine: &ScalarMachine, baseline: &Baseline, input: &[u32]) -> Result<ScalarRun, ScalarError> {
     let job = baseline.input(input)?;
     let program = baseline.variant.program()?;

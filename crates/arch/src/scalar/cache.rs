@@ -1,13 +1,13 @@
-//! A set-associative cache: which lines are there, not what is in them.
+//! A set-associative cache that tracks the presence of lines, but not their content.
 
 use super::machine::{Geometry, Replacement};
 
-/// What an access found.
+/// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The line was there.
+    /// The line was present.
     Hit,
-    /// It was not; it is now. `dirty_victim`: it displaced a line that had been written.
+    /// The line was absent and has been loaded. `dirty_victim`: it displaced a written line.
     Miss { dirty_victim: bool },
 }
 
@@ -16,7 +16,7 @@ struct Line {
     /// The line's address divided by the line size, plus one; 0: no line.
     tag: u64,
     dirty: bool,
-    /// When it was last used.
+    /// The time of the last use.
     used: u64,
 }
 
@@ -49,7 +49,7 @@ impl Cache {
         self.line_shift
     }
 
-    /// Accesses the line of `address`, and brings it in if it is not there.
+    /// Accesses the line of `address` and loads it if it is absent.
     #[inline]
     pub(super) fn access(&mut self, address: u64, write: bool) -> Access {
         self.now += 1;
@@ -73,7 +73,7 @@ impl Cache {
         Access::Miss { dirty_victim }
     }
 
-    /// Forgets the line of `address`, as when a device has written it.
+    /// Invalidates the line of `address`, as if a device had written it.
     pub(super) fn invalidate(&mut self, address: u64) {
         let tag = (address >> self.line_shift) + 1;
         let first = ((tag - 1) & self.set_mask) as usize * self.ways;

@@ -1,4 +1,4 @@
-//! The architectural state and what each instruction does to it. Time is not here: see [`super::timing`].
+//! The architectural state and the semantics of each instruction. [`super::timing`] models time.
 
 use super::arithmetic as m;
 use super::error::ScalarError;
@@ -6,37 +6,37 @@ use super::instruction::{CSR_MODULUS, Instruction, Op};
 use super::memory::{Fault, Memory};
 use super::program::Program;
 
-/// What is shown of an instruction that has been executed.
+/// The observable state of an executed instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retired {
     pub(super) pc: u64,
     pub(super) next_pc: u64,
     pub(super) instruction: Instruction,
-    /// Of a load or store.
+    /// The address of a load or store.
     pub(super) address: u64,
-    /// The operands as they were read: how long a multiplication or division takes depends on them.
+    /// The operands before execution. The duration of a multiplication or division depends on them.
     pub(super) operands: [u64; 2],
 }
 
-/// Sees every instruction, in program order.
+/// Observes every instruction in program order.
 pub(super) trait Observer {
     fn retire(&mut self, retired: &Retired);
-    /// The system has written `length` bytes at `address`.
+    /// A system call has written `length` bytes at `address`.
     fn system_write(&mut self, address: u64, length: u64);
 }
 
-/// What is run, and its bounds.
+/// A program with its input and limits.
 pub(super) struct Job<'a> {
     pub(super) program: &'a Program,
-    /// What `read` gives.
+    /// The input of `read`.
     pub(super) input: &'a [u8],
-    /// The most bytes that `write` takes.
+    /// The maximum number of bytes of `write`.
     pub(super) output_max: usize,
-    /// The most instructions.
+    /// The maximum number of instructions.
     pub(super) instructions_max: u64,
 }
 
-/// What came of it.
+/// The result of an execution.
 pub(super) struct Finished {
     pub(super) status: i32,
     pub(super) output: Vec<u8>,
@@ -53,20 +53,20 @@ struct Core<'a> {
     x: [u64; 32],
     pc: u64,
     memory: Memory,
-    /// 0: not set.
+    /// The modulus registers; 0 means not set.
     moduli: [u32; 8],
     input: &'a [u8],
     output: Vec<u8>,
     output_max: usize,
 }
 
-/// Stands for a word that does not decode; never executed.
+/// A placeholder for words that do not decode; never executed.
 const ILLEGAL: Instruction = Instruction { op: Op::Ebreak, rd: 0, rs1: 0, rs2: 0, imm: 1 };
 
 /// Runs a program from its entry until it exits.
 ///
 /// # Errors
-/// On the first instruction that cannot be executed, and at the bounds of the job.
+/// At the first instruction that cannot be executed, and at the limits of the job.
 pub(super) fn execute<O: Observer>(job: &Job<'_>, observer: &mut O) -> Result<Finished, ScalarError> {
     let segments: Vec<CodeSegment> = job
         .program
@@ -93,7 +93,7 @@ pub(super) fn execute<O: Observer>(job: &Job<'_>, observer: &mut O) -> Result<Fi
     while instructions < job.instructions_max {
         let pc = core.pc;
         let fetched = fetch(&segments[current], pc).or_else(|| {
-            // Another segment: rare.
+            // The instruction is in another segment, which is rare.
             let (index, found) = segments.iter().enumerate().find_map(|(i, s)| fetch(s, pc).map(|f| (i, f)))?;
             current = index;
             Some(found)
@@ -214,7 +214,7 @@ impl Core<'_> {
             Op::Remw => m::remw(a as u32, b as u32),
             Op::Remuw => m::remuw(a as u32, b as u32),
             Op::Fence => 0,
-            // `execute` has taken it out.
+            // `execute` handles system calls.
             Op::Ecall => 0,
             Op::Ebreak => return Err(ScalarError::Breakpoint { pc }),
             Op::Csrrw => self.csr(i, |_| Some(a)),
@@ -253,7 +253,8 @@ impl Core<'_> {
         }
     }
 
-    /// Reads a modulus CSR, then writes what `value` makes of it. What is no modulus leaves the register unset, which reads 0.
+    /// Reads a modulus CSR, then writes the value that `value` returns. An invalid modulus leaves the register unset,
+    /// which reads as 0.
     fn csr(&mut self, i: Instruction, value: impl FnOnce(u64) -> Option<u64>) -> u64 {
         let register = &mut self.moduli[(i.imm - CSR_MODULUS) as usize & 7];
         let old = u64::from(*register);
@@ -263,7 +264,7 @@ impl Core<'_> {
         old
     }
 
-    /// Linux' read, write and exit, by its numbers. `Some`: the status with which the program exits.
+    /// The Linux system calls read, write and exit, by number. Returns the exit status of exit.
     fn system_call<O: Observer>(&mut self, pc: u64, observer: &mut O) -> Result<Option<i32>, ScalarError> {
         const BAD_FILE: u64 = -9i64 as u64;
         const BAD_ADDRESS: u64 = -14i64 as u64;

@@ -1,49 +1,49 @@
-//! What can go wrong in a program, in its file, and in what is asked of it.
+//! Errors of programs, program files, machines and inputs.
 
 use super::machine::MachineError;
 
 /// A program's file cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
-    /// Longer than any program of this model.
+    /// The file exceeds the length limit.
     #[error("the file has {given} bytes; the limit is {limit}")]
     TooLong {
-        /// Its length.
+        /// The length of the file.
         given: usize,
         /// The limit.
         limit: usize,
     },
-    /// Not an ELF file of 64 bits, or one whose tables point outside of it.
+    /// Not a 64-bit ELF file, or its tables are outside the file.
     #[error("not a 64-bit ELF file: {0}")]
     Malformed(String),
-    /// An ELF file of something else.
-    #[error("{what} is {given}; a static little-endian RISC-V program has {wanted}")]
+    /// An ELF file of another kind.
+    #[error("{what} is {given}; use a static little-endian RISC-V program, which has {wanted}")]
     Kind {
         /// The field.
         what: &'static str,
-        /// What it is.
+        /// The given value.
         given: u64,
-        /// What it must be.
+        /// The required value.
         wanted: u64,
     },
-    /// More segments or symbols than any program of this model.
+    /// More segments or symbols than the limit.
     #[error("the file has {given} {what}; the limit is {limit}")]
     TooMany {
-        /// Of what.
+        /// Segments or symbols.
         what: &'static str,
-        /// How many.
+        /// The given number.
         given: usize,
         /// The limit.
         limit: usize,
     },
-    /// A segment that the model cannot have.
+    /// An invalid segment.
     #[error("the segment of {bytes} bytes at {address:#x} {problem}")]
     Segment {
-        /// Where it is to be loaded.
+        /// The load address.
         address: u64,
-        /// How long it is in memory.
+        /// The length in memory.
         bytes: u64,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
     /// The entry point is not an instruction of an executable segment.
@@ -52,33 +52,33 @@ pub enum ElfError {
         /// The entry point.
         address: u64,
     },
-    /// A symbol that is needed is not there.
+    /// A required symbol is missing.
     #[error("the file has no symbol {name}; do not strip it")]
     MissingSymbol {
-        /// Its name.
+        /// The name of the symbol.
         name: &'static str,
     },
 }
 
-/// A program cannot be run, or went wrong. `pc` is the address of the instruction.
+/// A program cannot run, or failed. `pc` is the address of the instruction.
 #[derive(Debug, thiserror::Error)]
 pub enum ScalarError {
-    /// The machine description, changed since it was read.
+    /// An invalid machine, after a change of its fields.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The program's file.
+    /// An invalid program file.
     #[error(transparent)]
     Elf(#[from] ElfError),
-    /// Nothing executable is there.
-    #[error("the program jumped to {pc:#x}, where there is no code")]
+    /// A jump to an address without code.
+    #[error("the program jumped to {pc:#x}, which contains no code")]
     FetchFault {
-        /// Where.
+        /// The address.
         pc: u64,
     },
     /// Not an instruction of this core: RV64IM, the modulus CSRs, madd, msub, mmul.
     #[error("illegal instruction {word:#010x} at {pc:#x}")]
     IllegalInstruction {
-        /// Its address.
+        /// The address of the word.
         pc: u64,
         /// The word.
         word: u32,
@@ -86,96 +86,96 @@ pub enum ScalarError {
     /// `ebreak`.
     #[error("the program stopped at a breakpoint at {pc:#x}")]
     Breakpoint {
-        /// Its address.
+        /// The address of the instruction.
         pc: u64,
     },
-    /// A load or store outside of what it may touch.
-    #[error("{access} of {bytes} bytes at {address:#x} is not allowed there (instruction at {pc:#x})")]
+    /// A load or store outside the permitted segments.
+    #[error("{access} of {bytes} bytes at {address:#x} is not allowed (instruction at {pc:#x})")]
     MemoryFault {
-        /// The instruction's address.
+        /// The address of the instruction.
         pc: u64,
-        /// "load" or "store".
+        /// `load` or `store`.
         access: &'static str,
-        /// The address accessed.
+        /// The accessed address.
         address: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// A load or store that is not aligned, on which a Rocket core traps.
+    /// An unaligned load or store. A Rocket core traps on it.
     #[error("{access} of {bytes} bytes at {address:#x} is not aligned (instruction at {pc:#x})")]
     Misaligned {
-        /// The instruction's address.
+        /// The address of the instruction.
         pc: u64,
-        /// "load" or "store".
+        /// `load` or `store`.
         access: &'static str,
-        /// The address accessed.
+        /// The accessed address.
         address: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// A modular operation whose modulus register holds none.
+    /// A modular operation with an unset modulus register.
     #[error(
         "modulus register {register} is not set (instruction at {pc:#x}); write 1 to 2^31 to CSR 0x800 + {register}"
     )]
     ModulusUnset {
-        /// The instruction's address.
+        /// The address of the instruction.
         pc: u64,
         /// The modulus register.
         register: u8,
     },
-    /// Not read, write or exit.
-    #[error("system call {number} at {pc:#x} is not known; this model has read (63), write (64) and exit (93)")]
+    /// A system call other than read, write or exit.
+    #[error("system call {number} at {pc:#x} is not supported; use read (63), write (64) or exit (93)")]
     SystemCall {
-        /// The instruction's address.
+        /// The address of the instruction.
         pc: u64,
-        /// Its number.
+        /// The number of the call.
         number: u64,
     },
-    /// More output than a program may write.
+    /// The output exceeds its limit.
     #[error("the program wrote more than {limit} bytes")]
     OutputLimit {
         /// The limit.
         limit: usize,
     },
-    /// It did not come to an end.
+    /// The program did not end within its limit.
     #[error("the program has not ended after {limit} instructions")]
     InstructionLimit {
         /// The limit.
         limit: u64,
     },
-    /// It ended with a status other than 0.
+    /// The program ended with a status other than 0.
     #[error("the program ended with status {status}")]
     Status {
         /// The status.
         status: i32,
     },
-    /// It ended without having run through the region that is measured, once.
-    #[error("the program did not go through the measured region from {begin:#x} to {end:#x}")]
+    /// The program did not pass through the measured region exactly once.
+    #[error("the program did not pass through the measured region from {begin:#x} to {end:#x}")]
     Region {
-        /// Where the region begins.
+        /// The start of the region.
         begin: u64,
-        /// Where it ends.
+        /// The end of the region.
         end: u64,
     },
-    /// It wrote more or less than a transform's words.
-    #[error("the program wrote {given} bytes; {wanted} were to come")]
+    /// The length of the output is wrong.
+    #[error("the program wrote {given} bytes; expected {wanted}")]
     OutputLength {
-        /// How many it wrote.
+        /// The written bytes.
         given: usize,
-        /// How many are right.
+        /// The expected bytes.
         wanted: usize,
     },
-    /// No program has transforms of this size.
+    /// The programs do not support this size.
     #[error("polynomial size is {given}; use a power of two from {min} to {max}")]
     PolynomialSize {
-        /// The size asked for.
+        /// The given size.
         given: usize,
-        /// The least.
+        /// The minimum.
         min: usize,
-        /// The greatest.
+        /// The maximum.
         max: usize,
     },
-    /// A modulus without roots of unity for this size, or too long.
+    /// A modulus that is too long or has no roots of unity for this size.
     #[error(
         "modulus {given} has no transform of size {polynomial_size} in 32-bit words; use a prime below 2^31 that is 1 modulo {step}"
     )]
@@ -187,20 +187,20 @@ pub enum ScalarError {
         /// Twice the size.
         step: usize,
     },
-    /// An input of another length than the transform's.
-    #[error("the input has {given} words; the transform takes {wanted}")]
+    /// The length of the input is wrong.
+    #[error("the input has {given} words; the transform needs {wanted}")]
     InputLength {
-        /// How many there are.
+        /// The given words.
         given: usize,
-        /// How many it takes.
+        /// The expected words.
         wanted: usize,
     },
     /// An input word that is not reduced.
-    #[error("input word {index} is {given}; use one below the modulus {modulus}")]
+    #[error("input word {index} is {given}; use values below the modulus {modulus}")]
     InputRange {
-        /// Which word.
+        /// The index of the word.
         index: usize,
-        /// Its value.
+        /// The value.
         given: u32,
         /// The modulus.
         modulus: u64,

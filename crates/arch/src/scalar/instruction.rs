@@ -1,6 +1,6 @@
-//! Decoding: RV64IM, `csrrw` and its kin, and the RVFHE operations of a scalar core.
+//! The instructions of the core: RV64IM, the CSR instructions of the modulus registers, and the RVFHE operations.
 //!
-//! The encodings are those of "The RISC-V Instruction Set Manual, Volume I", 20191213, chapters 2, 5, 7, 9 and 24.
+//! The encodings are from "The RISC-V Instruction Set Manual, Volume I", 20191213, chapters 2, 5, 7, 9 and 24.
 
 use ciphermill_rvfhe::isa::{ModulusRegister, ScalarInstruction, ScalarOperation};
 
@@ -25,7 +25,7 @@ pub enum Op {
     Madd, Msub, Mmul,
 }
 
-/// What the timing model has to know of an operation.
+/// The class of an operation in the timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Alu,
@@ -46,15 +46,15 @@ pub(super) enum Class {
 /// A decoded instruction. A register field that the instruction does not have is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// The register it writes.
+    /// The destination register.
     pub rd: u8,
-    /// Its first register operand; the 5-bit operand of the immediate CSR instructions.
+    /// The first source register; the 5-bit operand of the immediate CSR instructions.
     pub rs1: u8,
-    /// Its second register operand.
+    /// The second source register.
     pub rs2: u8,
-    /// Its immediate, sign-extended; a shift amount; a CSR's number; a modulus register's number.
+    /// The sign-extended immediate, a shift amount, the number of a CSR, or the number of a modulus register.
     pub imm: i32,
 }
 
@@ -62,7 +62,7 @@ pub struct Instruction {
 pub(super) const CSR_MODULUS: i32 = ModulusRegister::FIRST_CSR as i32;
 
 impl Instruction {
-    /// Decodes a word; `None` if it is no instruction of this core.
+    /// Decodes a word; `None` if it is not an instruction of this core.
     pub fn decode(word: u32) -> Option<Instruction> {
         let rd = (word >> 7 & 31) as u8;
         let rs1 = (word >> 15 & 31) as u8;
@@ -179,7 +179,7 @@ impl Instruction {
             0x0f if funct3 == 0 => make(Op::Fence, 0, 0, 0, 0),
             0x73 => decode_system(word, rd, rs1, funct3),
             _ => {
-                // Free bits and the vector operations do not exist on a scalar core.
+                // A scalar core has no free bits and no vector operations.
                 let instruction = ScalarInstruction::decode(word).ok()?;
                 let op = match instruction.operation {
                     ScalarOperation::Add => Op::Madd,

@@ -1,24 +1,25 @@
-//! How long the iterative multiplier and divider take: the steps of Rocket Chip's `MulDiv` for given operands.
+//! The durations of the iterative multiplier and divider: the steps of Rocket Chip's `MulDiv` for given operands.
 
 use super::instruction::Op;
 use super::machine::{Divider, Multiplier};
 
-/// Steps of a multiplication whose first operand is `x`, which is taken `bits_per_cycle` bits at a time from its low end.
+/// Steps of a multiplication with first operand `x`, of which each step takes `bits_per_cycle` bits from the low end.
 pub(super) fn multiply_steps(unit: &Multiplier, op: Op, x: u64) -> u32 {
     let bits = unit.bits_per_cycle;
-    // Half as many steps do for 32-bit words.
+    // 32-bit words need half as many steps.
     let (width, x) = if op == Op::Mulw { (32, u64::from(x as u32)) } else { (64, x) };
     let all = u32::max(width / bits, 1);
     if !unit.early_out || !matches!(op, Op::Mul | Op::Mulw) {
         return all;
     }
-    // It is seen at the beginning of a step that nothing is left; in a full-width multiplication not of the first.
+    // The unit detects at the beginning of a step that the rest is zero; in a full-width multiplication not in the
+    // first step.
     let significant = (64 - x.leading_zeros()).div_ceil(bits);
     let least = if op == Op::Mulw { 1 } else { 2 };
     (significant + 1).max(least).min(all)
 }
 
-/// Steps of a division: one for each bit of the quotient and one more, and one for each change of sign.
+/// Steps of a division: one for each bit of the quotient, one more, and one for each change of sign.
 pub(super) fn divide_steps(unit: &Divider, op: Op, x: u64, y: u64) -> u32 {
     let signed = matches!(op, Op::Div | Op::Rem | Op::Divw | Op::Remw);
     let remainder = matches!(op, Op::Rem | Op::Remu | Op::Remw | Op::Remuw);
@@ -33,12 +34,12 @@ pub(super) fn divide_steps(unit: &Divider, op: Op, x: u64, y: u64) -> u32 {
     let magnitude = |v: u64| if negative(v) { v.wrapping_neg() } else { v };
     let mut steps = 65;
     if unit.early_out && y != 0 {
-        // The positions of the leading ones are subtracted modulo 64: a divisor longer than the dividend looks like a very
-        // long quotient.
+        // The positions of the leading ones are subtracted modulo 64. A divisor longer than the dividend therefore
+        // looks like a very long quotient.
         let top = |v: u64| 63 - (v | 1).leading_zeros();
         let skipped = 63 - (top(magnitude(x)).wrapping_sub(top(magnitude(y))) & 63);
         if skipped >= 1 {
-            // The step that finds it, and those that are left.
+            // One step for the detection, and the remaining steps.
             steps = 1 + 65 - skipped;
         }
     }
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn known_latencies_of_multiplications() {
-        // 8 steps for 64 bits, 4 for 32, and two around them.
+        // 8 steps for 64 bits, 4 for 32, and two additional ones.
         assert_eq!(multiply_steps(&ROCKET, Op::Mul, u64::MAX), 8);
         assert_eq!(multiply_steps(&ROCKET, Op::Mulhu, 1), 8);
         assert_eq!(multiply_steps(&ROCKET, Op::Mul, 0x7fff_ffff), 5);
@@ -142,7 +143,7 @@ mod tests {
         for op in [Op::Divu, Op::Remu, Op::Divuw, Op::Remuw] {
             assert_eq!(divide_steps(&plain, op, 100, 7), 65);
         }
-        // A quotient of one bit and of 31; a divisor one bit longer than the dividend.
+        // Quotients of 1 and of 31 bits; a divisor one bit longer than the dividend.
         assert_eq!(divide_steps(&early, Op::Remu, 5, 4), 3);
         assert_eq!(divide_steps(&early, Op::Remu, 1 << 61, 1 << 30), 34);
         assert_eq!(divide_steps(&early, Op::Remu, 4, 8), 65);

@@ -1,41 +1,41 @@
-//! The description of a scalar core: every latency of the timing model comes from such a TOML file.
+//! Scalar core descriptions: a TOML file supplies every latency of the timing model.
 
 use serde::Deserialize;
 
 use crate::description;
 
-/// A description cannot be used.
+/// An invalid description.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// Not TOML, or not these tables and keys.
+    /// Not TOML, or with unknown or missing keys.
     #[error("the machine description does not parse: {0}")]
     Parse(String),
-    /// A value outside its range.
+    /// A value out of range.
     #[error("{key} is {given}; use {allowed}")]
     Range {
         /// The table and key.
         key: &'static str,
-        /// The value given.
+        /// The given value.
         given: u64,
-        /// What is allowed, in words.
+        /// The allowed values, in words.
         allowed: &'static str,
     },
 }
 
-/// A scalar core: five stages, in order, one instruction a cycle at most. Latencies are in cycles, and go from the execute
-/// stage of an instruction to the execute stage of another that uses its result, so that 1 is no delay.
+/// A scalar core: five stages, in order, at most one instruction per cycle. Latencies are in cycles, from the execute
+/// stage of an instruction to that of an instruction that uses the result; 1 means no delay.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalarMachine {
-    /// What the description calls itself.
+    /// The name.
     pub name: String,
-    /// The clock, MHz.
+    /// The clock in MHz.
     pub clock_mhz: u32,
     /// Latencies of loads and CSR accesses.
     pub pipeline: Pipeline,
     /// The iterative multiplier.
     pub multiplier: Multiplier,
-    /// The iterative divider, which is the multiplier's unit: one operation of either at a time.
+    /// The iterative divider. It shares its unit with the multiplier: only one operation at a time.
     pub divider: Divider,
     /// Branch prediction.
     pub branch: Branch,
@@ -43,9 +43,9 @@ pub struct ScalarMachine {
     pub icache: InstructionCache,
     /// The data cache: write-back, blocking.
     pub dcache: DataCache,
-    /// The cache behind both.
+    /// The second-level cache.
     pub l2: L2,
-    /// What is behind that.
+    /// The memory beyond the L2.
     pub memory: Memory,
     /// The RVFHE units.
     pub rvfhe: Rvfhe,
@@ -61,7 +61,7 @@ pub struct Pipeline {
     pub load_subword: u32,
     /// Reads of a CSR.
     pub csr_read: u32,
-    /// Cycles lost behind a write to a CSR.
+    /// Cycles lost after a write to a CSR.
     pub csr_write_flush: u32,
 }
 
@@ -69,15 +69,15 @@ pub struct Pipeline {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Multiplier {
-    /// Bits of the first operand that a step takes: a power of two up to 16.
+    /// Bits of the first operand per step: a power of two up to 16.
     pub bits_per_cycle: u32,
-    /// Whether it ends when the rest of the first operand is zero.
+    /// Whether a multiplication ends when the rest of the first operand is zero.
     pub early_out: bool,
-    /// Latency besides the steps, of the divider too.
+    /// Latency in addition to the steps, also of the divider.
     pub request_to_use: u32,
 }
 
-/// The iterative divider, one quotient bit a step.
+/// The iterative divider: one quotient bit per step.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divider {
@@ -97,21 +97,21 @@ pub struct Branch {
     pub bht_entries: u32,
     /// Bits of the global history, 1 to 16.
     pub bht_history_bits: u32,
-    /// Bits of the hashed history that go into the index: 1 to `bht_history_bits`, and fewer than the index has.
+    /// Bits of the hashed history in the index: 1 to `bht_history_bits`, and fewer than the bits of the index.
     pub bht_hashed_bits: u32,
     /// Cycles lost by a misprediction.
     pub mispredict: u32,
-    /// Cycles lost by a taken branch or jump that is predicted without the branch target buffer.
+    /// Cycles lost by a taken branch or jump that is predicted without an entry in the branch target buffer.
     pub late_target: u32,
 }
 
-/// Which line of a full set makes room.
+/// The replacement policy of a full set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Replacement {
-    /// One chosen by a linear-feedback shift register of 16 bits.
+    /// A random way, from a 16-bit linear-feedback shift register.
     Random,
-    /// The least recently used.
+    /// The least recently used way.
     Lru,
 }
 
@@ -125,9 +125,9 @@ pub struct InstructionCache {
     pub ways: u32,
     /// Bytes of a line, a power of two from 16 to 4096.
     pub line_bytes: u32,
-    /// Which line makes room.
+    /// The replacement policy.
     pub replacement: Replacement,
-    /// Cycles lost by a miss besides the latency of what is behind.
+    /// Cycles lost by a miss, in addition to the latency of the next level.
     pub miss_overhead: u32,
 }
 
@@ -141,17 +141,17 @@ pub struct DataCache {
     pub ways: u32,
     /// Bytes of a line, a power of two from 16 to 4096.
     pub line_bytes: u32,
-    /// Which line makes room.
+    /// The replacement policy.
     pub replacement: Replacement,
-    /// Cycles lost by a miss besides the latency of what is behind.
+    /// Cycles lost by a miss, in addition to the latency of the next level.
     pub miss_overhead: u32,
-    /// Bytes of a dirty victim that leave in a cycle.
+    /// Bytes of a dirty victim written per cycle.
     pub writeback_bytes_per_cycle: u32,
-    /// Cycles that a dirty victim costs besides.
+    /// Additional cycles of a dirty victim.
     pub writeback_overhead: u32,
 }
 
-/// The cache behind the first level.
+/// The second-level cache.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2 {
@@ -161,17 +161,17 @@ pub struct L2 {
     pub ways: u32,
     /// Bytes of a line, a power of two from 16 to 4096.
     pub line_bytes: u32,
-    /// Which line makes room.
+    /// The replacement policy.
     pub replacement: Replacement,
-    /// From a request to the end of the refill, on a hit.
+    /// Cycles from a request to the end of the refill, on a hit.
     pub latency: u32,
 }
 
-/// Memory.
+/// The main memory.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// What a miss of the last cache adds.
+    /// Additional latency of a miss in the last cache.
     pub latency: u32,
 }
 
@@ -179,23 +179,23 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rvfhe {
-    /// Latency of MMUL; one starts every cycle.
+    /// Latency of MMUL, with initiation interval 1.
     pub multiplier: u32,
-    /// Latency of MADD and MSUB; one starts every cycle.
+    /// Latency of MADD and MSUB, with initiation interval 1.
     pub adder: u32,
 }
 
-/// The greatest latency that a description may have: so that no sum of cycles can overflow.
+/// The maximum latency, so that no sum of cycles can overflow.
 const LATENCY_MAX: u32 = 1 << 16;
 
 impl ScalarMachine {
     /// The committed description of a Rocket core, `machines/rocket.toml`.
     pub const ROCKET: &'static str = include_str!("../../machines/rocket.toml");
 
-    /// Reads and checks a description.
+    /// Parses and checks a description.
     ///
     /// # Errors
-    /// If it is not TOML of this form, or a value is out of its range.
+    /// If the text is not TOML of this form, or a value is out of range.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         let machine: Self = description::read(text).map_err(MachineError::Parse)?;
         machine.check()?;
@@ -205,12 +205,12 @@ impl ScalarMachine {
     /// The Rocket core of [`Self::ROCKET`].
     ///
     /// # Errors
-    /// None that a build with its tests passed can give.
+    /// None in a build whose tests pass.
     pub fn rocket() -> Result<Self, MachineError> {
         Self::from_toml(Self::ROCKET)
     }
 
-    /// Checks the ranges: `pub` fields can be set to anything.
+    /// Checks the ranges, because callers can change the `pub` fields.
     pub(super) fn check(&self) -> Result<(), MachineError> {
         let latencies = [
             ("pipeline.load_word", self.pipeline.load_word),
@@ -278,7 +278,7 @@ fn range(key: &'static str, given: u32, holds: bool, allowed: &'static str) -> R
     if holds { Ok(()) } else { Err(MachineError::Range { key, given: given.into(), allowed }) }
 }
 
-/// What [`super::cache::Cache`] is made of.
+/// The parameters of a [`super::cache::Cache`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) sets: u32,

@@ -1,8 +1,8 @@
-//! A program's memory: its segments, and nothing else.
+//! The memory of a program: its segments.
 
 use super::program::Program;
 
-/// An access that memory refuses.
+/// A rejected access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Misaligned,
@@ -16,7 +16,7 @@ struct Region {
     writable: bool,
 }
 
-/// One array from the lowest segment to the end of the highest, and who may touch which part of it.
+/// One array from the lowest segment to the end of the highest, and the permissions of each segment.
 pub(super) struct Memory {
     origin: u64,
     bytes: Vec<u8>,
@@ -81,13 +81,13 @@ impl Memory {
         Ok(())
     }
 
-    /// Any part of one region, for a system call.
+    /// Reads any part of one segment, for a system call.
     pub(super) fn read(&self, address: u64, length: u64) -> Option<&[u8]> {
         let range = self.range(address, length, false).ok()?;
         Some(&self.bytes[range])
     }
 
-    /// The same, to be written.
+    /// Returns any part of one segment for writing.
     pub(super) fn write(&mut self, address: u64, length: u64) -> Option<&mut [u8]> {
         let range = self.range(address, length, true).ok()?;
         Some(&mut self.bytes[range])

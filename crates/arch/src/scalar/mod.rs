@@ -1,11 +1,11 @@
 //! The scalar baseline: a RISC-V core that runs compiled C, with the latencies of a Rocket core.
 //!
-//! An interpreter of RV64IM executes a static ELF program exactly, and a timing model follows the sequence of its instructions
-//! through a five-stage in-order pipeline. All latencies come from a TOML description ([`ScalarMachine`]);
-//! docs/rvfhe-scalar.md has the sources and the figures. The programs ([`Baseline`]) are number-theoretic transforms by
-//! division, by Shoup's method, and by the RVFHE instructions that a scalar core has.
+//! An interpreter of RV64IM executes a static ELF program exactly. A timing model follows the executed instructions
+//! through a five-stage in-order pipeline. A TOML description ([`ScalarMachine`]) supplies all latencies;
+//! docs/rvfhe-scalar.md lists the sources and the figures. The programs ([`Baseline`]) are number-theoretic transforms
+//! by division, by Shoup's method, and by the RVFHE instructions of a scalar core.
 //!
-//! Cycles are simulated: the model follows the published sources of the core, and has not been compared with its RTL.
+//! Cycles are simulated: the model follows the published sources of the core and was not compared with its RTL.
 
 mod arithmetic;
 mod baseline;

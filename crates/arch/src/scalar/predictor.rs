@@ -1,20 +1,20 @@
-//! Branch prediction as in Rocket's front end: a branch target buffer, a return-address stack, and a table of one-bit counters
-//! under a global history.
+//! Branch prediction as in Rocket's front end: a branch target buffer, a return-address stack, and a table of one-bit
+//! counters under a global history.
 //!
-//! Predictions and updates are made in program order, one after another; in hardware a branch may be predicted before those
-//! a few cycles ahead of it have updated the table. What a wrong path would do to the stack is left out.
+//! Predictions and updates happen in program order. In hardware a branch may be predicted before the branches a few
+//! cycles ahead of it have updated the table. The model omits the effect of a wrong path on the stack.
 
 use super::instruction::{Class, Instruction};
 use super::machine::Branch;
 
-/// What a branch or jump costs the front end.
+/// The cost of a branch or jump in the front end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Fetched in time.
+    /// Fetched without delay.
     Hit,
-    /// Predicted, but its target was known a stage late.
+    /// Predicted, but the target was known a stage late.
     Late,
-    /// Not predicted, or otherwise.
+    /// Mispredicted, or not predicted.
     Mispredicted,
 }
 
@@ -25,11 +25,11 @@ struct Target {
 }
 
 pub(super) struct Predictor {
-    /// The addresses of the known branches and, at the same places, where they went.
+    /// The addresses of the known branches. `targets` has their targets at the same indices.
     known: Vec<u64>,
     targets: Vec<Target>,
     targets_max: usize,
-    /// The last `returns_max` return addresses; the newest is the last.
+    /// The last `returns_max` return addresses, the newest last.
     returns: Vec<u64>,
     returns_max: usize,
     counters: Vec<bool>,
@@ -55,8 +55,8 @@ impl Predictor {
         }
     }
 
-    /// The counter of a branch under the history as it is: the address folded, its top bits changed by the history, which is
-    /// hashed by a multiplication with sqrt(3)/2 if not all of it goes in.
+    /// The counter of a branch under the current history: the folded address, with its top bits changed by the history.
+    /// A history longer than these bits is hashed by a multiplication with sqrt(3)/2.
     fn index(&self, pc: u64) -> usize {
         let bits = self.counters.len().trailing_zeros();
         let word = (pc >> 2) as u32;
@@ -71,7 +71,7 @@ impl Predictor {
         (folded ^ hashed << (bits - self.hashed_bits)) as usize
     }
 
-    /// Predicts the branch or jump at `pc`, compares with where it went, and learns from it.
+    /// Predicts the branch or jump at `pc`, compares the prediction with the actual target, and learns from it.
     pub(super) fn resolve(&mut self, pc: u64, instruction: Instruction, class: Class, next_pc: u64) -> Outcome {
         self.now += 1;
         let taken = next_pc != pc.wrapping_add(4);
@@ -131,7 +131,7 @@ impl Predictor {
         }
     }
 
-    /// Remembers where a call returns to.
+    /// Pushes the return address of a call.
     fn call(&mut self, pc: u64, instruction: Instruction) {
         if instruction.rd != 0 && self.returns_max > 0 {
             if self.returns.len() == self.returns_max {
@@ -188,7 +188,7 @@ mod tests {
         let mut run =
             |taken: bool| predictor.resolve(0x100, instruction(0, 0), Class::Branch, if taken { 0x80 } else { 0x104 });
         assert_eq!(run(true), Outcome::Mispredicted, "the counters start at not taken");
-        // While the history fills with ones every new index of the table has to be learned once.
+        // While the history fills with ones, every new index of the table must be learned once.
         for _ in 0..8 {
             run(true);
         }

@@ -1,4 +1,4 @@
-//! A program from an ELF file: bounded, checked, decoded.
+//! Programs from ELF files: size limits, checks, decoding.
 
 use object::LittleEndian;
 use object::elf;
@@ -9,7 +9,7 @@ use super::instruction::Instruction;
 
 type Header = elf::FileHeader64<LittleEndian>;
 
-/// A program that can be run, again and again.
+/// A loaded program, which can run any number of times.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) entry: u64,
@@ -21,12 +21,12 @@ pub struct Program {
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) start: u64,
-    /// How long it is in memory; what is not in `bytes` is zero.
+    /// The length in memory. Bytes beyond `bytes` are zero.
     pub(super) length: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// The instructions of an executable segment, each with its word; never writable.
+    /// The words and decoded instructions of an executable segment, which is never writable.
     pub(super) code: Vec<(u32, Option<Instruction>)>,
 }
 
@@ -37,20 +37,20 @@ impl Segment {
 }
 
 impl Program {
-    /// The longest file that is loaded.
+    /// The maximum length of a file.
     pub const FILE_MAX: usize = 16 << 20;
-    /// The end of the addresses that a program can have: its memory is below.
+    /// The end of a program's address space.
     pub const ADDRESS_MAX: u64 = 64 << 20;
-    /// The most loadable segments of a program.
+    /// The maximum number of loadable segments.
     pub const SEGMENTS_MAX: usize = 16;
-    /// The most symbols of a program.
+    /// The maximum number of symbols.
     pub const SYMBOLS_MAX: usize = 1 << 16;
 
-    /// Loads a static, little-endian RISC-V program of 64 bits.
+    /// Loads a static, little-endian, 64-bit RISC-V program.
     ///
     /// # Errors
-    /// If the file is none, is longer than its limits, or has a segment that is outside memory, overlaps another, or is
-    /// writable and executable at once (instructions are decoded once, before the program starts).
+    /// If the file is of another kind, exceeds a limit, or has a segment that is outside memory, overlaps another, or
+    /// is writable and executable. (Instructions are decoded once, before the program starts.)
     pub fn from_elf(file: &[u8]) -> Result<Self, ElfError> {
         if file.len() > Self::FILE_MAX {
             return Err(ElfError::TooLong { given: file.len(), limit: Self::FILE_MAX });
@@ -92,7 +92,7 @@ impl Program {
     /// The address of a symbol.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If the symbol does not exist.
     pub fn symbol(&self, name: &'static str) -> Result<u64, ElfError> {
         self.symbols
             .iter()
@@ -159,7 +159,7 @@ fn read_symbols(header: &Header, endian: LittleEndian, file: &[u8]) -> Result<Ve
     let mut symbols = Vec::new();
     for symbol in table.iter() {
         let name = table.symbol_name(endian, symbol).map_err(malformed)?;
-        // Names are looked up among a few known ones, so long ones need not be kept.
+        // Only a few known names are looked up, so long names need not be kept.
         if !name.is_empty() && name.len() <= 64 {
             symbols.push((String::from_utf8_lossy(name).into_owned(), symbol.st_value(endian)));
         }

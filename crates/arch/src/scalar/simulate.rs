@@ -1,4 +1,4 @@
-//! A program on a core: what it computes, and how long it takes.
+//! The simulation of a program on a core: its output and its cycles.
 
 use std::ops::Sub;
 
@@ -8,32 +8,32 @@ use super::machine::ScalarMachine;
 use super::program::Program;
 use super::timing::{Causes, Timing};
 
-/// A program to be run, and its bounds.
+/// A program to run, with its limits.
 #[derive(Clone, Debug)]
 pub struct Execution<'a> {
     /// The program.
     pub program: &'a Program,
-    /// What it reads from file 0.
+    /// The content of file 0.
     pub input: &'a [u8],
-    /// The most bytes that it may write to file 1.
+    /// The maximum number of bytes written to file 1.
     pub output_max: usize,
-    /// The most instructions that it may execute.
+    /// The maximum number of instructions.
     pub instructions_max: u64,
-    /// A region that is measured by itself: from the first execution of the instruction at the first address until, for the
-    /// first time, that at the second is about to be executed.
+    /// A separately measured region: from the first execution of the instruction at the first address to the first
+    /// arrival at the second address.
     pub region: Option<(u64, u64)>,
 }
 
-/// What an execution came to.
+/// The result of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionReport {
-    /// The status that the program exited with.
+    /// The exit status of the program.
     pub status: i32,
-    /// What it wrote.
+    /// The output of the program.
     pub output: Vec<u8>,
-    /// All of it.
+    /// The whole execution.
     pub whole: Measure,
-    /// The region; `None` if there was none to be measured.
+    /// The region; `None` if no region was requested.
     pub region: Option<Measure>,
 }
 
@@ -42,9 +42,9 @@ pub struct ExecutionReport {
 pub struct Measure {
     /// Instructions executed.
     pub instructions: u64,
-    /// Cycles. Simulated.
+    /// Cycles; simulated.
     pub cycles: u64,
-    /// The same by cause.
+    /// The cycles by cause.
     pub causes: Causes,
 }
 
@@ -63,8 +63,8 @@ impl Sub for Measure {
 /// Runs a program on a core.
 ///
 /// # Errors
-/// On the first instruction that cannot be executed, at a bound, and if a region was asked for that the program did not go
-/// through.
+/// At the first instruction that cannot be executed, at a limit, and if the program did not pass through the requested
+/// region.
 pub fn simulate(machine: &ScalarMachine, execution: &Execution<'_>) -> Result<ExecutionReport, ScalarError> {
     machine.check()?;
     let (begin, end) = execution.region.unwrap_or((u64::MAX, u64::MAX));

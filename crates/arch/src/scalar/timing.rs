@@ -1,11 +1,12 @@
-//! When each instruction of the executed sequence is in the execute stage.
+//! The timing model: the cycle in which each executed instruction is in the execute stage.
 //!
-//! A core of five stages, in order, fully bypassed: an instruction executes one cycle behind the one before it unless the
-//! front end delivers it later (branches, instruction cache), an operand is not ready (loads, multiplier, divider, modular
-//! units) or something it needs is busy (the iterative unit, its write port, the data cache). Every cycle has exactly one cause.
+//! The core has five stages, in order, fully bypassed. An instruction executes one cycle after the previous one, unless
+//! the front end delivers it later (branches, instruction cache), an operand is not ready (loads, multiplier, divider,
+//! modular units), or a resource is busy (the iterative unit, its write port, the data cache). Every cycle has exactly
+//! one cause.
 //!
-//! The rules are those of Rocket Chip's RocketCore, MulDiv, BTB, Frontend and DCache; docs/rvfhe-scalar.md says what is
-//! left out.
+//! The rules are those of Rocket Chip's RocketCore, MulDiv, BTB, Frontend and DCache. docs/rvfhe-scalar.md lists the
+//! omissions.
 
 use std::ops::Sub;
 
@@ -16,37 +17,37 @@ use super::iterative::{divide_steps, multiply_steps};
 use super::machine::ScalarMachine;
 use super::predictor::{Outcome, Predictor};
 
-/// Cycles by what they were spent on. Their sum is all cycles.
+/// Cycles by cause. Their sum is the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Causes {
     /// An instruction was executed: one cycle each.
     pub issue: u64,
     /// Waited for a load that hit.
     pub load_use: u64,
-    /// Waited for a product, or for the unit that was making one.
+    /// Waited for a product, or for the busy multiplier.
     pub multiply: u64,
-    /// Waited for a quotient or remainder, or for the unit that was making one.
+    /// Waited for a quotient or remainder, or for the busy divider.
     pub divide: u64,
     /// Waited for an RVFHE unit.
     pub modular: u64,
-    /// Waited for the front end behind a branch or jump.
+    /// Waited for the front end after a branch or jump.
     pub branch: u64,
-    /// Waited for an instruction that was not in the instruction cache.
+    /// Waited for an instruction-cache miss.
     pub icache: u64,
-    /// Waited for the data cache behind a miss.
+    /// Waited for a data-cache miss.
     pub dcache: u64,
-    /// Waited for a CSR, or behind a write to one.
+    /// Waited for a CSR, or after a write to one.
     pub csr: u64,
 }
 
 impl Causes {
-    /// The sum: all cycles.
+    /// The total number of cycles.
     pub fn total(&self) -> u64 {
         let Causes { issue, load_use, multiply, divide, modular, branch, icache, dcache, csr } = *self;
         issue + load_use + multiply + divide + modular + branch + icache + dcache + csr
     }
 
-    /// Each cause with its name, as in reports.
+    /// Each cause with its name in reports.
     pub fn by_name(&self) -> [(&'static str, u64); 9] {
         let Causes { issue, load_use, multiply, divide, modular, branch, icache, dcache, csr } = *self;
         [
@@ -81,7 +82,7 @@ impl Sub for Causes {
     }
 }
 
-/// Which unit a register's value comes from, so which cause a wait for it has.
+/// The unit that produces a register's value, and so the cause of a wait for it.
 #[derive(Clone, Copy)]
 enum Source {
     Alu,
@@ -95,7 +96,7 @@ enum Source {
 struct Iterative {
     rd: u8,
     is_divide: bool,
-    /// The first cycle in which its result can be written: nothing else writes a register then.
+    /// The first cycle in which its result can be written, if no other instruction writes a register then.
     written: u64,
 }
 
@@ -105,12 +106,12 @@ pub(super) struct Timing<'a> {
     icache: Cache,
     dcache: Cache,
     l2: Cache,
-    /// The cycle in which the last instruction was in the execute stage.
+    /// The execute cycle of the last instruction.
     last: u64,
-    /// From when on each register can be used in the execute stage.
+    /// The first cycle in which each register can be used in the execute stage.
     ready: [(u64, Source); 32],
     iterative: Iterative,
-    /// The line that is being fetched from.
+    /// The cache line of the current fetch.
     fetch_line: u64,
     causes: Causes,
 }
@@ -136,12 +137,12 @@ impl<'a> Timing<'a> {
         self.last
     }
 
-    /// The same by cause, counted by itself.
+    /// The cycles by cause, counted separately.
     pub(super) fn causes(&self) -> Causes {
         self.causes
     }
 
-    /// The latency of what is behind the first level.
+    /// The latency of the levels behind the first.
     fn refill(&mut self, address: u64) -> u64 {
         let hit = u64::from(self.machine.l2.latency);
         match self.l2.access(address, false) {
@@ -150,11 +151,12 @@ impl<'a> Timing<'a> {
         }
     }
 
-    /// When the instruction executes, given that it could at `at`: the wait has a cause.
+    /// The execute cycle of an instruction that could execute at `at` if its operands were ready. The wait gets a
+    /// cause.
     #[inline(always)]
     fn wait_for_operands(&mut self, i: Instruction, class: Class, at: u64) -> u64 {
-        // Write after write waits, too: results of different units could overtake one another. The immediate CSR
-        // instructions have a number in rs1, which makes them wait for a register at worst.
+        // Write-after-write also waits, because results of different units could overtake one another. The immediate
+        // CSR instructions have a number in rs1, which at worst makes them wait for a register.
         let (mut ready, mut source) = self.ready[i.rs1 as usize & 31];
         for register in [i.rs2, i.rd] {
             let (other, its_source) = self.ready[register as usize & 31];
@@ -186,7 +188,7 @@ impl<'a> Timing<'a> {
         ready
     }
 
-    /// A load or store in the execute stage at `at`; on a miss it is replayed when the line has come.
+    /// A load or store in the execute stage at `at`. After a miss it is replayed when the line has arrived.
     #[inline(always)]
     fn access_data(&mut self, address: u64, write: bool, at: u64) -> u64 {
         let Access::Miss { dirty_victim } = self.dcache.access(address, write) else { return at };
@@ -222,9 +224,10 @@ impl Observer for Timing<'_> {
         at = self.wait_for_operands(i, class, at);
 
         let mut result = (at + 1, Source::Alu);
-        // Whether it writes a register in write-back; the hardware looks at the kind of instruction, not at rd.
+        // Whether the instruction writes a register in write-back. The hardware decides by the kind of instruction, not
+        // by rd.
         let mut writes = true;
-        // The first cycle in which the next instruction can execute is that behind this one.
+        // The next instruction can execute one cycle after this one.
         let mut last = at;
         match class {
             Class::Alu => {}
@@ -272,7 +275,8 @@ impl Observer for Timing<'_> {
             }
             Class::System => writes = false,
         }
-        // The iterative unit writes its result in a cycle in which the write-back stage, two behind execute, has none.
+        // The iterative unit writes its result in a cycle in which the write-back stage, two stages after execute,
+        // writes none.
         if writes && at + 2 == self.iterative.written {
             self.iterative.written += 1;
         }
@@ -282,7 +286,7 @@ impl Observer for Timing<'_> {
         self.last = last;
     }
 
-    /// What a system call has written lies in the L2, as if a device had sent it there.
+    /// Data written by a system call is in the L2, as if a device had sent it there.
     fn system_write(&mut self, address: u64, length: u64) {
         for cache in [&mut self.dcache, &mut self.l2] {
             let (shift, end) = (cache.line_shift(), address + length);

@@ -17,14 +17,14 @@ pub enum CompileError {
         fitting: Fitting,
     },
     /// A prime that is too large for a lane.
-    #[error("modulus {modulus} does not fit a lane of 32 bits: it must be below 2^31")]
+    #[error("modulus {modulus} does not fit a lane of 32 bits; use a prime below 2^31")]
     Modulus {
         /// m.
         modulus: u64,
     },
     /// No root of unity.
     #[error(
-        "modulus {modulus} has no root of unity for N = {polynomial_size}: it must be 1 modulo 2N, in the cyclic ring modulo N"
+        "modulus {modulus} has no root of unity for N = {polynomial_size}; use a prime that is 1 modulo 2N, or modulo N in the cyclic ring"
     )]
     NoRoot {
         /// m.
@@ -33,7 +33,7 @@ pub enum CompileError {
         polynomial_size: usize,
     },
     /// A count of polynomials in flight that is none.
-    #[error("{given} transforms in flight: at least 1 is wanted, at most {max}")]
+    #[error("{given} transforms in flight; use at least 1 and at most {max}")]
     InFlight {
         /// How many.
         given: usize,
@@ -41,7 +41,7 @@ pub enum CompileError {
         max: usize,
     },
     /// A target with an impossible number.
-    #[error("the target's {what} is {given}: {wanted} is wanted")]
+    #[error("the target's {what} is {given}; use {wanted}")]
     Target {
         /// Which number.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum CompileError {
         wanted: &'static str,
     },
     /// An operand or a key of another size.
-    #[error("an operand of {given} values; the polynomials have {wanted}")]
+    #[error("the operand has {given} values; the polynomials have {wanted}")]
     OperandSize {
         /// Its length.
         given: usize,
@@ -59,7 +59,7 @@ pub enum CompileError {
         wanted: usize,
     },
     /// An operand's value that is none modulo m.
-    #[error("an operand has {given} at {index}; it must be below the modulus {modulus}")]
+    #[error("the operand has {given} at index {index}; use values below the modulus {modulus}")]
     OperandValue {
         /// Where.
         index: usize,
@@ -69,7 +69,7 @@ pub enum CompileError {
         modulus: u64,
     },
     /// A count of digits that is none.
-    #[error("{given} digits: 1 to {max} are wanted")]
+    #[error("{given} digits: use 1 to {max}")]
     Digits {
         /// How many.
         given: usize,
@@ -77,12 +77,10 @@ pub enum CompileError {
         max: usize,
     },
     /// A product of polynomials in the complex ring.
-    #[error("products are made in rings modulo a prime, not in the complex one")]
+    #[error("products are not available in the complex ring; use a ring modulo a prime")]
     ComplexProduct,
     /// The instructions were not brought into an order.
-    #[error(
-        "no order was found in which the program can run on this target; this is a mistake of the compiler's, please report it"
-    )]
+    #[error("no schedule was found for this target; this is an error in the compiler, please report it")]
     NoOrder,
     /// Vectors of the scratchpad: too few for the inputs and outputs of one run with one in flight.
     #[error("{}; {}", Lack::Scratchpad { needed: *needed, have: *have }, fitting.advice())]
@@ -158,7 +156,7 @@ pub enum Fitting {
 #[non_exhaustive]
 pub enum Lack {
     /// Vectors of the scratchpad.
-    #[error("inputs and outputs take {needed} vectors of the scratchpad, of which {have} are reached")]
+    #[error("inputs and outputs need {needed} vectors of the scratchpad, and the program can address {have}")]
     Scratchpad {
         /// How many it takes.
         needed: u32,
@@ -166,7 +164,7 @@ pub enum Lack {
         have: u32,
     },
     /// Rows of the data memory.
-    #[error("the program needs {needed} rows of data memory and reaches {have}")]
+    #[error("the program needs {needed} rows of data memory and can address {have}")]
     DataRows {
         /// How many it takes.
         needed: u32,
@@ -174,7 +172,7 @@ pub enum Lack {
         have: u32,
     },
     /// Rows of the twiddle memory.
-    #[error("the program needs {needed} rows of twiddle memory and reaches {have}")]
+    #[error("the program needs {needed} rows of twiddle memory and can address {have}")]
     TwiddleRows {
         /// How many it takes; with an operand whose values are not known, as many as it may take.
         needed: u32,
@@ -182,7 +180,7 @@ pub enum Lack {
         have: u32,
     },
     /// Words of the instruction memory.
-    #[error("the program has {needed} instructions, a core holds {have}")]
+    #[error("the program has {needed} instructions, and a core holds {have}")]
     Instructions {
         /// How many it has.
         needed: u32,

@@ -24,7 +24,7 @@ pub struct DecodeError {
 #[non_exhaustive]
 pub enum DecodeProblem {
     /// Its fixed bits are those of no instruction.
-    #[error("opcode {:#04x}, funct3 {}, funct7 {:#04x} are no instruction of an array core", .0 & 0x7f, .0 >> 12 & 7, .0 >> 25)]
+    #[error("opcode {:#04x}, funct3 {}, funct7 {:#04x} are not an instruction of an array core", .0 & 0x7f, .0 >> 12 & 7, .0 >> 25)]
     Unknown(u32),
     /// It has ones where its instruction asks for zeros.
     #[error("{mnemonic}: the bits {bits:#010x} are reserved and must be zero")]

@@ -211,7 +211,7 @@ pub enum OperandError {
         source: RangeError,
     },
     /// An operand is emptied and written.
-    #[error("{mnemonic} writes {register}, so it cannot free it; clear the free bit (take the `!` away)")]
+    #[error("{mnemonic} writes {register} and cannot free it; clear the free bit (remove the `!`)")]
     FreesWritten {
         /// Of which instruction.
         mnemonic: Mnemonic,
@@ -219,7 +219,7 @@ pub enum OperandError {
         register: VectorRegister,
     },
     /// A butterfly of a register with itself.
-    #[error("{mnemonic} writes its two results to {register}; give it two registers")]
+    #[error("{mnemonic} would write both results to {register}; use two registers")]
     SameRegister {
         /// Of which instruction.
         mnemonic: Mnemonic,
@@ -227,7 +227,7 @@ pub enum OperandError {
         register: VectorRegister,
     },
     /// A complex number that does not start in an even register.
-    #[error("{mnemonic} takes real parts in even registers and imaginary parts in the next ones; {register} is odd")]
+    #[error("{mnemonic} needs real parts in even registers and imaginary parts in the next ones; {register} is odd")]
     OddRegister {
         /// Of which instruction.
         mnemonic: Mnemonic,
@@ -235,18 +235,16 @@ pub enum OperandError {
         register: VectorRegister,
     },
     /// A CSR that is no modulus register.
-    #[error("csrrw: CSR {csr:#05x} is not a modulus register; these are 0x800 (m0) to 0x807 (m7)")]
+    #[error("csrrw: CSR {csr:#05x} is not a modulus register; use 0x800 (m0) to 0x807 (m7)")]
     NotAModulus {
         /// The CSR.
         csr: u32,
     },
     /// A load without a transposition that says how to transpose.
-    #[error("ldp cannot rotate without a tile; take `rotate` away, or ask for a tile of 1 to 5")]
+    #[error("ldp cannot rotate without a tile; remove `rotate`, or use a tile of 1 to 5")]
     RotatesNothing,
     /// A branch into the middle of an instruction.
-    #[error(
-        "{mnemonic}: a distance of {bytes} bytes is not a whole number of instructions; it must be a multiple of 4"
-    )]
+    #[error("{mnemonic}: a distance of {bytes} bytes is not a whole number of instructions; use a multiple of 4")]
     BranchNotAligned {
         /// Of which instruction.
         mnemonic: Mnemonic,

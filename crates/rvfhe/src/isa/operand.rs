@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A number outside the range of what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{given} is not {what}: it must be {min} to {max}")]
+#[error("{given} is not {what}; use {min} to {max}")]
 pub struct RangeError {
     /// What it was to be.
     pub what: &'static str,

@@ -1,4 +1,4 @@
-//! What a core that cannot go on waits for.
+//! The reasons why a core cannot proceed.
 
 use super::queues::Entry;
 use super::{CoreState, Destination, Messages};
@@ -10,7 +10,7 @@ impl CoreState {
         SimulationError::Address { core: self.number, pc: head.pc, memory, address: head.address, size }.into()
     }
 
-    /// What the heads of the queues and the boxes wait for.
+    /// The reason for each queue head and each waiting vector.
     pub(in crate::array) fn blocked(&self, messages: &Messages) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for queue in ALL_QUEUES {

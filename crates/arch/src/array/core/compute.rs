@@ -1,4 +1,4 @@
-//! Computations: when the units of the lanes are free for one, and what it gives.
+//! Computations: their issue conditions and their results.
 
 use super::{CoreEvent, CoreState, MODULI, Shared, Stepped, twiddle, vector};
 use crate::array::error::SimulationError;
@@ -57,8 +57,8 @@ impl CoreState {
         Ok(true)
     }
 
-    /// Whether its operands are full, and nothing is under way to where it writes: what it works on in place is full, so that it is not under
-    /// way. The same as by [`Queued::needs`] and [`Queued::writes`], with fewer steps.
+    /// Whether the operands are full and no result is pending for the destination. An operand that is updated in place
+    /// is full and therefore not pending. Equivalent to [`Queued::needs`] and [`Queued::writes`], with fewer steps.
     #[inline(always)]
     fn has_operands(&self, queued: Queued) -> bool {
         if queued.has_pairs() {
@@ -79,7 +79,7 @@ impl CoreState {
         }
     }
 
-    /// Reserves adders and write ports; not if one is taken.
+    /// Reserves adders and write ports. Returns false if one of them is taken.
     #[inline(always)]
     fn take_units(&mut self, operation: Operation) -> bool {
         let wanted = match operation {
@@ -104,7 +104,7 @@ impl CoreState {
         match operation {
             Operation::Butterfly => {
                 let twiddle = &self.twiddles[twiddle(queued.rs2())];
-                // A butterfly of a register with itself is no instruction: `Instruction::decode` refuses it.
+                // `Instruction::decode` rejects a butterfly of a register with itself.
                 debug_assert_ne!(rd, rs1);
                 if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd, rs1]) {
                     lanes::butterfly(&mut x.0, &mut y.0, twiddle, modulus);
@@ -135,7 +135,7 @@ impl CoreState {
             }
             _ => {
                 let twiddle = &self.twiddles[twiddle(queued.rs2())];
-                // Likewise: pairs begin with registers of even numbers, and are two.
+                // Register pairs start at even numbers and are distinct.
                 debug_assert!(rd != rs1 && rd % 2 == 0 && rs1 % 2 == 0);
                 if let Ok([x, y]) = self.vectors.get_disjoint_mut([rd..rd + 2, rs1..rs1 + 2])
                     && let (Ok(x), Ok(y)) = (x.try_into(), y.try_into())
@@ -151,7 +151,7 @@ impl CoreState {
     }
 }
 
-/// How long a computation occupies a lane's units, one after the other.
+/// The cycles for which a computation occupies unpipelined lanes.
 fn duration(operation: Operation, machine: &Machine) -> u32 {
     let lane = &machine.lane;
     match operation {

@@ -1,9 +1,9 @@
-//! What cores did: counts of every run, and notes of each event where they are asked for.
+//! Counts of every run, and events of observed cores.
 
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// What became of the cycles of a core's computations, and what else it did.
+/// The work of a core, and the causes of its cycles without a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Butterflies of vectors.
@@ -14,27 +14,27 @@ pub struct Counts {
     pub sums: u64,
     /// Vectors loaded from the data memory.
     pub row_loads: u64,
-    /// Rows of the data memory that these loads read: of tiles that are read row by row, as many as a tile has.
+    /// Rows of the data memory that these loads read. If tiles are read row by row, each tile counts all of its rows.
     pub rows_read: u64,
     /// Vectors loaded from the scratchpad.
     pub scratchpad_loads: u64,
     /// Twiddle registers loaded.
     pub twiddle_loads: u64,
-    /// Those of them whose lanes all have the same pair: one pair is read.
+    /// Twiddle loads with the same pair for all lanes, which read one pair.
     pub twiddle_broadcasts: u64,
     /// Vectors stored in the scratchpad.
     pub scratchpad_stores: u64,
     /// Vectors sent to the core's own memory.
     pub own_copies: u64,
-    /// Vectors sent to others.
+    /// Vectors sent to other cores.
     pub remote_copies: u64,
-    /// Cycles in which there was no computation to do.
+    /// Cycles in which the queue of computations was empty.
     pub no_instruction: u64,
     /// Cycles in which the next computation waited for an operand.
     pub operand: u64,
-    /// Cycles in which it waited for a twiddle register.
+    /// Cycles in which the next computation waited for a twiddle register.
     pub twiddle: u64,
-    /// Cycles in which it waited for an adder or a port.
+    /// Cycles in which the next computation waited for an adder or a port.
     pub unit: u64,
 }
 
@@ -85,48 +85,48 @@ impl Sum for Counts {
     }
 }
 
-/// Something that a core did or that came to it: all that its lanes see from outside, for comparisons with their RTL.
+/// An event that the lanes of a core see from outside, for comparison with their RTL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoreEvent {
-    /// A computation, a copy or a store came into its queue: it can leave from the next cycle on.
+    /// A computation, copy or store entered its queue. It can issue from the next cycle on.
     Fetch {
-        /// When.
+        /// The cycle.
         cycle: u64,
-        /// Its place in the program.
+        /// The index of the instruction in the program.
         pc: u32,
     },
-    /// A modulus register was set: what leaves a queue in the next cycle has it.
+    /// A modulus register was set. Instructions that issue in the next cycle use the new value.
     Modulus {
-        /// When.
+        /// The cycle.
         cycle: u64,
         /// The register.
         register: u8,
-        /// What it is set to.
+        /// The new value.
         value: u32,
     },
-    /// A computation, a copy or a store left its queue.
+    /// A computation, copy or store issued.
     Issue {
-        /// When.
+        /// The cycle.
         cycle: u64,
-        /// Its place in the program.
+        /// The index of the instruction in the program.
         pc: u32,
-        /// What a copy or a store carries; none of a computation.
+        /// The words of a copy or a store; empty for a computation.
         words: Vec<u32>,
     },
-    /// Memory or network took the eldest copy or store that had not been taken.
+    /// Memory or network took the oldest waiting copy or store.
     Taken {
-        /// When: one cycle after its issue at least.
+        /// The cycle, at least one after the issue.
         cycle: u64,
     },
-    /// A vector came into a register: an instruction of the next cycle can read it.
+    /// A vector arrived in a register. An instruction of the next cycle can read it.
     Arrival {
-        /// When the first half of a twiddle register came; of a vector the same as `cycle`.
+        /// The cycle of the first half of a twiddle register; for a vector the same as `cycle`.
         first: u64,
-        /// When: of a twiddle register, the cycle of its second half.
+        /// The cycle; for a twiddle register, of its second half.
         cycle: u64,
-        /// The register; a twiddle register from 32 on.
+        /// The number of the register; twiddle registers count from 32.
         register: u8,
-        /// The words; of a twiddle register factors, then companions.
+        /// The words; for a twiddle register the factors, then the companions.
         words: Vec<u32>,
     },
 }

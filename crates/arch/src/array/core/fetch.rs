@@ -1,4 +1,4 @@
-//! The front end: fetches instructions, does the scalar ones, and hands the others to the queues.
+//! The front end: fetches instructions, executes the scalar ones, and passes the others to the queues.
 
 use ciphermill_rvfhe::isa::{Instruction, ScalarRegister};
 
@@ -22,7 +22,8 @@ impl CoreState {
             };
             if let Some(instruction) = self.program.front(queued) {
                 if matches!(instruction, Instruction::Csrrw { .. }) {
-                    // A modulus is changed when all that needs the old one has begun, one in a cycle: the lanes have one port for it.
+                    // A modulus can change when all computations with the old one have issued, one per cycle: the lanes
+                    // have one port for it.
                     if modulus_set || !self.queues.is_empty(Queue::Compute) {
                         return Ok(fetched > 0);
                     }
@@ -40,7 +41,7 @@ impl CoreState {
         Ok(true)
     }
 
-    /// Puts an instruction into its queue, which has room.
+    /// Appends an instruction to its queue, which has room.
     #[inline(always)]
     fn queue(&mut self, now: u64, queue: Queue, queued: Queued) {
         let (pc, address) = (self.pc as u32, self.address(queued));
@@ -74,7 +75,7 @@ impl CoreState {
             I::Csrrw { rd, modulus, rs1 } => {
                 let (at, new) = (modulus.number(), x(rs1));
                 let old = std::mem::replace(&mut self.moduli[at], new);
-                // As the lanes take it: anything else leaves the register unset.
+                // As in the lanes: any other value leaves the register unset.
                 let valid = (1..=1 << 31).contains(&new);
                 self.moduli_set = self.moduli_set & !(1 << at) | u8::from(valid) << at;
                 self.log(|| CoreEvent::Modulus { cycle: now, register: at as u8, value: new });
@@ -88,7 +89,7 @@ impl CoreState {
         if rd != ScalarRegister::ZERO {
             self.x[rd.number()] = value;
         }
-        // Before the first instruction is past the end, too.
+        // A target before the first instruction is also outside the program.
         self.pc = usize::try_from(next).unwrap_or(usize::MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! Loads: rows of the data memory, vectors of the scratchpad, twiddles.
+//! Loads of rows from the data memory, vectors from the scratchpad, and twiddles.
 
 use super::queues::Entry;
 use super::{CoreState, RING, Shared, Stepped, twiddle, vector};
@@ -58,7 +58,7 @@ impl CoreState {
                     shared.machine.memory.read_latency + rows - 1
                 }
             };
-            // The register file takes so many vectors a cycle.
+            // The register file accepts one vector per port and cycle.
             let mut latency = latency;
             while u32::from(self.upcoming[(now as usize + latency as usize) % RING].arrivals) >= ports {
                 latency += 1;
@@ -74,7 +74,7 @@ impl CoreState {
         Ok(moved)
     }
 
-    /// Takes a vector that has come from another core's slice, if the register file can.
+    /// Takes a vector that has arrived from a remote slice. Returns false if the register file has no free port.
     #[inline(always)]
     pub(in crate::array) fn take(&mut self, now: u64, register: u8, words: &[u32], machine: &Machine) -> bool {
         let next = (now as usize + 1) % RING;
@@ -89,7 +89,7 @@ impl CoreState {
         true
     }
 
-    /// Reads a row, or a column of tiles; not if a word is missing.
+    /// Reads a row, or a column of a tile. Returns false if a word is empty.
     #[inline(always)]
     fn read_row(&mut self, head: &Entry, queued: Queued) -> Stepped {
         let (lanes, tile) = (self.lanes, queued.tile());
@@ -106,7 +106,7 @@ impl CoreState {
         let full = &mut self.row_full[first..first + side];
         let rows = &self.rows[first * lanes..][..side * lanes];
         let to = &mut self.vectors[vector(queued.rd())].0[..lanes];
-        // Loops of known lengths for those of most machines.
+        // Loops of constant length for most machines.
         let taken = match (lanes, side) {
             (MAX_LANES, 1) => column.take(to, rows, full, MAX_LANES, 1),
             (MAX_LANES, 2) => column.take(to, rows, full, MAX_LANES, 2),
@@ -132,7 +132,7 @@ impl CoreState {
         let mut latency = shared.machine.memory.read_latency;
         let mut first = latency;
         if shared.machine.lane.twiddle_port == Port::Shared {
-            // Two arrivals, each in the first cycle that has a port left.
+            // Two arrivals, each in the first cycle with a free port.
             let ports = shared.machine.lane.arrival_ports;
             for half in 0..2 {
                 while u32::from(self.upcoming[(now as usize + latency as usize) % RING].arrivals) >= ports {
@@ -170,20 +170,20 @@ impl CoreState {
     }
 }
 
-/// A column of tiles, or the only one: of each of `side` rows part `number` of as many parts.
+/// A column of a tile, or a whole row: part `number` of each of `side` rows, each with `side` parts.
 struct Column {
     number: usize,
-    /// The first word of each part comes first, then the second of each, and so on; else one part behind the other.
+    /// Whether the parts are interleaved word by word; otherwise they are concatenated.
     rotates: bool,
-    /// Its words become empty.
+    /// Whether its words become empty.
     frees: bool,
 }
 
 impl Column {
-    /// Takes it if all its words are full.
+    /// Reads the column if all its words are full.
     #[inline(always)]
     fn take(&self, to: &mut [u32], rows: &[u32], full: &mut [u32], lanes: usize, side: usize) -> bool {
-        // Powers of two, so that no part is cut.
+        // All sizes are powers of two, so that no part is cut.
         let wide = lanes / side;
         let at = self.number % side * wide;
         let (to, rows, full) = (&mut to[..lanes], &rows[..side * lanes], &mut full[..side]);

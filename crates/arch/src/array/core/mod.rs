@@ -1,8 +1,9 @@
-//! One core: a front end that hands instructions to four queues, and what stands at the heads of the queues.
+//! One core: a front end that passes instructions to four queues, and the units that execute the heads of the queues.
 //!
-//! Each queue keeps its order. Between queues the order of the instructions that touch a register is kept, and nothing else: each waits
-//! for those before it that touch one of its registers, for its operands to be full and its destinations empty.
-//! Values change hands at issue, when nobody can look at them: registers are marked full in the cycle from which on they can be read.
+//! Each queue keeps its order. Between queues, only the order of instructions on the same register is kept. An
+//! instruction waits for the earlier instructions on its registers, for its operands to be full and for its
+//! destinations to be empty. Values are computed at issue, when no instruction can read them; registers become full in
+//! the first cycle in which they can be read.
 
 mod blocked;
 mod compute;
@@ -30,49 +31,49 @@ use super::program::Program;
 use super::queued::{FIRST_TWIDDLE, Operation, Queue, Queued};
 use super::scratchpad::{Access, ScratchpadState};
 
-/// Cycles into the future that are kept track of; latencies are shorter.
+/// The length of the schedule of future events, in cycles; all latencies are shorter.
 const RING: usize = 128;
 /// Scalar registers of a core.
 pub(super) const SCALARS: usize = 32;
 const VECTORS: usize = 32;
 const TWIDDLES: usize = 16;
 const MODULI: usize = 8;
-/// Copies and stores that stand at a core's ports, at most: the bound of `lane.copy_ports`.
+/// The maximum number of copies and stores at a core's ports: the limit of `lane.copy_ports`.
 const COPIES: usize = MAX_PORTS as usize;
-/// Vectors that have come and wait for a row: the bound of `memory.inbox`.
+/// The maximum number of arrived vectors that wait for a row: the limit of `memory.inbox`.
 const ARRIVED: usize = MAX_INBOX as usize;
 
-/// Whether anything happened; boxed errors, as results of each unit of each core in each cycle should fit into registers.
+/// Whether an event occurred. Errors are boxed, so that the result of each unit fits into registers.
 pub(super) type Stepped = Result<bool, Box<SimulationError>>;
 
-/// What is known of a cycle to come.
+/// Scheduled events of a future cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Upcoming {
-    /// Registers that are full from then on.
+    /// Registers that become full.
     becomes_full: u64,
-    /// Loads whose vector can be read from then on.
+    /// Loads whose vector becomes readable.
     loads: u16,
-    /// Vectors that come into the register file.
+    /// Vectors that arrive in the register file.
     arrivals: u8,
 }
 
-/// Where a vector goes.
+/// The destination of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
     /// The message's row of this core's data memory.
     Core(u8),
-    /// This vector of the scratchpad.
+    /// A vector of the scratchpad.
     Scratchpad(u32),
 }
 
-/// A vector that stands at a core's port until memory or network takes it.
+/// A vector at a core's port, until memory or network takes it.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     to: Destination,
     message: u16,
 }
 
-/// Vectors under way, with the row they go to.
+/// Vectors in flight, with their destination rows.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     vectors: Vec<Vector>,
@@ -98,7 +99,7 @@ impl Messages {
     }
 }
 
-/// What all cores share in a cycle.
+/// The state shared by all cores in a cycle.
 pub(super) struct Shared<'a> {
     pub machine: &'a Machine,
     pub scratchpad: &'a mut ScratchpadState,
@@ -110,7 +111,7 @@ pub(super) struct Shared<'a> {
 pub(super) struct CoreState {
     number: usize,
     lanes: usize,
-    /// The program as it was given, and decoded.
+    /// The given program, and its decoded form.
     pub words: Vec<u32>,
     pub program: Program,
     pub pc: usize,
@@ -120,18 +121,19 @@ pub(super) struct CoreState {
     moduli_set: u8,
     vectors: Box<[Vector; VECTORS]>,
     twiddles: Box<[Twiddle; TWIDDLES]>,
-    /// Registers that are full, and to which something is under way: bits by number, twiddles from 32 on.
+    /// Registers that are full, and registers with a pending result, as bit masks; twiddle registers count from 32.
     full: u64,
     pending: u64,
-    /// What is known of the cycles to come, each in the place of its number modulo RING.
+    /// Scheduled events; the index is the cycle modulo RING.
     upcoming: [Upcoming; RING],
-    /// Adders and write ports that are taken, four bits for each cycle from this one on; and what kinds of computations take.
+    /// Reserved adders and write ports, four bits for each cycle from now on, and the reservations of each kind of
+    /// computation.
     units: u128,
     reservations: Reservations,
     complex_until: u64,
-    /// Until when lanes that are no pipeline are busy.
+    /// The end of the current computation of unpipelined lanes.
     lanes_until: u64,
-    /// Until when a tile is being read, row by row.
+    /// The end of the current row-by-row read of a tile.
     tile_until: u64,
     scoreboard: Scoreboard,
     queues: Queues,
@@ -139,16 +141,16 @@ pub(super) struct CoreState {
     outbox: RingBuffer<Outgoing, COPIES>,
     inbox: RingBuffer<u16, ARRIVED>,
     pub rows: AlignedWords,
-    /// Words of each row that are full, a bit for each lane.
+    /// The full words of each row, as a bit mask over the lanes.
     row_full: Vec<u32>,
     pub twiddle_memory: AlignedWords,
     pub counts: Counts,
     pub events: Option<Vec<CoreEvent>>,
-    /// Reads and writes of the data memory, where they are noted.
+    /// Accesses to the data memory, if they are recorded.
     pub accesses: Option<Vec<Access>>,
-    /// Registers with something under way, or messages in the boxes.
+    /// Whether results are pending, or messages wait in the boxes.
     pub busy: bool,
-    /// The cycle from which on it had nothing to do.
+    /// The first cycle without work.
     pub idle_from: u64,
 }
 
@@ -191,13 +193,14 @@ impl CoreState {
         }
     }
 
-    /// Makes all but the twiddle memory, and what was noted, as it is in a new core.
+    /// Resets everything except the twiddle memory and the recordings.
     pub(super) fn clear(&mut self, machine: &Machine) {
         let Self { twiddle_memory, events, accesses, .. } = std::mem::replace(self, Self::new(self.number, machine));
         (self.twiddle_memory, self.events, self.accesses) = (twiddle_memory, events, accesses);
     }
 
-    /// Starts the program; vectors and twiddles keep what they have. Arguments are for registers that there are, and not for `x0`.
+    /// Starts the program. Vectors and twiddles keep their content. Arguments are for existing registers other than
+    /// `x0`.
     pub(super) fn start(&mut self, arguments: &[(usize, u32)]) {
         self.pc = 0;
         self.done = false;
@@ -221,7 +224,7 @@ impl CoreState {
         self.x[queued.base() % SCALARS].wrapping_add(queued.offset())
     }
 
-    /// One cycle; whether anything happened.
+    /// Simulates one cycle. Returns whether an event occurred.
     #[inline(always)]
     pub(super) fn step(&mut self, now: u64, shared: &mut Shared<'_>) -> Stepped {
         let at = now as usize % RING;
@@ -237,7 +240,7 @@ impl CoreState {
         let copy_is_next = shared.machine.lane.copies == Port::Shared
             && self.queues.front(Queue::Compute).is_some_and(|head| head.queued.is_sent());
         if copy_is_next {
-            // They share the queue of computations.
+            // Copies share the queue of computations.
             moved |= self.send(now, Queue::Compute, 1, shared)?;
         } else {
             moved |= self.compute(now, shared)?;
@@ -257,15 +260,15 @@ impl CoreState {
         self.done && !self.busy && self.queues.all_empty()
     }
 
-    /// Whether an instruction that was fetched is not done.
+    /// Whether a fetched instruction has not finished.
     #[inline(always)]
     fn is_under_way(&self) -> bool {
         self.pending != 0 || !self.outbox.is_empty() || !self.queues.all_empty()
     }
 
-    // The heads of the queues: whether they may go, and what goes with them.
+    // The heads of the queues: issue conditions and bookkeeping.
 
-    /// The head of a queue of loads, if its register is empty and it is its turn.
+    /// The head of a load queue, if its register is empty and the scoreboard admits it.
     #[inline(always)]
     fn next_load(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
@@ -273,7 +276,7 @@ impl CoreState {
         if !taken && self.scoreboard.admits_load(head.queued, &head.ticket) { Some(*head) } else { None }
     }
 
-    /// The head of a queue, which is a copy or a store, if its register is full and it is its turn.
+    /// The head of a queue, a copy or store, if its register is full and the scoreboard admits it.
     #[inline(always)]
     fn next_sent(&self, queue: Queue) -> Option<Entry> {
         let head = self.queues.front(queue)?;
@@ -281,7 +284,7 @@ impl CoreState {
         if full && self.scoreboard.admits_send(head.queued, &head.ticket) { Some(*head) } else { None }
     }
 
-    /// Whether it is the turn of the head of that queue.
+    /// Whether the scoreboard admits the head of a queue.
     fn is_admitted(&self, Entry { queued, ticket, .. }: &Entry) -> bool {
         match queued.queue() {
             Queue::Load | Queue::Twiddle => self.scoreboard.admits_load(*queued, ticket),
@@ -330,7 +333,7 @@ impl CoreState {
     }
 }
 
-/// The place of a vector register, and that of a twiddle register.
+/// The indices of a vector register and of a twiddle register.
 #[inline(always)]
 fn vector(register: u8) -> usize {
     usize::from(register) % VECTORS

@@ -1,4 +1,4 @@
-//! The queues of a core: each has places for as many instructions as it holds, taken in turn.
+//! The instruction queues of a core, as ring buffers in one array.
 
 use super::scoreboard::Ticket;
 use crate::array::machine::MAX_QUEUE_DEPTH;
@@ -27,14 +27,16 @@ const _: () = assert!(size_of::<Entry>() == 32);
 
 #[derive(Debug)]
 pub(super) struct Queues {
-    /// Places of all queues, of which those up to the next power of two of the depth are used: few, so that they stay in a cache.
+    /// The slots of all queues. Each queue uses as many as the next power of two of its depth, so that few cache lines
+    /// are touched.
     places: Box<[Entry; QUEUES * MAX_DEPTH]>,
-    /// How many instructions have left each queue: the first one stands in this place, modulo the number of places.
+    /// The number of instructions that have left each queue. Modulo the number of slots, it is the position of the
+    /// head.
     left: [u32; QUEUES],
-    /// How many each has been given.
+    /// The number of instructions that each queue has received.
     given: [u32; QUEUES],
     depth: u32,
-    /// The places of a queue, less one.
+    /// The number of slots of a queue, minus one.
     mask: u32,
 }
 
@@ -60,7 +62,7 @@ impl Queues {
         if self.is_empty(queue) { None } else { Some(&self.places[self.place(queue, self.left[queue as usize])]) }
     }
 
-    /// Adds an instruction; there has to be room.
+    /// Appends an instruction. The caller checks that there is room.
     #[inline(always)]
     pub(super) fn push_back(&mut self, queue: Queue, entry: Entry) {
         debug_assert!(!self.is_full(queue));
@@ -70,7 +72,7 @@ impl Queues {
         self.places[self.place(queue, number)] = entry;
     }
 
-    /// How many a queue has been given, modulo 2^32.
+    /// The number of instructions that a queue has received, modulo 2^32.
     #[inline(always)]
     pub(super) fn given(&self, queue: Queue) -> u32 {
         self.given[queue as usize]
@@ -113,7 +115,7 @@ mod tests {
     use crate::array::queued::ALL_QUEUES;
 
     proptest! {
-        /// Of any depth, beside one another, also where counters begin anew.
+        /// For queues of any depth, in parallel, also where counters wrap.
         #[test]
         fn they_are_queues(
             depth in 1..=64_u32,

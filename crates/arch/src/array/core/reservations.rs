@@ -18,7 +18,7 @@ impl Reservations {
         let (first, second) = (1_u128, if two { 2 } else { 1 });
         let (port, last_port) = (4_u128, if two { 8 } else { 4 });
         let later = u32::from(!two);
-        // Latencies are at most 12 and 4: 18 cycles.
+        // Latencies are at most 12 and 4, hence 18 cycles.
         let at = |after: u32, unit: u128| unit << (4 * after);
         Self {
             sum: at(0, first) | at(adder, port),

@@ -1,4 +1,4 @@
-//! Copies and stores, and what takes vectors into the rows of the data memory.
+//! Copies and stores, and the writes into the rows of the data memory.
 
 use super::queues::Entry;
 use super::{CoreEvent, CoreState, Destination, Outgoing, Shared, Stepped, vector};
@@ -12,7 +12,7 @@ impl CoreState {
     pub(super) fn send(&mut self, now: u64, queue: Queue, ports: usize, shared: &mut Shared<'_>) -> Stepped {
         let mut moved = false;
         for _ in 0..ports {
-            // A store leaves by the port on which a copy may stand that has not been taken.
+            // A store uses the port on which an earlier copy may still wait.
             if self.outbox.len() >= ports {
                 break;
             }
@@ -55,7 +55,8 @@ impl CoreState {
         Ok(moved)
     }
 
-    /// Takes what has come and what goes to the core itself into rows, and gives the rest to the scratchpad and the network.
+    /// Writes arrived vectors and the core's own copies into rows, and passes all other vectors to the scratchpad and
+    /// the network.
     #[inline(always)]
     pub(super) fn write_rows(&mut self, now: u64, shared: &mut Shared<'_>) -> bool {
         let mut writes = shared.machine.memory.write_ports;

@@ -41,7 +41,7 @@ pub enum AsmProblem {
     #[error(transparent)]
     Operand(#[from] OperandError),
     /// Two places with one label.
-    #[error("the label `{name}` stands at line {line} already; give this one another name")]
+    #[error("the label `{name}` is already defined in line {line}; use another name")]
     LabelTwice {
         /// The label.
         name: String,
@@ -49,13 +49,13 @@ pub enum AsmProblem {
         line: usize,
     },
     /// A branch to nowhere.
-    #[error("there is no label `{name}`")]
+    #[error("the label `{name}` is not defined")]
     LabelUnknown {
         /// The label.
         name: String,
     },
     /// More labels than the instruction memory has words.
-    #[error("more than {limit} labels; the instruction memory has no more words")]
+    #[error("more than {limit} labels; the instruction memory has only {limit} words")]
     TooManyLabels {
         /// How many are allowed.
         limit: usize,
@@ -67,7 +67,7 @@ pub enum AsmProblem {
         limit: usize,
     },
     /// The text is too long.
-    #[error("the text has {bytes} bytes; at most {MAX_TEXT_BYTES} are read")]
+    #[error("the text has {bytes} bytes; the limit is {MAX_TEXT_BYTES}")]
     TextTooLong {
         /// Its length.
         bytes: usize,
