@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, LoadedServerKey, ParameterSet,
-    SecurityPolicy, ServerKey,
+    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
+    ServerKey,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

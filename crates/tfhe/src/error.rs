@@ -5,6 +5,7 @@ use ciphermill_lattice::rng::RngError;
 use ciphermill_wire::WireError;
 
 use crate::encoding::EncodingError;
+use crate::engine::KeyPartError;
 use crate::parameters::ParameterError;
 
 /// Anything that can go wrong in this crate.
@@ -75,6 +76,23 @@ pub enum TfheError {
         needed: u64,
         /// Bytes allowed.
         limit: u64,
+    },
+    /// The parts of a server key are not those that an engine needs.
+    #[error(transparent)]
+    KeyPart(#[from] KeyPartError),
+    /// An engine does not implement a job.
+    #[error("the engine {engine} does not run {job} jobs; use another engine")]
+    UnsupportedJob {
+        /// The engine's name.
+        engine: String,
+        /// The job's name.
+        job: &'static str,
+    },
+    /// An engine failed.
+    #[error("the engine failed: {what}")]
+    Engine {
+        /// Its report.
+        what: String,
     },
     /// A transform does not exist for this size or CPU.
     #[error("no transform: {0}")]

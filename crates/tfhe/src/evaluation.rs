@@ -93,12 +93,16 @@ impl ServerKey {
         Ok(self.bootstrap_jobs(&[BootstrapJob { input, test_vector }], threads)?.swap_remove(0))
     }
 
-    /// Every job, on the threads of the current Rayon pool: [`LoadedServerKey::bootstrap_batch`](crate::LoadedServerKey).
+    /// Bootstraps every job on the threads of the current Rayon pool. Outputs are in the order of the jobs, and do not
+    /// depend on the rest of the batch.
     ///
-    /// Every thread takes as many jobs as every other, up to [`MAX_LOCKSTEP`] at a time in one pass over the key; that bounds
+    /// Every thread takes as many jobs as every other, up to 16 at a time in one pass over the key; that bounds
     /// the working memory. Jobs that are left over, too few to give each thread one, are shared by several threads each, as
     /// in [`bootstrap_with`](Self::bootstrap_with).
-    pub(crate) fn bootstrap_all(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
+    ///
+    /// # Errors
+    /// As [`bootstrap`](Self::bootstrap), for any of the jobs.
+    pub fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
         let threads = rayon::current_num_threads();
         let (even, rest) = jobs.split_at(jobs.len() - jobs.len() % threads);
         let run = |jobs: &[BootstrapJob<'_>], together: usize, threads| {

@@ -9,7 +9,7 @@ use ciphermill_lattice::{Csprng, Torus};
 use crate::backend::Backend;
 use crate::ciphertext::{Ciphertext, LweElements, TestVector};
 use crate::client::ClientKey;
-use crate::engine::{BootstrapJob, LoadedServerKey};
+use crate::engine::PreparedKey;
 use crate::error::TfheError;
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSet, TorusWidth};
@@ -97,7 +97,7 @@ pub fn not(bit: &Ciphertext) -> Ciphertext {
 /// # Errors
 /// If the operands do not belong to the key, or to one key choice.
 pub fn evaluate(
-    key: &dyn LoadedServerKey,
+    key: &dyn PreparedKey,
     gate: Gate,
     lhs: &Ciphertext,
     rhs: &Ciphertext,
@@ -113,8 +113,7 @@ pub fn evaluate(
         TorusWidth::U32 => TestVector::U32(sign_test_vector(k, n, u32::from_u64_msb(EIGHTH))?),
         TorusWidth::U64 => TestVector::U64(sign_test_vector(k, n, EIGHTH)?),
     };
-    let results = key.bootstrap_batch(&[BootstrapJob { input: &input, test_vector: &test_vector }])?;
-    results.into_iter().next().ok_or_else(|| TfheError::Transform("the engine gave no result".to_owned()))
+    key.bootstrap(&input, &test_vector)
 }
 
 impl ParameterSet {

@@ -1,7 +1,7 @@
 //! TFHE: fully homomorphic encryption with programmable bootstrapping.
 //!
 //! A [`ClientKey`] encrypts and decrypts and generates the server's keys; a [`ServerKey`] (or any other
-//! [`BootstrapEngine`]) bootstraps. Ciphertexts travel as [`Ciphertext`], under the small or the big key
+//! [`TfheEngine`]) bootstraps. Ciphertexts travel as [`Ciphertext`], under the small or the big key
 //! ([`KeyOrder`]). Messages are placed on the torus by an [`Encoding`]; functions of them are
 //! [test vectors](test_vector), Boolean ones also [`gates`]. [`noise`] predicts variances and failure probabilities; every [`ParameterSet`] carries its
 //! estimated security.
@@ -70,7 +70,7 @@ pub use backend::Backend;
 pub use ciphertext::{Ciphertext, KeyTag, TestVector};
 pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
-pub use engine::{BootstrapEngine, BootstrapJob, CpuEngine, LoadedServerKey};
+pub use engine::{BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, TfheEngine};
 pub use error::TfheError;
 pub use parameters::{KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use server_key::{KeyForm, KeyKind, ServerKey};

@@ -4,7 +4,7 @@ mod support;
 
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
-use ciphermill_tfhe::{Backend, BootstrapJob, Ciphertext, Encoding, KeyForm, KeyOrder, LoadedServerKey};
+use ciphermill_tfhe::{Backend, BootstrapJob, Ciphertext, Encoding, KeyForm, KeyOrder};
 use support::{keys, seed};
 
 /// 1 to 37 jobs, with both key choices mixed, in pools of 1 to 4 threads.

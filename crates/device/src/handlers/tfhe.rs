@@ -15,8 +15,8 @@ use ciphermill_program::{
 };
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
-    BootstrapEngine, BootstrapJob, Ciphertext, KeyKind, KeyOrder, KeyTag, LoadedServerKey, ParameterSet,
-    SecurityPolicy, TestVector, TfheError,
+    Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterSet, PreparedKey, SecurityPolicy,
+    TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
 
@@ -147,7 +147,7 @@ pub type LoadProgress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The handler. One engine computes for all keys.
 pub struct TfheHandler {
-    engine: Arc<dyn BootstrapEngine>,
+    engine: Arc<dyn TfheEngine>,
     policy: SecurityPolicy,
     progress: Option<LoadProgress>,
     /// Bits of an f64: the mean of what bootstraps took, in nanoseconds per step of [`bootstrap_steps`].
@@ -156,7 +156,7 @@ pub struct TfheHandler {
 
 impl std::fmt::Debug for TfheHandler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TfheHandler").field("engine", &self.engine.name()).field("policy", &self.policy).finish()
+        f.debug_struct("TfheHandler").field("engine", &self.engine.info().name).field("policy", &self.policy).finish()
     }
 }
 
@@ -168,12 +168,12 @@ struct Shape {
 }
 
 /// A loaded key, as the device hands it back to [`ObjectHandler::execute`].
-struct Loaded(Arc<dyn LoadedServerKey>);
+struct Loaded(Arc<dyn PreparedKey>);
 
 impl TfheHandler {
     /// A handler that computes with `engine` and accepts keys that `policy` allows.
     #[must_use]
-    pub fn new(engine: Arc<dyn BootstrapEngine>, policy: SecurityPolicy) -> Self {
+    pub fn new(engine: Arc<dyn TfheEngine>, policy: SecurityPolicy) -> Self {
         Self { engine, policy, progress: None, ns_per_step: AtomicU64::new(INITIAL_NS_PER_STEP.to_bits()) }
     }
 
@@ -199,12 +199,12 @@ impl TfheHandler {
 
     fn bootstrap(&self, key: &Loaded, input: &Ciphertext, vector: &TestVector) -> Result<Ciphertext, TfheError> {
         let start = Instant::now();
-        let result = key.0.bootstrap_batch(&[BootstrapJob { input, test_vector: vector }])?;
+        let result = key.0.bootstrap(input, vector)?;
         let observed = start.elapsed().as_nanos() as f64 / bootstrap_steps(key.0.parameters());
         // A lost update between two threads costs one sample of an average.
         let mean = f64::from_bits(self.ns_per_step.load(Ordering::Relaxed));
         self.ns_per_step.store((0.75 * mean + 0.25 * observed).to_bits(), Ordering::Relaxed);
-        result.into_iter().next().ok_or_else(|| TfheError::Transform("the engine gave no result".to_owned()))
+        Ok(result)
     }
 }
 
@@ -320,26 +320,32 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
-        let (mut bootstrap, mut keyswitch) = (None, None);
-        for part in parts {
-            match key_kind(part.id)? {
-                KeyKind::Bootstrap => bootstrap = Some(part),
-                KeyKind::Keyswitch => keyswitch = Some(part),
-            }
-        }
-        let missing =
-            |id: VrId, what: &str| HandlerError::KeyIncomplete { key: key_id, missing: format!("{what} {id}") };
-        let mut bootstrap = bootstrap.ok_or_else(|| missing(bootstrapping_key(key_id), "the bootstrapping key"))?;
-        let mut keyswitch = keyswitch.ok_or_else(|| missing(key_switching_key(key_id), "the key-switching key"))?;
+        let id = |part: KeyPartId| VrId { data_id: DataId(part.0), ..bootstrapping_key(key_id) };
+        let parts = parts.into_iter().map(|part| ciphermill_tfhe::KeyPart {
+            id: KeyPartId(part.id.data_id.0),
+            size: part.size,
+            content: part.content,
+        });
         let mut progress = |done, all| {
             if let Some(report) = &self.progress {
                 report(done, all);
             }
         };
-        self.engine
-            .load(&mut bootstrap.content, &mut keyswitch.content, self.policy, &mut progress)
-            .map(|key| Arc::new(Loaded(key)) as Arc<dyn KeyContext>)
-            .map_err(|e| invalid(bootstrap.id, e))
+        match self.engine.prepare(parts.collect(), self.policy, &mut progress) {
+            Ok(key) => Ok(Arc::new(Loaded(key))),
+            Err(TfheError::KeyPart(KeyPartError::Missing(part))) => {
+                let what = match part {
+                    KeyPartId::BOOTSTRAP => "the bootstrapping key",
+                    KeyPartId::KEYSWITCH => "the key-switching key",
+                    _ => "the key part",
+                };
+                Err(HandlerError::KeyIncomplete { key: key_id, missing: format!("{what} {}", id(part)) })
+            }
+            Err(TfheError::KeyPart(error @ (KeyPartError::Unknown(part) | KeyPartError::Repeated(part)))) => {
+                Err(HandlerError::Invalid { id: id(part), what: error.to_string() })
+            }
+            Err(error) => Err(invalid(id(KeyPartId::BOOTSTRAP), error)),
+        }
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, LoadedServerKey, ParameterSet,
-    SecurityPolicy, ServerKey, TfheError,
+    Backend, BootstrapJob, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
+    TfheError,
 };
 use rayon::ThreadPool;
 use serde::Serialize;

@@ -1,13 +1,12 @@
 //! A CPU engine that notes how long each bootstrap and each key loading takes.
 
-use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use ciphermill_math::EngineInfo;
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::{
-    BootstrapEngine, BootstrapJob, Ciphertext, CpuEngine, KeyTag, LoadedServerKey, ParameterSet, SecurityPolicy,
-    TfheError,
+    CpuEngine, Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError,
 };
 
 use crate::output;
@@ -71,25 +70,24 @@ impl TimedEngine {
     }
 }
 
-impl BootstrapEngine for TimedEngine {
-    fn name(&self) -> String {
-        self.engine.name()
+impl TfheEngine for TimedEngine {
+    fn info(&self) -> EngineInfo {
+        self.engine.info()
     }
 
-    fn load(
+    fn prepare(
         &self,
-        bootstrap: &mut dyn Read,
-        keyswitch: &mut dyn Read,
+        parts: Vec<KeyPart<'_>>,
         policy: SecurityPolicy,
         progress: Progress<'_>,
-    ) -> Result<Arc<dyn LoadedServerKey>, TfheError> {
+    ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let bar = output::Progress::bar("bringing the key into the form for computing");
         let start = Instant::now();
         let mut both = |done, all| {
             bar.set(done, all);
             progress(done, all);
         };
-        let key = self.engine.load(bootstrap, keyswitch, policy, &mut both)?;
+        let key = self.engine.prepare(parts, policy, &mut both)?;
         let mut noted = self.times.noted();
         noted.load_seconds += start.elapsed().as_secs_f64();
         noted.key_bytes = key.memory_bytes();
@@ -99,11 +97,11 @@ impl BootstrapEngine for TimedEngine {
 
 #[derive(Debug)]
 struct TimedKey {
-    key: Arc<dyn LoadedServerKey>,
+    key: Arc<dyn PreparedKey>,
     times: Times,
 }
 
-impl LoadedServerKey for TimedKey {
+impl PreparedKey for TimedKey {
     fn parameters(&self) -> &ParameterSet {
         self.key.parameters()
     }
@@ -116,9 +114,9 @@ impl LoadedServerKey for TimedKey {
         self.key.memory_bytes()
     }
 
-    fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
         let start = Instant::now();
-        let results = self.key.bootstrap_batch(jobs)?;
+        let results = self.key.run(jobs)?;
         let each = start.elapsed().as_secs_f64() / jobs.len().max(1) as f64;
         self.times.noted().bootstraps.extend(jobs.iter().map(|_| each));
         Ok(results)

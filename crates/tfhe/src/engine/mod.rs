@@ -1,0 +1,171 @@
+//! The kernel seam of TFHE: engines, the keys that they prepare, jobs and outputs.
+//!
+//! A [`TfheEngine`] brings the parts of a server key into its own form, once. The [`PreparedKey`] then runs batches of
+//! [jobs](Job). Key parts, jobs and outputs are data that any host can read and write: sealed keys, labelled ciphertexts,
+//! test vectors. An engine in another crate, in another process or on a chip therefore needs no private field of this
+//! crate. The module `conformance` (feature `conformance`) checks any engine.
+//!
+//! # How the seam grows
+//! - A new key part is a new [`KeyPartId`]. Engines refuse the parts that they do not know.
+//! - A new operation is a new variant of [`Job`]. An engine answers variants that it does not implement with
+//!   [`TfheError::UnsupportedJob`], and never computes something else instead.
+//! - An operation whose result stays in the engine's own form (selectors in transformed form, for example) adds a variant to
+//!   [`Output`] that holds a shared, opaque object of the engine. [`Output::memory_bytes`] then counts the memory behind it, and an engine that
+//!   receives such an object from another prepared key refuses it with a typed error.
+
+mod cpu;
+mod parts;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use ciphermill_math::EngineInfo;
+
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::error::TfheError;
+use crate::parameters::{ParameterSet, SecurityPolicy};
+use crate::progress::Progress;
+pub use cpu::CpuEngine;
+pub use parts::{KeyPart, KeyPartError, KeyPartId};
+
+/// An engine that computes on TFHE ciphertexts: the CPU, a cycle model, RTL or a GPU.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+/// use ciphermill_tfhe::{
+///     Backend, ClientKey, CpuEngine, Encoding, KeyForm, KeyOrder, KeyPart, KeySeeds, ParameterSet, SecurityPolicy,
+///     TfheEngine,
+/// };
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+/// # let parameters = ParameterSet::named("TEST_SMALL_U64", policy)?;
+/// # let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+/// # let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
+/// # let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+/// // `bootstrap` and `keyswitch` are the sealed parts of a server key.
+/// let engine = CpuEngine::new(Backend::Ntt);
+/// let parts = vec![KeyPart::bootstrap(&bootstrap), KeyPart::keyswitch(&keyswitch)];
+/// let key = engine.prepare(parts, policy, &mut |_, _| ())?;
+///
+/// let encoding = Encoding::unsigned(1, true)?;
+/// let input = client.encrypt(&encoding, 1, KeyOrder::Small, &mut Csprng::from_secret(&SecretSeed::from_os()?, 0))?;
+/// let negation = parameters.test_vector(&encoding, &encoding, |m| 1 - m)?;
+/// let output = key.bootstrap(&input, &negation)?;
+/// assert_eq!(client.decrypt(&encoding, &output)?, 0);
+/// # Ok(())
+/// # }
+/// ```
+pub trait TfheEngine: Send + Sync + Debug {
+    /// The engine's name, device and kind.
+    fn info(&self) -> EngineInfo;
+
+    /// Brings the parts of a server key into the engine's own form. `progress` receives the work done and all work.
+    ///
+    /// # Errors
+    /// [`TfheError::KeyPart`] if a part is missing, given twice or unknown to the engine. Other variants if a part is
+    /// malformed, not admissible under `policy`, or does not belong to the other parts.
+    fn prepare(
+        &self,
+        parts: Vec<KeyPart<'_>>,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Arc<dyn PreparedKey>, TfheError>;
+}
+
+/// A server key in an engine's own form.
+pub trait PreparedKey: Send + Sync + Debug {
+    /// The parameter set.
+    fn parameters(&self) -> &ParameterSet;
+
+    /// The key set.
+    fn tag(&self) -> KeyTag;
+
+    /// Memory that the key occupies, in bytes.
+    fn memory_bytes(&self) -> u64;
+
+    /// Runs every job. The outputs are in the order of the jobs, one for each, and do not depend on the other jobs of the
+    /// batch.
+    ///
+    /// # Errors
+    /// The first failure; no output is returned then. [`TfheError::UnsupportedJob`] for a job that the engine lacks.
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError>;
+}
+
+impl dyn PreparedKey + '_ {
+    /// Runs one bootstrap; see [`BootstrapJob`].
+    ///
+    /// # Errors
+    /// As [`run`](PreparedKey::run), and [`TfheError::Engine`] if the engine does not return one ciphertext.
+    pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
+        let outputs = self.run(&[BootstrapJob { input, test_vector }.into()])?;
+        let count = outputs.len();
+        match <[Output; 1]>::try_from(outputs) {
+            Ok([Output::Ciphertext(ciphertext)]) => Ok(ciphertext),
+            Err(_) => Err(TfheError::Engine { what: format!("one job returned {count} outputs") }),
+        }
+    }
+}
+
+/// One job of a batch.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Job<'a> {
+    /// A programmable bootstrap; its output is an [`Output::Ciphertext`].
+    Bootstrap(BootstrapJob<'a>),
+}
+
+impl Job<'_> {
+    /// The operation's name, for errors and reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Job::Bootstrap(_) => "bootstrap",
+        }
+    }
+}
+
+/// A programmable bootstrap: a fresh encryption, under the input's key, of the table's value at the input's phase.
+#[derive(Clone, Copy, Debug)]
+pub struct BootstrapJob<'a> {
+    /// The ciphertext. Its [order](Ciphertext::choice) decides whether key switch or blind rotation comes first.
+    pub input: &'a Ciphertext,
+    /// The table.
+    pub test_vector: &'a TestVector,
+}
+
+impl<'a> From<BootstrapJob<'a>> for Job<'a> {
+    fn from(job: BootstrapJob<'a>) -> Self {
+        Job::Bootstrap(job)
+    }
+}
+
+/// The result of one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// A ciphertext of the key set.
+    Ciphertext(Ciphertext),
+}
+
+impl Output {
+    /// Memory that the output occupies on the engine or the host, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        match self {
+            Output::Ciphertext(ciphertext) => match ciphertext.elements() {
+                LweElements::U32(c) => size_of_val(c.elements()) as u64,
+                LweElements::U64(c) => size_of_val(c.elements()) as u64,
+            },
+        }
+    }
+
+    /// The ciphertext, if the output is one.
+    #[must_use]
+    pub fn into_ciphertext(self) -> Option<Ciphertext> {
+        match self {
+            Output::Ciphertext(ciphertext) => Some(ciphertext),
+        }
+    }
+}
