@@ -17,6 +17,8 @@ mod files;
 mod format;
 mod free;
 mod gap;
+#[cfg(test)]
+mod golden_tests;
 mod map;
 mod open;
 mod plan;

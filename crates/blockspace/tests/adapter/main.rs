@@ -10,6 +10,7 @@ mod objects;
 mod programs;
 mod random;
 mod reads;
+mod stored;
 mod support;
 mod tfhe;
 mod vendor;

@@ -332,6 +332,10 @@ impl Fields<'_> {
 }
 
 #[cfg(test)]
+#[path = "format_golden.rs"]
+mod golden;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
