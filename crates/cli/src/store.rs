@@ -1,17 +1,12 @@
 //! The device in a directory, as commands open it.
 
-use ciphermill_device::handlers;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ciphermill_bfv::SecurityPolicy;
-use ciphermill_bfv::hmvp::CpuEngine as MatVecCpuEngine;
-use ciphermill_device::handlers::bfv::BfvHandler;
-use ciphermill_device::handlers::paillier::PaillierHandler;
-use ciphermill_device::handlers::tfhe::TfheHandler;
+use ciphermill_device::handlers::tfhe::LoadProgress;
+use ciphermill_device::handlers::{self, Engines, Policy};
 use ciphermill_device::{Device, DeviceConfig};
-use ciphermill_tfhe::CpuEngine;
 use clap::Args;
 
 use crate::error::CliError;
@@ -92,14 +87,11 @@ pub(crate) fn open(directory: &Path, settings: &DeviceSettings) -> Result<Device
     config.main_memory_bytes = settings.memory.map_or(config.main_memory_bytes, |Bytes(bytes)| bytes);
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
     config.max_object_bytes = settings.max_object_bytes.map_or(config.max_object_bytes, |Bytes(bytes)| bytes);
-    let engine = Arc::new(CpuEngine::new(settings.backend.unwrap_or(BackendArg::Fft).into()));
+    let engines = Engines::cpu(settings.backend.unwrap_or(BackendArg::Fft).into());
+    let policy = Policy { tfhe: settings.security.policy(), paillier: settings.security.paillier_keys() };
     let progress = Progress::bar("loading the server key");
-    let handler = TfheHandler::new(engine, settings.security.policy())
-        .with_progress(Arc::new(move |done, all| progress.set(done, all)));
-    // BFV's standard knows no smaller level, so its sets need 128 bits whatever is accepted of TFHE's.
-    let products = BfvHandler::new(Arc::new(MatVecCpuEngine::default()), SecurityPolicy::Require128Bits);
-    let integers = PaillierHandler::new(settings.security.paillier_keys());
-    Ok(Device::open(config, vec![Arc::new(handler), Arc::new(products), Arc::new(integers)])?)
+    let report: LoadProgress = Arc::new(move |done, all| progress.set(done, all));
+    Ok(Device::open(config, handlers::standard(engines, policy, Some(report)))?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 pub mod bfv;
 mod cost;
 pub mod paillier;
+mod standard;
 pub mod tfhe;
+
+pub use standard::{Engines, Policy, standard};
 
 use std::any::Any;
 use std::fmt::Display;
