@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make evidence AREA=…`: runs an area's full counts and writes evidence/<area>.json, to be committed.
 #
-# An area is a cargo example named evidence-<area> in any crate of the workspace. It is built for release, writes one JSON
+# An area is an example named evidence-<area> of the crate evidence. It is built for release, writes one JSON
 # object (counts, figures) to the file named by CIPHERMILL_EVIDENCE, and exits 0 only if all it checked held. The head
 # of the record (command, commit, machine) is the same for all areas and is written here.
 set -euo pipefail

@@ -191,7 +191,7 @@ pub(super) unsafe fn subtract_once(x: *mut u64, m: &[u64], buffer: *mut u64) -> 
             let at = x.add(LANES * i).cast();
             let difference = _mm512_loadu_si512(buffer.add(LANES * i).cast());
             // x where it was less, else the difference. No masked store: what is loaded after one waits, or does not, by the
-            // mask (seen by examples/leakage).
+            // mask (seen by the example bigint-leakage).
             _mm512_storeu_si512(at, _mm512_ternarylogic_epi64::<0xca>(borrowed, _mm512_loadu_si512(at), difference));
         }
     }

@@ -54,7 +54,7 @@
 //! Tried without gain: product, sum and difference instead of 2u − (u + w·v), though AVX2 has an adder to spare (5 %
 //! slower); asking early for the lines that the inverse adds to; other sizes of passes and blocks. Scaled twiddles
 //! would save 8 % of the multiplications where a block shares them, and cost seven vectors more per leaf where it does
-//! not. `examples/fft_timing.rs` measures again.
+//! not. the example `fft-timing` measures again.
 
 use std::fmt::Debug;
 

@@ -1,6 +1,6 @@
 //! Times the key switch of a named parameter set: one ciphertext and a batch, on one thread and on two.
 //!
-//! `cargo run --release -p ciphermill-tfhe --example keyswitch_timing -- NVME_TFHE_PAPER 20`
+//! `cargo run --release -p ciphermill-evidence --example keyswitch-timing -- NVME_TFHE_PAPER 20`
 
 use std::time::Instant;
 

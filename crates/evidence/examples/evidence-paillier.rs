@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 #[path = "../../bigint/tests/support/mod.rs"]
 mod bigint_support;
-mod support;
+use ciphermill_evidence as support;
 
 use bigint_support::{Gmp, Numbers, Sample, compare};
 

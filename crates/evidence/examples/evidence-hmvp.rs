@@ -14,7 +14,7 @@ use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use serde_json::{Value, json};
 
-mod support;
+use ciphermill_evidence as support;
 
 /// Key sets per case, each with a matrix of its own.
 const KEY_SETS: usize = 4;

@@ -3,7 +3,7 @@
 //! and cropped at several percentiles. |t| beyond 4.5 is taken for a leak, and the run goes on until it is clear or the
 //! samples are used up.
 //!
-//! cargo run --release -p ciphermill-bigint --example leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
+//! cargo run --release -p ciphermill-evidence --example bigint-leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
 //!
 //! `--ring n2` takes Z/n² through n, in which Paillier works, with a modulus n² of B bits.
 //!
@@ -223,7 +223,7 @@ impl Moments {
     }
 }
 
-#[path = "../tests/support/numbers.rs"]
+#[path = "../../bigint/tests/support/numbers.rs"]
 mod numbers;
 
 use numbers::Numbers;

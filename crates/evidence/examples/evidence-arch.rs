@@ -1,8 +1,7 @@
 //! `make evidence AREA=arch`: transforms, products and key switches on the simulated array in large counts, every value compared with the
 //! golden models, for several primes and machines; the figures that are asked; how fast the array is simulated.
 
-#[path = "speed/mod.rs"]
-mod speed;
+use ciphermill_evidence::array_speed as speed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

@@ -7,7 +7,7 @@ use std::error::Error;
 
 use serde_json::json;
 
-mod support;
+use ciphermill_evidence as support;
 
 /// Runs of the command; each must exit 0 and print one JSON value.
 const RUNS: &[&str] = &[

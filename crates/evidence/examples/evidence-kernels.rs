@@ -15,7 +15,7 @@ use ciphermill_math::ntt::{NttEngine, NttWord, goldilocks_engine, prime_engine, 
 use ciphermill_math::{Isa, Modulus};
 use serde_json::{Value, json};
 
-mod support;
+use ciphermill_evidence as support;
 
 /// Random vectors per prime and size, on every path, half of them from each seed.
 const VECTORS: usize = 200;

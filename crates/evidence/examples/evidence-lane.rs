@@ -9,8 +9,7 @@ use ciphermill_arch::record::{Label, Record};
 use serde_json::{Value, json};
 
 // What the evidence programs have in common stands with the most of them.
-#[path = "../../cli/examples/support/mod.rs"]
-mod support;
+use ciphermill_evidence as support;
 
 /// Random programs of both seeds, of lanes of four; of 32 a tenth of it.
 const PROGRAMS: &str = "12000";

@@ -1,7 +1,7 @@
 //! Times bootstraps of small ciphertexts: blind rotation alone, with its key switch, on two threads, and in a batch (times are
 //! per ciphertext); the minimum of several runs.
 //!
-//! `cargo run --release -p ciphermill-tfhe --example bootstrap_timing [set] [fft|ntt] [batch]`
+//! `cargo run --release -p ciphermill-evidence --example bootstrap-timing [set] [fft|ntt] [batch]`
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
 //! Times the kernels of [`ciphermill_math::products`] on every path of this CPU:
-//! `cargo run --release -p ciphermill-math --example products_timing [SIZE]`.
+//! `cargo run --release -p ciphermill-evidence --example products-timing [SIZE]`.
 //!
 //! Prints the least and the median time of one operation in microseconds, on one thread.
 

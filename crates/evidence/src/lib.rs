@@ -1,5 +1,8 @@
-//! What the evidence programs have in common.
-#![allow(dead_code, reason = "each area needs its part of it")]
+//! Support of the evidence runners: running the command and tests, and writing the record.
+//!
+//! The runners are the examples of this crate: `evidence-<area>` for each area of `make evidence`, and timings.
+
+pub mod array_speed;
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -8,12 +11,15 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 /// The cargo that runs this program.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs the release binary once as a user would; it must exit 0 and print one JSON value that says `correct`.
-pub(crate) fn command(run: &str) -> Result<Value, Box<dyn Error>> {
+/// Runs the release binary once, as a user does, and returns its JSON with the command line.
+///
+/// # Errors
+/// If the exit status is not 0, or the JSON does not have `"correct": true`.
+pub fn command(run: &str) -> Result<Value, Box<dyn Error>> {
     eprintln!("ciphermill {run}");
     let output = cargo()
         .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--"])
@@ -31,8 +37,11 @@ pub(crate) fn command(run: &str) -> Result<Value, Box<dyn Error>> {
     Ok(json!({ "command": format!("ciphermill {run} --json"), "result": result }))
 }
 
-/// Hands the record to `make evidence`, or prints it.
-pub(crate) fn write(record: &Value) -> Result<(), Box<dyn Error>> {
+/// Writes the record to the file that `CIPHERMILL_EVIDENCE` names, or prints it.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(record: &Value) -> Result<(), Box<dyn Error>> {
     let text = serde_json::to_string(record)?;
     match std::env::var_os("CIPHERMILL_EVIDENCE") {
         Some(path) => std::fs::write(path, text)?,
@@ -41,9 +50,13 @@ pub(crate) fn write(record: &Value) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs tests of the workspace, `binary` being the arguments of `cargo test` that name them and `arguments` theirs; all must pass.
-/// Returns a record of the run and what the tests printed.
-pub(crate) fn tests(
+/// Runs tests of the workspace and returns a record of the run with the output of the tests.
+///
+/// `binary` has the arguments of `cargo test` that select the tests, `arguments` those of the test program.
+///
+/// # Errors
+/// If a test fails, or no test ran.
+pub fn tests(
     binary: &[&str],
     arguments: &[&str],
     environment: &[(&str, &str)],
@@ -71,9 +84,9 @@ pub(crate) fn tests(
     Ok((json!({ "command": command, "tests_passed": passed, "wall_s": wall_s }), said))
 }
 
-/// The whole number between `before` and `after` in one of the lines. Several tests write at a time, so that what belongs to
-/// another may stand before it.
-pub(crate) fn number(text: &str, before: &str, after: &str) -> Option<u64> {
+/// Returns the whole number between `before` and `after` in one of the lines. Several tests write at once, so output of
+/// another test may precede it on the line.
+pub fn number(text: &str, before: &str, after: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let rest = if before.is_empty() {
             let (head, _) = line.split_once(after)?;

@@ -1,4 +1,4 @@
-//! Times the Goldilocks transforms on every path of this CPU: `cargo run --release --example ntt_timing`.
+//! Times the Goldilocks transforms on every path of this CPU: `cargo run --release -p ciphermill-evidence --example ntt-timing`.
 //!
 //! Prints the least and the median time of one operation in nanoseconds, measured one by one on one thread.
 

@@ -1,5 +1,5 @@
 //! How fast a target answers over loopback: reads at several depths and sizes from a namespace in memory, with one thread for
-//! the target and one for the host, which speaks plain bytes. `cargo run --release -p ciphermill-nvme --example target_rate`.
+//! the target and one for the host, which speaks plain bytes. `cargo run --release -p ciphermill-evidence --example nvme-target-rate`.
 
 use ciphermill_nvme::{
     Answer, Geometry, Host, Namespace, buffers,

@@ -1,6 +1,6 @@
 //! Times the f64 transform: minimum and median nanoseconds per call, one thread, data in cache where it fits.
 //!
-//! `cargo run --release -p ciphermill-math --example fft_timing [isa]`
+//! `cargo run --release -p ciphermill-evidence --example fft-timing [isa]`
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,7 +1,6 @@
-//! How many cycles of our array are simulated in a second: `cargo run --release -p ciphermill-arch --example array-speed`
+//! How many cycles of our array are simulated in a second: `cargo run --release -p ciphermill-evidence --example array-speed`
 
-#[path = "speed/mod.rs"]
-mod speed;
+use ciphermill_evidence::array_speed as speed;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for speed::Speed { polynomial_size, in_flight, cycles, median, best } in speed::measure()? {

@@ -1,5 +1,5 @@
 //! Times products, squarings and powers of both rings on every path of this CPU:
-//! `cargo run --release -p ciphermill-bigint --example timing [-- --quick]`.
+//! `cargo run --release -p ciphermill-evidence --example bigint-timing [-- --quick]`.
 //!
 //! Prints the least and the median time of one operation in microseconds, on one thread: of a group, divided by its lanes. On
 //! the path with AVX-512 IFMA the percentage is that of the multiply-adds which the operation needs (see `work`) at the rate of

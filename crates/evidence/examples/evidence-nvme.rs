@@ -13,9 +13,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-#[path = "../tests/crash_support/mod.rs"]
+#[path = "../../cli/tests/crash_support/mod.rs"]
 mod crash_support;
-mod support;
+use ciphermill_evidence as support;
 
 use crash_support::{Crashes, Tally};
 

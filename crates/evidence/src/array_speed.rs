@@ -1,4 +1,4 @@
-//! How many cycles of our array are simulated in a second by one thread.
+//! The speed of the array simulator on one thread, in simulated cycles per second.
 
 use std::error::Error;
 use std::time::Instant;
@@ -12,20 +12,26 @@ use serde::Serialize;
 /// Times of each case.
 const SAMPLES: usize = 20;
 
-/// Measured, on the machine that it ran on.
+/// One measurement.
 #[derive(Debug, Serialize)]
-pub(crate) struct Speed {
+pub struct Speed {
+    /// Points of the transform.
     pub polynomial_size: usize,
+    /// Inputs in flight.
     pub in_flight: usize,
-    /// Of a run of all cores.
+    /// Simulated cycles of a run.
     pub cycles: u64,
-    /// Millions of cycles a second.
+    /// Median speed, in millions of cycles per second.
     pub median: f64,
+    /// Best speed, in millions of cycles per second.
     pub best: f64,
 }
 
-/// Forward transforms on the best instruction set, one run of the program behind the other.
-pub(crate) fn measure() -> Result<Vec<Speed>, Box<dyn Error>> {
+/// Times forward transforms on the best instruction set.
+///
+/// # Errors
+/// If a machine, program or run is refused.
+pub fn measure() -> Result<Vec<Speed>, Box<dyn Error>> {
     let machine = Machine::from_toml(CIPHERMILL)?;
     let modulus = Modulus::new(2_013_265_921)?;
     let (ring, direction) = (Ring::Negacyclic, Direction::Forward);

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use serde_json::json;
 
-mod support;
+use ciphermill_evidence as support;
 
 /// Random frames through each transform, in both directions and with both seeds together.
 const FRAMES: u64 = 1000;
