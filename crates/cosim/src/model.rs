@@ -19,7 +19,7 @@ pub struct PortInfo {
     pub bits: u32,
 }
 
-/// What the shim of a model offers; see `build/shim.rs`.
+/// The functions of a model's shim; see `build/shim.rs`.
 struct Functions {
     new: unsafe extern "C" fn(c_uint) -> *mut c_void,
     delete: unsafe extern "C" fn(*mut c_void),
@@ -80,14 +80,14 @@ impl fmt::Debug for Configuration {
     }
 }
 
-/// What a model cannot do.
+/// Errors of a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The crate was built without what this needs.
+    /// The crate was built without a needed unit or option.
     #[error("this build has no {what}: build with {variable}=1")]
     NotBuilt {
-        /// What is missing.
+        /// The missing unit or option.
         what: &'static str,
         /// The variable that the build reads.
         variable: &'static str,
@@ -120,7 +120,7 @@ pub struct Model {
     clock: Option<Port>,
     reset: Option<Port>,
     cycles: u64,
-    /// The cycle at which the waveform ends that nobody asked for by [`trace`](Self::trace).
+    /// The last cycle of a waveform that was begun without [`trace`](Self::trace).
     wave_ends: Option<u64>,
 }
 
@@ -147,7 +147,7 @@ impl Model {
         model
     }
 
-    /// What was instantiated.
+    /// The instantiated configuration.
     pub fn configuration(&self) -> &'static Configuration {
         self.configuration
     }
@@ -251,7 +251,7 @@ impl Model {
     /// The elements of `width` bits that a port is made of, element 0 in the lowest bits.
     ///
     /// # Panics
-    /// If the port's width is no multiple of `width`.
+    /// If the port's width is not a multiple of `width`.
     pub fn get_elements(&self, port: Port, width: u32, elements: &mut Vec<u64>) {
         assert_eq!(port.bits % width, 0, "{:?}", self.configuration.ports[port.index]);
         let short;

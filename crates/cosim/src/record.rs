@@ -1,9 +1,9 @@
-//! What tests leave for the reports: cycle counts, coverage where it was built, waveforms.
+//! Outputs of the tests for the reports: cycle counts, coverage if it was built, waveforms.
 //!
 //! `CIPHERMILL_HW_RECORDS` names a folder; without it no counts and no coverage are written. A record is one file, named by the
 //! unit's configuration, so that a repeated test replaces it.
 //!
-//! `CIPHERMILL_HW_WAVES` names a folder, too: the first instance of each configuration leaves the waveform
+//! `CIPHERMILL_HW_WAVES` also names a folder. The first instance of each configuration writes the waveform
 //! `<unit>.<configuration>.fst` of its first cycles there, `CIPHERMILL_HW_WAVE_CYCLES` of them or 20000.
 
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ fn folder() -> Option<PathBuf> {
 /// Leaves the cycles of a configuration for the reports.
 ///
 /// # Panics
-/// If the folder is named and cannot be written: a report must not lack what was measured.
+/// If the folder is named and cannot be written: a report must contain every measurement.
 pub fn cycles(configuration: &Configuration, cycles: Cycles) {
     let Some(folder) = folder() else { return };
     let record = Record { unit: configuration.unit, configuration: configuration.name, cycles, verilator: VERILATOR };

@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 
 use crate::model::{Configuration, Model, Port};
 
-/// What the host computes once for a modulus.
+/// The constants that the host computes once per modulus.
 #[derive(Clone, Debug)]
 pub struct MontgomeryConstants {
     /// N.
@@ -68,7 +68,7 @@ impl MontMul {
         self.bits
     }
 
-    /// What a modulus needs in this configuration.
+    /// The constants of a modulus in this configuration.
     ///
     /// # Panics
     /// If the modulus is even or too long.
@@ -90,7 +90,7 @@ impl MontMul {
         self.model.cycles()
     }
 
-    /// Resets the unit: nothing that is in it comes out.
+    /// Resets the unit and discards its contents.
     pub fn reset(&mut self) {
         self.model.set(self.valid, 0);
         self.model.reset();

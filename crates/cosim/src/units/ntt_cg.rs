@@ -29,13 +29,13 @@ impl NttCg {
         self.model.cycles()
     }
 
-    /// Resets the unit: nothing that is in it comes out.
+    /// Resets the unit and discards its contents.
     pub fn reset(&mut self) {
         self.streams.reset(&mut self.model);
     }
 
-    /// Offers a beat, or none, and takes one if `ready`, over one clock edge. Says whether the beat was taken, and gives the one
-    /// that came.
+    /// Offers a beat, or none, and accepts one if `ready`, over one clock edge. Returns whether the beat was accepted, and the
+    /// output beat.
     pub fn step(&mut self, beat: Option<&[u64]>, ready: bool) -> (bool, Option<Vec<u64>>) {
         let Beats { taken, came } = self.streams.step(&mut self.model, beat, ready);
         self.model.clock();

@@ -41,13 +41,13 @@ impl NttGoldilocks {
         self.model.cycles()
     }
 
-    /// Resets the unit: nothing that is in it comes out.
+    /// Resets the unit and discards its contents.
     pub fn reset(&mut self) {
         self.streams.reset(&mut self.model);
     }
 
-    /// Offers a beat of a frame of that direction, or none, and takes one if `ready`, over one clock edge. Says whether the
-    /// beat was taken, and gives the one that came. A beat has the lanes of polynomial 0, then those of 1, and so on.
+    /// Offers a beat of a frame of that direction, or none, and accepts one if `ready`, over one clock edge. Returns whether
+    /// the beat was accepted, and the output beat. A beat has the lanes of polynomial 0, then those of 1, and so on.
     pub fn step(&mut self, beat: Option<(&[u64], bool)>, ready: bool) -> (bool, Option<Vec<u64>>) {
         if let Some((_, inverse)) = beat {
             self.model.set(self.in_inverse, u64::from(inverse));

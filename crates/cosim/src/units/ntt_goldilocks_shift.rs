@@ -42,7 +42,7 @@ impl NttGoldilocksShift {
         self.model.cycles()
     }
 
-    /// Resets the unit: nothing that is in it comes out.
+    /// Resets the unit and discards its contents.
     pub fn reset(&mut self) {
         self.streams.reset(&mut self.model);
     }

@@ -25,7 +25,7 @@ impl ModAddSub {
     }
 
     /// Gives the unit x + y or x - y modulo m to compute, for x, y < m, and one clock edge; `enable` false makes its registers
-    /// stand still. Returns what the unit shows after the edge.
+    /// stand still. Returns the outputs after the edge.
     pub fn step(&mut self, x: u64, y: u64, modulus: u64, subtract: bool, enable: bool) -> u64 {
         self.model.set(self.enable, u64::from(enable));
         self.model.set(self.x, x);
@@ -44,14 +44,14 @@ pub struct ModMul {
     model: Model,
     enable: Port,
     x: Port,
-    /// Shoup's companion of x and the modulus, where the unit wants them.
+    /// Shoup's companion of x and the modulus, where the unit needs them.
     shoup: Option<(Port, Port)>,
     /// The other factor, where it is none that the unit is made for.
     y: Option<Port>,
     result: Port,
 }
 
-/// What a multiplier takes in one cycle. `x_shoup` and `modulus` go to `mod_mul_shoup` alone.
+/// The inputs of a multiplier in one cycle. `x_shoup` and `modulus` go to `mod_mul_shoup` alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Factors {
     /// The factor that is known in advance.
@@ -137,7 +137,7 @@ impl ButterflyCtGs {
     }
 }
 
-/// What a butterfly takes in one cycle.
+/// The inputs of a butterfly in one cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wing {
     /// The value that is not multiplied.
@@ -166,7 +166,7 @@ impl Butterfly {
         Self { model, enable, valid, inputs, outputs }
     }
 
-    /// Resets the unit: nothing that is in it comes out.
+    /// Resets the unit and discards its contents.
     pub fn reset(&mut self) {
         self.model.reset();
     }

@@ -6,7 +6,7 @@ use crate::model::{Configuration, Model, Port};
 const WIDTH: u32 = 32;
 const MUL_LATENCY: u64 = 6;
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneOp {
     /// rd = rs1 + rs2.
@@ -24,7 +24,7 @@ pub enum LaneOp {
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInstruction {
-    /// What it does.
+    /// The operation.
     pub op: LaneOp,
     /// Below 8.
     pub modulus: u8,
@@ -80,7 +80,7 @@ impl LaneTarget {
     }
 }
 
-/// What the lanes are offered in a cycle.
+/// The inputs of the lanes in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LaneInputs<'a> {
     /// An instruction, encoded.
@@ -104,14 +104,14 @@ pub struct LaneCopy {
     pub data: Vec<u64>,
 }
 
-/// What the lanes show in a cycle.
+/// The outputs of the lanes in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneOutputs {
     /// Whether they take the instruction that is offered, or would take one.
     pub instruction_ready: bool,
     /// Whether they take the arrival that is offered; false without one.
     pub arrival_taken: bool,
-    /// The copy that is there, until the network takes it.
+    /// The copy at the port, until the network accepts it.
     pub copy: Option<LaneCopy>,
     /// Whether nothing is inside.
     pub idle: bool,
@@ -137,7 +137,7 @@ pub enum LaneEvent {
     Empty,
     /// An operand was not full.
     Operand,
-    /// A result was under way to the destination.
+    /// A result was in progress for the destination.
     Destination,
     /// The adder was taken.
     Adder,
@@ -239,7 +239,7 @@ impl RvfheLane {
         self.model.reset();
     }
 
-    /// One cycle: offers the inputs, gives what the lanes show, and then the clock edge.
+    /// One cycle: offers the inputs, returns the outputs, and then the clock edge.
     pub fn step(&mut self, inputs: &LaneInputs<'_>) -> LaneOutputs {
         let [valid, ready, beat] = self.instruction;
         self.model.set(valid, u64::from(inputs.instruction.is_some()));

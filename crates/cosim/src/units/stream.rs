@@ -47,14 +47,14 @@ impl Streams {
         (self.in_data.bits() / self.width) as usize
     }
 
-    /// Resets the model: nothing that is in it comes out.
+    /// Resets the model and discards its contents.
     pub(super) fn reset(&mut self, model: &mut Model) {
         self.held = None;
         model.set(self.in_valid, 0);
         model.reset();
     }
 
-    /// Offers a beat, or none, and takes one if `ready`; the clock edge is the caller's, who may look at other outputs first.
+    /// Offers a beat, or none, and accepts one if `ready`. The caller drives the clock edge and may read other outputs first.
     ///
     /// # Panics
     ///

@@ -17,7 +17,7 @@ pub struct BusError {
     pub write: bool,
 }
 
-/// What a host's request can be refused for.
+/// The reasons for which a host's request can be refused for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModExpError {
@@ -35,7 +35,7 @@ pub enum ModExpError {
     /// The base is not reduced.
     #[error("the base is not below the modulus")]
     LargeBase,
-    /// The exponent does not fit, or has more bits than are to be looked at.
+    /// The exponent does not fit, or has more bits than the exponent length.
     #[error("the exponent is to have {bits} bits, 1 to {most} are possible and {has} are set")]
     Exponent {
         /// The bits that were asked for.
@@ -237,7 +237,7 @@ impl ModExp {
         Ok((self.result()?, u64::from(self.read(registers::CYCLES)?)))
     }
 
-    /// What the result window shows.
+    /// The content of the result window.
     ///
     /// # Errors
     /// If the bus fails.

@@ -1,27 +1,27 @@
 //! Registers of `mod_exp`, from `hw/rdl/mod_exp.rdl` by `hw/flow/registers.py`: byte offsets,
 //! words of windows, masks of fields.
 
-/// What this is: byte offset.
+/// Identification: byte offset.
 pub const ID: u32 = 0x0;
 /// Version of this map.
 pub const ID_VERSION: u32 = 0xffff;
 /// 0x4d45: the letters ME.
 pub const ID_KIND: u32 = 0xffff0000;
 
-/// What this one was made for: byte offset.
+/// Parameters of this instance: byte offset.
 pub const PARAMETERS: u32 = 0x4;
 /// Bits of the longest modulus.
 pub const PARAMETERS_BITS: u32 = 0xffff;
 /// Bits of a digit of the Montgomery product.
 pub const PARAMETERS_DIGIT: u32 = 0xfff0000;
-/// Multiplier cores: 1 takes windows of the exponent, 2 climb a ladder.
+/// Multiplier cores: 1: windows of the exponent, 2: a ladder.
 pub const PARAMETERS_CORES: u32 = 0xf0000000;
 
-/// Orders: byte offset.
+/// Commands: byte offset.
 pub const CONTROL: u32 = 0x8;
 /// Begin.
 pub const CONTROL_START: u32 = 0x1;
-/// Overwrite all numbers with zeros: what is secret must not wait for the next host.
+/// Overwrite all numbers with zeros, so that no secret remains for the next host.
 pub const CONTROL_CLEAR: u32 = 0x2;
 
 /// State: byte offset.
