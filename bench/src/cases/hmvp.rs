@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ciphermill_bench_peers::Contender;
 use ciphermill_bench_peers::lattigo::{self, PEER, Setup, Work};
-use ciphermill_bfv::hmvp::{
+use ciphermill_hmvp::{
     CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan,
     Request, Strategy,
 };

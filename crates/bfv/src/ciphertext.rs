@@ -13,6 +13,11 @@ pub struct Plaintext {
 }
 
 impl Plaintext {
+    /// The plaintext with these coefficients, the constant one first. Each must be in `[0, t)`; encryption checks that.
+    pub fn new(coefficients: Vec<u64>) -> Self {
+        Self { coefficients }
+    }
+
     /// The coefficients, the constant one first, in `[0, t)`.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
@@ -36,6 +41,16 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
+    /// The ciphertext with these parts, whose residues must be reduced.
+    ///
+    /// # Panics
+    /// If there are not two or three parts of equal length.
+    pub fn new(parameters: ParameterId, tag: KeyTag, parts: Vec<RnsPoly<Coefficients>>) -> Self {
+        assert!((2..=3).contains(&parts.len()), "a ciphertext has two or three parts");
+        assert!(parts.iter().all(|part| part.limb_count() == parts[0].limb_count()), "parts have equal limb counts");
+        Self { parameters, tag, parts }
+    }
+
     /// The id of its parameter set.
     pub fn parameter_id(&self) -> ParameterId {
         self.parameters
@@ -49,6 +64,16 @@ impl Ciphertext {
     /// c_0, c_1 and perhaps c_2.
     pub fn parts(&self) -> &[RnsPoly<Coefficients>] {
         &self.parts
+    }
+
+    /// The parts, to be changed in place.
+    pub fn parts_mut(&mut self) -> &mut [RnsPoly<Coefficients>] {
+        &mut self.parts
+    }
+
+    /// The parts, without copying them.
+    pub fn into_parts(self) -> Vec<RnsPoly<Coefficients>> {
+        self.parts
     }
 
     /// l, the limbs of each part.
@@ -67,6 +92,16 @@ pub struct SeededCiphertext {
 }
 
 impl SeededCiphertext {
+    /// The ciphertext whose c_1 is the expansion of `seed`.
+    pub fn new(parameters: ParameterId, tag: KeyTag, seed: PublicSeed, c0: RnsPoly<Coefficients>) -> Self {
+        Self { parameters, tag, seed, c0 }
+    }
+
+    /// The seed of c_1.
+    pub fn seed(&self) -> PublicSeed {
+        self.seed
+    }
+
     /// The id of its parameter set.
     pub fn parameter_id(&self) -> ParameterId {
         self.parameters

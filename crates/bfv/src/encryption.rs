@@ -12,6 +12,16 @@ use crate::error::{BfvError, require_length, require_range};
 use crate::keys::{MASK_STREAM, PublicKey, SecretKey, error};
 use crate::parameters::ParameterId;
 
+/// The key under which a ciphertext is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encryption {
+    /// Under the secret key: less noise, half the size.
+    Secret,
+    /// Under the public key.
+    Public,
+}
+
 impl Context {
     /// An error unless ciphertexts of `limbs` limbs exist.
     pub(crate) fn require_limbs(&self, limbs: usize) -> Result<(), BfvError> {
@@ -19,7 +29,7 @@ impl Context {
     }
 
     /// An error unless `given` is this context's parameter set.
-    pub(crate) fn require_parameters(&self, what: &'static str, given: ParameterId) -> Result<(), BfvError> {
+    pub fn require_parameters(&self, what: &'static str, given: ParameterId) -> Result<(), BfvError> {
         let expected = self.parameters().id();
         if given == expected {
             Ok(())
@@ -37,7 +47,7 @@ impl Context {
 }
 
 /// An error unless `given` is `expected`.
-pub(crate) fn require_tag(what: &'static str, given: KeyTag, expected: KeyTag) -> Result<(), BfvError> {
+pub fn require_tag(what: &'static str, given: KeyTag, expected: KeyTag) -> Result<(), BfvError> {
     if given == expected { Ok(()) } else { Err(BfvError::WrongKey { what, given, expected }) }
 }
 
@@ -91,7 +101,7 @@ impl SecretKey {
     }
 
     /// c_0 + c_1·s + c_2·s², modulo the primes of the ciphertext.
-    fn phase(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
+    pub fn phase(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
         self.context.require_parameters("the ciphertext", ciphertext.parameters)?;
         require_tag("the ciphertext", ciphertext.tag, self.tag)?;
         let (limbs, parts) = (ciphertext.limb_count(), &ciphertext.parts);
@@ -119,10 +129,7 @@ impl SecretKey {
     }
 
     /// The noise v itself.
-    pub(crate) fn noise_polynomial(
-        &self,
-        ciphertext: &Ciphertext,
-    ) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
+    pub fn noise_polynomial(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
         let mut noise = self.phase(ciphertext)?;
         let limbs = ciphertext.limb_count();
         let coefficients = self.context.scale_and_round(limbs).apply(&noise);

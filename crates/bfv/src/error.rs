@@ -5,7 +5,6 @@ use ciphermill_lattice::rng::RngError;
 use ciphermill_lattice::rns::{RnsBasisError, UnpackError};
 use ciphermill_wire::WireError;
 
-use crate::hmvp::PlanError;
 use crate::parameters::ParameterError;
 
 /// Anything that can go wrong in this crate.
@@ -15,9 +14,6 @@ pub enum BfvError {
     /// A parameter set is not admissible.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// No product can be planned.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
     /// A stored or sent object is malformed.
     #[error(transparent)]
     Wire(#[from] WireError),
@@ -52,12 +48,6 @@ pub enum BfvError {
         given: u64,
         /// The id of the set that is needed.
         expected: u64,
-    },
-    /// An object is of another plan.
-    #[error("{what} is of another plan; use objects whose plans come from equal requests, or from one sealed plan")]
-    WrongPlan {
-        /// The object.
-        what: &'static str,
     },
     /// A count or length is not the one that is needed.
     #[error("{what} is {given}, {expected} is needed")]
@@ -125,12 +115,12 @@ fn list(elements: &[usize]) -> String {
 }
 
 /// An error unless `given` is `expected`.
-pub(crate) fn require_length(what: &'static str, given: usize, expected: usize) -> Result<(), BfvError> {
+pub fn require_length(what: &'static str, given: usize, expected: usize) -> Result<(), BfvError> {
     if given == expected { Ok(()) } else { Err(BfvError::Length { what, given, expected }) }
 }
 
 /// An error unless `given` is in `[min, max]`.
-pub(crate) fn require_range(
+pub fn require_range(
     what: &'static str,
     given: impl Into<i128>,
     min: impl Into<i128>,

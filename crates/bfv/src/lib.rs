@@ -1,11 +1,9 @@
-//! BFV over residue number systems, conversion between RLWE and LWE ciphertexts, and encrypted matrix-vector products.
+//! BFV over residue number systems, and conversion between RLWE and LWE ciphertexts.
 //!
 //! - [`parameters`]: sets of numbers, judged once against the homomorphic-encryption standard.
 //! - [`context`]: the tables of a parameter set; every operation is a method of [`Context`].
 //! - [`keys`], [`encryption`], [`evaluation`], [`keyswitch`], [`encoding`]: the scheme.
 //! - [`lwe`]: extraction, key switching between LWE keys, packing of LWE ciphertexts.
-//! - [`hmvp`]: the product of a plain matrix and an encrypted vector, by several strategies.
-//! - [`two_party`]: the product of a matrix of one party and a vector shared by two.
 //! - [`serial`]: the byte formats.
 //! - [`noise`]: the noise model behind the planner.
 //!
@@ -18,14 +16,12 @@ pub mod encoding;
 pub mod encryption;
 pub mod error;
 pub mod evaluation;
-pub mod hmvp;
 pub mod keys;
 pub mod keyswitch;
 pub mod lwe;
 pub mod noise;
 pub mod parameters;
 pub mod serial;
-pub mod two_party;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub use context::Context;

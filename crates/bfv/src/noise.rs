@@ -6,7 +6,7 @@
 //! (A. Costache, K. Laine, R. Player, "Evaluating the effectiveness of heuristic worst-case noise analysis in FHE", ESORICS
 //! 2020, measure how well such averages hold).
 
-use crate::hmvp::Encryption;
+use crate::encryption::Encryption;
 use crate::keyswitch::Gadget;
 use crate::parameters::{ERROR_STD_DEV, ParameterSpec};
 

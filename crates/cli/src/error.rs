@@ -11,6 +11,7 @@ use ciphermill_bfv::BfvError;
 use ciphermill_bigint::{BigIntError, EngineError};
 use ciphermill_blockspace::volume::VolumeError;
 use ciphermill_device::{DeviceError, StoreError};
+use ciphermill_hmvp::HmvpError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::isa::IsaError;
 use ciphermill_middleware::MiddlewareError;
@@ -104,6 +105,9 @@ pub(crate) enum CliError {
     /// The scheme of matrix-vector products refused.
     #[error(transparent)]
     Bfv(#[from] BfvError),
+    /// A matrix-vector product, or its plan, was refused.
+    #[error(transparent)]
+    Hmvp(#[from] HmvpError),
     /// Paillier's scheme refused.
     #[error(transparent)]
     Paillier(#[from] PaillierError),

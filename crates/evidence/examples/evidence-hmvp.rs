@@ -6,10 +6,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use ciphermill_bfv::hmvp::{
+use ciphermill_bfv::{GaloisKeys, SecretKey};
+use ciphermill_hmvp::{
     CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request, Strategy,
 };
-use ciphermill_bfv::{GaloisKeys, SecretKey};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use serde_json::{Value, json};

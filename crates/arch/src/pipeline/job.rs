@@ -14,7 +14,7 @@
 //!   full tile of 2^L rows has 2^L − 1 merges.
 //! * A key switch transforms d digits modulo c primes, and two sums back: (d + 2)·c transforms.
 //!
-//! These are the counts of `bfv::hmvp` with the strategy `Algorithm1` and [`Body::Sum`]. A test of that crate compares
+//! These are the counts of `hmvp` with the strategy `Algorithm1` and [`Body::Sum`]. A test of that crate compares
 //! them.
 
 use serde::Serialize;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::error::{PipelineError, require_range};
 use super::parts::{Body, Ring};
 
-/// The maximum number of rows and of columns, equal to that of `bfv::hmvp`.
+/// The maximum number of rows and of columns, equal to that of `hmvp`.
 pub const MAX_DIMENSION: u64 = 16384;
 /// The maximum number of products in a run.
 pub const MAX_PRODUCTS: u64 = 1 << 20;

@@ -128,7 +128,7 @@ pub enum Body {
     /// All coefficients: c_0 is transformed like c_1. The paper says "all polynomials are processed in parallel".
     Transform,
     /// Only the constant coefficient: the sum of the spectrum, accumulated in stage 2 and divided by N, without a
-    /// transform. `bfv::hmvp` does the same.
+    /// transform. `hmvp` does the same.
     Sum,
 }
 

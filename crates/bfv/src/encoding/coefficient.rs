@@ -67,7 +67,7 @@ impl Context {
     }
 
     /// The coefficients of `plaintext` in (−t/2, t/2].
-    pub(crate) fn centred(&self, plaintext: &Plaintext) -> Vec<i64> {
+    pub fn centred(&self, plaintext: &Plaintext) -> Vec<i64> {
         let t = self.t();
         plaintext.coefficients.iter().map(|&x| signed(x, t / 2, t)).collect()
     }

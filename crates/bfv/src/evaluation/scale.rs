@@ -11,7 +11,7 @@ use crate::context::Context;
 impl Context {
     /// The coefficients as ⌊Q·m/t⌉ modulo each prime of `limbs` limbs: −[Q·m]_t·t^-1, with [·]_t in (−t/2, t/2]. This,
     /// not ⌊Q/t⌋·m, keeps the error of the encoding below 1 for every t.
-    pub(crate) fn scale_up(&self, plaintext: &Plaintext, limbs: usize) -> RnsPoly<Coefficients> {
+    pub fn scale_up(&self, plaintext: &Plaintext, limbs: usize) -> RnsPoly<Coefficients> {
         let (basis, t) = (self.basis(limbs), self.t());
         let q =
             basis.moduli().fold(1, |product, q| ((u128::from(product) * u128::from(q.value())) % u128::from(t)) as u64);

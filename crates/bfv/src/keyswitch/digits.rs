@@ -101,7 +101,7 @@ impl Context {
 /// digit is a field of x + offset, less B/2; the last digit is what is left above. As x is at most q/2 < 2^61 in
 /// magnitude, and the offset below the last digit's unit, at most 2^61, nothing overflows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BitField {
+pub struct BitField {
     q: u64,
     offset: i64,
     shift: u32,
@@ -115,7 +115,7 @@ pub(crate) struct BitField {
 
 impl BitField {
     /// Digit `index` of `count` in base 2^`base_log`, the least significant first.
-    pub(crate) fn new(q: Modulus, base_log: u32, index: u32, count: u32) -> Self {
+    pub fn new(q: Modulus, base_log: u32, index: u32, count: u32) -> Self {
         let last = index + 1 == count;
         let half = 1i64 << (base_log - 1);
         Self {
@@ -139,7 +139,7 @@ impl BitField {
 
 multiversion! {
     /// The digit of each of `residues`; no branch or index depends on them.
-    pub(crate) fn balanced_digits(isa, residues: &[u64], field: BitField, out: &mut [i64]) {
+    pub fn balanced_digits(isa, residues: &[u64], field: BitField, out: &mut [i64]) {
         for (out, &x) in out.iter_mut().zip(residues) {
             *out = field.digit(x);
         }

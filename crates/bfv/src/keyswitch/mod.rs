@@ -12,13 +12,13 @@ use crate::error::{BfvError, require_range};
 use crate::keys::{SecretKey, error, mask};
 use crate::parameters::ParameterId;
 
-pub(crate) mod digits;
+pub mod digits;
 mod switch;
 #[cfg(test)]
 mod tests;
 
 /// log2 of the greatest base of [`Gadget::Bits`].
-pub(crate) const MAX_BASE_LOG: usize = 32;
+pub const MAX_BASE_LOG: usize = 32;
 
 /// How a polynomial modulo Q = q_0·…·q_(l−1) is cut into digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,12 +174,12 @@ impl Context {
     }
 
     /// P, the product of the special primes; 1 if there are none.
-    pub(crate) fn special_product(&self) -> BigInt {
+    pub fn special_product(&self) -> BigInt {
         self.parameters().special_moduli.iter().map(|&p| BigInt::from(p)).product()
     }
 }
 
 /// The number of digits of one limb of `bits` bits.
-pub(crate) fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
+pub fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
     (bits as usize).div_ceil(base_log.0)
 }

@@ -38,7 +38,7 @@
 mod pack;
 pub mod reference;
 mod switch;
-mod tree;
+pub mod tree;
 
 use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::rns::{Coefficients, RnsPoly};
@@ -47,7 +47,6 @@ use num_bigint::BigInt;
 
 pub use pack::Unused;
 pub use switch::{LweKeySwitchKey, LweSecretKey, MAX_LWE_DIMENSION};
-pub(crate) use tree::{Node, PackingKeys, Workspace, Workspaces, element as packing_element, pack as pack_tree};
 
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
@@ -171,7 +170,7 @@ impl Context {
     }
 
     /// 2^-`log2` modulo each of the first `limbs` primes.
-    pub(crate) fn inverse_power_of_two(&self, limbs: usize, log2: u32) -> Vec<u64> {
+    pub fn inverse_power_of_two(&self, limbs: usize, log2: u32) -> Vec<u64> {
         self.basis(limbs).inverse_residues(&(BigInt::from(1) << log2)).expect("the moduli are odd")
     }
 }

@@ -28,13 +28,13 @@ use crate::keyswitch::{Gadget, KeySwitchKey};
 const SEQUENTIAL: u32 = 4;
 
 /// g of level j.
-pub(crate) fn element(level: u32) -> usize {
+pub fn element(level: u32) -> usize {
     (1 << level) + 1
 }
 
 /// An RLWE ciphertext in coefficient form, limb after limb.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
     c0: First,
     c1: Vec<u64>,
 }
@@ -50,16 +50,17 @@ enum First {
 
 impl Node {
     /// An LWE ciphertext that is embedded: b, and the polynomial of a.
-    pub(crate) fn embedded(body: Vec<u64>, c1: Vec<u64>) -> Self {
+    pub fn embedded(body: Vec<u64>, c1: Vec<u64>) -> Self {
         Self { c0: First::Constant(body), c1 }
     }
 
     /// Any ciphertext.
-    pub(crate) fn new(c0: Vec<u64>, c1: Vec<u64>) -> Self {
+    pub fn new(c0: Vec<u64>, c1: Vec<u64>) -> Self {
         Self { c0: First::Polynomial(c0), c1 }
     }
 
-    pub(crate) fn into_parts(self) -> [Vec<u64>; 2] {
+    /// c_0 and c_1, all coefficients of both.
+    pub fn into_parts(self) -> [Vec<u64>; 2] {
         let c0 = match self.c0 {
             First::Polynomial(c0) => c0,
             First::Constant(body) => {
@@ -73,7 +74,7 @@ impl Node {
 
 /// Buffers of one thread.
 #[derive(Debug, Default)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// σ(even − X^k·odd) of both parts.
     rotated: [Vec<u64>; 2],
     /// The digits of one limb, transformed; and whatever is short-lived.
@@ -94,14 +95,14 @@ fn words(buffer: &mut Vec<u64>, len: usize) -> &mut [u64] {
 
 impl Workspace {
     /// A polynomial of `len` words, whose content is to be overwritten.
-    pub(crate) fn polynomial(&mut self, len: usize) -> Vec<u64> {
+    pub fn polynomial(&mut self, len: usize) -> Vec<u64> {
         let mut polynomial = self.spare.pop().unwrap_or_default();
         polynomial.resize(len, 0);
         polynomial
     }
 
     /// `len` words, whose content is to be overwritten and whose place is used again by the next merge.
-    pub(crate) fn scratch(&mut self, len: usize) -> &mut [u64] {
+    pub fn scratch(&mut self, len: usize) -> &mut [u64] {
         words(&mut self.digits, len)
     }
 
@@ -115,13 +116,13 @@ impl Workspace {
 
 /// Workspaces that tasks take turns with, so that there are as many as threads.
 #[derive(Debug, Default)]
-pub(crate) struct Workspaces {
+pub struct Workspaces {
     idle: Mutex<Vec<Workspace>>,
 }
 
 impl Workspaces {
     /// Lends one to `f`.
-    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Workspace) -> T) -> T {
+    pub fn with<T>(&self, f: impl FnOnce(&mut Workspace) -> T) -> T {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut space = lock().pop().unwrap_or_default();
         let result = f(&mut space);
@@ -141,7 +142,7 @@ struct LevelKey {
 
 /// Galois keys for the levels of packings at one number of limbs.
 #[derive(Debug)]
-pub(crate) struct PackingKeys {
+pub struct PackingKeys {
     context: Context,
     limbs: usize,
     /// Of each limb of the extended basis.
@@ -157,7 +158,7 @@ impl PackingKeys {
     ///
     /// # Errors
     /// If a key of `levels` is missing, or the parameter set switches no keys.
-    pub(crate) fn new(
+    pub fn new(
         context: &Context,
         keys: &GaloisKeys,
         limbs: usize,
@@ -184,7 +185,7 @@ impl PackingKeys {
     }
 
     /// PackTwoLWEs: even ← (even + X^k·odd) + σ(even − X^k·odd) with k = N/2^`level`; a missing `odd` is 0.
-    pub(crate) fn merge(&self, level: u32, even: &mut Node, odd: Option<Node>, space: &mut Workspace) {
+    pub fn merge(&self, level: u32, even: &mut Node, odd: Option<Node>, space: &mut Workspace) {
         let key = &self.levels[(level - self.first_level) as usize];
         let (n, basis) = (self.context.n(), self.context.basis(self.limbs));
         let (isa, k) = (basis.isa(), self.context.n() >> level);
@@ -309,7 +310,7 @@ impl LevelKey {
 
 /// PackLWEs of `count` leaves at 2^`levels` places: `leaf` makes the nodes of leaf i, of several packings that have the
 /// same keys, and the result has the roots of them all.
-pub(crate) fn pack<L>(keys: &PackingKeys, spaces: &Workspaces, count: usize, levels: u32, leaf: &L) -> Vec<Node>
+pub fn pack<L>(keys: &PackingKeys, spaces: &Workspaces, count: usize, levels: u32, leaf: &L) -> Vec<Node>
 where
     L: Fn(usize, &mut Workspace) -> Vec<Node> + Sync,
 {

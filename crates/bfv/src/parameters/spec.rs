@@ -86,7 +86,7 @@ impl ParameterSpec {
     }
 
     /// Appends the byte form.
-    pub(crate) fn encode(&self, out: &mut Encoder) {
+    pub fn encode(&self, out: &mut Encoder) {
         out.u8(self.name.len() as u8).bytes(self.name.as_bytes());
         self.encode_numbers(out);
     }
@@ -99,7 +99,7 @@ impl ParameterSpec {
     }
 
     /// Reads the fields; [`ParameterSet::new`](super::ParameterSet::new) judges the numbers.
-    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
+    pub fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
         let len = usize::from(input.u8()?);
         let name = input.bytes(len)?;
         check_name(name)?;
@@ -118,7 +118,7 @@ impl ParameterSpec {
 
 impl Gadget {
     /// Appends two bytes.
-    pub(crate) fn encode(self, out: &mut Encoder) {
+    pub fn encode(self, out: &mut Encoder) {
         match self {
             Gadget::Limbs { limbs_per_digit } => out.u8(0).u8(limbs_per_digit as u8),
             Gadget::Bits { base_log } => out.u8(1).u8(base_log.0 as u8),
@@ -126,7 +126,7 @@ impl Gadget {
     }
 
     /// Reads two bytes; whether the gadget fits a parameter set is for others to say.
-    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
+    pub fn decode(input: &mut Decoder<'_>) -> Result<Self, BfvError> {
         let (code, value) = (input.u8()?, usize::from(input.u8()?));
         require_range("code of a gadget", code, 0, 1)?;
         Ok(match code {

@@ -84,7 +84,7 @@ impl ParameterSet {
 impl ParameterSpec {
     /// Bytes of a polynomial with the first `limbs` limbs of the chain, as
     /// [`RnsBasis::packed_len`](ciphermill_lattice::rns::RnsBasis::packed_len) but without tables.
-    pub(crate) fn packed_len(&self, limbs: usize) -> u64 {
+    pub fn packed_len(&self, limbs: usize) -> u64 {
         let bits: u64 = self.chain().take(limbs).map(|p| u64::from(u64::BITS - p.leading_zeros())).sum();
         // N is a multiple of 8.
         self.polynomial_size.get() as u64 / 8 * bits

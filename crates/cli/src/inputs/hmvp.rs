@@ -1,6 +1,6 @@
 //! Arguments that name a matrix-vector product.
 
-use ciphermill_bfv::hmvp::{Encryption, Request, Strategy};
+use ciphermill_hmvp::{Encryption, Request, Strategy};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;

@@ -8,11 +8,11 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ciphermill_bfv::hmvp::{
-    EncryptedProduct, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, SealedMatrix,
-};
 use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
+use ciphermill_hmvp::{
+    EncryptedProduct, EncryptedVector, EvaluationKeys, HmvpError, MatVecEngine, PlainMatrix, Plan, SealedMatrix,
+};
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::Isa;
 use ciphermill_program::{
@@ -146,7 +146,7 @@ impl Loaded {
     }
 
     /// The matrix that `bytes` hold, prepared now or before; at most `memory` bytes of prepared matrices are kept.
-    fn matrix(&self, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, BfvError> {
+    fn matrix(&self, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, HmvpError> {
         {
             let mut kept = self.matrices();
             if let Some(found) = kept.iter().position(|ready| ready.bytes == bytes) {
@@ -160,7 +160,7 @@ impl Loaded {
         let (given, expected) = (matrix.plan().context().parameters().id(), self.context.parameters().id());
         if given != expected {
             let what = "the matrix";
-            return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 });
+            return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 }.into());
         }
         let keys = EvaluationKeys::prepare(matrix.plan(), &self.keys)?;
         let held = prepared_bytes(matrix.plan());
@@ -228,6 +228,15 @@ impl ContentError for BfvError {
     fn into_io(self) -> Result<std::io::Error, Self> {
         match self {
             Self::Io(source) | Self::Wire(WireError::Io(source)) => Ok(source),
+            other => Err(other),
+        }
+    }
+}
+
+impl ContentError for HmvpError {
+    fn into_io(self) -> Result<std::io::Error, Self> {
+        match self {
+            Self::Scheme(error) => error.into_io().map_err(Self::Scheme),
             other => Err(other),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ciphermill_bfv::hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
+use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
 use ciphermill_paillier::SizePolicy;
 use ciphermill_tfhe::{Backend, BootstrapEngine, CpuEngine, SecurityPolicy};
 

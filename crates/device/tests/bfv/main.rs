@@ -3,14 +3,14 @@
 use ciphermill_device::handlers;
 use std::sync::Arc;
 
-use ciphermill_bfv::hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, PlainMatrix, Plan, Request, Strategy,
-};
 use ciphermill_bfv::{GaloisKeys, SecretKey, SecurityPolicy};
 use ciphermill_device::handlers::bfv::BfvHandler;
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, WriteMode, WriteOptions,
+};
+use ciphermill_hmvp::{
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, PlainMatrix, Plan, Request, Strategy,
 };
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;

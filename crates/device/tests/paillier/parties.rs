@@ -73,7 +73,7 @@ pub(crate) fn device(directory: &tempfile::TempDir) -> Device {
 /// All schemes on one device, as the command line opens it.
 pub(crate) fn device_with(directory: &tempfile::TempDir, policy: SizePolicy) -> Device {
     let tfhe = ciphermill_tfhe::CpuEngine::new(ciphermill_tfhe::Backend::Ntt);
-    let products = ciphermill_bfv::hmvp::CpuEngine::default();
+    let products = ciphermill_hmvp::CpuEngine::default();
     let handlers: Vec<Arc<dyn ObjectHandler>> = vec![
         Arc::new(TfheHandler::new(Arc::new(tfhe), ciphermill_tfhe::SecurityPolicy::Require128Bits)),
         Arc::new(BfvHandler::new(Arc::new(products), ciphermill_bfv::SecurityPolicy::Require128Bits)),

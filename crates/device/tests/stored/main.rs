@@ -12,12 +12,12 @@
 mod image;
 mod write;
 
-use ciphermill_bfv::hmvp::{EncryptedProduct, Plan};
 use ciphermill_device::{
     Device, DeviceConfig, ObjectHandler, ReadMode, SpaceId,
     handlers::{bfv::BfvHandler, paillier::PaillierHandler, tfhe::TfheHandler},
     store::{ObjectFlags, SpaceLimits, Store, StoreFiles},
 };
+use ciphermill_hmvp::{EncryptedProduct, Plan};
 use ciphermill_math::Isa;
 use ciphermill_paillier::{CiphertextVector, SizePolicy};
 use ciphermill_program::{Bindings, Program, VrId, assemble};
@@ -57,7 +57,7 @@ fn handlers() -> Vec<Arc<dyn ObjectHandler>> {
     let tfhe = ciphermill_tfhe::CpuEngine::new(ciphermill_tfhe::Backend::Ntt);
     vec![
         Arc::new(TfheHandler::new(Arc::new(tfhe), TFHE_POLICY)),
-        Arc::new(BfvHandler::new(Arc::new(ciphermill_bfv::hmvp::CpuEngine::default()), BFV_POLICY)),
+        Arc::new(BfvHandler::new(Arc::new(ciphermill_hmvp::CpuEngine::default()), BFV_POLICY)),
         Arc::new(PaillierHandler::new(SizePolicy::InsecureBench)),
     ]
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ciphermill_bfv::hmvp::{
+use ciphermill_bfv::{GaloisKeys, SecretKey};
+use ciphermill_hmvp::{
     CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request,
 };
-use ciphermill_bfv::{GaloisKeys, SecretKey};
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use serde::Serialize;

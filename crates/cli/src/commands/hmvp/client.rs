@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ciphermill_bfv::hmvp::{EncryptedProduct, EncryptedVector, Encryption, Plan};
 use ciphermill_bfv::{BfvError, GaloisKeys, PublicKey, SecretKey};
+use ciphermill_hmvp::{EncryptedProduct, EncryptedVector, Encryption, Plan};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use serde::Serialize;

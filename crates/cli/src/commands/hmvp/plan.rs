@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ciphermill_bfv::hmvp::Plan;
+use ciphermill_hmvp::Plan;
 use ciphermill_math::Isa;
 
 use crate::error::CliError;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ciphermill_bfv::GaloisKeys;
-use ciphermill_bfv::hmvp::{CpuEngine, DenseMatrix, EvaluationKeys, MatVecEngine, PlainMatrix};
 use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
+use ciphermill_hmvp::{CpuEngine, DenseMatrix, EvaluationKeys, MatVecEngine, PlainMatrix};
 use serde::Serialize;
 
 use super::client;

@@ -1,0 +1,220 @@
+//! Image, kernels and output.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::Csprng;
+use ciphermill_lattice::rns::RnsPoly;
+use zeroize::Zeroizing;
+
+use super::plan::Conv2dPlan;
+use crate::Encryption;
+use crate::error::HmvpError;
+use crate::slots::{in_pool, map};
+use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
+use ciphermill_bfv::encryption::require_tag;
+use ciphermill_bfv::error::{BfvError, require_length, require_range};
+use ciphermill_bfv::keys::{PublicKey, SecretKey};
+
+/// An encrypted image.
+#[derive(Clone, Debug)]
+pub struct EncryptedImage {
+    plan: Arc<Conv2dPlan>,
+    ciphertexts: Vec<Ciphertext>,
+}
+
+/// Kernels in the form in which they multiply, made once and used many times.
+#[derive(Debug)]
+pub struct ConvKernels {
+    plan: Arc<Conv2dPlan>,
+    /// By group of kernels and limb: the spectra of each group of channels, one after another.
+    spectra: Vec<Vec<Vec<u64>>>,
+}
+
+/// An encrypted output.
+#[derive(Clone, Debug)]
+pub struct EncryptedConvolution {
+    plan: Arc<Conv2dPlan>,
+    ciphertexts: Vec<Ciphertext>,
+}
+
+/// An error unless there are `len` entries of `bits` bits.
+fn require_entries(what: [&'static str; 2], entries: &[i64], len: usize, bits: u32) -> Result<(), BfvError> {
+    require_length(what[0], entries.len(), len)?;
+    let (min, max) = (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1);
+    // Both ends at once, so that time does not tell which entry was out of range.
+    let (least, greatest) = entries.iter().fold((0, 0), |(a, b), &x| (x.min(a), x.max(b)));
+    require_range(what[1], least, min, max)?;
+    require_range(what[1], greatest, min, max)
+}
+
+/// An error unless these are `expected` ciphertexts of two parts at the plan's level, of one key.
+fn require_ciphertexts(plan: &Conv2dPlan, ciphertexts: &[Ciphertext], expected: usize) -> Result<(), HmvpError> {
+    let context = plan.context();
+    require_length("number of ciphertexts", ciphertexts.len(), expected)?;
+    for ciphertext in ciphertexts {
+        context.require_parameters("a ciphertext", ciphertext.parameter_id())?;
+        require_tag("a ciphertext", ciphertext.key_tag(), ciphertexts[0].key_tag())?;
+        require_length("number of parts of a ciphertext", ciphertext.parts().len(), 2)?;
+        require_length("number of limbs of a ciphertext", ciphertext.limb_count(), context.top())?;
+    }
+    Ok(())
+}
+
+impl EncryptedImage {
+    /// Encrypts the [`image_len`](super::ConvShape::image_len) entries of an image under the secret key.
+    ///
+    /// # Errors
+    /// If there are not so many, one is out of the plan's range, the key is of other parameters, or the operating system
+    /// gives no randomness.
+    pub fn encrypt(
+        plan: &Arc<Conv2dPlan>,
+        key: &SecretKey,
+        image: &[i64],
+        noise: &mut Csprng,
+    ) -> Result<Self, HmvpError> {
+        plan.context().require_parameters("the secret key", key.context().parameters().id())?;
+        Self::encrypt_with(plan, image, |plaintext| Ok(key.encrypt(plaintext, plan.context().top(), noise)?))
+    }
+
+    /// Encrypts the image under the public key.
+    ///
+    /// # Errors
+    /// As [`encrypt`](Self::encrypt), or if the plan expects encryption under the secret key.
+    pub fn encrypt_public(
+        plan: &Arc<Conv2dPlan>,
+        key: &PublicKey,
+        image: &[i64],
+        rng: &mut Csprng,
+    ) -> Result<Self, HmvpError> {
+        if plan.request().encryption != Encryption::Public {
+            let what = "a plan without room for the noise of public-key encryption; make one for it".to_owned();
+            return Err(BfvError::Unsupported { what }.into());
+        }
+        plan.context().require_parameters("the public key", key.context().parameters().id())?;
+        Self::encrypt_with(plan, image, |plaintext| Ok(key.encrypt(plaintext, plan.context().top(), rng)?))
+    }
+
+    fn encrypt_with(
+        plan: &Arc<Conv2dPlan>,
+        image: &[i64],
+        mut encrypt: impl FnMut(&Plaintext) -> Result<Ciphertext, HmvpError>,
+    ) -> Result<Self, HmvpError> {
+        let what = ["number of entries of the image", "an entry of the image"];
+        require_entries(what, image, plan.shape().image_len(), plan.request().image_bits)?;
+        let ciphertext = |input| {
+            let coefficients = Zeroizing::new(plan.layout.image(input, image));
+            encrypt(&Zeroizing::new(plan.context().encode(&coefficients)?))
+        };
+        let ciphertexts = (0..plan.layout.inputs()).map(ciphertext).collect::<Result<_, _>>()?;
+        Ok(Self { plan: plan.clone(), ciphertexts })
+    }
+
+    /// From ciphertexts that were sent: the inverse of [`ciphertexts`](Self::ciphertexts).
+    ///
+    /// # Errors
+    /// If they are not as many as the plan has, or not of its parameters and of one key.
+    pub fn from_ciphertexts(plan: &Arc<Conv2dPlan>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
+        require_ciphertexts(plan, &ciphertexts, plan.layout.inputs())?;
+        Ok(Self { plan: plan.clone(), ciphertexts })
+    }
+
+    /// Its ciphertexts: tile after tile (row after row), for each the groups of channels.
+    pub fn ciphertexts(&self) -> &[Ciphertext] {
+        &self.ciphertexts
+    }
+}
+
+impl ConvKernels {
+    /// Prepares the [`kernels_len`](super::ConvShape::kernels_len) entries of the kernels.
+    ///
+    /// # Errors
+    /// If there are not so many, or one is out of the plan's range.
+    pub fn prepare(plan: &Arc<Conv2dPlan>, kernels: &[i64]) -> Result<Self, HmvpError> {
+        let what = ["number of entries of the kernels", "an entry of a kernel"];
+        require_entries(what, kernels, plan.shape().kernels_len(), plan.request().kernel_bits)?;
+        let basis = plan.context().basis(plan.context().top());
+        let channel_groups = plan.layout.channel_groups();
+        let group = |group: usize| {
+            let mut spectra = vec![Vec::with_capacity(channel_groups * plan.context().n()); basis.len()];
+            for plaintext in group * channel_groups..(group + 1) * channel_groups {
+                let spectrum = basis.forward(basis.from_signed(&plan.layout.kernel(plaintext, kernels)));
+                spectra.iter_mut().zip(spectrum.limbs()).for_each(|(spectra, limb)| spectra.extend_from_slice(limb));
+            }
+            spectra
+        };
+        let spectra = in_pool(|| map((0..plan.layout.kernel_groups()).collect(), group));
+        Ok(Self { plan: plan.clone(), spectra })
+    }
+
+    /// The convolution of an image with all kernels.
+    ///
+    /// # Errors
+    /// If the image is of another plan.
+    pub fn multiply(&self, image: &EncryptedImage) -> Result<EncryptedConvolution, HmvpError> {
+        if self.plan != image.plan {
+            return Err(HmvpError::WrongPlan { what: "the image" });
+        }
+        let tiles = image.ciphertexts.chunks(self.plan.layout.channel_groups()).collect();
+        let outputs = in_pool(|| map(tiles, |tile| self.multiply_tile(tile)));
+        Ok(EncryptedConvolution { plan: self.plan.clone(), ciphertexts: outputs.into_iter().flatten().collect() })
+    }
+
+    /// The output ciphertexts of one tile, from those of its groups of channels.
+    fn multiply_tile(&self, inputs: &[Ciphertext]) -> Vec<Ciphertext> {
+        let context = self.plan.context();
+        let (basis, n) = (context.basis(context.top()), context.n());
+        // By part and limb: the spectra of each group of channels, as those of the kernels.
+        let limb = |(part, limb): (usize, usize)| {
+            let mut spectra = Vec::with_capacity(inputs.len() * n);
+            for input in inputs {
+                spectra.extend_from_slice(input.parts()[part].limb(limb));
+            }
+            let engine = basis.limbs()[limb].engine();
+            spectra.chunks_exact_mut(n).for_each(|spectrum| engine.forward_in_place(spectrum));
+            spectra
+        };
+        let jobs = (0..2).flat_map(|part| (0..basis.len()).map(move |limb| (part, limb)));
+        let spectra = map(jobs.collect(), limb);
+        let output = |kernels: &Vec<Vec<u64>>| {
+            let part = |part: usize| {
+                let mut words = vec![0; basis.len() * n];
+                for (i, (limb, out)) in basis.limbs().iter().zip(words.chunks_exact_mut(n)).enumerate() {
+                    limb.engine().multiply_accumulate(out, &spectra[part * basis.len() + i], &kernels[i]);
+                    limb.engine().inverse_in_place(out);
+                }
+                RnsPoly::from_words(basis.polynomial_size(), words)
+            };
+            Ciphertext::new(context.parameters().id(), inputs[0].key_tag(), vec![part(0), part(1)])
+        };
+        map(self.spectra.iter().collect(), output)
+    }
+}
+
+impl EncryptedConvolution {
+    /// The [`output_len`](super::ConvShape::output_len) entries.
+    ///
+    /// # Errors
+    /// If the key is of another key set or other parameters.
+    pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<i64>, HmvpError> {
+        let mut output = vec![0; self.plan.shape().output_len()];
+        for (i, ciphertext) in self.ciphertexts.iter().enumerate() {
+            let coefficients = self.plan.context().decode(&Zeroizing::new(key.decrypt(ciphertext)?));
+            self.plan.layout.places(i).into_iter().for_each(|(at, index)| output[index] = coefficients[at]);
+        }
+        Ok(output)
+    }
+
+    /// From ciphertexts that were sent: the inverse of [`ciphertexts`](Self::ciphertexts).
+    ///
+    /// # Errors
+    /// If they are not as many as the plan has, or not of its parameters and of one key.
+    pub fn from_ciphertexts(plan: &Arc<Conv2dPlan>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
+        require_ciphertexts(plan, &ciphertexts, plan.layout.outputs())?;
+        Ok(Self { plan: plan.clone(), ciphertexts })
+    }
+
+    /// Its ciphertexts: tile after tile, for each the groups of kernels.
+    pub fn ciphertexts(&self) -> &[Ciphertext] {
+        &self.ciphertexts
+    }
+}

@@ -1,0 +1,276 @@
+//! What both sides of a convolution agree on.
+
+use std::fmt;
+
+use ciphermill_lattice::PolynomialSize;
+use ciphermill_math::Isa;
+use ciphermill_math::modulus::ntt_primes;
+
+use super::layout::ConvLayout;
+use super::shape::ConvShape;
+use crate::error::HmvpError;
+use crate::{Encryption, PlanError};
+use ciphermill_bfv::context::Context;
+use ciphermill_bfv::error::{BfvError, require_range};
+use ciphermill_bfv::keyswitch::Gadget;
+use ciphermill_bfv::noise;
+use ciphermill_bfv::parameters::{
+    MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy,
+    max_modulus_bits,
+};
+
+/// Primes of at most so many bits are the fastest.
+const LIMB_BITS: u32 = 50;
+
+/// Shorter primes may be too few.
+const MIN_LIMB_BITS: u32 = 24;
+
+/// The least N that is tried.
+const MIN_POLYNOMIAL_SIZE: usize = 2048;
+
+/// Less likely is not to be told from never.
+const MIN_LOG2_FAILURE: f64 = -4096.0;
+
+/// The most bytes of the prepared kernels, and of the ciphertexts of an image or an output.
+const MAX_BYTES: u64 = 1 << 32;
+
+/// What is wanted of a convolution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conv2dRequest {
+    /// Sizes.
+    pub shape: ConvShape,
+    /// Kernel entries are in [−2^(b−1), 2^(b−1)), 2 to 32.
+    pub kernel_bits: u32,
+    /// So are entries of the image, 2 to 32.
+    pub image_bits: u32,
+    /// Against classical attacks, by the standard's table.
+    pub security: SecurityLevel,
+    /// Who encrypts.
+    pub encryption: Encryption,
+    /// log2 of the greatest acceptable probability that any entry of an output is wrong, from −4096 to below 0.
+    pub log2_failure: f64,
+    /// The caller's parameter set (which may be of less security), or the plan's choice.
+    pub parameters: Option<ParameterSet>,
+}
+
+impl Conv2dRequest {
+    /// Entries of 8 bits, 128 bits of security, encryption under the secret key, failing with a probability of at most 2^-64.
+    pub fn new(shape: ConvShape) -> Self {
+        Self {
+            shape,
+            kernel_bits: 8,
+            image_bits: 8,
+            security: SecurityLevel::Bits128,
+            encryption: Encryption::Secret,
+            log2_failure: -64.0,
+            parameters: None,
+        }
+    }
+}
+
+/// A convolution with everything fixed. A pure function of the request.
+#[derive(Clone)]
+pub struct Conv2dPlan {
+    request: Conv2dRequest,
+    context: Context,
+    pub(super) layout: ConvLayout,
+}
+
+impl fmt::Debug for Conv2dPlan {
+    /// Without the tables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parameters = self.context.parameters().spec();
+        f.debug_struct("Conv2dPlan")
+            .field("parameters", parameters)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Conv2dPlan {
+    fn eq(&self, other: &Self) -> bool {
+        self.request == other.request && self.context.parameters() == other.context.parameters()
+    }
+}
+
+impl Conv2dPlan {
+    /// Picks layout and parameters.
+    ///
+    /// # Errors
+    /// If a size is out of range, no admissible parameters do it, those given have too small a t (says the t that is needed)
+    /// or too little room for noise, or kernels or ciphertexts would take more than 4 GiB.
+    pub fn new(request: &Conv2dRequest, isa: Isa) -> Result<Self, HmvpError> {
+        request.shape.validate()?;
+        require_range("bits of kernel entries", request.kernel_bits, 2, 32)?;
+        require_range("bits of image entries", request.image_bits, 2, 32)?;
+        if !(MIN_LOG2_FAILURE..0.0).contains(&request.log2_failure) {
+            let given = request.log2_failure;
+            let what =
+                format!("a failure probability of 2^{given}; use an exponent from {MIN_LOG2_FAILURE} to below 0");
+            return Err(BfvError::Unsupported { what }.into());
+        }
+        let (parameters, layout) = match &request.parameters {
+            Some(parameters) => (parameters.clone(), given(request, parameters)?),
+            None => chosen(request)?,
+        };
+        let plan = Self { request: request.clone(), context: Context::new(&parameters, isa)?, layout };
+        plan.check_memory()?;
+        Ok(plan)
+    }
+
+    fn check_memory(&self) -> Result<(), HmvpError> {
+        let bytes = (8 * self.context.n() * self.context.top()) as u64;
+        let needs = [
+            ("the prepared kernels", self.layout.plaintexts() as u64),
+            ("the encrypted image", 2 * self.layout.inputs() as u64),
+            ("the encrypted output", 2 * self.layout.outputs() as u64),
+        ];
+        for (what, polynomials) in needs {
+            let needed = polynomials.saturating_mul(bytes);
+            if needed > MAX_BYTES {
+                return Err(BfvError::Memory { what, needed, limit: MAX_BYTES }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &Conv2dRequest {
+        &self.request
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> &ConvShape {
+        &self.request.shape
+    }
+
+    /// The parameter set with its tables.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Ciphertexts of an image.
+    pub fn image_ciphertexts(&self) -> usize {
+        self.layout.inputs()
+    }
+
+    /// Ciphertexts of an output.
+    pub fn output_ciphertexts(&self) -> usize {
+        self.layout.outputs()
+    }
+
+    /// Products of a plaintext and a ciphertext.
+    pub fn plain_products(&self) -> usize {
+        self.layout.products()
+    }
+
+    /// Where ciphertext `ciphertext` of an output holds entries, as (coefficient, index in the output); all other coefficients
+    /// hold partial sums. Empty if there is no such ciphertext.
+    pub fn output_places(&self, ciphertext: usize) -> Vec<(usize, usize)> {
+        if ciphertext < self.layout.outputs() { self.layout.places(ciphertext) } else { Vec::new() }
+    }
+
+    /// The standard deviation of the noise of an output, over the randomness of key and encryption, for the worst kernels: a
+    /// fresh error in each of the M′·C·(kernel height)·(kernel width) terms of a coefficient, M′ kernels to a plaintext, times
+    /// 2^(kernel_bits − 1).
+    pub fn noise_std_dev(&self) -> f64 {
+        noise_std_dev(&self.request, self.context.parameters(), &self.layout)
+    }
+
+    /// log2 of a bound of the probability that any entry of an output is wrong.
+    pub fn log2_failure(&self) -> f64 {
+        log2_failure(&self.request, self.context.parameters(), &self.layout)
+    }
+}
+
+/// The least t that tells all outputs apart: sums of as many terms as a kernel has entries, of either sign.
+fn least_modulus(request: &Conv2dRequest) -> u128 {
+    let greatest = (request.shape.kernel_len() as u128) << (request.kernel_bits + request.image_bits - 2);
+    2 * greatest + 1
+}
+
+fn noise_std_dev(request: &Conv2dRequest, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+    let terms = (layout.kernels() * request.shape.kernel_len()) as f64;
+    let entry = f64::from(request.kernel_bits - 1).exp2();
+    entry * (terms * noise::fresh_variance(parameters.spec(), request.encryption)).sqrt()
+}
+
+fn log2_failure(request: &Conv2dRequest, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+    let q: f64 = parameters.ciphertext_moduli.iter().map(|&q| (q as f64).log2()).sum();
+    let limit = q - 1.0 - (parameters.plaintext_modulus as f64).log2();
+    noise::log2_failure(limit, noise_std_dev(request, parameters, layout), request.shape.output_len() as f64)
+}
+
+/// The layout for the caller's parameters.
+fn given(request: &Conv2dRequest, parameters: &ParameterSet) -> Result<ConvLayout, HmvpError> {
+    let layout = ConvLayout::new(&request.shape, parameters.polynomial_size.get())?;
+    let (t, needed) = (parameters.plaintext_modulus, least_modulus(request));
+    if u128::from(t) < needed {
+        let (cols, matrix_bits, vector_bits) = (request.shape.kernel_len(), request.kernel_bits, request.image_bits);
+        return Err(PlanError::PlaintextModulus { given: t, cols, matrix_bits, vector_bits, needed }.into());
+    }
+    let log2_failure = log2_failure(request, parameters, &layout);
+    if log2_failure > request.log2_failure {
+        let what = format!(
+            "{} fails with a probability of 2^{log2_failure:.1}, asked for was at most 2^{}; use a larger ciphertext modulus",
+            parameters.name, request.log2_failure
+        );
+        return Err(PlanError::NoParameters { what }.into());
+    }
+    Ok(layout)
+}
+
+/// Of all N the set that costs least.
+fn chosen(request: &Conv2dRequest) -> Result<(ParameterSet, ConvLayout), HmvpError> {
+    let t_bits = 128 - (least_modulus(request) - 1).leading_zeros();
+    if t_bits > MAX_PLAINTEXT_BITS {
+        let what = format!("outputs of {t_bits} bits, at most {MAX_PLAINTEXT_BITS} are possible; use smaller entries");
+        return Err(PlanError::NoParameters { what }.into());
+    }
+    let mut best: Option<(f64, ParameterSet, ConvLayout)> = None;
+    let sizes = (MIN_POLYNOMIAL_SIZE.ilog2()..=MAX_POLYNOMIAL_SIZE.ilog2()).map(|log| 1 << log);
+    for n in sizes {
+        let Ok(layout) = ConvLayout::new(&request.shape, n) else { continue };
+        let Some(parameters) = smallest(request, &layout, n, t_bits) else { continue };
+        let transform = (n * n.ilog2() as usize * parameters.ciphertext_moduli.len()) as f64;
+        let cost = layout.cost() * transform;
+        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+            best = Some((cost, parameters, layout));
+        }
+    }
+    let Some((_, parameters, layout)) = best else {
+        let what = format!(
+            "{} bits of security up to N = {MAX_POLYNOMIAL_SIZE} leave too little room for outputs of {t_bits} bits; use \
+             smaller entries or less security",
+            request.security.bits()
+        );
+        return Err(PlanError::NoParameters { what }.into());
+    };
+    Ok((parameters, layout))
+}
+
+/// The set with the smallest modulus that leaves the noise its room; `None` if N is too small for it.
+fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32) -> Option<ParameterSet> {
+    let most = max_modulus_bits(n, request.security, false)?;
+    let polynomial_size = PolynomialSize::new(n).ok()?;
+    // The noise depends on the modulus in no way, so one bit after the other ends at the smallest.
+    (t_bits + 1..=most).find_map(|bits| {
+        let limbs = bits.div_ceil(LIMB_BITS);
+        let (short, longer) = (bits / limbs, bits % limbs);
+        if short < MIN_LIMB_BITS {
+            return None;
+        }
+        let primes = |bits, count| ntt_primes(bits, n).take(count as usize).map(|p| p.value());
+        let spec = ParameterSpec {
+            name: format!("CONV2D_{n}_{bits}"),
+            polynomial_size,
+            ciphertext_moduli: primes(short, limbs - longer).chain(primes(short + 1, longer)).collect(),
+            special_moduli: Vec::new(),
+            plaintext_modulus: 1 << t_bits,
+            gadget: Gadget::Limbs { limbs_per_digit: 1 },
+        };
+        let set = ParameterSet::new(spec, SecurityPolicy::Require128Bits).ok()?;
+        let keeps = set.security() >= Some(request.security) && set.ciphertext_moduli.len() == limbs as usize;
+        (keeps && log2_failure(request, &set, layout) <= request.log2_failure).then_some(set)
+    })
+}

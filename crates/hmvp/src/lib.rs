@@ -1,0 +1,177 @@
+//! Encrypted matrix-vector products u = A·v: A is plain and stays with the server, v and u are encrypted.
+//!
+//! A [`Plan`] fixes everything that both sides must agree on: the [`Strategy`], the parameter set, how entries are split,
+//! tiled and laid out, and which Galois keys are needed. The client encrypts with [`EncryptedVector`], the server
+//! prepares its matrix once with [`PlainMatrix`] and multiplies by a [`MatVecEngine`], the client decrypts the
+//! [`EncryptedProduct`].
+//!
+//! ```text
+//! Request ── Plan ──┬── SecretKey, GaloisKeys (plan.galois_requests()) ── EvaluationKeys ─┐
+//!                   ├── EncryptedVector ─────────────────────────────────────────────────┼── multiply ── EncryptedProduct
+//!                   └── PlainMatrix ──────────────────────────────────────────────────────┘
+//! ```
+
+mod algorithm1;
+pub mod conv2d;
+mod diagonal;
+mod engine;
+mod entries;
+pub mod error;
+mod matrix;
+mod parts;
+mod plan;
+mod product;
+mod rotate_and_sum;
+mod row_packed;
+pub(crate) mod serial;
+mod slots;
+pub mod two_party;
+mod vector;
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use algorithm1::reference;
+pub use engine::{CpuEngine, EvaluationKeys, MatVecEngine};
+pub use error::HmvpError;
+pub use matrix::{DenseMatrix, MAX_PREPARED_BYTES, MatrixSource, PlainMatrix};
+pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, Plan, PlanError, Request, Strategy};
+pub use product::EncryptedProduct;
+pub use serial::{ObjectHead, SealedMatrix};
+pub use vector::EncryptedVector;
+
+pub(crate) use vector::{VectorCiphertext, encrypt_part};
+
+use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
+use ciphermill_bfv::context::Context;
+use ciphermill_bfv::error::BfvError;
+use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest};
+
+/// The greatest number of rows or columns.
+pub const MAX_DIMENSION: usize = 16384;
+
+/// One strategy for one plan: the part of a product that depends on how things are laid out. It knows one *part* of the
+/// matrix and one part of the vector, whose entries are those that the plan splits wider ones into; parts are put
+/// together again by the callers. The rows of a matrix are cut into *row tiles*, each of which is prepared and multiplied
+/// by itself and has ciphertexts of its own in the product, so that a matrix that is larger than memory can be streamed.
+///
+/// A client encodes and decodes, a server prepares and multiplies. Work is spread over the current rayon pool.
+pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
+    /// The automorphisms that [`multiply`](Self::multiply) needs keys for.
+    fn galois_requests(&self) -> Vec<GaloisRequest>;
+
+    /// The plaintexts of one part of a vector (`cols` entries), in the order in which
+    /// [`prepare_vector`](Self::prepare_vector) takes their ciphertexts.
+    fn encode_vector(&self, context: &Context, values: &[i64]) -> Result<Vec<Plaintext>, BfvError>;
+
+    /// Limbs at which vectors are encrypted.
+    fn vector_limbs(&self) -> usize;
+
+    /// How many ciphertexts a part of a vector has.
+    fn vector_len(&self) -> usize;
+
+    /// The row tiles: consecutive, not empty, covering all rows.
+    fn tiles(&self) -> Vec<Range<usize>>;
+
+    /// How many ciphertexts tile `tile` of a part of a product has.
+    fn product_len(&self, tile: usize) -> usize;
+
+    /// Limbs of the ciphertexts of a product.
+    fn product_limbs(&self) -> usize;
+
+    /// Brings one row tile of one part of a matrix into the form in which it multiplies. `read` gives row i of the matrix
+    /// part, counted from its first row (not the tile's).
+    fn prepare(&self, context: &Context, tile: usize, read: &RowReader<'_>) -> Result<Arc<dyn Prepared>, BfvError>;
+
+    /// Brings the Galois keys into the form in which they multiply. They have been checked to be of this context and
+    /// complete.
+    fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError>;
+
+    /// What the products of one part of a vector with all tiles and parts of a matrix share (baby steps). The ciphertexts
+    /// have been checked to be of this plan.
+    fn prepare_vector(
+        &self,
+        context: &Context,
+        keys: &dyn Prepared,
+        vector: &[Ciphertext],
+    ) -> Result<Arc<dyn Prepared>, BfvError>;
+
+    /// The product of tile `tile` of every matrix part with every vector part, in one pass over the matrix: for each
+    /// vector, for each matrix, the ciphertexts.
+    fn multiply(
+        &self,
+        context: &Context,
+        keys: &dyn Prepared,
+        tile: usize,
+        matrices: &[&dyn Prepared],
+        vectors: &[&dyn Prepared],
+    ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError>;
+
+    /// The entries of tile `tile`, in [−⌊t/2⌋, ⌊(t−1)/2⌋] modulo t, from its decrypted ciphertexts.
+    fn decode_product(&self, context: &Context, tile: usize, plaintexts: &[Plaintext]) -> Result<Vec<i64>, BfvError>;
+
+    /// The places of ciphertext `ciphertext` of tile `tile` that hold entries, as (place, row of the tile): coefficients,
+    /// or slots if [`batched`](Self::batched). All other places hold other functions of the matrix.
+    fn product_places(&self, tile: usize, ciphertext: usize) -> Vec<(usize, usize)>;
+
+    /// Whether entries are in slots.
+    fn batched(&self) -> bool;
+
+    /// What the product of one matrix part and one vector part takes.
+    fn costs(&self) -> Costs;
+
+    /// What of it a vector part takes once for all parts of a matrix: key switches, transforms, words.
+    fn shared_costs(&self) -> Costs {
+        Costs::default()
+    }
+
+    /// The standard deviation of the noise of one entry of a product (of the coefficient, for slots of the worst
+    /// coefficient), as an integer modulo the product's Q: over the randomness of keys and encryption, for the worst matrix,
+    /// so that a failure probability holds for every matrix.
+    fn noise_std_dev(&self, operands: &Operands) -> f64;
+}
+
+/// Gives row i of a matrix part.
+pub(crate) type RowReader<'a> = dyn Fn(usize, &mut [i64]) + Sync + 'a;
+
+/// What the noise of a product depends on besides the parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operands {
+    /// Entries of a matrix part are at most 2^(matrix_bits−1) in magnitude, of either sign.
+    pub(crate) matrix_bits: u32,
+    /// Who encrypts.
+    pub(crate) encryption: Encryption,
+}
+
+/// Counts for one matrix part and one vector part, over all tiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Costs {
+    /// Products of a plaintext and a ciphertext.
+    pub(crate) plain_products: u64,
+    /// Key switches that share their digits with others.
+    pub(crate) hoisted_key_switches: u64,
+    /// The other key switches.
+    pub(crate) key_switches: u64,
+    /// Transforms of N words during a product.
+    pub(crate) ntts: u64,
+    /// Transforms of N words to prepare the matrix.
+    pub(crate) prepare_ntts: u64,
+    /// 64-bit words read during a product: the matrix, and the keys.
+    pub(crate) words: u64,
+    /// Bytes of the prepared matrix.
+    pub(crate) matrix_bytes: u64,
+    /// Bytes of the prepared keys.
+    pub(crate) key_bytes: u64,
+}
+
+/// What only the strategy that made it can read: downcast it with [`Any`].
+pub(crate) trait Prepared: Any + Send + Sync {}
+impl<T: Any + Send + Sync> Prepared for T {}
+
+/// What a strategy's `prepare` or `prepare_keys` made.
+pub(crate) fn prepared<T: Any>(object: &dyn Prepared) -> &T {
+    let object: &dyn Any = object;
+    object.downcast_ref().expect("prepared by the same strategy")
+}

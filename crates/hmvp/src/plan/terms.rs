@@ -1,0 +1,65 @@
+//! A plan without tables.
+
+use super::choice::{Choice, Judgement, judge, limit_bits};
+use super::request::Request;
+use super::search;
+use crate::Algorithm;
+use crate::error::HmvpError;
+
+/// What both sides of a product agree on: the request, what was chosen for it, and the strategy at work. All that can be
+/// said of the shapes of objects follows from it.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    request: Request,
+    choice: Choice,
+    algorithm: Box<dyn Algorithm>,
+}
+
+impl Terms {
+    /// The planner's choice.
+    pub(super) fn find(request: &Request) -> Result<Self, HmvpError> {
+        request.validate()?;
+        let found = search::best(request)?;
+        Ok(Self { request: request.clone(), choice: found.choice, algorithm: found.algorithm })
+    }
+
+    /// Choices that came from outside: they are judged as the planner's own candidates are, but need not be those that it
+    /// would take.
+    ///
+    /// # Errors
+    /// If the request is out of range, or the choices do not meet it.
+    pub(crate) fn judged(request: Request, choice: Choice) -> Result<Self, HmvpError> {
+        request.validate()?;
+        choice.require_agreement(&request)?;
+        let algorithm = choice.algorithm(&request)?;
+        judge(&request, &choice, &*algorithm).require(&request)?;
+        Ok(Self { request, choice, algorithm })
+    }
+
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    pub(crate) fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    pub(crate) fn algorithm(&self) -> &dyn Algorithm {
+        &*self.algorithm
+    }
+
+    /// Whether these are the same terms.
+    pub(super) fn agree(&self, other: &Self) -> bool {
+        self.request == other.request && self.choice == other.choice
+    }
+
+    /// What is expected of the noise.
+    pub(super) fn judgement(&self) -> Judgement {
+        judge(&self.request, &self.choice, &*self.algorithm)
+    }
+
+    /// log2 of Q/(2t) for the Q of a product.
+    pub(super) fn limit_bits(&self) -> f64 {
+        limit_bits(&self.choice.parameters, &*self.algorithm)
+    }
+}

@@ -1,0 +1,107 @@
+//! The result.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::KeyTag;
+use num_traits::ToPrimitive;
+use zeroize::Zeroizing;
+
+use super::{Plan, parts};
+use crate::error::HmvpError;
+use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
+use ciphermill_bfv::keys::SecretKey;
+
+/// The result: the ciphertexts of each pair of a vector part and a matrix part.
+#[derive(Clone, Debug)]
+pub struct EncryptedProduct {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) tag: KeyTag,
+    /// By vector part, matrix part, row tile.
+    pub(crate) parts: Vec<Vec<Vec<Vec<Ciphertext>>>>,
+}
+
+impl EncryptedProduct {
+    /// The m entries.
+    ///
+    /// # Errors
+    /// If the key is of another key set.
+    pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<i64>, HmvpError> {
+        self.plan.require_key(key)?;
+        let (choice, algorithm) = (self.plan.choice(), self.plan.algorithm());
+        let mut entries = vec![0i64; self.plan.request().rows];
+        for (i, matrices) in self.parts.iter().enumerate() {
+            for (j, tiles) in matrices.iter().enumerate() {
+                let shift = parts::shift(&choice.vector_parts, i) + parts::shift(&choice.matrix_parts, j);
+                for ((tile, rows), ciphertexts) in algorithm.tiles().into_iter().enumerate().zip(tiles) {
+                    let part = decrypt_tile(&self.plan, key, tile, ciphertexts)?;
+                    for (entry, &x) in entries[rows].iter_mut().zip(part.iter()) {
+                        // Entries are below 2^63 in magnitude, as the plan has made sure, so sums modulo 2^64 give them
+                        // whatever their terms are.
+                        *entry = entry.wrapping_add(((x as u64) << shift) as i64);
+                    }
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    /// log2 of how much the noise of the worst entry may still grow before it decrypts wrongly: the least
+    /// log2(Q/(2t)) − log2|noise| over all places that hold entries (for entries in slots, over all coefficients), at least
+    /// 0. It is for the key's owner: the noise tells of the matrix, and whether a decryption failed must never be told to
+    /// who computed.
+    ///
+    /// # Errors
+    /// If the key is of another key set.
+    pub fn noise_bits_left(&self, key: &SecretKey) -> Result<f64, HmvpError> {
+        let worst = self.noise(key)?.into_iter().fold(1.0, |worst: f64, e| worst.max(e.abs()));
+        Ok((self.plan.noise_limit_bits() - worst.log2()).max(0.0))
+    }
+
+    /// The noise at every place that holds an entry (for entries in slots, of every coefficient), as integers modulo the
+    /// product's Q in (−Q/2, Q/2], rounded to an f64. For the key's owner alone, as
+    /// [`noise_bits_left`](Self::noise_bits_left).
+    ///
+    /// # Errors
+    /// If the key is of another key set.
+    pub fn noise(&self, key: &SecretKey) -> Result<Vec<f64>, HmvpError> {
+        self.plan.require_key(key)?;
+        let (context, algorithm) = (self.plan.context(), self.plan.algorithm());
+        let mut noise = Vec::new();
+        for tiles in self.parts.iter().flatten() {
+            for (tile, ciphertexts) in tiles.iter().enumerate() {
+                for (index, ciphertext) in ciphertexts.iter().enumerate() {
+                    let basis = context.basis(ciphertext.limb_count());
+                    let polynomial = key.noise_polynomial(ciphertext)?;
+                    let places: Vec<usize> = match algorithm.batched() {
+                        true => (0..context.n()).collect(),
+                        false => algorithm.product_places(tile, index).into_iter().map(|(place, _)| place).collect(),
+                    };
+                    let at = |i| basis.compose(&polynomial, i).to_f64().unwrap_or(f64::INFINITY);
+                    noise.extend(places.into_iter().map(at));
+                }
+            }
+        }
+        Ok(noise)
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+}
+
+/// The entries of tile `tile` of a product of one matrix part and one vector part, in [−⌊t/2⌋, ⌊(t−1)/2⌋].
+pub(crate) fn decrypt_tile(
+    plan: &Plan,
+    key: &SecretKey,
+    tile: usize,
+    ciphertexts: &[Ciphertext],
+) -> Result<Zeroizing<Vec<i64>>, HmvpError> {
+    let plaintexts = ciphertexts.iter().map(|c| key.decrypt(c)).collect::<Result<Vec<Plaintext>, _>>()?;
+    Ok(Zeroizing::new(plan.algorithm().decode_product(plan.context(), tile, &plaintexts)?))
+}

@@ -1,0 +1,94 @@
+//! Matrices.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ciphermill_math::Isa;
+use ciphermill_wire::{Encoder, SealWriter, WireError, sealed_len};
+
+use super::{body_len, open_any, put_terms, require_left};
+use crate::entries::PackedEntries;
+use crate::error::HmvpError;
+use crate::matrix::{MAX_PREPARED_BYTES, require_room};
+use crate::plan::Terms;
+use crate::{PlainMatrix, Plan, Request};
+use ciphermill_bfv::parameters::ParameterId;
+use ciphermill_bfv::serial::{BODY_VERSION, MATRIX};
+
+/// Bytes of the entries.
+fn entries_len(terms: &Terms) -> u64 {
+    let &Request { rows, cols, matrix_bits, .. } = terms.request();
+    PackedEntries::bytes(rows, cols, matrix_bits)
+}
+
+impl PlainMatrix {
+    /// Writes the sealed matrix.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write<W: Write>(&self, writer: W) -> Result<W, HmvpError> {
+        let terms = self.plan().terms();
+        let mut head = Encoder::default();
+        put_terms(terms, &mut head);
+        let mut out = SealWriter::new(writer, MATRIX, BODY_VERSION, body_len(terms, entries_len(terms)))?;
+        out.write_all(&head.into_vec()).map_err(WireError::from)?;
+        out.write_all(self.entries.as_bytes()).map_err(WireError::from)?;
+        Ok(out.finish()?)
+    }
+
+    /// The sealed matrix.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let terms = self.plan().terms();
+        let bytes = Vec::with_capacity(sealed_len(body_len(terms, entries_len(terms))) as usize);
+        self.write(bytes).expect("a matrix is as long as its plan says, and memory takes it")
+    }
+
+    /// Reads a sealed matrix and prepares it on `isa` within [`MAX_PREPARED_BYTES`].
+    ///
+    /// # Errors
+    /// If it is malformed, its plan is not admissible, it would take too much memory, or the CPU lacks `isa`.
+    pub fn from_bytes(bytes: &[u8], isa: Isa) -> Result<Self, HmvpError> {
+        SealedMatrix::from_bytes(bytes)?.prepare(isa, MAX_PREPARED_BYTES)
+    }
+}
+
+/// A sealed matrix that was read and found to be sound, but is not prepared.
+#[derive(Debug)]
+pub struct SealedMatrix {
+    terms: Terms,
+    entries: PackedEntries,
+}
+
+impl SealedMatrix {
+    /// Reads a sealed matrix.
+    ///
+    /// # Errors
+    /// If it is malformed, an entry is out of range, or its plan is not admissible.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HmvpError> {
+        let (terms, mut input) = open_any(MATRIX, bytes)?;
+        require_left(&input, &[entries_len(&terms)])?;
+        let request = terms.request();
+        let entries = input.bytes(input.remaining())?.to_vec();
+        let entries = PackedEntries::from_bytes(request.cols, request.matrix_bits, entries)?;
+        Ok(Self { terms, entries })
+    }
+
+    /// The id of its plan's parameter set.
+    pub fn parameters(&self) -> ParameterId {
+        self.terms.choice().parameters.id()
+    }
+
+    /// What its plan was asked for.
+    pub fn request(&self) -> &Request {
+        self.terms.request()
+    }
+
+    /// The matrix, prepared on `isa` if that takes at most `max_bytes` of memory.
+    ///
+    /// # Errors
+    /// If it would take more, or the CPU lacks `isa`.
+    pub fn prepare(self, isa: Isa, max_bytes: u64) -> Result<PlainMatrix, HmvpError> {
+        require_room(&self.terms, max_bytes)?;
+        PlainMatrix::from_entries(&Arc::new(Plan::on_terms(self.terms, isa)?), self.entries)
+    }
+}

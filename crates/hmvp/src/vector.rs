@@ -1,0 +1,121 @@
+//! The client's vector.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::{Csprng, KeyTag, PublicSeed};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{Plan, parts};
+use crate::error::HmvpError;
+use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
+use ciphermill_bfv::error::{BfvError, require_length, require_range};
+use ciphermill_bfv::keys::{PublicKey, SecretKey};
+
+/// A vector as the plan of a product wants it: the ciphertexts of each of its parts.
+#[derive(Clone, Debug)]
+pub struct EncryptedVector {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) tag: KeyTag,
+    pub(crate) parts: Vec<Vec<VectorCiphertext>>,
+}
+
+/// A ciphertext of a vector. `seed`: that whose expansion c_1 is, if it is one; then the seed is sent instead.
+#[derive(Clone, Debug)]
+pub(crate) struct VectorCiphertext {
+    pub(crate) ciphertext: Ciphertext,
+    pub(crate) seed: Option<PublicSeed>,
+}
+
+impl VectorCiphertext {
+    /// `plaintext` under the secret key.
+    pub(crate) fn seeded(
+        key: &SecretKey,
+        plaintext: &Plaintext,
+        limbs: usize,
+        noise: &mut Csprng,
+    ) -> Result<Self, HmvpError> {
+        let ciphertext = key.encrypt_seeded(plaintext, limbs, noise)?;
+        Ok(Self { seed: Some(ciphertext.seed()), ciphertext: ciphertext.expand(key.context())? })
+    }
+}
+
+impl EncryptedVector {
+    /// Encrypts n entries under the secret key.
+    ///
+    /// # Errors
+    /// If there are not n of them, one is out of the plan's range, the key is of other parameters, or the operating system
+    /// gives no randomness.
+    pub fn encrypt(plan: &Arc<Plan>, key: &SecretKey, values: &[i64], noise: &mut Csprng) -> Result<Self, HmvpError> {
+        plan.require_key(key)?;
+        Self::encrypt_parts(plan, key.tag(), values, |plaintext, limbs| {
+            VectorCiphertext::seeded(key, plaintext, limbs, noise)
+        })
+    }
+
+    /// Encrypts n entries under the public key.
+    ///
+    /// # Errors
+    /// As [`encrypt`](Self::encrypt), or if the plan expects encryption under the secret key.
+    pub fn encrypt_public(
+        plan: &Arc<Plan>,
+        key: &PublicKey,
+        values: &[i64],
+        rng: &mut Csprng,
+    ) -> Result<Self, HmvpError> {
+        plan.require_public_key(key)?;
+        plan.require_public_encryption()?;
+        Self::encrypt_parts(plan, key.tag(), values, |plaintext, limbs| {
+            Ok(VectorCiphertext { ciphertext: key.encrypt(plaintext, limbs, rng)?, seed: None })
+        })
+    }
+
+    fn encrypt_parts(
+        plan: &Arc<Plan>,
+        tag: KeyTag,
+        values: &[i64],
+        mut encrypt: impl FnMut(&Plaintext, usize) -> Result<VectorCiphertext, HmvpError>,
+    ) -> Result<Self, HmvpError> {
+        require_length("number of entries of the vector", values.len(), plan.request().cols)?;
+        require_entries("entry of the vector", values, plan.request().vector_bits)?;
+        let bits = &plan.choice().vector_parts;
+        let mut part = Zeroizing::new(vec![0; values.len()]);
+        let parts = (0..bits.len()).map(|i| {
+            part.copy_from_slice(values);
+            parts::take_part(&mut part, bits, i);
+            encrypt_part(plan, &part, &mut encrypt)
+        });
+        Ok(Self { plan: plan.clone(), tag, parts: parts.collect::<Result<_, _>>()? })
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+}
+
+/// The ciphertexts of one part, whose entries are in [−⌊t/2⌋, ⌊(t−1)/2⌋].
+pub(crate) fn encrypt_part(
+    plan: &Plan,
+    values: &[i64],
+    mut encrypt: impl FnMut(&Plaintext, usize) -> Result<VectorCiphertext, HmvpError>,
+) -> Result<Vec<VectorCiphertext>, HmvpError> {
+    let limbs = plan.algorithm().vector_limbs();
+    let encrypted = plan.algorithm().encode_vector(plan.context(), values)?.into_iter().map(|mut plaintext| {
+        let ciphertext = encrypt(&plaintext, limbs);
+        plaintext.zeroize();
+        ciphertext
+    });
+    encrypted.collect()
+}
+
+/// An error unless all of `values` are in [−2^(bits−1), 2^(bits−1)). All are looked at before one is named.
+pub(super) fn require_entries(what: &'static str, values: &[i64], bits: u32) -> Result<(), BfvError> {
+    let (least, past) = (-1i64 << (bits - 1), 1i64 << (bits - 1));
+    let (min, max) = values.iter().fold((0, 0), |(min, max), &x| (x.min(min), x.max(max)));
+    require_range(what, if min < least { min } else { max }, least, past - 1)
+}
