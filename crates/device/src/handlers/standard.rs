@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
 use ciphermill_paillier::SizePolicy;
-use ciphermill_tfhe::{Backend, BootstrapEngine, CpuEngine, SecurityPolicy};
+use ciphermill_tfhe::{Backend, CpuEngine, SecurityPolicy, TfheEngine};
 
 use super::bfv::BfvHandler;
 use super::paillier::PaillierHandler;
@@ -15,7 +15,7 @@ use crate::handler::ObjectHandler;
 #[derive(Clone)]
 pub struct Engines {
     /// Computes TFHE's bootstraps.
-    pub bootstrap: Arc<dyn BootstrapEngine>,
+    pub bootstrap: Arc<dyn TfheEngine>,
     /// Computes products of matrices and encrypted vectors.
     pub mat_vec: Arc<dyn MatVecEngine>,
 }

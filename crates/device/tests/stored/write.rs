@@ -1,11 +1,9 @@
 //! The generator of the fixture.
 
 use super::*;
-use ciphermill_bfv::{
-    GaloisKeys,
-    hmvp::{DenseMatrix, EncryptedVector, PlainMatrix, Request, Strategy},
-};
+use ciphermill_bfv::GaloisKeys;
 use ciphermill_device::{Space, WriteMode, WriteOptions, store::ObjectKey};
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, PlainMatrix, Request, Strategy};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, SecretSeed};
 use ciphermill_paillier::{KeyBits, PlaintextVector, PublicWeights};
 use ciphermill_program::{DataId, KeyId, TypeCode};
