@@ -40,7 +40,7 @@ PHRASES = [
         r"(?<!there )\b(?:is|are|was|were|be) no (?!longer|more|less|fewer|later|earlier|larger|smaller|greater)",
         "is no X: write 'is not a X'",
     ),
-    (r"\bof (?:its|their|his|one's) own\b", "of its own: write 'its own' or 'separate'"),
+    (r"\bof (?:its|their|his|one's) own(?=[.,;:)]|$| (?:and|or|in|on|by|for|with|that|which|to|is|are|from)\b)", "of its own: write 'its own' or 'separate'"),
     (r"\bbeside\b", "beside: write 'next to', 'compared with' or 'in addition to'"),
     (r"\banew\b", "anew: write 'again' or 'new'"),
     (
