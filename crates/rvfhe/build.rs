@@ -1,4 +1,4 @@
-//! Turns the encodings in `opcodes/` into Rust: masks, values and fields of every instruction.
+//! Generates Rust code from the encodings in `opcodes/`: masks, values and fields of every instruction.
 
 #[path = "build/generate.rs"]
 mod generate;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use opcodes::{Argument, Instruction};
 
-/// The enumerations that are made, each from the files whose words have to be told apart.
+/// The generated enumerations, each with its source files, whose words must be distinct.
 const SETS: [(&str, &str, &[&str]); 2] = [
     (
         "Mnemonic",
@@ -50,7 +50,7 @@ fn build() -> Result<(), String> {
     fs::write(&target, text).map_err(|error| format!("{}: {error}", target.display()))
 }
 
-/// A text of bounded size.
+/// Reads a text of limited size.
 fn read(path: &Path) -> Result<String, String> {
     let length = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
     if length > opcodes::MAX_BYTES as u64 {

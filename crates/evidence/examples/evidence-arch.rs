@@ -1,5 +1,5 @@
-//! `make evidence AREA=arch`: transforms, products and key switches on the simulated array in large counts, every value compared with the
-//! golden models, for several primes and machines; the figures that are asked; how fast the array is simulated.
+//! `make evidence AREA=arch`: many transforms, products and key switches on the simulated array, each value compared
+//! with the golden models, for several primes and machines; the target figures; the speed of the simulator.
 
 use ciphermill_evidence::array_speed as speed;
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let experiment = Experiment { task: task.clone(), in_flight, runs: 2, seed };
                 let measured = match experiment.measure(machine) {
                     Ok(measured) => measured,
-                    // The paper's memories and those of the lanes are smaller: what does not fit says so.
+                    // The memories of `paper` and `lane` are smaller. Workloads that do not fit return an error.
                     Err(error) if seed == 0 && machine.name != "ciphermill" => {
                         if seen.insert(format!("{}: {error}", machine.name)) {
                             println!("{}: {error}", machine.name);
@@ -80,7 +80,7 @@ fn tasks(primes: &[Modulus]) -> Vec<(Task, usize)> {
             }
             for direction in [Direction::Forward, Direction::Inverse] {
                 for ring in [Ring::Cyclic, Ring::Negacyclic, Ring::Complex] {
-                    // Complex numbers have no modulus; those of 2^15 do not fit.
+                    // Complex numbers have no modulus, and 2^15 does not fit.
                     if ring != Ring::Complex || (at == 0 && log_size <= 14) {
                         tasks.push((Task::Transform(Transform { polynomial_size, modulus, ring, direction }), 1));
                     }
@@ -106,7 +106,7 @@ fn tasks(primes: &[Modulus]) -> Vec<(Task, usize)> {
     tasks
 }
 
-/// Cycles of forward negacyclic transforms: one by itself, and in steady state.
+/// Cycles of forward negacyclic transforms: one alone, and in steady state.
 fn figures(machines: &[Machine]) -> Result<Vec<Record>, Box<dyn Error>> {
     let modulus = Modulus::new(2_013_265_921)?;
     let mut records = Vec::new();

@@ -1,7 +1,8 @@
-//! The full counts behind the label `rtl-checked`: `make evidence AREA=lane`.
+//! The full counts for the label `rtl-checked`: `make evidence AREA=lane`.
 //!
-//! The tests of `crates/cosim/tests/array_lane.rs` in all configurations of the lanes, with ten times as many random programs as `make test`
-//! has. What they print is what is recorded: `record:` and a record of the house's form.
+//! Runs the tests of `crates/cosim/tests/array_lane.rs` in all configurations of the lanes, with ten times as many
+//! random programs as `make test`. The recorded output consists of lines with `record:` and a record in the common
+//! format.
 
 use std::error::Error;
 
@@ -11,17 +12,17 @@ use serde_json::{Value, json};
 // What the evidence programs have in common stands with the most of them.
 use ciphermill_evidence as support;
 
-/// Random programs of both seeds, of lanes of four; of 32 a tenth of it.
+/// The number of random programs for both seeds with four lanes; a tenth of it with 32 lanes.
 const PROGRAMS: &str = "12000";
 const CONFIGURATIONS: [&str; 3] = ["l4_a2", "l4_a1", "l32_a2"];
-/// The greatest deviation of cycles that is asked for.
+/// The maximum accepted deviation of cycles.
 const MAX_DEVIATION: f64 = 0.01;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let binary = ["-p", "ciphermill-cosim", "--test", "array_lane"];
     let environment = [("CIPHERMILL_HW", "rvfhe_lane"), ("CIPHERMILL_HW_FRAMES", PROGRAMS)];
     let (mut run, said) = support::tests(&binary, &[], &environment)?;
-    // Several tests write at a time, so that what belongs to another may stand before it.
+    // Several tests write at a time, so another test's output may precede the record on its line.
     let lines = said.lines().filter_map(|line| line.split_once("record: "));
     let mut records: Vec<Record> = lines.map(|(_, record)| serde_json::from_str(record)).collect::<Result<_, _>>()?;
     records.sort_by(|a, b| a.case.cmp(&b.case));

@@ -1,4 +1,4 @@
-//! Writes the Rust text of the encodings.
+//! The generator of the Rust code for the encodings.
 
 use std::fmt::Write as _;
 

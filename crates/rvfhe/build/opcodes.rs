@@ -1,12 +1,12 @@
 //! Reads instruction encodings in the format of the riscv-opcodes project and checks them.
 //!
-//! A line is a name, its operands (names that `arg_lut.csv` gives bits to) and its fixed bits, `msb..lsb=value` or `bit=value`;
-//! a comment has a line of its own. `$pseudo_op` and `$import` are not needed here and refused. The build script and a test use
-//! this module, so its errors are texts.
+//! A line is a name, its operands (names with bits in `arg_lut.csv`) and its fixed bits, `msb..lsb=value` or
+//! `bit=value`. A comment has a separate line. `$pseudo_op` and `$import` are not needed and are rejected. The build
+//! script and a test use this module, so its errors are texts.
 
-/// The longest file that is read, in bytes.
+/// The maximum length of a file in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 16;
-/// The most instructions or arguments of a file.
+/// The maximum number of instructions or arguments in a file.
 const MAX_LINES: usize = 1 << 10;
 
 /// A named range of bits.
@@ -17,7 +17,7 @@ pub(crate) struct Argument {
     pub(crate) low: u32,
 }
 
-/// An instruction: which bits are fixed, to what, and what the others are.
+/// An instruction: its fixed bits with their values, and its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) name: String,
@@ -28,7 +28,7 @@ pub(crate) struct Instruction {
     pub(crate) arguments: Vec<Argument>,
 }
 
-/// The lines of a file that say something, numbered from 1.
+/// The lines with content, numbered from 1.
 fn lines<'a>(file: &str, text: &'a str) -> Result<Vec<(usize, &'a str)>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("{file}: {} bytes, at most {MAX_BYTES} are read", text.len()));
@@ -43,7 +43,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '.')
 }
 
-/// The bits from `low` to `high`, both included.
+/// The mask of the bits from `low` to `high`, inclusive.
 pub(crate) fn bits(high: u32, low: u32) -> u32 {
     (u32::MAX >> (31 - high)) & (u32::MAX << low)
 }
@@ -62,7 +62,7 @@ fn number(text: &str) -> Option<u32> {
         Some("0b") => (2, &text[2..]),
         _ => (10, text),
     };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     if digits.starts_with(['+', '-']) { None } else { u32::from_str_radix(digits, radix).ok() }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn arguments(file: &str, text: &str) -> Result<Vec<Argument>, String>
     Ok(arguments)
 }
 
-/// Reads the instructions of one file, `extension` being its name.
+/// Reads the instructions of one file with the name `extension`.
 pub(crate) fn instructions(extension: &str, text: &str, arguments: &[Argument]) -> Result<Vec<Instruction>, String> {
     let mut instructions: Vec<Instruction> = Vec::new();
     for (line, content) in lines(extension, text)? {
@@ -144,7 +144,7 @@ fn positions(bits: u32) -> String {
     bits.join(" ")
 }
 
-/// Fails if a word could be two of the instructions, or two of them have one name.
+/// Checks that no word can be two of the instructions, and that all names differ.
 pub(crate) fn told_apart(instructions: &[Instruction]) -> Result<(), String> {
     for (index, one) in instructions.iter().enumerate() {
         for other in &instructions[..index] {
@@ -161,8 +161,8 @@ pub(crate) fn told_apart(instructions: &[Instruction]) -> Result<(), String> {
     Ok(())
 }
 
-/// The bits of `instruction` that are fixed to 0 and tell it from no other instruction of its opcode: reserved ones, for which a
-/// word can be refused by name. What is reserved in standard RISC-V is not for this project to say.
+/// The bits of `instruction` that are fixed to 0 and do not distinguish it from another instruction of its opcode.
+/// These are the reserved bits, which the decoder names. The reserved bits of standard RISC-V are outside this project.
 pub(crate) fn reserved(instruction: &Instruction, all: &[Instruction]) -> u32 {
     const OPCODE: u32 = 0x7f;
     if !instruction.extension.starts_with("rv_xrvfhe") {

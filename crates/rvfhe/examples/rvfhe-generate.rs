@@ -1,4 +1,5 @@
-//! Writes what is made from the encodings: `include/rvfhe.inc`, `include/rvfhe.h` and the table of `docs/rvfhe-isa.md`.
+//! Writes the files generated from the encodings: `include/rvfhe.inc`, `include/rvfhe.h` and the table of
+//! `docs/rvfhe-isa.md`.
 
 use std::error::Error;
 use std::fs;

@@ -280,7 +280,8 @@ mod tests {
         }
     }
 
-    /// A key switch has more inputs than outputs: so many vectors go into the scratchpad and out of it, whatever the DRAM's width.
+    /// A key switch has more inputs than outputs. The vectors read from DRAM and written to it are counted as writes
+    /// and reads of the scratchpad, whatever the DRAM's width.
     #[test]
     fn what_is_read_from_dram_is_written_to_the_scratchpad() {
         let mut machine = Machine::from_toml(CIPHERMILL).unwrap();

@@ -11,7 +11,7 @@ use super::workload::{Operation, Workload};
 use crate::array::Machine;
 use crate::record::Label;
 
-/// A figure of the paper and the corresponding figure of ours.
+/// A figure of the paper, with our corresponding figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The place in the paper, such as `Fig. 9`.

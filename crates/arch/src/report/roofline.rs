@@ -107,7 +107,7 @@ pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<Array
 }
 
 /// The maximum traffic of the scratchpad in bytes per cycle. A slice reads one vector and stores one for other cores,
-/// in addition to the ports of its own core. No core exceeds its ports.
+/// in addition to the ports of the local core. No core exceeds its ports.
 fn scratchpad(machine: &Machine) -> f64 {
     let lane = &machine.lane;
     let cores = f64::from(machine.cores());

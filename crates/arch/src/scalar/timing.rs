@@ -1,9 +1,9 @@
 //! The timing model: the cycle in which each executed instruction is in the execute stage.
 //!
-//! The core has five stages, in order, fully bypassed. An instruction executes one cycle after the previous one, unless
-//! the front end delivers it later (branches, instruction cache), an operand is not ready (loads, multiplier, divider,
-//! modular units), or a resource is busy (the iterative unit, its write port, the data cache). Every cycle has exactly
-//! one cause.
+//! The core has five stages, in order, fully bypassed. An instruction executes one cycle after the previous one, except
+//! in three cases. The front end may deliver it later (branches, instruction cache), an operand may not be ready
+//! (loads, multiplier, divider, modular units), or a resource may be busy (the iterative unit, its write port, the data
+//! cache). Every cycle has exactly one cause.
 //!
 //! The rules are those of Rocket Chip's RocketCore, MulDiv, BTB, Frontend and DCache. docs/rvfhe-scalar.md lists the
 //! omissions.

@@ -1,4 +1,4 @@
-//! From a schedule to each core's instructions and memories.
+//! Code generation: from a schedule to each core's instructions and memories.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,46 +14,47 @@ use super::schedule::{Schedule, schedule};
 use super::target::{SCALAR_REGISTERS, Target};
 use super::{CompileError, Lack, Polynomial, Refusal};
 
-/// What a core is given before it starts.
+/// The program and the twiddle memory of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreImage {
-    /// Its program. It expects in `x10` how often it is to run, one time at least.
+    /// The program. Register `x10` contains the number of runs, at least one.
     pub instructions: Vec<Instruction>,
-    /// Its twiddle memory: factors and companions of each row, lane by lane.
+    /// The twiddle memory: factors and companions of each row, lane by lane.
     pub twiddles: Vec<(u32, u32)>,
 }
 
-/// Rows that one offset of a copy or a load covers.
+/// Rows within the offset of a copy or a load.
 const WINDOW: u32 = 128;
-/// How often the program still runs.
+/// The register with the remaining number of runs.
 const COUNT: usize = 10;
-/// Scratchpad addresses of inputs and outputs, and what is added to them after each run.
+/// The registers with the scratchpad address of inputs and outputs, and with its increment per run.
 const SCRATCHPAD: usize = 11;
 const STRIDE: usize = 12;
-/// For the constants that a program starts with.
+/// The register for constants in the prologue.
 const SCRATCH: usize = 5;
-/// What changes the bases of the regions that other cores write to.
+/// The register that toggles the bases of the regions written by other cores.
 const TOGGLE: usize = 6;
-/// The first of the bases of the data memory.
+/// The register with the first base of the data memory.
 const FIRST_BASE: usize = 13;
-/// Rows of the data memory that a program reaches: a window for each base.
+/// Addressable rows of the data memory: one window for each base.
 const DATA_REACH: u32 = (SCALAR_REGISTERS - FIRST_BASE) as u32 * WINDOW;
-/// Rows of the twiddle memory that a program reaches, and pairs: by the offset of a load, from 0 on.
+/// Addressable rows, and pairs, of the twiddle memory, by the offset of a load.
 const TWIDDLE_REACH: u32 = Offset::<11>::MAX as u32 + 1;
 
-/// Where regions are in the data memories.
+/// The placement of regions in the data memories.
 pub(crate) struct Rows {
     /// The first row of each region.
     first: Vec<u32>,
-    /// Rows of the windows that other cores write to; as many follow, for every second run.
+    /// Rows of the windows that other cores write. The same number follows, for alternate runs.
     shared: u32,
-    /// All rows.
+    /// The total number of rows.
     count: u32,
 }
 
 impl Rows {
-    /// Regions that other cores write to come first, twice: a run that is done before others have read the last one's rows must not meet
-    /// them, and it cannot be two runs ahead, as each run waits for rows from all.
+    /// Places the regions that other cores write first, in two copies. A core may finish a run before others have read
+    /// the rows of the previous one, and must not overwrite them. It cannot be two runs ahead, because each run waits
+    /// for rows from all cores.
     pub(crate) fn place(graph: &Graph, target: &Target) -> Result<Self, Refusal> {
         let size = |region: usize| graph.regions[region].rows * graph.width;
         let mut first = vec![0; graph.regions.len()];
@@ -64,7 +65,7 @@ impl Rows {
             first[region] = next;
             next += size(region);
         }
-        // A power of two, so that one exclusive or changes between the two.
+        // A power of two, so that one XOR switches between the two copies.
         let shared = if next == 0 { 0 } else { next.next_power_of_two().max(WINDOW) };
         next = 2 * shared;
         for region in own {
@@ -79,7 +80,7 @@ impl Rows {
     }
 }
 
-/// The place of a row in its region: the slots that become lanes are its low bits.
+/// The position of a row in its region. The slots that become lanes are its low bits.
 fn region_row(tile: &[usize], rows: usize, value: u32) -> u32 {
     let others = (0..rows).filter(|slot| !tile.contains(slot));
     tile.iter().copied().chain(others).enumerate().fold(0, |row, (bit, slot)| row | (value >> slot & 1) << bit)
@@ -124,7 +125,7 @@ impl Twiddles {
         self.pairs.len().div_ceil(self.lanes)
     }
 
-    /// Whether all have their place in a core's memory.
+    /// Checks that all twiddles fit a core's memory.
     fn check(&self, target: &Target) -> Result<(), Refusal> {
         let needed = (self.pair_rows() + self.rows.len()) as u32;
         let have = target.twiddle_rows.min(TWIDDLE_REACH);
@@ -145,20 +146,20 @@ pub(crate) struct Emitter<'a> {
     pub rows: &'a Rows,
     pub schedule: &'a Schedule,
     pub polynomials: &'a [Polynomial],
-    /// Vectors of one part, real or imaginary, of a polynomial.
+    /// Vectors of the real or the imaginary part of a polynomial.
     pub part: u32,
     pub frame: Frame,
 }
 
-/// What a program begins and ends with.
+/// The parameters of the prologue and the epilogue.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame {
-    /// Vectors between the scratchpad addresses of one run and of the next.
+    /// Vectors between the scratchpad addresses of consecutive runs.
     pub stride: u32,
     pub modulus: Option<u32>,
 }
 
-/// One instruction's place in the order.
+/// The position of an instruction in the order.
 type Key = (u32, u8, usize);
 
 impl Emitter<'_> {
@@ -210,7 +211,7 @@ impl Emitter<'_> {
         Ok(CoreImage { instructions, twiddles: twiddles.image() })
     }
 
-    /// The register of a value, or of a complex one's real (0) or imaginary (1) part.
+    /// The register of a value, or of the real (0) or imaginary (1) part of a complex value.
     fn vector(&self, value: u32, part: u32) -> Result<VectorRegister, RangeError> {
         VectorRegister::new(u32::from(self.schedule.register[value as usize]) * self.graph.width + part)
     }
@@ -220,7 +221,7 @@ impl Emitter<'_> {
         Ok(Operand { register: TwiddleRegister::new(register)?, free: last })
     }
 
-    /// The instruction for a part of what a node does; computations do all parts at once.
+    /// The instruction for one part of a node. A computation handles all parts in one instruction.
     fn node(&self, core: u32, id: u32, part: u32) -> Result<Option<(u8, Instruction)>, CompileError> {
         let modulus = ModulusRegister::FIRST;
         Ok(Some(match &self.graph.nodes[id as usize].action {
@@ -236,7 +237,7 @@ impl Emitter<'_> {
             Action::Butterfly { low, high, bit, position, factor } => {
                 let layout = &self.graph.layouts[factor.layout];
                 let slot = layout.row_slot(*bit).expect("a level is on the rows");
-                // The low position has the high value in cores whose twin bit is set.
+                // In cores whose twin bit is set, the low position holds the high value.
                 let swapped = layout.row_value(core, *position) >> slot & 1 == 1;
                 let (low, high) = if swapped { (high, low) } else { (low, high) };
                 let (vd, vs1, ts2) = (self.vector(*low, 0)?, self.vector(*high, 0)?, self.twiddle(id)?);
@@ -257,7 +258,7 @@ impl Emitter<'_> {
         }))
     }
 
-    /// The row of a place that a position of a core stands for.
+    /// The row of a place at a position of a core.
     fn place(&self, core: u32, place: Place, layout: usize, position: u32) -> u32 {
         let layout = &self.graph.layouts[layout];
         let row = layout.row_value(core, position);
@@ -354,7 +355,7 @@ impl Frame {
         instructions.push(Instruction::Add { rd: scratchpad, rs1: scratchpad, rs2: register(STRIDE)? });
         let count = register(COUNT)?;
         instructions.push(Instruction::Addi { rd: count, rs1: count, immediate: Immediate::new(-1)? });
-        // A branch does not reach as far back as a jump.
+        // A jump reaches farther back than a branch.
         instructions.push(Instruction::Bne { rs1: count, rs2: ScalarRegister::ZERO, offset: BranchOffset::new(2)? });
         instructions.push(Instruction::Ebreak);
         let back = start as i64 - instructions.len() as i64;
@@ -362,7 +363,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Instructions of a program without its loads of twiddle registers, which the schedule alone knows.
+    /// The length of a program without its loads of twiddle registers, which only the schedule determines.
     fn length(self, graph: &Graph, target: &Target, rows: &Rows) -> Result<usize, RangeError> {
         let mut ends = self.prologue(rows)?;
         Self::epilogue(rows, 0, &mut ends)?;
@@ -373,12 +374,12 @@ impl Frame {
         Ok(ends.len() + body + phases)
     }
 
-    /// Whether a program can be emitted, without doing it.
+    /// Checks that a program can be emitted, without emitting it.
     pub(crate) fn check(self, graph: &Graph, target: &Target) -> Result<(), Refusal> {
         let rows = Rows::place(graph, target)?;
-        // Every factor is loaded once at least.
+        // Every factor is loaded at least once.
         let keys: HashSet<_> = graph.nodes.iter().filter_map(Node::factor).collect();
-        // None takes more than a row, which most often settles it without their values.
+        // No factor needs more than one row, which in most cases suffices without the values.
         let cores = if keys.len() <= target.twiddle_rows.min(TWIDDLE_REACH) as usize { 0 } else { target.cores };
         for core in 0..cores {
             let mut twiddles = Twiddles::new(target);
@@ -388,7 +389,7 @@ impl Frame {
             twiddles.check(target)?;
         }
         let length = self.length(graph, target, &rows)?;
-        // A factor is loaded again only after a use, which most often settles it without a schedule.
+        // A factor is reloaded only after a use, which in most cases suffices without a schedule.
         let most = length + graph.nodes.iter().filter(|node| node.factor().is_some()).count();
         if most <= target.instructions as usize {
             return Ok(());
@@ -414,10 +415,10 @@ fn base(row: u32) -> Result<ScalarRegister, RangeError> {
     ScalarRegister::new(FIRST_BASE + (row / WINDOW) as usize)
 }
 
-/// Puts a constant below 2^31 into a scalar register.
+/// Appends instructions that set a scalar register to a constant below 2^31.
 fn set(instructions: &mut Vec<Instruction>, register: usize, constant: u32) -> Result<(), RangeError> {
     let rd = ScalarRegister::new(register)?;
-    // addi takes its 12 bits as signed.
+    // addi sign-extends its 12 bits.
     let low = (constant << 20) as i32 >> 20;
     let upper = constant.wrapping_sub(low as u32);
     let mut rs1 = ScalarRegister::ZERO;

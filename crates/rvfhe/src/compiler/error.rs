@@ -1,19 +1,19 @@
-//! Why there is no program, and for which sizes there is one.
+//! Errors of the compiler, with the sizes that fit.
 
 use thiserror::Error;
 
 use crate::isa::RangeError;
 
-/// Why there is no program.
+/// An error of the compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// A size that is none, or none of this machine: cores and lanes give too few rows, or more than there is room for.
+    /// A size that is not a power of two, or outside the range of the cores, lanes and rows.
     #[error("a polynomial of {given} values does not fit: {}", fitting.range())]
     PolynomialSize {
         /// N.
         given: usize,
-        /// What fits.
+        /// The sizes that fit.
         fitting: Fitting,
     },
     /// A prime that is too large for a lane.
@@ -22,7 +22,7 @@ pub enum CompileError {
         /// m.
         modulus: u64,
     },
-    /// No root of unity.
+    /// The modulus has no root of unity.
     #[error(
         "modulus {modulus} has no root of unity for N = {polynomial_size}; use a prime that is 1 modulo 2N, or modulo N in the cyclic ring"
     )]
@@ -32,159 +32,161 @@ pub enum CompileError {
         /// N.
         polynomial_size: usize,
     },
-    /// A count of polynomials in flight that is none.
+    /// An invalid number of transforms in flight.
     #[error("{given} transforms in flight; use at least 1 and at most {max}")]
     InFlight {
-        /// How many.
+        /// The given number.
         given: usize,
-        /// The most with which there is a program of this N. With none of them, the error is what the program lacks with one.
+        /// The maximum for this N. If no number fits, the error instead names the resource that a program with one in
+        /// flight lacks.
         max: usize,
     },
-    /// A target with an impossible number.
+    /// An invalid number in the target.
     #[error("the target's {what} is {given}; use {wanted}")]
     Target {
-        /// Which number.
+        /// The number.
         what: &'static str,
-        /// What it is.
+        /// The given value.
         given: u32,
-        /// What it should be.
+        /// The allowed values.
         wanted: &'static str,
     },
-    /// An operand or a key of another size.
+    /// The length of an operand or a key differs from N.
     #[error("the operand has {given} values; the polynomials have {wanted}")]
     OperandSize {
-        /// Its length.
+        /// The given length.
         given: usize,
         /// N.
         wanted: usize,
     },
-    /// An operand's value that is none modulo m.
+    /// A value of an operand is not below m.
     #[error("the operand has {given} at index {index}; use values below the modulus {modulus}")]
     OperandValue {
-        /// Where.
+        /// The index of the value.
         index: usize,
-        /// What.
+        /// The value.
         given: u32,
         /// m.
         modulus: u64,
     },
-    /// A count of digits that is none.
+    /// An invalid number of digits.
     #[error("{given} digits: use 1 to {max}")]
     Digits {
-        /// How many.
+        /// The given number.
         given: usize,
-        /// The most.
+        /// The maximum.
         max: usize,
     },
-    /// A product of polynomials in the complex ring.
+    /// A product in the complex ring.
     #[error("products are not available in the complex ring; use a ring modulo a prime")]
     ComplexProduct,
-    /// The instructions were not brought into an order.
+    /// The scheduler found no order.
     #[error("no schedule was found for this target; this is an error in the compiler, please report it")]
     NoOrder,
-    /// Vectors of the scratchpad: too few for the inputs and outputs of one run with one in flight.
+    /// Too few vectors of the scratchpad for the inputs and outputs of one run with one in flight.
     #[error("{}; {}", Lack::Scratchpad { needed: *needed, have: *have }, fitting.advice())]
     Scratchpad {
-        /// How many.
+        /// The required vectors.
         needed: u32,
-        /// How many there are, up to the 4096 that a program's addresses reach.
+        /// The available vectors, at most 4096, the limit of a program's addresses.
         have: u32,
-        /// What fits.
+        /// The sizes that fit.
         fitting: Fitting,
     },
-    /// Rows of the data memory.
+    /// Too few rows of data memory.
     #[error("{}; {}", Lack::DataRows { needed: *needed, have: *have }, fitting.advice())]
     DataRows {
-        /// How many.
+        /// The required rows.
         needed: u32,
-        /// How many there are, up to the 2432 that a program's addresses reach.
+        /// The available rows, at most 2432, the limit of a program's addresses.
         have: u32,
-        /// What fits.
+        /// The sizes that fit.
         fitting: Fitting,
     },
-    /// Rows of the twiddle memory.
+    /// Too few rows of twiddle memory.
     #[error("{}; {}", Lack::TwiddleRows { needed: *needed, have: *have }, fitting.advice())]
     TwiddleRows {
-        /// How many.
+        /// The required rows.
         needed: u32,
-        /// How many there are, up to the 2048 that a program's addresses reach.
+        /// The available rows, at most 2048, the limit of a program's addresses.
         have: u32,
-        /// What fits.
+        /// The sizes that fit.
         fitting: Fitting,
     },
-    /// Words of the instruction memory.
+    /// Too few words of instruction memory.
     #[error("{}; {}", Lack::Instructions { needed: *needed, have: *have }, fitting.advice())]
     Instructions {
-        /// How many.
+        /// The required words.
         needed: u32,
-        /// How many there are.
+        /// The available words.
         have: u32,
-        /// What fits.
+        /// The sizes that fit.
         fitting: Fitting,
     },
-    /// A number that no instruction can carry.
+    /// A number exceeds its field in an instruction.
     #[error(transparent)]
     Range(#[from] RangeError),
 }
 
-/// The sizes for which there is a program of the same kind, modulus and count of digits, whatever the values of an operand or a key are.
+/// The sizes that compile for the same kind of task, modulus and number of digits, with any operand or key values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fitting {
-    /// These, with as many in flight as were asked for.
+    /// Sizes that fit with the requested number in flight.
     Sizes {
-        /// As many in flight.
+        /// The requested number in flight.
         in_flight: usize,
-        /// Every N, from the smallest on.
+        /// Every N, in ascending order.
         sizes: Vec<usize>,
     },
-    /// None with as many in flight as were asked for, but these with one.
+    /// No size fits with the requested number in flight, but these fit with one.
     WithOne {
-        /// As many were asked for.
+        /// The requested number in flight.
         in_flight: usize,
-        /// Every N, from the smallest on.
+        /// Every N, in ascending order.
         sizes: Vec<usize>,
     },
-    /// None, even with one in flight.
+    /// No size fits, even with one in flight.
     Nothing {
-        /// The smallest N whose levels the cores' rows allow, and what its program lacks; nothing if that is what the error itself says.
+        /// The smallest N that the rows of the cores allow, and the resource that its program lacks; `None` if the
+        /// error itself names it.
         smallest: Option<(usize, Lack)>,
     },
 }
 
-/// What a program lacks.
+/// A missing resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Lack {
     /// Vectors of the scratchpad.
     #[error("inputs and outputs need {needed} vectors of the scratchpad, and the program can address {have}")]
     Scratchpad {
-        /// How many it takes.
+        /// The required vectors.
         needed: u32,
-        /// How many can be named.
+        /// The addressable vectors.
         have: u32,
     },
     /// Rows of the data memory.
     #[error("the program needs {needed} rows of data memory and can address {have}")]
     DataRows {
-        /// How many it takes.
+        /// The required rows.
         needed: u32,
-        /// How many can be named.
+        /// The addressable rows.
         have: u32,
     },
     /// Rows of the twiddle memory.
     #[error("the program needs {needed} rows of twiddle memory and can address {have}")]
     TwiddleRows {
-        /// How many it takes; with an operand whose values are not known, as many as it may take.
+        /// The required rows; for an operand with unknown values, the maximum.
         needed: u32,
-        /// How many can be named.
+        /// The addressable rows.
         have: u32,
     },
     /// Words of the instruction memory.
     #[error("the program has {needed} instructions, and a core holds {have}")]
     Instructions {
-        /// How many it has.
+        /// The required words.
         needed: u32,
-        /// How many there is room for.
+        /// The available words.
         have: u32,
     },
     /// A root of unity.
@@ -196,7 +198,7 @@ pub enum Lack {
 }
 
 impl Fitting {
-    /// The sizes; those with one in flight if there are none with as many as were asked for.
+    /// The sizes that fit with the requested number in flight; if there are none, the sizes that fit with one.
     pub fn sizes(&self) -> &[usize] {
         match self {
             Self::Sizes { sizes, .. } | Self::WithOne { sizes, .. } => sizes,
@@ -204,12 +206,12 @@ impl Fitting {
         }
     }
 
-    /// The largest of them.
+    /// The largest of these sizes.
     pub fn largest(&self) -> Option<usize> {
         self.sizes().last().copied()
     }
 
-    /// With how many in flight the sizes fit.
+    /// The number in flight of these sizes.
     pub fn in_flight(&self) -> usize {
         match self {
             Self::Sizes { in_flight, .. } => *in_flight,
@@ -217,7 +219,7 @@ impl Fitting {
         }
     }
 
-    /// Beside an error that says itself what an N lacks.
+    /// Removes the advice about the smallest N if the error itself is about that N.
     pub(crate) fn beside(self, given: usize) -> Self {
         match self {
             Self::Nothing { smallest: Some((size, _)) } if size == given => Self::Nothing { smallest: None },
@@ -225,7 +227,7 @@ impl Fitting {
         }
     }
 
-    /// For an error that is about N alone.
+    /// The text for an error about N.
     fn range(&self) -> String {
         let sizes = self.sizes();
         let wanted = match sizes {
@@ -243,7 +245,7 @@ impl Fitting {
         format!("{}{wanted}", self.condition())
     }
 
-    /// For an error that is about what a program lacks.
+    /// The text for an error about a missing resource.
     fn advice(&self) -> String {
         let largest = self.largest().map_or_else(String::new, |size| format!("the largest N that fits is {size}"));
         format!("{}{largest}", self.condition())
@@ -259,16 +261,16 @@ impl Fitting {
     }
 }
 
-/// Why there is no program for an N and a count in flight, before it is known what else there is one for.
+/// The reason why an N with a number in flight does not compile, before the alternatives are known.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// N is none of this machine's shape, or its cores have too few rows.
+    /// N is outside the range of the machine, or its cores have too few rows.
     Size,
-    /// The scratchpad's addresses reach inputs and outputs of so many, one at least.
+    /// The scratchpad's addresses only reach the inputs and outputs of `most` in flight, at least one.
     InFlight { most: usize },
-    /// Too little of something.
+    /// A missing resource.
     Lack(Lack),
-    /// What no other N or count would mend.
+    /// An error that no other N or number in flight avoids.
     Other(CompileError),
 }
 
@@ -285,7 +287,7 @@ impl From<RangeError> for Refusal {
 }
 
 impl Lack {
-    /// The error, with what fits.
+    /// Turns the missing resource into an error with the sizes that fit.
     pub(crate) fn with(self, given: usize, fitting: Fitting) -> CompileError {
         match self {
             Self::Scratchpad { needed, have } => CompileError::Scratchpad { needed, have, fitting },

@@ -1,4 +1,4 @@
-//! The factors of butterflies and scalings: powers of a root of unity for each value, in a ring of integers modulo a prime or in complex
+//! The factors of butterflies and scalings: powers of a root of unity for each value, modulo a prime or in complex
 //! numbers.
 
 use std::cell::OnceCell;
@@ -12,12 +12,12 @@ use super::{CompileError, Direction, Ring, Transform};
 /// The two halves of a twiddle register for one lane: w and Shoup's companion ⌊w·2^32/m⌋, or the bits of the real and the imaginary part.
 pub(crate) type Factor = (u32, u32);
 
-/// What a factor multiplies.
+/// The purpose of a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Role {
     /// The second operand of the butterflies that pair this bit of the index.
     Level(IndexBit),
-    /// The values at the end of an inverse transform.
+    /// Scales a value at the end of an inverse transform.
     Scale,
 }
 
@@ -26,17 +26,17 @@ pub(crate) enum Role {
 pub(crate) struct Factors {
     transform: Transform,
     log_size: u32,
-    /// A primitive 2N-th root of unity ψ; in a cyclic ring ψ²; in the complex one nothing.
+    /// A primitive 2N-th root of unity ψ; in a cyclic ring ψ²; unused in the complex ring.
     root: u64,
-    /// Made when they are asked for: most often it can be said without them whether a program fits.
+    /// Computed on first use, because in most cases the fit of a program does not depend on the values.
     values: OnceCell<Values>,
 }
 
 #[derive(Debug)]
 struct Values {
-    /// The powers of the root; of complex numbers the factors of blocks.
+    /// The powers of the root; for complex numbers the factors of blocks.
     powers: Vec<Factor>,
-    /// ψ^-i/N, or 1/N, for each index; empty where results are not scaled.
+    /// ψ^-i/N, or 1/N, for each index; empty if results are not scaled.
     scale: Vec<Factor>,
 }
 
@@ -80,12 +80,12 @@ impl Factors {
         })
     }
 
-    /// Whether results are multiplied at the end.
+    /// Whether results are scaled at the end.
     pub(crate) fn scales(&self) -> bool {
         self.transform.ring != Ring::Complex && self.transform.direction == Direction::Inverse
     }
 
-    /// The factor at an index: for a level that of the operand whose bit is not set.
+    /// The factor at an index. For a level, the index is that of the operand whose bit is 0.
     pub(crate) fn at(&self, role: Role, index: u32) -> Factor {
         match role {
             Role::Scale => self.values().scale[index as usize],
@@ -99,7 +99,7 @@ impl Factors {
         }
     }
 
-    /// The bits of the index on which the factor of a level depends.
+    /// The index bits on which a factor depends.
     pub(crate) fn depends_on(&self, role: Role) -> u32 {
         let all = (1 << self.log_size) - 1;
         match (role, self.transform.direction) {
@@ -109,7 +109,8 @@ impl Factors {
         }
     }
 
-    /// The number of the block in the golden model's order: natural forward, and places renamed for the inverse.
+    /// The number of the block in the golden model's order: natural for the forward transform, with renamed places for
+    /// the inverse.
     fn block(&self, bit: IndexBit, index: u32) -> u32 {
         match self.transform.direction {
             Direction::Forward => (index >> bit) >> 1,
@@ -119,11 +120,12 @@ impl Factors {
         }
     }
 
-    /// The power of ψ; in a cyclic ring it is even.
+    /// The exponent of ψ; even in a cyclic ring.
     fn exponent(&self, bit: IndexBit, index: u32) -> u32 {
         let size = 1_u32 << self.log_size;
         match self.transform.direction {
-            // The values of a block are those of a polynomial modulo X^2h − ψ^e, which the butterflies split into X^h ∓ ψ^(e/2).
+            // A block holds the values of a polynomial modulo X^2h − ψ^e, which the butterflies split into X^h ∓
+            // ψ^(e/2).
             Direction::Forward => {
                 let root = if self.transform.ring == Ring::Negacyclic { size } else { 0 };
                 let e = (u32::from(bit) + 1..self.log_size)
@@ -131,7 +133,7 @@ impl Factors {
                     .fold(root, |e, above| e / 2 + if index >> above & 1 == 1 { size } else { 0 });
                 e / 2
             }
-            // Blocks of 2^bit values, their transforms, become transforms of twice the length.
+            // Blocks of 2^bit values, already transformed, become transforms of twice the length.
             Direction::Inverse => {
                 let place = index & ((1 << bit) - 1);
                 (2 * size - place * (size >> bit)) % (2 * size)
@@ -141,12 +143,12 @@ impl Factors {
 }
 
 fn successive(modulus: Modulus, first: u64, step: u64) -> impl Iterator<Item = Factor> {
-    // Below 2^31 both: a product of words is enough, and several times as fast as one of double ones.
+    // Both are below 2^31, so a 64-bit product suffices. It is several times as fast as a 128-bit one.
     std::iter::successors(Some(first), move |power| Some(modulus.reduce(power * step)))
         .map(move |power| with_companion(power, modulus))
 }
 
-/// The factors of blocks, the real and the imaginary part's bits.
+/// The factors of blocks, as the bits of the real and the imaginary part.
 fn complex_factors(size: usize, direction: Direction) -> Vec<Factor> {
     let direction = match direction {
         Direction::Forward => reference32::Direction::Forward,

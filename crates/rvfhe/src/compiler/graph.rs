@@ -1,4 +1,4 @@
-//! What has to be done, and what waits for what: one core's share, by positions. All cores do the same.
+//! The dependency graph of one core's share, by positions. It is the same for all cores.
 
 use std::rc::Rc;
 
@@ -7,20 +7,20 @@ use super::layout::{IndexBit, Layout, Place};
 use super::plan::{Phase, Reshuffle, Work};
 use super::target::Target;
 
-/// A number of a node, in the order in which they were made: a node waits only for earlier ones.
+/// The number of a node, in order of creation. A node depends only on earlier ones.
 pub(crate) type NodeId = u32;
-/// A number of a vector: from what brings it into a register to what takes it out.
+/// The number of a vector, from its load into a register to its last use.
 pub(crate) type ValueId = u32;
 
-/// Where factors come from.
+/// A source of factors.
 #[derive(Debug)]
 pub(crate) enum FactorSet {
     /// Roots of unity.
     Transform(Factors),
-    /// One for each index: an operand that was prepared.
+    /// One factor for each index, from a prepared operand.
     Operand(Vec<Factor>),
-    /// An operand of N values that are not known, and its number: a stand-in that has no factor in common with any other set, nor two
-    /// alike, so that it takes as much memory as an operand can.
+    /// An operand of N unknown values, with its number. The placeholder has only distinct factors, which no other set
+    /// shares, so that it needs the maximum of memory.
     Unknown { size: u32, number: u32 },
 }
 
@@ -29,7 +29,7 @@ impl FactorSet {
         match self {
             Self::Transform(factors) => factors.at(role, index),
             Self::Operand(factors) => factors[index as usize],
-            // Factors of others are below 2^31.
+            // The factors of other sets are below 2^31.
             Self::Unknown { number, .. } => (u32::MAX - index, *number),
         }
     }
@@ -43,41 +43,41 @@ impl FactorSet {
     }
 }
 
-/// What fills a twiddle register: equal ones hold the same.
+/// The content of a twiddle register. Equal keys have the same content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FactorKey {
-    /// Of [`Graph::sets`].
+    /// The index in [`Graph::sets`].
     pub set: usize,
     pub role: Role,
-    /// Of [`Graph::layouts`].
+    /// The index in [`Graph::layouts`].
     pub layout: usize,
     /// The position, without the bits on which the factor does not depend.
     pub position: u32,
 }
 
-/// A place that holds a polynomial of one layout in each core's data memory.
+/// A region of each core's data memory for a polynomial in one layout.
 #[derive(Debug)]
 pub(crate) struct Region {
     pub rows: u32,
     pub reshuffle: Reshuffle,
 }
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
-    /// Brings a row into a register; what is kept in memory can be read again.
+    /// Loads a row into a register. A kept row can be read again.
     Load { value: ValueId, from: Place, layout: usize, position: u32, keep: bool },
-    /// In place; `low` and `high` are at positions that differ in the level's slot only, `position` is that of `low`.
+    /// Updates two values in place. Their positions differ only in the slot of the level; `position` is that of `low`.
     Butterfly { low: ValueId, high: ValueId, factor: FactorKey, bit: IndexBit, position: u32 },
-    /// In place.
+    /// Updates a value in place.
     Multiply { value: ValueId, factor: FactorKey },
-    /// Adds a value to another and ends it.
+    /// Adds a value to another one and releases it.
     Add { to: ValueId, from: ValueId },
-    /// Takes a value out of its register.
+    /// Sends a value, which releases its register.
     Send { value: ValueId, to: Place, layout: usize, position: u32 },
 }
 
-/// Which part of a core does it.
+/// The part of a core that executes a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Load,
@@ -88,14 +88,14 @@ pub(crate) enum Unit {
 #[derive(Debug)]
 pub(crate) struct Node {
     pub action: Action,
-    /// The transform in flight that it is of: earlier ones go first.
+    /// The transform in flight. Earlier ones have priority.
     pub stream: usize,
-    /// What waits for it, and for how many cycles from its issue on.
+    /// The dependent nodes, with the latency from this node's issue.
     pub then: Vec<(NodeId, u32)>,
     pub waits_for: u32,
-    /// The group of rows that it works on.
+    /// The group of rows.
     pub group: usize,
-    /// Loads only: the value ends in another one's sum.
+    /// For loads: the value is added to another one.
     pub passing: bool,
 }
 
@@ -116,7 +116,7 @@ impl Node {
     }
 }
 
-/// Rows that are in registers together.
+/// Rows that are in registers at the same time.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub stream: usize,
@@ -129,18 +129,18 @@ pub(crate) struct Graph {
     pub nodes: Vec<Node>,
     pub groups: Vec<Group>,
     pub regions: Vec<Region>,
-    /// Vectors that a number takes: two if it is complex.
+    /// Vectors per number: two for complex numbers.
     pub width: u32,
     pub layouts: Vec<Rc<Layout>>,
     pub sets: Vec<FactorSet>,
     pub values: u32,
 }
 
-/// The sends that fill a place, by position: empty for the scratchpad.
+/// The sends that fill a place, by position; empty for the scratchpad.
 pub(crate) type Filled = Vec<NodeId>;
 
-/// A source of a phase's values: a place, what fills it, and whether it is read again by others. More than one are multiplied each by its
-/// set's factors and summed.
+/// A source of a phase's values: a place, the sends that fill it, and whether others read it again. Several inputs are
+/// each multiplied by the factors of their sets and summed.
 pub(crate) struct Input {
     pub place: Place,
     pub filled: Filled,
@@ -161,7 +161,7 @@ impl Graph {
         }
     }
 
-    /// A place for the rows of a phase, as another one will read them.
+    /// Allocates a region for the rows of a phase, with the reshuffle of its reader.
     pub(crate) fn region(&mut self, from: &Phase, reshuffle: Reshuffle) -> Place {
         self.regions.push(Region { rows: from.layout.row_count(), reshuffle });
         Place::Region(self.regions.len() - 1)
@@ -193,7 +193,8 @@ impl Graph {
         id
     }
 
-    /// Takes values through phases, from inputs to a place. Gives the sends of the last one, by position.
+    /// Adds the nodes of consecutive phases, from the inputs to a place. Returns the sends of the last phase, by
+    /// position.
     pub(crate) fn chain(
         &mut self,
         target: &Target,
@@ -229,7 +230,7 @@ impl Graph {
         for first in (0..rows).filter(|position| position & in_group == 0) {
             let positions: Vec<u32> = (0..rows).filter(|position| position & !in_group == first).collect();
             self.groups.push(Group { stream, loads: Vec::new() });
-            // What made the value at each position, and how long it takes to be ready.
+            // The value at each position, the node that computes it, and its latency.
             let mut current: Vec<(ValueId, NodeId, u32)> = Vec::new();
             for &position in &positions {
                 let value = self.input(target, stream, inputs, number, position);
@@ -250,7 +251,7 @@ impl Graph {
         sends
     }
 
-    /// Lets nodes from a number on wait for all loads of the group.
+    /// Makes all nodes from index `from` on depend on the loads of the group.
     fn wait_for_loads(&mut self, target: &Target, from: usize) {
         let loads = self.groups.last().map_or(Vec::new(), |group| group.loads.clone());
         for load in loads {
@@ -263,7 +264,7 @@ impl Graph {
         }
     }
 
-    /// The value at a position: one input, or the sum of several multiplied ones.
+    /// The value at a position: one input, or the sum of several products.
     fn input(
         &mut self,
         target: &Target,
@@ -294,7 +295,7 @@ impl Graph {
         sum.expect("a phase has an input")
     }
 
-    /// The sends that a load waits for.
+    /// The sends on which a load depends.
     fn sources(&self, target: &Target, input: &Input, position: u32) -> Vec<(NodeId, u32)> {
         let Place::Region(region) = input.place else { return Vec::new() };
         let reshuffle = &self.regions[region].reshuffle;

@@ -1,7 +1,8 @@
-//! The compiler: from a transform, a product of polynomials or a key switch to a program for each core of an array.
+//! The compiler: turns a transform, a product of polynomials or a key switch into a program for each core of an array.
 //!
-//! A polynomial lies in natural order in the scratchpad, consecutive vectors at consecutive cores; [`Polynomial`] says for every vector
-//! what it holds. `plan` cuts the levels into phases, `graph` lists what has to be done, `schedule` orders it, `emit` writes it down.
+//! Polynomials are in the scratchpad in natural order, with consecutive vectors at consecutive cores; [`Polynomial`]
+//! lists the content of every vector. `plan` divides the levels into phases, `graph` lists the operations and their
+//! dependencies, `schedule` orders them, and `emit` generates the instructions.
 
 mod emit;
 mod error;
@@ -30,16 +31,16 @@ pub enum Ring {
     Cyclic,
     /// Z_m\[X\]/(X^N + 1).
     Negacyclic,
-    /// C\[X\]/(X^N − 1) in binary32: the FFT. A number takes two vectors, the real parts and the imaginary ones.
+    /// C\[X\]/(X^N − 1) in binary32: the FFT. A number occupies two vectors, one for real and one for imaginary parts.
     Complex,
 }
 
-/// The way of a transform.
+/// The direction of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From coefficients to values.
     Forward,
-    /// Back, scaled by 1/N (not in the complex ring).
+    /// From values to coefficients, scaled by 1/N (not in the complex ring).
     Inverse,
 }
 
@@ -48,21 +49,21 @@ pub enum Direction {
 pub struct Transform {
     /// N: a power of two.
     pub polynomial_size: usize,
-    /// m, a prime below 2^31; in the complex ring it is ignored.
+    /// m, a prime below 2^31; ignored in the complex ring.
     pub modulus: Modulus,
     /// The ring.
     pub ring: Ring,
-    /// The way.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// What a program does, for each of the inputs in flight.
+/// The task for each of the inputs in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// A transform. Coefficients are in natural order; points of a spectrum are in the order in which the lanes have them:
+    /// A transform. Coefficients are in natural order. Points of a spectrum are in the order of the lanes:
     /// [`Polynomial::order`].
     Transform(Transform),
-    /// The product with one polynomial, whose coefficients these are: forward, point by point, inverse, on the chip all the time.
+    /// The product with a fixed polynomial: forward transform, pointwise product, inverse transform, all on the chip.
     Product {
         /// N.
         polynomial_size: usize,
@@ -73,8 +74,8 @@ pub enum Task {
         /// The coefficients of the other factor, N of them below m.
         operand: Arc<[u32]>,
     },
-    /// The inner loop of a key switch: digits d_0 … d_(D−1) are transformed, multiplied with a key and summed, and the two sums are
-    /// transformed back: Σ d_i·k_(i,0) and Σ d_i·k_(i,1) modulo X^N + 1.
+    /// The inner loop of a key switch. Digits d_0 … d_(D−1) are transformed, multiplied with a key and summed, and the
+    /// two sums are transformed back: Σ d_i·k_(i,0) and Σ d_i·k_(i,1) modulo X^N + 1.
     KeySwitch {
         /// N.
         polynomial_size: usize,
@@ -88,30 +89,32 @@ pub enum Task {
 /// A polynomial in the scratchpad.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polynomial {
-    /// The number of its first vector, from the address in `x11` on. The imaginary parts of complex numbers follow the real ones.
+    /// The index of its first vector, relative to the address in `x11`. The imaginary parts of complex numbers follow
+    /// the real ones.
     pub first_vector: u32,
-    /// What is in each place, N of them, vector after vector: the number of the coefficient; in a spectrum the number of the point with
-    /// its bits reversed. Point k is the value at ψ^(2k+1) in the negacyclic ring, at ω^k in the cyclic one, at e^(−2πi·k/N).
+    /// The content of each of the N places, vector after vector: the index of the coefficient, or in a spectrum the
+    /// bit-reversed index of the point. Point k is the value at ψ^(2k+1) in the negacyclic ring, at ω^k in the cyclic
+    /// one, at e^(−2πi·k/N) in the complex one.
     pub order: Arc<[u32]>,
 }
 
-/// A program and what it works on.
+/// A compiled task: the programs, inputs and outputs.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// Each core's.
+    /// The program and twiddle memory of each core.
     pub cores: Vec<CoreImage>,
-    /// What a run reads. In `x11` is the scratchpad address from which their vectors are counted.
+    /// The inputs of a run. Their vectors are relative to the scratchpad address in `x11`.
     pub inputs: Vec<Polynomial>,
-    /// What a run writes.
+    /// The outputs of a run.
     pub outputs: Vec<Polynomial>,
-    /// Vectors from a run's scratchpad address to the next one's.
+    /// Vectors between the scratchpad addresses of consecutive runs.
     pub stride: u32,
-    /// Vectors that a run stores in the scratchpad.
+    /// Vectors stored in the scratchpad by a run.
     pub stores: u64,
-    /// Cycles of a run on the ideal core that the compiler had in mind.
+    /// Cycles of a run on the compiler's ideal core.
     pub expected_cycles: u32,
     /// Butterflies of a run, in all lanes of all cores.
     pub butterflies: u64,
-    /// How many instructions of computations a core has in a run: butterflies, products and sums of vectors.
+    /// Vector computations of a core in a run: butterflies, products and sums.
     pub computations: u64,
 }

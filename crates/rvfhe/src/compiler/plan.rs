@@ -1,57 +1,60 @@
-//! How a transform is cut into phases: the levels that a core does on the rows it holds, and the reshuffles between them.
+//! The plan of a transform: its phases, each with the levels on one set of rows, and the reshuffles between them.
 //!
-//! Of a core's registers half hold one group of 2^g rows, so a phase has at most g levels. A reshuffle takes the rows through the data
-//! memories and exchanges bits of the rows' numbers that are done for bits still to come: with bits of the core's number, by sending rows
-//! to other cores, and with lanes, by reading tiles of the memory transposed. This is the four-step transform (Bailey, "FFTs in external
-//! or hierarchical memory", 1990) for as many steps as there are, with the twists merged into the butterflies' factors.
+//! Half of a core's registers hold one group of 2^g rows, so a phase has at most g levels. A reshuffle moves the rows
+//! through the data memories. It exchanges finished bits of the row number for bits of later levels: core bits by
+//! sending rows to other cores, lane bits by reading tiles of the memory transposed. This is the four-step transform
+//! (Bailey, "FFTs in external or hierarchical memory", 1990) with one step per phase, and with the twiddles merged into
+//! the butterflies' factors.
 
 use super::factors::Role;
 use super::layout::{IndexBit, Layout, RowSlot};
 
-/// What a core does on the rows it holds, between two reshuffles.
+/// The work of a core on its rows between two reshuffles.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
-    /// Where the values are during the phase.
+    /// The layout of the values during the phase.
     pub layout: Layout,
-    /// What is done with them, in order.
+    /// The operations, in order.
     pub works: Vec<Work>,
-    /// How the values come: from the scratchpad if there is no reshuffle.
+    /// The reshuffle before the phase; `None` if the values come from the scratchpad.
     pub reshuffle: Option<Reshuffle>,
 }
 
-/// What is done in a phase, in order.
+/// One operation of a phase on all of its values.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// Butterflies on a bit with factors of a set.
+    /// Butterflies on an index bit, with the factors of a set.
     Level { bit: IndexBit, set: usize },
     /// A product of each value with a factor of a set.
     Multiply { set: usize, role: Role },
 }
 
-/// From the layout of one phase to that of the next, through the data memories.
+/// The step from the layout of one phase to that of the next, through the data memories.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reshuffle {
-    /// Slots of the row and of the core that are exchanged.
+    /// Exchanged slots, as (row, core).
     pub swaps: Vec<(usize, usize)>,
-    /// The transposition on reading.
+    /// The transposition during the read.
     pub tile: Tile,
 }
 
-/// A transposition of tiles: slots of the row become lanes, and as many lanes, the uppermost, become these slots of the row.
+/// A transposition of tiles: row slots become lane bits, and the same number of uppermost lane bits become row slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tile {
-    /// The slots, the one that becomes the lowest lane first. They are the low bits of a row's place in memory.
+    /// The row slots, in the order of the lane bits that they become, lowest first. They are the low bits of a row's
+    /// position in memory.
     pub slots: Vec<usize>,
-    /// Whether the other lanes move up, so that the new ones are the lowest; else the new ones are the uppermost.
+    /// Whether the other lane bits move up, so that the new ones are the lowest. Otherwise the new ones are the
+    /// uppermost.
     pub rotate: bool,
 }
 
-/// No levels can be done: too few rows for so many cores and lanes.
+/// The cores have too few rows for their number and lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooFewRows;
 
-/// Plans levels on `order`'s bits from a layout on, with factors of a set, in phases of at most `group` levels. The first phase takes the
-/// values as they are. [`twin`] is left to be done.
+/// Plans the levels on the bits of `order`, starting from `layout`, with the factors of a set, in phases of at most
+/// `group` levels. The first phase has no reshuffle. The caller completes the plan with [`twin`].
 pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: usize) -> Result<Vec<Phase>, TooFewRows> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut done = 0;
@@ -75,10 +78,10 @@ pub(crate) fn plan(mut layout: Layout, order: &[IndexBit], set: usize, group: us
     Ok(phases)
 }
 
-/// Chooses what to exchange: for all slots that are done the bits that come next, from cores and from the uppermost lanes. Bits that come
-/// early cost nothing, and butterflies of rows that differ in them share a factor.
+/// Chooses the exchanges. All finished slots are exchanged for the next bits, from cores and from the uppermost lanes.
+/// Bits that arrive early cost nothing, and butterflies of rows that differ in them share a factor.
 fn next_reshuffle(layout: &Layout, order: &[IndexBit], done: usize) -> Reshuffle {
-    // The slots that are done with, those first that were first: they leave first.
+    // The finished slots, in the order of their levels. They are exchanged in this order.
     let mut free: Vec<usize> = order[..done].iter().filter_map(|bit| layout.row_slot(*bit)).collect();
     let mut cores = Vec::new();
     let mut lanes = 0;
@@ -95,7 +98,7 @@ fn next_reshuffle(layout: &Layout, order: &[IndexBit], done: usize) -> Reshuffle
         }
     }
     free.truncate(cores.len() + lanes);
-    // Cores take the upper bits, lanes the lower ones: so what comes back from an inverse is where it came from.
+    // Cores get the upper bits and lanes the lower ones, so that an inverse returns values to their origin.
     free.sort_by_key(|slot| layout.rows[*slot].bit);
     let descending = order.len() > 1 && order[0] > order[1];
     let mut to_cores = free.split_off(lanes);
@@ -111,7 +114,7 @@ fn next_reshuffle(layout: &Layout, order: &[IndexBit], done: usize) -> Reshuffle
 }
 
 impl Reshuffle {
-    /// The layout on the other side.
+    /// The layout after the reshuffle.
     fn apply(&self, before: &Layout) -> Layout {
         let mut after = before.clone();
         for (row, core) in &self.swaps {
@@ -133,7 +136,8 @@ impl Reshuffle {
     }
 }
 
-/// Marks the rows' slots that are exchanged with cores' ones, on both sides of the reshuffle and for as long as they hold the same bit.
+/// Marks the row slots that are exchanged with core slots, on both sides of the reshuffle, for as long as they hold the
+/// same bit.
 pub(crate) fn twin(phases: &mut [Phase]) {
     for at in 1..phases.len() {
         let swaps = phases[at].reshuffle.as_ref().map_or(Vec::new(), |reshuffle| reshuffle.swaps.clone());

@@ -1,11 +1,12 @@
-//! The order of a program: list scheduling on the longest way to the end, on an ideal core.
+//! List scheduling on an ideal core, by the longest path to the end.
 //!
-//! Each cycle has room for so many loads, computations and copies; the oldest transform in flight goes first, within it what has the
-//! longest way to go. Machines need not keep these times. They execute each kind of instruction in this order, and whatever the times
-//! are there, nothing waits in a circle, as all that an instruction waits for is before it in the one order that is made here.
+//! Each cycle has a fixed number of slots for loads, computations and copies. The oldest transform in flight has
+//! priority; within it, the node with the longest path to the end. Machines keep the order of each kind of instruction,
+//! but not the times. They cannot deadlock, whatever their times are, because an instruction depends only on earlier
+//! ones in this single order.
 //!
-//! Registers are given to groups of rows as a whole, or an unlucky order of loads could fill them with halves of groups: a load takes a
-//! register only if enough are left for what the groups opened before it still need.
+//! Registers are allocated to whole groups of rows. Otherwise an unlucky order of loads could fill them with parts of
+//! several groups. A load takes a register only if enough remain for the earlier open groups.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,34 +20,35 @@ use super::target::{REGISTERS, TWIDDLE_REGISTERS, Target};
 pub(crate) struct TwiddleLoad {
     pub register: u8,
     pub factor: FactorKey,
-    /// Where it belongs in the order: after all nodes before this cycle, and those of it.
+    /// The position in the order: after all nodes up to and including this cycle.
     pub cycle: u32,
 }
 
-/// Which registers a node uses, and when it is its turn.
+/// The registers and the order of the nodes.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// Nodes in order.
+    /// The nodes in order.
     pub order: Vec<NodeId>,
     /// The cycle of each node, by its number.
     pub cycle: Vec<u32>,
     /// The register of each value.
     pub register: Vec<u8>,
     pub twiddles: Vec<TwiddleLoad>,
-    /// The twiddle register of each node that has a factor, and whether it is the last to use what is in there.
+    /// The twiddle register of each node with a factor, and whether the node is the last user of its content.
     pub twiddle: HashMap<NodeId, (u8, bool)>,
-    /// How many cycles it all takes on the ideal core.
+    /// The number of cycles on the ideal core.
     pub cycles: u32,
 }
 
-/// How many cycles before a computation could go its factors are asked for.
+/// The number of cycles by which the request for a factor precedes the earliest computation.
 const TWIDDLE_LEAD: u32 = 8;
 
-/// Cycles that may pass without a node after all that were under way have ended: more than it takes to fill every twiddle register anew,
-/// which is what can still let one go.
+/// The number of cycles without an issue, after all latencies have passed, that ends the scheduling. It exceeds the
+/// time to reload every twiddle register, which can still unblock a node.
 const IDLE: u32 = 256;
 
-/// The order of a graph's nodes; nothing if there is none, which would be a mistake of the compiler's and is better an error than no end.
+/// Schedules the nodes of a graph. Returns `None` if no order is found, which would be an error in the compiler;
+/// without this limit it would loop forever.
 pub(crate) fn schedule(graph: &Graph, target: &Target) -> Option<Schedule> {
     let latencies = graph.nodes.iter().flat_map(|node| &node.then).map(|(_, latency)| *latency);
     let patience = latencies.max().unwrap_or(0) + IDLE;
@@ -62,10 +64,10 @@ pub(crate) fn schedule(graph: &Graph, target: &Target) -> Option<Schedule> {
     Some(Schedule { order, cycle, register, twiddles: twiddles.loads, twiddle: twiddles.used, cycles: now })
 }
 
-/// What a group still takes.
+/// The remaining register demand of a group.
 struct GroupState {
     opened: bool,
-    /// Loads of values that stay until they are sent.
+    /// Loads of values that stay in registers until they are sent.
     staying: u32,
     /// Loads of values that are added to others.
     passing: u32,
@@ -77,7 +79,7 @@ impl GroupState {
     }
 }
 
-/// What goes first: the oldest transform, in it what has the longest way to go.
+/// The priority of a node: the oldest transform first, then the longest path to the end.
 type Urgency = (Reverse<usize>, u32, Reverse<NodeId>);
 type Ready = BinaryHeap<Urgency>;
 
@@ -88,9 +90,9 @@ struct Held {
     last_user: Option<NodeId>,
 }
 
-/// The twiddle registers: what is asked for takes the place of what is needed last.
+/// The twiddle registers. A requested factor replaces the factor with the latest next use.
 struct Twiddles {
-    /// The factor of each node, by number; the keys; and who still needs each, the most urgent last.
+    /// The factor of each node, by number; the keys; and the remaining users of each factor, the most urgent last.
     factor: Vec<Option<usize>>,
     keys: Vec<FactorKey>,
     users: Vec<Vec<Urgency>>,
@@ -124,7 +126,7 @@ impl Twiddles {
         Self { factor, keys, users, place, held, loads: Vec::new(), used: HashMap::new() }
     }
 
-    /// Whether a node's factor can be used.
+    /// Whether a node's factor is available.
     fn is_ready(&self, id: NodeId, now: u32) -> bool {
         self.factor[id as usize].is_none_or(|factor| {
             self.place[factor].and_then(|place| self.held[place].as_ref()).is_some_and(|held| held.ready_in <= now)
@@ -135,7 +137,7 @@ impl Twiddles {
         self.factor[id as usize].is_some_and(|factor| self.place[factor].is_none())
     }
 
-    /// Notes that a node uses its factor.
+    /// Records the use of a node's factor.
     fn take(&mut self, id: NodeId) {
         let Some(factor) = self.factor[id as usize] else { return };
         let users = &mut self.users[factor];
@@ -150,11 +152,12 @@ impl Twiddles {
         }
     }
 
-    /// Asks for a node's factor, if a register has nothing that is needed sooner; or in any case, if all that is needed sooner cannot go.
+    /// Requests a node's factor, if it is needed sooner than the content of some register. With `in_any_case` the
+    /// request always replaces a factor, because all more urgent nodes are blocked.
     fn ask(&mut self, wanted: Urgency, now: u32, latency: u32, in_any_case: bool) -> bool {
         let Some(factor) = self.factor[wanted.2.0 as usize] else { return false };
         let next_use = |held: &Option<Held>| held.as_ref().and_then(|held| self.users[held.factor].last().copied());
-        // What nobody has used yet was asked for with reason, and could not be freed by a use.
+        // An unused factor was requested for a reason, and a register without a user cannot be freed by one.
         let used = |held: &Option<Held>| held.as_ref().is_none_or(|held| held.last_user.is_some());
         let places = (0..TWIDDLE_REGISTERS).filter(|place| used(&self.held[*place]));
         let place = places.min_by_key(|place| next_use(&self.held[*place]));
@@ -190,25 +193,25 @@ impl Twiddles {
 struct List<'a> {
     graph: &'a Graph,
     target: &'a Target,
-    /// The longest way from a node's issue to the end.
+    /// The longest path from a node's issue to the end.
     priority: Vec<u32>,
     waits_for: Vec<u32>,
-    /// The first cycle in which a node can go.
+    /// The first cycle in which a node can issue.
     earliest: Vec<u32>,
-    /// Nodes that wait for time only, by cycle.
+    /// Nodes whose dependencies have issued, by their first possible cycle.
     pending: BinaryHeap<Reverse<(u32, NodeId)>>,
     compute: Vec<Urgency>,
     send: Ready,
     twiddles: Twiddles,
     loads: Vec<NodeId>,
     groups: Vec<GroupState>,
-    /// Groups in the order in which they were opened, without those that need no more registers.
+    /// Open groups that still need registers, in the order of opening.
     open: Vec<usize>,
     /// The first group that is not open.
     next_group: usize,
     free: Vec<u8>,
     now: u32,
-    /// Loads that could have begun: a number may take two.
+    /// Unused load slots. A complex number needs two.
     load_credit: u32,
     copy_credit: u32,
     busy_until: u32,
@@ -267,7 +270,7 @@ impl<'a> List<'a> {
         list
     }
 
-    /// One cycle.
+    /// Simulates one cycle.
     fn step(&mut self) {
         while let Some(Reverse((cycle, id))) = self.pending.peek().copied() {
             if cycle > self.now {
@@ -317,23 +320,24 @@ impl<'a> List<'a> {
         (Reverse(self.graph.nodes[id as usize].stream), self.priority[id as usize], Reverse(id))
     }
 
-    /// Asks for the factor that is missed most by what could go now or soon.
+    /// Requests the most urgent missing factor of the nodes that can issue now or soon.
     fn ask_for_twiddles(&mut self) {
         let soon = self.pending.iter().filter(|Reverse((cycle, _))| *cycle <= self.now + TWIDDLE_LEAD);
         let soon = soon.map(|Reverse((_, id))| self.urgency(*id));
         let missing = |wanted: &Urgency| self.twiddles.is_missing(wanted.2.0);
-        // What can go now, before what can go later.
+        // Nodes that can issue now have priority over later ones.
         let now = self.compute.iter().copied().filter(missing).max();
         if let Some(wanted) = now.or_else(|| soon.filter(missing).max()) {
-            // With nothing under way for longer than a factor takes, those that are held are for what waits, for registers it may be,
-            // for what is to go now.
+            // If no result is pending for longer than a factor's latency, the held factors may belong to nodes that
+            // wait for registers. They then give way to nodes that can issue.
             let latency = self.target.load_latency;
             let stuck = self.pending.is_empty() && self.now > self.last_issue + latency;
             self.twiddles.ask(wanted, self.now, latency, stuck);
         }
     }
 
-    /// Opens groups whose rows are all there or on their way, so that they are sure to be complete one day; the one that waits least first.
+    /// Opens groups whose rows are all available or in transit, so that they will complete. The group with the shortest
+    /// wait is opened first.
     fn open_groups(&mut self) {
         loop {
             let reserved: u32 = self.open.iter().map(|group| self.groups[*group].reserved()).sum();
@@ -343,7 +347,7 @@ impl<'a> List<'a> {
             let candidates = (self.next_group..self.groups.len()).filter(|group| !self.groups[*group].opened);
             let ready =
                 candidates.filter_map(|group| Some((self.expected(group)?, self.graph.groups[group].stream, group)));
-            // Older transforms have precedence over a little waiting.
+            // Older transforms have priority over a short wait.
             let Some((.., group)) = ready.min_by_key(|(cycle, stream, group)| (cycle / 8, *stream, *cycle, *group))
             else {
                 return;
@@ -356,7 +360,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The cycle in which all rows of a group can be loaded, if all that send them have their turn.
+    /// The cycle in which all rows of a group can be loaded, if all of their senders have issued.
     fn expected(&self, group: usize) -> Option<u32> {
         let loads = &self.graph.groups[group].loads;
         loads.iter().try_fold(self.now, |latest, load| {
@@ -364,7 +368,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// The load with the longest way to go among those for which there is a register.
+    /// The load with the longest path to the end among those with an available register.
     fn best_load(&self) -> Option<usize> {
         let fits = |id: NodeId| {
             let node = &self.graph.nodes[id as usize];

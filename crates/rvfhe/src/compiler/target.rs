@@ -1,4 +1,4 @@
-//! What the compiler knows of a machine.
+//! The compiler's description of a machine.
 
 use super::CompileError;
 use super::layout::Place;
@@ -7,27 +7,27 @@ use super::layout::Place;
 pub(crate) const REGISTERS: usize = 32;
 /// Twiddle registers of a core.
 pub(crate) const TWIDDLE_REGISTERS: usize = 16;
-/// Scalar registers of a core, the one that is zero among them.
+/// Scalar registers of a core, including the zero register.
 pub(crate) const SCALAR_REGISTERS: usize = 32;
 
 /// The times of a butterfly, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Butterfly {
-    /// From one to the next: 1 to 16.
+    /// Initiation interval, 1 to 16.
     pub interval: u32,
-    /// From its issue to that of an instruction which reads its first result: 1 to 64.
+    /// Latency from the issue to that of an instruction that reads the first result, 1 to 64.
     pub latency: u32,
-    /// How much later the second result is: 0 to 64.
+    /// Additional latency of the second result, 0 to 64.
     pub second: u32,
 }
 
-/// The machine that programs are for: sizes, which bind, and latencies in cycles, for which a program is only in good order. Latencies
-/// are 1 to 64 if nothing else is said of them. [`compile`](super::compile) refuses what is outside the ranges.
+/// The target machine. Sizes are limits; latencies in cycles only affect the schedule. Latencies are 1 to 64 unless
+/// noted otherwise. [`compile`](super::compile) rejects values outside the ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Cores that share one transform: a power of two up to 32.
     pub cores: u32,
-    /// Lanes of a core: a power of two from 2 to 32, as tiles have up to 32 rows.
+    /// Lanes of a core: a power of two from 2 to 32, because tiles have up to 32 rows.
     pub lanes: u32,
     /// Rows of a core's data memory, of one vector each.
     pub data_rows: u32,
@@ -37,29 +37,31 @@ pub struct Target {
     pub instructions: u32,
     /// Vectors of the scratchpad.
     pub scratchpad_vectors: u32,
-    /// Of butterflies modulo a prime.
+    /// Times of butterflies modulo a prime.
     pub butterfly: Butterfly,
-    /// Of complex ones.
+    /// Times of complex butterflies.
     pub complex_butterfly: Butterfly,
-    /// From a product's issue to that of an instruction which reads it.
+    /// Latency of a product.
     pub product_latency: u32,
-    /// From a sum's issue to that of an instruction which reads it.
+    /// Latency of a sum.
     pub sum_latency: u32,
-    /// From a load's issue to that of an instruction which reads the vector.
+    /// Latency of a load from the data memory.
     pub load_latency: u32,
-    /// The same for a load from the scratchpad.
+    /// Latency of a load from the scratchpad.
     pub scratchpad_latency: u32,
-    /// From a copy to the core's own memory to a load of the row.
+    /// Latency from a copy to the core's own memory to a load of the row.
     pub own_latency: u32,
-    /// From a copy to another core to a load there, what it usually takes: 1 to 32768, as links may be narrow and ways long.
+    /// Typical latency from a copy to another core to a load there: 1 to 32768, because links may be narrow and paths
+    /// long.
     pub remote_latency: u32,
-    /// Loads that a core can begin in a cycle: 1 to 16.
+    /// Loads per cycle: 1 to 16.
     pub loads_per_cycle: u32,
-    /// Copies that a core can begin in a cycle: 1 to 16.
+    /// Copies per cycle: 1 to 16.
     pub copies_per_cycle: u32,
-    /// Whether a copy takes the cycle of a computation: the core issues one of them at a time.
+    /// Whether copies compete with computations: the core issues one of them at a time.
     pub copies_compete: bool,
-    /// Whether computations on a group of rows begin when all of them are there; else each begins when it can.
+    /// Whether computations on a group of rows start when all rows are available. Otherwise each starts when its
+    /// operands are.
     pub per_phase: bool,
 }
 
@@ -110,7 +112,7 @@ impl Target {
         if remote { self.remote_latency } else { self.own_latency }
     }
 
-    /// The butterflies of a ring whose numbers take so many vectors.
+    /// The times of a butterfly for numbers of `width` vectors.
     pub(crate) fn butterfly(&self, width: u32) -> Butterfly {
         if width == 1 { self.butterfly } else { self.complex_butterfly }
     }

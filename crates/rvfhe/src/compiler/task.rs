@@ -1,4 +1,4 @@
-//! From a task to phases, and from phases to programs.
+//! Compilation of tasks: phases, graph, and the search for sizes that fit.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use super::plan::{Phase, Reshuffle, Work, plan, twin};
 use super::target::{REGISTERS, Target};
 use super::{CompileError, Compiled, Direction, Fitting, Lack, Polynomial, Refusal, Ring, Task, Transform, schedule};
 
-/// The reach of scratchpad addresses in an instruction, in vectors.
+/// Scratchpad vectors within the offset of an instruction.
 const SCRATCHPAD_REACH: u32 = 4096;
-/// Digits of a key switch, at most.
+/// The maximum number of digits of a key switch.
 const MAX_DIGITS: usize = 16;
 
-/// Makes the programs for a task, with so many of its inputs in flight at once in each run of a program.
+/// Compiles a task, with `in_flight` inputs in flight in each run of the program.
 ///
 /// # Errors
-/// [`CompileError`] names what is out of range, or what a program would need more of than the target has, and what would fit: to find it,
-/// programs of other sizes are planned, and where it is close, scheduled.
+/// [`CompileError`] names the value that is out of range, or the missing resource, and the sizes that fit. To find
+/// them, the compiler plans programs of other sizes and, if the limit is close, schedules them.
 pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     target.check()?;
     let given = task.polynomial_size();
     let made = Job::new(target, task, given, Operands::Given, in_flight).and_then(Job::finish);
     let refusal = match made {
         Ok(compiled) => return Ok(compiled),
-        // Where one is too many already, it is not the count that has to change.
+        // If one in flight is already too many, the number is not the problem.
         Err(refusal @ Refusal::InFlight { .. }) => {
             Job::new(target, task, given, Operands::Given, 1).and_then(|job| job.check()).err().unwrap_or(refusal)
         }
@@ -45,7 +45,7 @@ pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compile
     })
 }
 
-/// The sizes that there are programs for, whatever the values of an operand or a key are.
+/// The sizes that compile, with any operand or key values.
 fn fitting(target: &Target, task: &Task, in_flight: usize) -> Fitting {
     let (min, max) = shape(target);
     let with = |in_flight| {
@@ -74,8 +74,8 @@ fn fitting(target: &Target, task: &Task, in_flight: usize) -> Fitting {
     if sizes.is_empty() { Fitting::Nothing { smallest } } else { Fitting::WithOne { in_flight, sizes } }
 }
 
-/// The most in flight for which there is a program, of a task for which there is one with one in flight. It is found by halves, as more
-/// take more of everything; there is a program for as many, and none for one more.
+/// The maximum number in flight for a task that compiles with one. Bisection finds it, because a larger number needs
+/// more of every resource. The maximum compiles, and the next number does not.
 fn most_in_flight(target: &Target, task: &Task, named: usize) -> usize {
     let (mut fits, mut beyond) = (1, named + 1);
     while beyond - fits > 1 {
@@ -90,8 +90,8 @@ fn most_in_flight(target: &Target, task: &Task, named: usize) -> usize {
     fits
 }
 
-/// The smallest and the largest N that cores and lanes allow: a row's number needs a bit for each lane's that comes in its place, and no
-/// more than a window of rows.
+/// The smallest and the largest N for the cores and lanes. A row number needs a bit for each exchanged lane bit, and at
+/// most the bits of a window of rows.
 fn shape(target: &Target) -> (usize, usize) {
     let values = (target.cores * target.lanes) as usize;
     (2 * values, values << 7)
@@ -106,14 +106,14 @@ impl Task {
     }
 }
 
-/// Whether operands have the values that the task gives, which are of one N, or unknown ones.
+/// The values of operands: those of the task, which belong to one N, or unknown values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operands {
     Given,
     Unknown,
 }
 
-/// A program in the making.
+/// A program under construction.
 struct Job<'a> {
     target: &'a Target,
     transform: Transform,
@@ -124,7 +124,7 @@ struct Job<'a> {
     /// Vectors of a polynomial.
     vectors: u32,
     graph: Graph,
-    /// From what loads the inputs to what stores the outputs.
+    /// The phases from the loads of the inputs to the stores of the outputs.
     phases: Vec<Phase>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// With nothing to do yet.
+    /// A job without any nodes.
     fn empty(
         target: &'a Target,
         transform: Transform,
@@ -207,7 +207,7 @@ impl<'a> Job<'a> {
         let middle = phases.last_mut().expect("a transform has phases");
         middle.works.push(Work::Multiply { set: 2, role: Role::Scale });
         let mut back = self.inverse(middle.layout.clone(), 1)?.into_iter();
-        // What an inverse begins with needs no reshuffle.
+        // The inverse starts in the registers, without a reshuffle.
         middle.works.extend(back.next().into_iter().flat_map(|phase| phase.works));
         phases.extend(back);
         phases.last_mut().expect("a transform has phases").works.push(Work::Multiply { set: 1, role: Role::Scale });
@@ -228,7 +228,7 @@ impl<'a> Job<'a> {
         let mut phases = self.forward(0)?;
         let forward = phases.len();
         let middle = phases[forward - 1].layout.clone();
-        // Digits wait in the data memory as they are, until all are there.
+        // Transformed digits wait in the data memory until all are complete.
         let mut back = self.inverse(middle, 1)?;
         back[0].reshuffle = Some(Reshuffle::default());
         phases.extend(back);
@@ -262,7 +262,7 @@ impl<'a> Job<'a> {
         Ok(Self { phases, ..self })
     }
 
-    /// Whether an operand is one of this ring.
+    /// Checks that an operand belongs to this ring.
     fn admit(&self, operand: &[u32]) -> Result<(), CompileError> {
         let (size, modulus) = (self.transform.polynomial_size, self.transform.modulus);
         if self.operands == Operands::Unknown {
@@ -277,7 +277,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Whether the scratchpad's addresses reach all inputs and outputs.
+    /// Checks that the scratchpad's addresses reach all inputs and outputs.
     fn reserve(&self) -> Result<(), Refusal> {
         let needed = (self.inputs + self.outputs) as u32 * self.vectors;
         let have = self.reach();
@@ -288,7 +288,7 @@ impl<'a> Job<'a> {
         if (1..=most).contains(&self.in_flight) { Ok(()) } else { Err(Refusal::InFlight { most }) }
     }
 
-    /// Vectors of the scratchpad that a run's addresses reach.
+    /// Scratchpad vectors within the addresses of a run.
     fn reach(&self) -> u32 {
         SCRATCHPAD_REACH.min(self.target.scratchpad_vectors)
     }
@@ -297,7 +297,8 @@ impl<'a> Job<'a> {
         self.transform.polynomial_size.ilog2() as u8
     }
 
-    /// Levels that a group of rows can have: half of the registers hold it, so that the next one can come.
+    /// The maximum number of levels in a group of rows. The group uses half of the registers, so that the next one can
+    /// arrive.
     fn group(&self) -> usize {
         (REGISTERS as u32 / 2 / self.graph.width).ilog2() as usize
     }
@@ -314,7 +315,7 @@ impl<'a> Job<'a> {
         plan(from, &order, set, self.group()).map_err(|_| Refusal::Size)
     }
 
-    /// The factors of both ways, as sets 0 and 1.
+    /// Adds the factors of both directions, as sets 0 and 1.
     fn push_transforms(&mut self) -> Result<(), CompileError> {
         for direction in [Direction::Forward, Direction::Inverse] {
             let factors = Factors::new(&Transform { direction, ..self.transform.clone() })?;
@@ -323,7 +324,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// An operand's factors, as the next set.
+    /// Adds an operand's factors, as the next set.
     fn push_operand(&mut self, operand: &[u32]) -> Result<(), CompileError> {
         let (size, number) = (self.transform.polynomial_size as u32, self.graph.sets.len() as u32);
         let set = match self.operands {
@@ -334,7 +335,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// The factors that an operand's values are, in the order of a spectrum.
+    /// The factors for an operand's values, in the order of a spectrum.
     fn spectrum(&self, operand: &[u32]) -> Result<Vec<Factor>, CompileError> {
         let (size, modulus) = (self.transform.polynomial_size, self.transform.modulus);
         let ring = if self.transform.ring == Ring::Cyclic { Convolution::Cyclic } else { Convolution::Negacyclic };
@@ -356,7 +357,7 @@ impl<'a> Job<'a> {
         Place::Scratchpad(self.in_flight * self.inputs + stream * self.outputs + output)
     }
 
-    /// What is in each place of a polynomial in a phase's layout.
+    /// The content of each place of a polynomial in a phase's layout.
     fn order(&self, phase: &Phase) -> Arc<[u32]> {
         let layout = phase.layout.stored();
         let (lanes, cores) = (self.target.lanes, self.target.cores);
@@ -370,7 +371,7 @@ impl<'a> Job<'a> {
         Frame { stride: polynomials as u32 * self.vectors, modulus }
     }
 
-    /// Whether the target has room for the program.
+    /// Checks that the program fits the target.
     fn check(&self) -> Result<(), Refusal> {
         self.frame().check(&self.graph, self.target)
     }
@@ -385,7 +386,7 @@ impl<'a> Job<'a> {
         let inputs = places(first, 0, self.in_flight * self.inputs);
         let outputs = places(last, inputs.len(), self.in_flight * self.outputs);
         let polynomials: Vec<_> = inputs.iter().chain(&outputs).cloned().collect();
-        // Before the schedule, which takes longer the more there is.
+        // Placed before the schedule, which takes longer.
         let rows = Rows::place(&self.graph, self.target)?;
         let schedule = schedule::schedule(&self.graph, self.target).ok_or(CompileError::NoOrder)?;
         let frame = self.frame();

@@ -1,4 +1,4 @@
-//! Between instructions and words.
+//! Encoding and decoding of instructions.
 
 use thiserror::Error;
 
@@ -9,38 +9,38 @@ use super::operand::{
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
-/// A word that is no instruction of an array core.
+/// A word that is not an instruction of an array core.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("word {word:#010x}: {problem}")]
 pub struct DecodeError {
     /// The word.
     pub word: u32,
-    /// Why not.
+    /// The reason.
     pub problem: DecodeProblem,
 }
 
-/// Why a word is no instruction.
+/// The reason why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeProblem {
-    /// Its fixed bits are those of no instruction.
+    /// The fixed bits match no instruction.
     #[error("opcode {:#04x}, funct3 {}, funct7 {:#04x} are not an instruction of an array core", .0 & 0x7f, .0 >> 12 & 7, .0 >> 25)]
     Unknown(u32),
-    /// It has ones where its instruction asks for zeros.
+    /// Reserved bits are not zero.
     #[error("{mnemonic}: the bits {bits:#010x} are reserved and must be zero")]
     Reserved {
         /// The instruction.
         mnemonic: Mnemonic,
-        /// The bits that should not be set.
+        /// The reserved bits that are set.
         bits: u32,
     },
-    /// Its operands do not go together.
+    /// The operands cannot be combined.
     #[error(transparent)]
     Operand(#[from] OperandError),
 }
 
 impl Instruction {
-    /// The word. Of an instruction that [`Self::check`] refuses it is a word that [`Self::decode`] refuses.
+    /// The word of the instruction. If [`Self::check`] rejects the instruction, [`Self::decode`] rejects the word.
     #[must_use]
     pub fn encode(&self) -> u32 {
         self.mnemonic().encoding().value | self.operands()
@@ -103,11 +103,11 @@ impl Instruction {
         }
     }
 
-    /// The instruction that a word is. Every instruction has one word and every word is at most one instruction.
+    /// The instruction of a word. Every instruction has one word, and every word is at most one instruction.
     ///
     /// # Errors
-    /// [`DecodeError`] for any other word: an unknown one, reserved bits that are not zero, operands out of range, and what
-    /// [`Self::check`] refuses.
+    /// [`DecodeError`] for any other word: an unknown one, reserved bits that are not zero, operands out of range, and
+    /// operands that [`Self::check`] rejects.
     pub fn decode(word: u32) -> Result<Self, DecodeError> {
         Self::read(word).map_err(|problem| DecodeError { word, problem })
     }
@@ -197,7 +197,7 @@ impl Instruction {
                 Mnemonic::Ebreak => Self::Ebreak,
             })
         };
-        // These are not ranges of a number.
+        // These conditions are not ranges of a number.
         match mnemonic {
             Mnemonic::Bne if branch_bytes(word) % 4 != 0 => {
                 return Err(OperandError::BranchNotAligned { mnemonic, bytes: branch_bytes(word) });
@@ -214,7 +214,7 @@ impl Instruction {
     }
 }
 
-/// The free bit of vs1 is reserved in butterflies, which write it back; that is worth saying.
+/// The free bit of vs1 is reserved in butterflies, which write it back. That case has a more specific error.
 fn reserved_bits(mnemonic: Mnemonic, word: u32, bits: u32) -> DecodeProblem {
     let register = VectorRegister::new(field::VS1.get(word));
     match (bits == field::FREE1.mask(), mnemonic.encoding().fields.contains(&field::VS1), register) {
@@ -223,7 +223,7 @@ fn reserved_bits(mnemonic: Mnemonic, word: u32, bits: u32) -> DecodeProblem {
     }
 }
 
-/// What makes a register of a field, when it is asked for.
+/// A constructor for the register in a field, called on demand.
 fn register<R>(
     word: u32,
     field: Field,
@@ -260,7 +260,7 @@ fn put_rd(register: ScalarRegister) -> u32 {
     field::RD.put(register.bits())
 }
 
-/// `bits` low bits as a number in two's complement.
+/// Sign-extends the low `bits` bits.
 fn signed(value: u32, bits: u32) -> i32 {
     (value << (32 - bits)).cast_signed() >> (32 - bits)
 }

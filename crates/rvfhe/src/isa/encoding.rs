@@ -1,4 +1,4 @@
-//! Masks, values and fields of every instruction, made from `opcodes/` by the build script.
+//! Masks, values and fields of every instruction, generated from `opcodes/` by the build script.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Field {
         self.high - self.low + 1
     }
 
-    /// The bits it covers.
+    /// The mask of its bits.
     #[must_use]
     pub const fn mask(self) -> u32 {
         (u32::MAX >> (32 - self.width())) << self.low
@@ -32,25 +32,25 @@ impl Field {
         (word & self.mask()) >> self.low
     }
 
-    /// A word with `content` in this field and zeros elsewhere. Bits that do not fit are cut off.
+    /// A word with `content` in this field and zeros elsewhere. Excess bits are discarded.
     #[must_use]
     pub const fn put(self, content: u32) -> u32 {
         (content << self.low) & self.mask()
     }
 }
 
-/// How an instruction stands in its 32 bits.
+/// The encoding of an instruction in 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// The name, as in the assembly text.
     pub name: &'static str,
-    /// The file of `opcodes/` that it comes from: `rv_xrvfhe`, `rv_frontend` or `rv_rvfhe_paper`.
+    /// The source file in `opcodes/`: `rv_xrvfhe`, `rv_frontend` or `rv_rvfhe_paper`.
     pub extension: &'static str,
-    /// The fixed bits.
+    /// The mask of the fixed bits.
     pub mask: u32,
-    /// What the fixed bits are; zero elsewhere.
+    /// The values of the fixed bits; zero elsewhere.
     pub value: u32,
-    /// Those of the fixed bits that tell it from other instructions; the other fixed bits are reserved and zero.
+    /// The fixed bits that distinguish the instruction from others. The other fixed bits are reserved and zero.
     pub select: u32,
     /// The operands, in the order of the assembly text.
     pub fields: &'static [Field],
@@ -59,7 +59,7 @@ pub struct Encoding {
 include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
 
 impl Mnemonic {
-    /// The instruction that `word` is by the bits that tell instructions apart. Its reserved bits may still be wrong.
+    /// The instruction with the distinguishing bits of `word`. Its reserved bits may still be wrong.
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mnemonic| {
@@ -70,7 +70,7 @@ impl Mnemonic {
 }
 
 impl PaperMnemonic {
-    /// The instruction of the paper that `word` is.
+    /// The paper's instruction with the fixed bits of `word`.
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mnemonic| word & mnemonic.encoding().mask == mnemonic.encoding().value)

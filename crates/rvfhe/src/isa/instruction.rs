@@ -1,4 +1,4 @@
-//! The instructions, with what they may not say.
+//! The instructions, and the rules for their operands.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::operand::{
     TwiddleRegister, UpperImmediate, VectorRegister,
 };
 
-/// How a complex butterfly multiplies.
+/// The form of a complex butterfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatButterfly {
     /// Decimation in time: (a + w·b, a − w·b).
@@ -21,8 +21,8 @@ pub enum FloatButterfly {
 
 /// An instruction of an array core. Arithmetic is lane by lane.
 ///
-/// Registers are full or empty: an instruction waits until what it reads is full, and [`Operand::free`] empties an operand that it
-/// has read. Not every value is allowed: see [`Self::check`].
+/// Registers are full or empty. An instruction waits until its operands are full, and [`Operand::free`] empties an
+/// operand after the read. Some combinations of operands are invalid: see [`Self::check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// vd ← vs1 + vs2 mod m.
@@ -31,7 +31,7 @@ pub enum Instruction {
         vd: VectorRegister,
         /// One summand, below the modulus.
         vs1: Operand<VectorRegister>,
-        /// The other one.
+        /// The other summand, below the modulus.
         vs2: Operand<VectorRegister>,
         /// m.
         modulus: ModulusRegister,
@@ -40,9 +40,9 @@ pub enum Instruction {
     Msub {
         /// The difference.
         vd: VectorRegister,
-        /// What is taken from, below the modulus.
+        /// The minuend, below the modulus.
         vs1: Operand<VectorRegister>,
-        /// What is taken away, below the modulus.
+        /// The subtrahend, below the modulus.
         vs2: Operand<VectorRegister>,
         /// m.
         modulus: ModulusRegister,
@@ -51,89 +51,89 @@ pub enum Instruction {
     Mmul {
         /// The product.
         vd: VectorRegister,
-        /// Any words.
+        /// The first factor: any words.
         vs1: Operand<VectorRegister>,
-        /// w, with Shoup's companion.
+        /// The second factor w, with Shoup's companion.
         ts2: Operand<TwiddleRegister>,
         /// m.
         modulus: ModulusRegister,
     },
-    /// (vd, vs1) ← (vd + vs1·w, vd − vs1·w) mod m: the butterfly of Cooley and Tukey, in place.
+    /// (vd, vs1) ← (vd + vs1·w, vd − vs1·w) mod m: the Cooley–Tukey butterfly, in place.
     Mbfly {
-        /// a, below the modulus, and the sum.
+        /// a, below the modulus, replaced by the sum.
         vd: VectorRegister,
-        /// b, any words, and the difference.
+        /// b, any words, replaced by the difference.
         vs1: VectorRegister,
         /// w, with Shoup's companion.
         ts2: Operand<TwiddleRegister>,
         /// m.
         modulus: ModulusRegister,
     },
-    /// A butterfly of complex numbers in binary32, in place: real parts in the registers named, which are even, imaginary parts in the
-    /// next ones.
+    /// A butterfly of complex numbers in binary32, in place. Real parts are in the named registers, which are even, and
+    /// imaginary parts in the next ones.
     Fbfly {
-        /// Which of the two.
+        /// The form.
         form: FloatButterfly,
-        /// a, and the first result.
+        /// a, replaced by the first result.
         vd: VectorRegister,
-        /// b, and the second result.
+        /// b, replaced by the second result.
         vs1: VectorRegister,
         /// w: its halves are the real and the imaginary part.
         ts2: Operand<TwiddleRegister>,
     },
     /// vd ← a row of the core's data memory, or one of 2^k parts of each of 2^k rows.
     Ldp {
-        /// Where the words go.
+        /// The destination.
         vd: VectorRegister,
         /// The row, 7 bits of offset.
         row: Address<7>,
-        /// How many rows, and how their parts are put together.
+        /// The tile, and the order of its parts.
         tile: Tile,
-        /// Whether the words read become empty.
+        /// Whether the words become empty after the read.
         free: bool,
     },
     /// td ← a row of the core's twiddle memory, or one of its pairs for all lanes.
     Ldt {
-        /// Where the pairs go.
+        /// The destination.
         td: TwiddleRegister,
         /// The number of the row, or of the pair; 11 bits of offset.
         row: Address<11>,
-        /// Whether it is one pair, for all lanes.
+        /// Whether one pair goes to all lanes.
         broadcast: bool,
     },
     /// vd ← a vector of the array's scratchpad.
     Lds {
-        /// Where the words go.
+        /// The destination.
         vd: VectorRegister,
         /// The number of the vector, 12 bits of offset.
         vector: Address<12>,
     },
     /// A vector of the array's scratchpad ← vs1, which becomes empty.
     Sts {
-        /// What is stored.
+        /// The source.
         vs1: VectorRegister,
         /// The number of the vector, 12 bits of offset.
         vector: Address<12>,
     },
     /// A row of a core's data memory ← vs1, which becomes empty. Waits until the words there are empty.
     Copy {
-        /// Whose data memory; it may be the core's own.
+        /// The destination core, which may be the core itself.
         core: Core,
-        /// What is sent.
+        /// The source.
         vs1: VectorRegister,
         /// The row there, 7 bits of offset.
         row: Address<7>,
     },
-    /// The same, and vs1 stays full.
+    /// As `Copy`, but vs1 stays full.
     Copyk {
-        /// Whose data memory; it may be the core's own.
+        /// The destination core, which may be the core itself.
         core: Core,
-        /// What is sent.
+        /// The source.
         vs1: VectorRegister,
         /// The row there, 7 bits of offset.
         row: Address<7>,
     },
-    /// The end of a phase; does nothing unless the machine fires per phase.
+    /// The end of a phase; no effect unless the machine fires per phase.
     Phase,
     /// rd ← the immediate in bits 31 to 12, zeros below.
     Lui {
@@ -148,7 +148,7 @@ pub enum Instruction {
         rd: ScalarRegister,
         /// A summand.
         rs1: ScalarRegister,
-        /// The other one.
+        /// The other summand.
         immediate: Immediate,
     },
     /// rd ← rs1 + rs2, modulo 2^32.
@@ -157,7 +157,7 @@ pub enum Instruction {
         rd: ScalarRegister,
         /// A summand.
         rs1: ScalarRegister,
-        /// The other one.
+        /// The other summand.
         rs2: ScalarRegister,
     },
     /// rd ← rs1 xor rs2.
@@ -166,30 +166,30 @@ pub enum Instruction {
         rd: ScalarRegister,
         /// An operand.
         rs1: ScalarRegister,
-        /// The other one.
+        /// The other operand.
         rs2: ScalarRegister,
     },
-    /// Goes on elsewhere if rs1 and rs2 differ.
+    /// Branches if rs1 and rs2 differ.
     Bne {
         /// An operand.
         rs1: ScalarRegister,
-        /// The other one.
+        /// The other operand.
         rs2: ScalarRegister,
-        /// How far, from this instruction.
+        /// The distance from this instruction.
         offset: BranchOffset,
     },
-    /// rd ← the address of the next instruction, in bytes; goes on elsewhere.
+    /// rd ← the address of the next instruction, in bytes; jumps.
     Jal {
-        /// Takes the address.
+        /// The destination of the address.
         rd: ScalarRegister,
-        /// How far, from this instruction.
+        /// The distance from this instruction.
         offset: JumpOffset,
     },
     /// rd ← the modulus, and the modulus ← rs1.
     Csrrw {
-        /// Takes the modulus as it was.
+        /// The destination of the old modulus.
         rd: ScalarRegister,
-        /// Which one is set.
+        /// The modulus register.
         modulus: ModulusRegister,
         /// The new modulus, 1 to 2^31.
         rs1: ScalarRegister,
@@ -198,30 +198,30 @@ pub enum Instruction {
     Ebreak,
 }
 
-/// What an instruction may not say though its fields could.
+/// An invalid combination of operands.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OperandError {
     /// A number is out of range.
     #[error("{mnemonic}: {source}")]
     Range {
-        /// Of which instruction.
+        /// The instruction.
         mnemonic: Mnemonic,
-        /// What is out of range.
+        /// The number and its range.
         source: RangeError,
     },
-    /// An operand is emptied and written.
+    /// An operand is both freed and written.
     #[error("{mnemonic} writes {register} and cannot free it; clear the free bit (remove the `!`)")]
     FreesWritten {
-        /// Of which instruction.
+        /// The instruction.
         mnemonic: Mnemonic,
-        /// The operand.
+        /// The register.
         register: VectorRegister,
     },
     /// A butterfly of a register with itself.
     #[error("{mnemonic} would write both results to {register}; use two registers")]
     SameRegister {
-        /// Of which instruction.
+        /// The instruction.
         mnemonic: Mnemonic,
         /// The register.
         register: VectorRegister,
@@ -229,24 +229,24 @@ pub enum OperandError {
     /// A complex number that does not start in an even register.
     #[error("{mnemonic} needs real parts in even registers and imaginary parts in the next ones; {register} is odd")]
     OddRegister {
-        /// Of which instruction.
+        /// The instruction.
         mnemonic: Mnemonic,
         /// The register.
         register: VectorRegister,
     },
-    /// A CSR that is no modulus register.
+    /// A CSR that is not a modulus register.
     #[error("csrrw: CSR {csr:#05x} is not a modulus register; use 0x800 (m0) to 0x807 (m7)")]
     NotAModulus {
         /// The CSR.
         csr: u32,
     },
-    /// A load without a transposition that says how to transpose.
+    /// A rotation without a tile.
     #[error("ldp cannot rotate without a tile; remove `rotate`, or use a tile of 1 to 5")]
     RotatesNothing,
     /// A branch into the middle of an instruction.
     #[error("{mnemonic}: a distance of {bytes} bytes is not a whole number of instructions; use a multiple of 4")]
     BranchNotAligned {
-        /// Of which instruction.
+        /// The instruction.
         mnemonic: Mnemonic,
         /// The distance.
         bytes: i32,
@@ -257,7 +257,7 @@ impl Instruction {
     /// The length of every instruction, in bytes.
     pub const BYTES: usize = 4;
 
-    /// Its name.
+    /// The mnemonic.
     #[must_use]
     pub const fn mnemonic(&self) -> Mnemonic {
         match self {
@@ -285,11 +285,11 @@ impl Instruction {
         }
     }
 
-    /// Whether its operands go together: no operand is freed that is also written, a butterfly has two registers, complex ones even
-    /// ones, and only a tile is rotated.
+    /// Checks the combination of operands: no freed operand is also written, a butterfly has two different registers,
+    /// complex butterflies have even ones, and only a tile is rotated.
     ///
     /// # Errors
-    /// [`OperandError`]. The word of such an instruction is refused by [`Self::decode`] for the same reason.
+    /// [`OperandError`]. [`Self::decode`] rejects the word of such an instruction for the same reason.
     pub fn check(&self) -> Result<(), OperandError> {
         let mnemonic = self.mnemonic();
         match *self {
@@ -323,7 +323,7 @@ fn two(mnemonic: Mnemonic, one: VectorRegister, other: VectorRegister) -> Result
 }
 
 impl fmt::Display for Instruction {
-    /// The assembly text, which [`super::assemble`] reads; a branch or jump with its distance in bytes, `.+8`.
+    /// The assembly text, which [`super::assemble`] parses. A branch or jump shows its distance in bytes, `.+8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.mnemonic();
         match *self {

@@ -1,8 +1,8 @@
-//! The instruction set: registers, instructions, their words and their text. `docs/rvfhe-isa.md` is its reference.
+//! The instruction set: registers, instructions, their words and their text. The reference is `docs/rvfhe-isa.md`.
 //!
-//! The encodings have one source, `opcodes/rv_xrvfhe` in the format of the riscv-opcodes project; what this module knows of bits is
-//! made from it when the crate is built. The instruction set follows the paper on RVFHE (section 3.1, Table 2); what differs
-//! and why is on the reference page.
+//! The encodings have one source, `opcodes/rv_xrvfhe`, in the format of the riscv-opcodes project; the build script
+//! generates this module's masks and fields from it. The instruction set follows the RVFHE paper (section 3.1, Table
+//! 2). The reference page lists the differences and their reasons.
 //!
 //! ```
 //! use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program, assemble};

@@ -1,30 +1,30 @@
-//! The operands of instructions: registers and numbers, checked when they are made.
+//! The operands of instructions: registers and numbers, checked on construction.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A number outside the range of what it stands for.
+/// A number outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{given} is not {what}; use {min} to {max}")]
 pub struct RangeError {
-    /// What it was to be.
+    /// The meaning of the number.
     pub what: &'static str,
-    /// The number given.
+    /// The given number.
     pub given: i64,
-    /// The smallest one allowed.
+    /// The minimum.
     pub min: i64,
-    /// The largest one allowed.
+    /// The maximum.
     pub max: i64,
 }
 
 pub(super) fn check(what: &'static str, given: impl TryInto<i64>, min: i64, max: i64) -> Result<i64, RangeError> {
-    // What is no `i64` is out of every range here.
+    // A number outside `i64` is outside every range here.
     let given = given.try_into().unwrap_or(i64::MAX);
     if (min..=max).contains(&given) { Ok(given) } else { Err(RangeError { what, given, min, max }) }
 }
 
-/// The index of something that is in memory, and so below 2^63.
+/// An index into memory, which is below 2^63.
 pub(super) fn wide(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -36,15 +36,15 @@ macro_rules! register {
         pub struct $name(u8);
 
         impl $name {
-            /// How many there are.
+            /// The number of registers.
             pub const COUNT: usize = $count;
             /// The first letter of the name in text.
             pub const PREFIX: char = $prefix;
 
-            /// The one with this number.
+            /// The register with this number.
             ///
             /// # Errors
-            /// [`RangeError`] from [`Self::COUNT`] on.
+            /// [`RangeError`] if the number is not below [`Self::COUNT`].
             pub fn new(number: impl TryInto<i64>) -> Result<Self, RangeError> {
                 check($what, number, 0, $count - 1).map(|number| Self(number as u8))
             }
@@ -55,7 +55,7 @@ macro_rules! register {
                 self.0 as usize
             }
 
-            /// All of them, by number.
+            /// All registers, by number.
             pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
                 (0..$count as u8).map(Self)
             }
@@ -74,23 +74,23 @@ macro_rules! register {
 }
 
 register! {
-    /// One of a core's vector registers v0 to v31: a 32-bit word for each lane, full or empty.
+    /// A vector register v0 to v31 of a core: a 32-bit word per lane, full or empty.
     VectorRegister, 'v', 32, "the number of a vector register"
 }
 register! {
-    /// One of a core's twiddle registers t0 to t15: for each lane a factor w and Shoup's companion ⌊w·2^32/m⌋, full or empty.
+    /// A twiddle register t0 to t15 of a core: per lane a factor w and Shoup's companion ⌊w·2^32/m⌋, full or empty.
     TwiddleRegister, 't', 16, "the number of a twiddle register"
 }
 register! {
-    /// One of a core's modulus registers m0 to m7, which are the CSRs 0x800 to 0x807.
+    /// A modulus register m0 to m7 of a core, which is the CSR 0x800 to 0x807.
     ModulusRegister, 'm', 8, "the number of a modulus register"
 }
 register! {
-    /// One of the scalar registers x0 to x31; x0 is always zero.
+    /// A scalar register x0 to x31; x0 is always zero.
     ScalarRegister, 'x', 32, "the number of a scalar register"
 }
 register! {
-    /// One of the cores c0 to c31 of an array, as the destination of a copy.
+    /// A core c0 to c31 of an array, as the destination of a copy.
     Core, 'c', 32, "the number of a core"
 }
 
@@ -102,7 +102,7 @@ impl Core {
 impl ModulusRegister {
     /// m0.
     pub const FIRST: Self = Self(0);
-    /// The CSR of m0: the first of those that RISC-V leaves to custom use by user programs, for reading and writing.
+    /// The CSR of m0: the first CSR that RISC-V reserves for custom, readable and writable use by user programs.
     pub const FIRST_CSR: u32 = 0x800;
 
     /// The number of its CSR.
@@ -117,12 +117,12 @@ impl ScalarRegister {
     pub const ZERO: Self = Self(0);
 }
 
-/// A register that is read, and whether it is empty from then on.
+/// A register operand, and whether the read empties it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand<R> {
     /// The register.
     pub register: R,
-    /// Whether reading empties it.
+    /// Whether the read empties it.
     pub free: bool,
 }
 
@@ -135,13 +135,13 @@ impl<R: fmt::Display> fmt::Display for Operand<R> {
 macro_rules! readable {
     ($($name:ident)*) => {$(
         impl $name {
-            /// Read and left full.
+            /// The operand, left full by the read.
             #[must_use]
             pub const fn kept(self) -> Operand<Self> {
                 Operand { register: self, free: false }
             }
 
-            /// Read and left empty.
+            /// The operand, emptied by the read.
             #[must_use]
             pub const fn freed(self) -> Operand<Self> {
                 Operand { register: self, free: true }
@@ -160,7 +160,7 @@ impl<const BITS: u32> Offset<BITS> {
     /// The largest offset.
     pub const MAX: usize = (1 << BITS) - 1;
 
-    /// This offset.
+    /// Creates the offset.
     ///
     /// # Errors
     /// [`RangeError`] above [`Self::MAX`].
@@ -179,17 +179,17 @@ impl<const BITS: u32> Offset<BITS> {
     }
 }
 
-/// A place in a memory: the content of a scalar register plus an offset, in the unit of its instruction.
+/// An address in a memory: the content of a scalar register plus an offset, in the unit of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address<const BITS: u32> {
-    /// What is added to the base.
+    /// The offset.
     pub offset: Offset<BITS>,
-    /// The register with the base.
+    /// The base register.
     pub base: ScalarRegister,
 }
 
 impl<const BITS: u32> Address<BITS> {
-    /// `offset(base)`.
+    /// The address `offset(base)`.
     ///
     /// # Errors
     /// [`RangeError`] if the offset has more than `BITS` bits.
@@ -204,12 +204,12 @@ impl<const BITS: u32> fmt::Display for Address<BITS> {
     }
 }
 
-/// What a load transposes: tiles of 2^k rows, k from 0 (no transposition) to 5. The row's number among them, c, chooses one of 2^k equal
-/// parts of each row; these become one vector, one behind the other, or word by word in turn.
+/// The transposition of a load: tiles of 2^k rows, k from 0 (no transposition) to 5. The row's number in its tile, c,
+/// selects one of 2^k equal parts of each row. These parts become one vector, concatenated or interleaved.
 ///
-/// With w lanes in a part, word c·w + j of row r of the tile goes to lane r·w + j, or, rotated, to lane j·2^k + r. So the uppermost k bits
-/// of the lane's number change places with the lowest k bits of the row's; rotation then moves the lane's other bits up by k, and
-/// those k bits below them.
+/// With w lanes per part, word c·w + j of row r of the tile goes to lane r·w + j, or, rotated, to lane j·2^k + r. The
+/// uppermost k bits of the lane number thus change places with the lowest k bits of the row number. A rotation then
+/// moves the other lane bits up by k, and those k bits below them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tile {
     log: u8,
@@ -217,11 +217,11 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The row as it stands.
+    /// The row without a transposition.
     pub const NONE: Self = Self { log: 0, rotate: false };
 
-    /// Tiles of 2^`log` rows; `rotate` if the parts' words are taken in turn. There is no rotation of single rows:
-    /// [`Instruction::check`](super::Instruction::check) refuses it.
+    /// Tiles of 2^`log` rows; with `rotate` the parts are interleaved.
+    /// [`Instruction::check`](super::Instruction::check) rejects the rotation of single rows.
     ///
     /// # Errors
     /// [`RangeError`] above 5.
@@ -229,7 +229,7 @@ impl Tile {
         check("the logarithm of a tile's side", log, 0, 5).map(|log| Self { log: log as u8, rotate })
     }
 
-    /// Whether the parts' words are taken in turn.
+    /// Whether the parts are interleaved.
     #[must_use]
     pub const fn rotates(self) -> bool {
         self.rotate
@@ -252,12 +252,12 @@ impl Tile {
     }
 }
 
-/// A signed number of 12 bits.
+/// A signed 12-bit immediate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Immediate(i16);
 
 impl Immediate {
-    /// This number.
+    /// Creates the immediate.
     ///
     /// # Errors
     /// [`RangeError`] outside −2048 to 2047.
@@ -277,7 +277,7 @@ impl Immediate {
 pub struct UpperImmediate(u32);
 
 impl UpperImmediate {
-    /// These 20 bits, as an unsigned number.
+    /// Creates the immediate from 20 bits, as an unsigned number.
     ///
     /// # Errors
     /// [`RangeError`] from 2^20 on.
@@ -292,14 +292,14 @@ impl UpperImmediate {
     }
 }
 
-/// How far a branch goes from itself, in instructions: −1024 to 1023.
+/// The distance of a branch from itself, in instructions: −1024 to 1023.
 ///
-/// RISC-V counts in pairs of bytes. All instructions here have four, so odd multiples of two are refused.
+/// RISC-V counts in units of two bytes. All instructions here have four bytes, so odd multiples of two are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchOffset(i16);
 
 impl BranchOffset {
-    /// This many instructions on, or back if negative.
+    /// A branch forward by this number of instructions, or backward if it is negative.
     ///
     /// # Errors
     /// [`RangeError`] outside −1024 to 1023.
@@ -327,12 +327,12 @@ impl fmt::Display for BranchOffset {
     }
 }
 
-/// How far a jump goes from itself, in instructions: −2^18 to 2^18 − 1.
+/// The distance of a jump from itself, in instructions: −2^18 to 2^18 − 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JumpOffset(i32);
 
 impl JumpOffset {
-    /// This many instructions on, or back if negative.
+    /// A jump forward by this number of instructions, or backward if it is negative.
     ///
     /// # Errors
     /// [`RangeError`] outside −2^18 to 2^18 − 1.

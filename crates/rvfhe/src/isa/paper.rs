@@ -1,7 +1,7 @@
-//! The words that the paper gives in Table 2, and what they are in ours.
+//! The paper's words (Table 2), and the equivalent instructions of this set.
 //!
-//! `ldp` and `copy` have opcodes of 16-bit instructions there, so that no RISC-V tool takes such words for instructions. This decoder
-//! reads them for whoever has programs in the paper's form.
+//! In the paper, `ldp` and `copy` have opcodes of 16-bit instructions, so RISC-V tools do not recognise their words.
+//! This decoder reads programs in the paper's form.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ use super::operand::{
 pub enum PaperInstruction {
     /// Prefetches data to a register.
     Ldp {
-        /// Where it goes.
+        /// The destination.
         vd: VectorRegister,
         /// The register with its address.
         rs1: ScalarRegister,
-        /// How much: the paper gives no unit.
+        /// The amount; the paper gives no unit.
         size: Offset<3>,
     },
     /// vd ← vs1 + vs2 mod m.
@@ -31,16 +31,16 @@ pub enum PaperInstruction {
         vd: VectorRegister,
         /// A summand.
         vs1: VectorRegister,
-        /// The other one.
+        /// The other summand.
         vs2: VectorRegister,
     },
     /// vd ← vs1 − vs2 mod m.
     Msub {
         /// The difference.
         vd: VectorRegister,
-        /// What is taken from.
+        /// The minuend.
         vs1: VectorRegister,
-        /// What is taken away.
+        /// The subtrahend.
         vs2: VectorRegister,
     },
     /// vd ← vs1 · vs2 mod m.
@@ -49,7 +49,7 @@ pub enum PaperInstruction {
         vd: VectorRegister,
         /// A factor.
         vs1: VectorRegister,
-        /// The other one; where its companion is, the paper does not say.
+        /// The other factor. The paper does not mention its companion.
         vs2: VectorRegister,
     },
     /// Sends data from one core to another.
@@ -58,14 +58,14 @@ pub enum PaperInstruction {
         to: Core,
         /// The source.
         from: Core,
-        /// What is sent.
+        /// The source register.
         vs1: VectorRegister,
-        /// How much: the paper gives no unit.
+        /// The amount; the paper gives no unit.
         size: Offset<3>,
     },
 }
 
-/// A word that is not one of the paper's.
+/// A word that is not in the paper's table.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "word {word:#010x} is none of the paper's: ldp (opcode 0x2a), madd, msub, mmul (0x2b, funct3 0, funct7 0 to 2) and copy (0x2c)"
@@ -75,11 +75,11 @@ pub struct PaperDecodeError {
     pub word: u32,
 }
 
-/// Why an instruction of the paper has none here that does the same.
+/// The reason why an instruction of the paper has no equivalent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NoEquivalent {
-    /// Its second factor is in a register that cannot hold a companion.
+    /// The second factor is in a register without a companion.
     #[error(
         "mmul by register {register}: a factor and its companion are in one of the twiddle registers t0 to t15; load them there"
     )]
@@ -87,7 +87,7 @@ pub enum NoEquivalent {
         /// The number of the register.
         register: usize,
     },
-    /// More or less than one vector.
+    /// The size is not one vector.
     #[error("ldp of size {size}: the paper gives no unit, and here every load is of one vector (size 0); use several")]
     Size {
         /// The size.
@@ -98,13 +98,13 @@ pub enum NoEquivalent {
     Row {
         /// The destination.
         to: Core,
-        /// What is sent.
+        /// The source register.
         vs1: VectorRegister,
     },
 }
 
 impl PaperInstruction {
-    /// Its name.
+    /// The mnemonic.
     #[must_use]
     pub const fn mnemonic(&self) -> PaperMnemonic {
         match self {
@@ -136,18 +136,18 @@ impl PaperInstruction {
         self.mnemonic().encoding().value | operands
     }
 
-    /// The instruction that a word is in the paper's encoding.
+    /// The instruction of a word in the paper's encoding.
     ///
     /// # Errors
-    /// [`PaperDecodeError`] for every other word. A `madd`, `msub` or `mmul` with another modulus register than m0 (funct3) is not in
-    /// the paper's table, but [`Instruction::decode`] reads it.
+    /// [`PaperDecodeError`] for every other word. The paper's table does not contain `madd`, `msub` or `mmul` with a
+    /// modulus register other than m0 (funct3), but [`Instruction::decode`] reads them.
     pub fn decode(word: u32) -> Result<Self, PaperDecodeError> {
         let wrong = PaperDecodeError { word };
         let Some(mnemonic) = PaperMnemonic::of(word) else { return Err(wrong) };
         Self::fields(mnemonic, word).map_err(|_| wrong)
     }
 
-    /// All fields are as wide as what they name, so none is out of range.
+    /// All fields are as wide as their operands, so every value is in range.
     fn fields(mnemonic: PaperMnemonic, word: u32) -> Result<Self, RangeError> {
         let vector = |content: u32| VectorRegister::new(content);
         let (vd, vs1, vs2) =
@@ -165,12 +165,14 @@ impl PaperInstruction {
         })
     }
 
-    /// The instruction of ours that does the same: `madd` and `msub` with modulus register m0; `mmul` by the twiddle register of the
-    /// second factor's number, below 16, which has to hold factor and companion; `ldp` of size 0, taken for one vector, from the
-    /// row that rs1 names.
+    /// The equivalent instruction of this set:
+    ///
+    /// * `madd` and `msub` use modulus register m0.
+    /// * `mmul` uses the twiddle register with the second factor's number, below 16. It must contain factor and companion.
+    /// * `ldp` of size 0 is interpreted as one vector, from the row in rs1.
     ///
     /// # Errors
-    /// [`NoEquivalent`] for `mmul` by registers from 16 on, `ldp` of other sizes, and every `copy`.
+    /// [`NoEquivalent`] for `mmul` with registers from 16 on, `ldp` of other sizes, and every `copy`.
     pub fn to_ours(&self) -> Result<Instruction, NoEquivalent> {
         let modulus = ModulusRegister::FIRST;
         match *self {

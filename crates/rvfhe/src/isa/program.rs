@@ -17,12 +17,12 @@ pub struct InstructionMemory {
 impl InstructionMemory {
     /// 16 KiB, as in the paper's section 4.
     pub const PAPER: Self = Self { words: 4096 };
-    /// The most bytes that can be asked for: 4 MiB, so that whatever reads programs is bounded.
+    /// The maximum size in bytes: 4 MiB, so that every reader of programs has a limit.
     pub const MAX_BYTES: usize = 1 << 22;
-    /// [`Self::MAX_BYTES`]: for tools that read programs of machines they do not know.
+    /// [`Self::MAX_BYTES`], for tools that read programs of unknown machines.
     pub const LARGEST: Self = Self { words: Self::MAX_BYTES / Instruction::BYTES };
 
-    /// A memory of this many bytes; a last incomplete word is not used.
+    /// A memory of this many bytes. An incomplete last word is not used.
     ///
     /// # Errors
     /// [`RangeError`] for less than one word or more than [`Self::MAX_BYTES`].
@@ -32,90 +32,90 @@ impl InstructionMemory {
         Ok(Self { words: bytes / Instruction::BYTES })
     }
 
-    /// How many instructions it holds, from 1 on.
+    /// The number of instructions that fit, at least 1.
     #[must_use]
     pub const fn words(self) -> usize {
         self.words
     }
 }
 
-/// A program of one core, which never leaves its own words: it fits into the core's instruction memory, every branch and jump stays
-/// inside and the last instruction is `ebreak` or a jump.
+/// A program of one core. It fits the core's instruction memory, every branch and jump stays inside, and the last
+/// instruction is `ebreak` or a jump. Control therefore never leaves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     core: Core,
     instructions: Vec<Instruction>,
 }
 
-/// What is wrong with a program.
+/// An invalid program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("core {core}: {problem}")]
 pub struct ProgramError {
-    /// Whose program it is.
+    /// The core of the program.
     pub core: Core,
-    /// What is wrong.
+    /// The problem.
     pub problem: ProgramProblem,
 }
 
-/// What is wrong with a program. Indices of words count from 0.
+/// The problem of an invalid program. Indices of words count from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramProblem {
     /// There is no instruction.
     #[error("the program has no instruction; an idle core's is a single ebreak")]
     Empty,
-    /// The bytes are not words.
+    /// The bytes are not a whole number of words.
     #[error("{bytes} bytes are not a whole number of words of 4 bytes")]
     NotWords {
-        /// How many bytes were given.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// It does not fit.
+    /// The program does not fit.
     #[error(
         "the program has {words} words, but the instruction memory holds {limit}; shorten it or enlarge the memory"
     )]
     TooLong {
-        /// The length.
+        /// The words of the program.
         words: usize,
-        /// What the memory holds.
+        /// The words of the memory.
         limit: usize,
     },
-    /// A word is no instruction.
+    /// A word is not an instruction.
     #[error("word {index}: {source}")]
     Decode {
-        /// Which word.
+        /// The index of the word.
         index: usize,
-        /// Why not.
+        /// The decoder's error.
         source: DecodeError,
     },
-    /// An instruction's operands do not go together.
+    /// The operands of an instruction cannot be combined.
     #[error("word {index}: {source}")]
     Operand {
-        /// Which word.
+        /// The index of the word.
         index: usize,
-        /// Why not.
+        /// The error.
         source: OperandError,
     },
     /// A branch or jump leaves the program.
     #[error("word {index}: the branch or jump goes to word {target}, but the program has the words 0 to {last}")]
     Branch {
-        /// Which word.
+        /// The index of the word.
         index: usize,
-        /// Where it goes.
+        /// The target of the branch or jump.
         target: i64,
-        /// The last word.
+        /// The index of the last word.
         last: usize,
     },
-    /// After the last instruction the program would go on.
+    /// The program continues after its last instruction.
     #[error("word {index}: the program goes on past its end; let the last instruction be ebreak or a jump")]
     NoEnd {
-        /// The last word.
+        /// The index of the last word.
         index: usize,
     },
 }
 
 impl ProgramProblem {
-    /// The index of the word it is about, if it is about one.
+    /// The index of the word, if the problem concerns one.
     #[must_use]
     pub const fn index(&self) -> Option<usize> {
         match *self {
@@ -129,11 +129,11 @@ impl ProgramProblem {
 }
 
 impl Program {
-    /// The program of a core.
+    /// Creates the program of a core.
     ///
     /// # Errors
-    /// [`ProgramError`] if it is empty or does not fit into the memory, if [`Instruction::check`] refuses an instruction, if a branch
-    /// or jump leaves it or its last instruction is neither `ebreak` nor a jump.
+    /// [`ProgramError`] if the program is empty or does not fit the memory, if [`Instruction::check`] rejects an
+    /// instruction, if a branch or jump leaves the program, or if its last instruction is neither `ebreak` nor a jump.
     pub fn new(core: Core, instructions: Vec<Instruction>, memory: InstructionMemory) -> Result<Self, ProgramError> {
         match valid(&instructions, memory) {
             Ok(()) => Ok(Self { core, instructions }),
@@ -141,11 +141,11 @@ impl Program {
         }
     }
 
-    /// A program from its words, each of 4 bytes in little-endian order.
+    /// Creates a program from its words, each of 4 bytes in little-endian order.
     ///
     /// # Errors
-    /// [`ProgramError`] for bytes that are not words, words that are no instructions, and as [`Self::new`]. Nothing is
-    /// allocated for a program that does not fit.
+    /// [`ProgramError`] for bytes that are not words, words that are not instructions, and the errors of [`Self::new`].
+    /// A program that does not fit is not allocated.
     pub fn from_bytes(core: Core, bytes: &[u8], memory: InstructionMemory) -> Result<Self, ProgramError> {
         let wrong = |problem| ProgramError { core, problem };
         let (words, rest) = bytes.as_chunks::<{ Instruction::BYTES }>();
@@ -160,13 +160,13 @@ impl Program {
         Self::new(core, instructions.collect::<Result<_, _>>()?, memory)
     }
 
-    /// Its words, each as 4 bytes in little-endian order.
+    /// The words, each as 4 bytes in little-endian order.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.instructions.iter().flat_map(|instruction| instruction.encode().to_le_bytes()).collect()
     }
 
-    /// Whose program it is.
+    /// The core of the program.
     #[must_use]
     pub const fn core(&self) -> Core {
         self.core
@@ -200,7 +200,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// The word that the branch or jump at `index` goes to.
+/// The target of the branch or jump at `index`.
 fn branch(index: usize, instruction: &Instruction) -> Option<i64> {
     match instruction {
         Instruction::Bne { offset, .. } => Some(wide(index) + offset.instructions()),

@@ -1,4 +1,4 @@
-//! The same words on the scalar base core, where they work on x registers.
+//! The instructions of the scalar base core: the same words, with x registers as operands.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::encoding::{Mnemonic, field};
 use super::operand::{ModulusRegister, ScalarRegister};
 
-/// What a scalar instruction computes.
+/// The operation of a scalar instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarOperation {
     /// rs1 + rs2 mod m.
@@ -20,23 +20,23 @@ pub enum ScalarOperation {
 
 /// `madd`, `msub` or `mmul` on the scalar base core.
 ///
-/// Sources are bits 31 to 0 of their registers, and the result is written sign-extended from bit 31, as by RV64's own instructions on
-/// words. A result below a modulus of at most 2^31 has a zero there.
+/// Sources are bits 31 to 0 of their registers. The result is written sign-extended from bit 31, like the results of
+/// RV64's own word instructions. Below a modulus of at most 2^31 that bit is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarInstruction {
-    /// What it computes.
+    /// The operation.
     pub operation: ScalarOperation,
     /// The result.
     pub rd: ScalarRegister,
     /// The first operand.
     pub rs1: ScalarRegister,
-    /// The second one.
+    /// The second operand.
     pub rs2: ScalarRegister,
     /// m.
     pub modulus: ModulusRegister,
 }
 
-/// A word that is no RVFHE instruction of the scalar base core.
+/// A word that is not an RVFHE instruction of the scalar base core.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("word {word:#010x} is not madd, msub or mmul without free bits, so no RVFHE instruction of the scalar core")]
 pub struct ScalarDecodeError {
@@ -45,7 +45,7 @@ pub struct ScalarDecodeError {
 }
 
 impl ScalarOperation {
-    /// The instruction that has its encoding.
+    /// The instruction with the same encoding.
     #[must_use]
     pub const fn mnemonic(self) -> Mnemonic {
         match self {
@@ -67,10 +67,10 @@ impl ScalarInstruction {
             | field::M.put(self.modulus.bits())
     }
 
-    /// The instruction that a word is.
+    /// The instruction of a word.
     ///
     /// # Errors
-    /// [`ScalarDecodeError`] for every word but those of `madd`, `msub` and `mmul` whose free bits are clear.
+    /// [`ScalarDecodeError`] for every word except `madd`, `msub` and `mmul` with clear free bits.
     pub fn decode(word: u32) -> Result<Self, ScalarDecodeError> {
         Self::read(word).ok_or(ScalarDecodeError { word })
     }

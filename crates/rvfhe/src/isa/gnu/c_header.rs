@@ -1,4 +1,4 @@
-//! Functions of C for the scalar instructions.
+//! C functions for the scalar instructions.
 
 use std::fmt::Write as _;
 
@@ -26,15 +26,15 @@ static inline uint64_t rvfhe_pair(uint32_t factor, uint32_t modulus) {
 }
 ";
 
-/// The text of `include/rvfhe.h`: for each modulus register k a function `rvfhe_set_modulus<k>`, `rvfhe_madd<k>`, `rvfhe_msub<k>` and
-/// `rvfhe_mmul<k>`, and `rvfhe_pair` for the last one's second argument.
+/// The text of `include/rvfhe.h`: for each modulus register k the functions `rvfhe_set_modulus<k>`, `rvfhe_madd<k>`,
+/// `rvfhe_msub<k>` and `rvfhe_mmul<k>`, and `rvfhe_pair` for the second argument of `rvfhe_mmul<k>`.
 #[must_use]
 pub fn c_header() -> String {
     let mut text = HEAD.to_owned();
     for modulus in ModulusRegister::all() {
         let number = modulus.number();
         let Encoding { value, .. } = Mnemonic::Csrrw.encoding();
-        // The immediate is signed, the number of the CSR is not.
+        // The immediate is signed, but the number of the CSR is unsigned.
         let csr = (modulus.csr() << 20).cast_signed() >> 20;
         let _ = write!(
             text,

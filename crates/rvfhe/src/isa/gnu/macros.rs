@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use crate::isa::encoding::{Encoding, Field, Mnemonic};
 use crate::isa::operand::{Core, ModulusRegister, ScalarRegister, TwiddleRegister, VectorRegister};
 
-/// What a macro's argument is.
+/// The kind of a macro's argument.
 enum Class {
-    /// A register, or a core: the first part of the symbols that have the numbers, and what to call it.
+    /// A register or a core: the prefix of the symbols with its numbers, and its name in messages.
     Named(&'static str, &'static str),
-    /// A number up to this one.
+    /// A number from 0 to this one.
     Number(u32),
-    /// A number up to this one, 0 unless given.
+    /// A number from 0 to this one, 0 by default.
     Optional(u32),
 }
 
-/// An argument: its name, what it is, and the fields that its bits go to, lowest first.
+/// An argument: its name, its kind, and the fields for its bits, lowest first.
 struct Argument {
     name: String,
     class: Class,
@@ -36,7 +36,7 @@ const HEAD: &str = "\
 const ABI_NAMES: &str =
     "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6";
 
-/// The text of `include/rvfhe.inc`: a macro `rvfhe.<name>` for each RVFHE instruction, which checks its operands.
+/// The text of `include/rvfhe.inc`: a macro `rvfhe.<name>` for each RVFHE instruction, with checks of its operands.
 #[must_use]
 pub fn assembler_include() -> String {
     let mut text = HEAD.to_owned();
@@ -67,7 +67,7 @@ pub fn assembler_include() -> String {
 fn arguments(encoding: &Encoding) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     for &field in encoding.fields {
-        // An offset in two pieces is given as its high and then its low one.
+        // An offset in two fields is listed with its high and then its low field.
         let name = field.name.strip_suffix("hi").or_else(|| field.name.strip_suffix("lo")).unwrap_or(field.name);
         let name = if name.starts_with("off") || name == "rowoff" { "offset" } else { name };
         match arguments.iter_mut().find(|argument| argument.name == name) {

@@ -1,6 +1,7 @@
-//! What GNU's assembler and C compiler need to make our words, and the table of the reference page; all made from the encodings.
+//! Support for GNU's assembler and C compiler, and the table of the reference page; all generated from the encodings.
 //!
-//! `cargo run -p ciphermill-rvfhe --example rvfhe-generate` writes it to `include/` and `docs/rvfhe-isa.md`; a test compares.
+//! `cargo run -p ciphermill-rvfhe --example rvfhe-generate` writes the files in `include/` and the table in
+//! `docs/rvfhe-isa.md`. A test compares them.
 
 mod c_header;
 mod macros;
@@ -13,7 +14,8 @@ pub use table::{TABLE_BEGIN, TABLE_END, encoding_table, with_table};
 use super::instruction::Instruction;
 use super::operand::{Address, Operand, Tile};
 
-/// An instruction as GNU as takes it: in standard syntax if it is a standard one, else as a macro of [`assembler_include`].
+/// An instruction for GNU as: in standard syntax if it is a standard one, otherwise as a macro of
+/// [`assembler_include`].
 ///
 /// The free marks of the text form become the arguments `free1`, `free2` and `free`; an address becomes two arguments.
 #[must_use]

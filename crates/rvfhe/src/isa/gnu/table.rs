@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::isa::encoding::{Encoding, Mnemonic, PaperMnemonic};
 
-/// The line of a page that the table stands behind.
+/// The line before the table.
 pub const TABLE_BEGIN: &str = "<!-- encodings: made by the example rvfhe-generate -->";
-/// The line of a page that the table ends with.
+/// The line after the table.
 pub const TABLE_END: &str = "<!-- end of encodings -->";
 
-/// A table in Markdown of all encodings: a row for each instruction, its bits from 31 to 0 as fixed ones and as operands with their
-/// width, mask and value.
+/// A Markdown table of all encodings. Each row is an instruction with its bits from 31 to 0, as fixed bits and as
+/// operands with their width, and with its mask and value.
 #[must_use]
 pub fn encoding_table() -> String {
     let ours = Mnemonic::ALL.into_iter().map(Mnemonic::encoding);
@@ -25,11 +25,11 @@ pub fn encoding_table() -> String {
     text
 }
 
-/// The bits from 31 to 0: fixed ones as digits, operands as `name:width`.
+/// The bits from 31 to 0: fixed bits as digits, operands as `name:width`.
 fn layout(encoding: &Encoding) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut bit = 32;
-    // Whether the last part is of fixed bits, so that the next one belongs to it.
+    // Whether the last part consists of fixed bits, so that the next one extends it.
     let mut digits = false;
     while bit > 0 {
         bit -= 1;
@@ -38,7 +38,7 @@ fn layout(encoding: &Encoding) -> String {
             bit = field.low;
             digits = false;
         } else {
-            // Where R-type instructions have their fields.
+            // The field boundaries of R-type instructions.
             if !digits || [24, 19, 14, 11, 6].contains(&bit) {
                 parts.push(String::new());
             }
@@ -51,7 +51,7 @@ fn layout(encoding: &Encoding) -> String {
     parts.join(" ")
 }
 
-/// `page` with the table between [`TABLE_BEGIN`] and [`TABLE_END`], or nothing if it lacks one of them.
+/// `page` with the table between [`TABLE_BEGIN`] and [`TABLE_END`], or `None` if one of them is missing.
 #[must_use]
 pub fn with_table(page: &str) -> Option<String> {
     let (before, rest) = page.split_once(TABLE_BEGIN)?;

@@ -1,4 +1,4 @@
-//! What can be wrong with an assembly text.
+//! Errors of assembly texts.
 
 use thiserror::Error;
 
@@ -9,46 +9,46 @@ use crate::isa::program::ProgramProblem;
 /// The maximum length of an assembly text in bytes.
 pub const MAX_TEXT_BYTES: usize = 1 << 26;
 
-/// An error in an assembly text, and where it is.
+/// An error in an assembly text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct AsmError {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: AsmProblem,
 }
 
-/// What is wrong with an assembly text. Words quoted from the text are escaped and cut, so that a hostile text cannot
-/// drive the terminal it is reported on.
+/// The problem in an assembly text. Quoted words are escaped and truncated, so that a hostile text cannot control the
+/// terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AsmProblem {
-    /// Something else belongs here.
+    /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What belongs here.
+        /// The expected token.
         expected: &'static str,
-        /// What stands here.
+        /// The found token.
         found: String,
     },
     /// A number is out of range.
     #[error(transparent)]
     Range(#[from] RangeError),
-    /// Operands do not go together.
+    /// The operands cannot be combined.
     #[error(transparent)]
     Operand(#[from] OperandError),
-    /// Two places with one label.
+    /// A label is defined twice.
     #[error("the label `{name}` is already defined in line {line}; use another name")]
     LabelTwice {
         /// The label.
         name: String,
-        /// The line of the first one.
+        /// The line of the first definition.
         line: usize,
     },
-    /// A branch to nowhere.
+    /// A branch to an undefined label.
     #[error("the label `{name}` is not defined")]
     LabelUnknown {
         /// The label.
@@ -57,30 +57,30 @@ pub enum AsmProblem {
     /// More labels than the instruction memory has words.
     #[error("more than {limit} labels; the instruction memory has only {limit} words")]
     TooManyLabels {
-        /// How many are allowed.
+        /// The maximum.
         limit: usize,
     },
     /// The program does not fit.
     #[error("the instruction memory holds {limit} instructions and is full; shorten the program or enlarge the memory")]
     TooManyInstructions {
-        /// How many it holds.
+        /// The capacity of the instruction memory.
         limit: usize,
     },
     /// The text is too long.
     #[error("the text has {bytes} bytes; the limit is {MAX_TEXT_BYTES}")]
     TextTooLong {
-        /// Its length.
+        /// The length of the text.
         bytes: usize,
     },
-    /// The instructions are no program.
+    /// The instructions do not form a valid program.
     #[error(transparent)]
     Program(ProgramProblem),
 }
 
-/// The longest quotation in a message, in characters.
+/// The maximum length of a quotation in characters.
 const MAX_QUOTED: usize = 40;
 
-/// `text` fit to be shown: escaped, and cut if long.
+/// `text` for messages: escaped, and truncated if it is long.
 pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_QUOTED).is_some() {

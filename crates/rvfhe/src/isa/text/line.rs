@@ -1,18 +1,18 @@
-//! The tokens of a line, and the operands made of them.
+//! The tokens of a line, and the parsers of operands.
 
 use super::error::{AsmError, AsmProblem, shown};
 use crate::isa::operand::{
     Address, Core, ModulusRegister, Offset, Operand, RangeError, ScalarRegister, TwiddleRegister, VectorRegister,
 };
 
-/// A word or a sign of a line, with its column.
+/// A word or a punctuation character of a line, with its column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) column: usize,
     pub(super) text: &'a str,
 }
 
-/// A line up to its comment, read from left to right.
+/// A line without its comment, read from left to right.
 #[derive(Clone)]
 pub(super) struct Line<'a> {
     pub(super) number: usize,
@@ -21,7 +21,7 @@ pub(super) struct Line<'a> {
     column: usize,
 }
 
-/// Names, numbers, distances of branches: whatever is not a sign.
+/// The characters of names, numbers and distances.
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-')
 }
@@ -65,7 +65,7 @@ impl<'a> Line<'a> {
         found
     }
 
-    /// The label at the head of the line, if one stands there.
+    /// The label at the start of the line, if there is one.
     pub(super) fn label(&mut self) -> Result<Option<Token<'a>>, AsmError> {
         const EXPECTED: &str = "a label: a letter or `_`, then letters, digits, `_` and `.`";
         let mut ahead = self.clone();
@@ -80,7 +80,7 @@ impl<'a> Line<'a> {
         Ok(Some(name))
     }
 
-    /// The next token, which must be there.
+    /// The next token. A missing token is an error.
     pub(super) fn expect(&mut self, expected: &'static str) -> Result<Token<'a>, AsmError> {
         self.next().ok_or_else(|| {
             self.error(self.column, AsmProblem::Expected { expected, found: "the end of the line".to_owned() })
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
         self.error(found.column, problem)
     }
 
-    /// `given`, or its error at the column of `token`.
+    /// Returns the value, or its error at the column of `token`.
     pub(super) fn at<T>(&self, token: Token<'_>, given: Result<T, RangeError>) -> Result<T, AsmError> {
         given.map_err(|error| self.error(token.column, error.into()))
     }
@@ -159,7 +159,7 @@ impl<'a> Line<'a> {
         Ok(Operand { register: self.twiddle()?, free: self.take("!") })
     }
 
-    /// A number, and the token that it is.
+    /// A number with its token.
     pub(super) fn number(&mut self) -> Result<(Token<'a>, i64), AsmError> {
         const EXPECTED: &str = "a number, decimal or 0x…";
         let token = self.expect(EXPECTED)?;
@@ -177,7 +177,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// An integer, decimal or hexadecimal, with an optional sign.
+/// A decimal or hexadecimal integer with an optional sign.
 pub(super) fn integer(text: &str) -> Option<i64> {
     let (negative, magnitude) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -187,7 +187,7 @@ pub(super) fn integer(text: &str) -> Option<i64> {
         Some("0x" | "0X") => (16, &magnitude[2..]),
         _ => (10, magnitude),
     };
-    // `from_str_radix` takes a sign of its own, which has been read already.
+    // `from_str_radix` would accept a second sign.
     if !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The assembler: from text to the program of a core.
 //!
-//! An instruction a line, in the form that the `Display` of [`Instruction`] gives it; labels; comments. There are no directives, no
-//! expressions and no macros: for these there is GNU as, with the macros of `include/rvfhe.inc`.
+//! The text has one instruction per line, in the form of the `Display` of [`Instruction`], with labels and comments.
+//! Directives, expressions and macros are not supported; use GNU as with the macros of `include/rvfhe.inc`.
 
 mod error;
 mod line;
@@ -18,26 +18,26 @@ use error::shown;
 use line::Line;
 use statement::{Statement, Target};
 
-/// A program, and where in its text each instruction stands.
+/// A program with the source line of each instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
     /// The program.
     pub program: Program,
-    /// The line of each instruction, from 1.
+    /// The line of each instruction, counted from 1.
     pub lines: Vec<usize>,
 }
 
-/// Where a label stands.
+/// The position of a label.
 struct Label {
     line: usize,
     index: usize,
 }
 
-/// Turns text into the program of a core.
+/// Assembles the program of a core.
 ///
 /// # Errors
-/// [`AsmError`], with line and column, for what is no assembly text, for texts above [`MAX_TEXT_BYTES`], and for what [`Program::new`]
-/// refuses.
+/// [`AsmError`], with line and column, for invalid texts, for texts above [`MAX_TEXT_BYTES`], and for programs that
+/// [`Program::new`] rejects.
 pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Assembly, AsmError> {
     if text.len() > MAX_TEXT_BYTES {
         let problem = AsmProblem::TextTooLong { bytes: text.len() };
@@ -71,7 +71,7 @@ pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Ass
         instructions.push(resolved(statement, index, &labels)?);
     }
     let program = Program::new(core, instructions, memory).map_err(|error| {
-        // What is about no word, an empty program, is about the end of the text.
+        // An empty program has no word, so the error is at the end of the text.
         let place = error.problem.index().and_then(|index| statements.get(index));
         let (line, column) = place.map_or((last, 1), |statement| (statement.line, statement.column));
         AsmError { line, column, problem: AsmProblem::Program(error.problem) }
@@ -79,7 +79,7 @@ pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Ass
     Ok(Assembly { program, lines: statements.iter().map(|statement| statement.line).collect() })
 }
 
-/// The instruction, with its branch going where its label is.
+/// The instruction with the distance of its branch resolved.
 fn resolved(statement: &Statement<'_>, index: usize, labels: &HashMap<&str, Label>) -> Result<Instruction, AsmError> {
     let Statement { line, mut instruction, target, .. } = *statement;
     if let Some(Target { name, column }) = target {

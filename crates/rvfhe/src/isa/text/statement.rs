@@ -1,4 +1,4 @@
-//! One instruction of the text.
+//! The parser of one instruction.
 
 use super::error::{AsmError, AsmProblem};
 use super::line::{Line, Token, integer};
@@ -6,17 +6,17 @@ use crate::isa::encoding::Mnemonic;
 use crate::isa::instruction::{FloatButterfly, Instruction, OperandError};
 use crate::isa::operand::{BranchOffset, Immediate, JumpOffset, Tile, UpperImmediate};
 
-/// An instruction and where it stands.
+/// An instruction with its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statement<'a> {
     pub(super) line: usize,
     pub(super) column: usize,
-    /// A branch to a label still has the distance 0.
+    /// A branch to a label has the distance 0 until it is resolved.
     pub(super) instruction: Instruction,
     pub(super) target: Option<Target<'a>>,
 }
 
-/// The label that a branch goes to.
+/// The target label of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'a> {
     pub(super) name: &'a str,
@@ -26,7 +26,7 @@ pub(super) struct Target<'a> {
 const EXPECTED_MNEMONIC: &str = "an instruction: madd, msub, mmul, mbfly, fbfly.dit, fbfly.dif, ldp, ldt, lds, sts, copy, \
                                  copyk, phase, lui, addi, add, xor, bne, jal, csrrw or ebreak";
 
-/// The instruction on the rest of a line, if there is one.
+/// The instruction in the rest of a line, if there is one.
 pub(super) fn parse<'a>(line: &mut Line<'a>) -> Result<Option<Statement<'a>>, AsmError> {
     let Some(head) = line.next() else { return Ok(None) };
     let mnemonic = Mnemonic::ALL
@@ -40,7 +40,7 @@ pub(super) fn parse<'a>(line: &mut Line<'a>) -> Result<Option<Statement<'a>>, As
     Ok(Some(Statement { line: line.number, column: head.column, instruction, target }))
 }
 
-/// The operand that `read` takes, behind a comma.
+/// The operand that `read` parses, after a comma.
 fn next<'a, T>(line: &mut Line<'a>, read: impl FnOnce(&mut Line<'a>) -> Result<T, AsmError>) -> Result<T, AsmError> {
     line.comma()?;
     read(line)
@@ -134,7 +134,7 @@ fn operands<'a>(
     })
 }
 
-/// Where a branch or a jump goes, in instructions; 0 if it is a label.
+/// The distance of a branch or jump in instructions; 0 for a label.
 fn distance<'a>(
     mnemonic: Mnemonic,
     line: &mut Line<'a>,
@@ -158,7 +158,7 @@ fn distance<'a>(
     Ok((token, instructions))
 }
 
-/// Whether a comma and this word stand next; nothing else may.
+/// Whether a comma and this word follow. Any other word is an error.
 fn option(line: &mut Line<'_>, word: &str, expected: &'static str) -> Result<bool, AsmError> {
     if !line.take(",") {
         return Ok(false);
