@@ -3,7 +3,7 @@
 //!
 //! A [`PipelineMachine`] is read from TOML; [`simulate`] runs a [`Job`] on it and counts cycles. The tokens are the
 //! polynomials of a real job in algorithm 1 of the paper. The model carries no values. Its products, transforms and key
-//! switches equal those of `bfv`, both by formulas ([`Counts`]) and as counted in the run. `docs/arch-pipeline.md`
+//! switches equal those of `hmvp`, both by formulas ([`Counts`]) and as counted in the run. `docs/arch-pipeline.md`
 //! describes the model.
 //!
 //! Source: X. Ren, accelerator for encrypted matrix-vector products (the CHAM paper), sections 3.1, 3.4 and 4; packing
