@@ -117,7 +117,7 @@ def readme_demo() -> str:
             f"{paper['bootstrapping_key_bytes'] / 1e9:.2f} GB",
         ],
     ]
-    return table(["", "here", "paper: FPGA"], lines) + "\n\n" + source(device)
+    return table(["step", "here", "paper: FPGA"], lines) + "\n\n" + source(device)
 
 
 @block("readme-products")
@@ -146,7 +146,7 @@ def papers_nvme() -> str:
     paper, sizes, instructions = demo["paper"], demo["sizes"], demo["instructions"]
     program = demo["seconds"]["compute"] / demo["programs"]
     head = [
-        "",
+        "operation or size",
         "paper: FPGA",
         "paper: T4",
         "paper: Ryzen 9 (TFHEpp)",

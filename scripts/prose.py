@@ -6,7 +6,7 @@
 
 A page (`*.md`) is one text; so are the doc comments and errors of a crate, and the comments of a hardware unit. Limits:
 free relative clauses ("what is stored", "those that are listed") 0.5 per 1,000 words of a text; none of the phrases below;
-no sentence over 40 words; in pages no prose line over 100 columns. The guard catches a slip; it does not make a good page.
+no sentence over 40 words; in pages no prose line over 100 columns and no empty header cell. The guard catches a slip; it does not make a good page.
 """
 
 import re
@@ -40,7 +40,10 @@ PHRASES = [
         r"(?<!there )\b(?:is|are|was|were|be) no (?!longer|more|less|fewer|later|earlier|larger|smaller|greater)",
         "is no X: write 'is not a X'",
     ),
-    (r"\bof (?:its|their|his|one's) own(?=[.,;:)]|$| (?:and|or|in|on|by|for|with|that|which|to|is|are|from)\b)", "of its own: write 'its own' or 'separate'"),
+    (
+        r"\bof (?:its|their|his|one's) own(?=[.,;:)]|$| (?:and|or|in|on|by|for|with|that|which|to|is|are|from)\b)",
+        "of its own: write 'its own' or 'separate'",
+    ),
     (r"\bbeside\b", "beside: write 'next to', 'compared with' or 'in addition to'"),
     (r"\banew\b", "anew: write 'again' or 'new'"),
     (
@@ -171,6 +174,9 @@ def page(path: Path) -> Text:
     for number, line in lines:
         if line.strip().startswith(("```", "~~~")):
             fenced = not fenced
+        head = lines[number - 2][1] if number > 1 else ""
+        if not fenced and re.fullmatch(r"\|(?:\s*:?-+:?\s*\|)+", line.strip()) and re.search(r"\|\s*\|", head):
+            text.faults.append((f"{text.name}:{number - 1}", "an empty header cell", head[:60]))
         # A line that is one link or one word cannot be broken.
         breakable = len(line.strip().split()) > 2 and not line.lstrip().startswith(("|", "#", "<!--"))
         if len(line) > LINE_COLUMNS and not fenced and breakable:
