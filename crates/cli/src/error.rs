@@ -1,5 +1,6 @@
-//! What a command can fail with, and how it is told.
+//! Errors of the command, their messages and exit codes.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,7 +11,8 @@ use ciphermill_arch::report::ReportError;
 use ciphermill_bfv::BfvError;
 use ciphermill_bigint::{BigIntError, EngineError};
 use ciphermill_blockspace::volume::VolumeError;
-use ciphermill_device::{DeviceError, StoreError};
+use ciphermill_client::{ClientError, needs_opt_in};
+use ciphermill_device::DeviceError;
 use ciphermill_hmvp::HmvpError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::isa::IsaError;
@@ -25,92 +27,26 @@ use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The arguments contradict each other in a way that only their values show.
+    /// The values of the arguments contradict each other.
     #[error("{0}")]
     Usage(String),
     /// `CIPHERMILL_ISA` cannot be honoured.
     #[error(transparent)]
     Isa(#[from] IsaError),
-    /// The operating system refused something about a file.
-    #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        /// What was tried, as a verb with its object.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A file exists that would be overwritten.
-    #[error("{} exists already; choose another name, or overwrite it with --force", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// What would be overwritten is no file.
-    #[error("{} is not a regular file, and only such are overwritten; choose another name", path.display())]
-    NotAFile {
-        /// The device, pipe or link.
-        path: PathBuf,
-    },
-    /// A file is not what it should be.
-    #[error("{}: {what}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A file system has no room.
-    #[error("{} needs {needed} bytes and its file system has {free} free; free some space or choose another", path.display())]
-    NoSpace {
-        /// The file to be written.
-        path: PathBuf,
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes free.
-        free: u64,
-    },
-    /// A directory holds no store, and the command would not make one.
-    #[error("{} holds no store; make one by putting a blob into it", path.display())]
-    NoStore {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A store has no such space, and the command would not make one.
-    #[error(
-        "{} has no space {space}; putting a blob with --space {space} makes it, or serving a namespace of that number",
-        path.display()
-    )]
-    NoSpaceOfNumber {
-        /// The store.
-        path: PathBuf,
-        /// The space.
-        space: u32,
-    },
-    /// Another process has the store, maybe a server.
+    /// The client library refused or failed.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// Another process has the store open, perhaps a server.
     #[error("{0}, or reach its device with --connect HOST:PORT if that is `ciphermill serve`")]
-    InUse(DeviceError),
-    /// There is no directory for a file.
-    #[error("cannot create {}: there is no directory {}; make it first", path.display(), directory.display())]
-    NoDirectory {
-        /// The file.
-        path: PathBuf,
-        /// What is missing.
-        directory: PathBuf,
+    InUse(ClientError),
+    /// The server does not allow this host.
+    #[error("{source} (`serve --allow-host {host}`)")]
+    HostRefused {
+        /// The refusal.
+        source: ClientError,
+        /// The name of this host.
+        host: String,
     },
-    /// The scheme refused.
-    #[error(transparent)]
-    Tfhe(#[from] TfheError),
-    /// The scheme of matrix-vector products refused.
-    #[error(transparent)]
-    Bfv(#[from] BfvError),
-    /// A matrix-vector product, or its plan, was refused.
-    #[error(transparent)]
-    Hmvp(#[from] HmvpError),
-    /// Paillier's scheme refused.
-    #[error(transparent)]
-    Paillier(#[from] PaillierError),
     /// A number does not fit its declared precision.
     #[error(transparent)]
     FixedPoint(#[from] FixedPointError),
@@ -120,18 +56,12 @@ pub(crate) enum CliError {
     /// An engine of modular exponentiation refused or failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The device refused.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
     /// The middleware's transport refused or failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The middleware refused.
     #[error(transparent)]
     Middleware(#[from] MiddlewareError),
-    /// A name was bound twice.
-    #[error(transparent)]
-    Binding(#[from] BindingError),
     /// There is not enough memory or disk for what was asked.
     #[error("{0}")]
     Resources(String),
@@ -159,7 +89,7 @@ pub(crate) enum CliError {
     /// The initiator of a benchmark.
     #[error(transparent)]
     Initiator(#[from] InitiatorError),
-    /// The way to a served device.
+    /// A served device refused, or its answer cannot be used.
     #[error("{0}")]
     Connect(String),
     /// A cycle model refused or failed.
@@ -192,82 +122,95 @@ pub(crate) enum CliError {
     Output(#[source] io::Error),
 }
 
-impl From<ParameterError> for CliError {
-    fn from(error: ParameterError) -> Self {
-        Self::Tfhe(error.into())
-    }
+/// Lets `?` turn an error of a scheme or of the device into the client library's.
+macro_rules! through_client {
+    ($($error:ty),*) => {$(
+        impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                Self::Client(error.into())
+            }
+        }
+    )*};
 }
 
-impl From<EncodingError> for CliError {
-    fn from(error: EncodingError) -> Self {
-        Self::Tfhe(error.into())
-    }
-}
-
-impl From<RngError> for CliError {
-    fn from(error: RngError) -> Self {
-        Self::Tfhe(error.into())
-    }
-}
-
-impl From<RandomError> for CliError {
-    fn from(error: RandomError) -> Self {
-        Self::Paillier(error.into())
-    }
-}
+through_client!(
+    TfheError,
+    ParameterError,
+    EncodingError,
+    RngError,
+    BfvError,
+    PaillierError,
+    RandomError,
+    DeviceError,
+    BindingError
+);
 
 impl CliError {
-    /// Says of a store that is in use how else to reach its device; for [`Result::map_err`].
+    /// Adds the other way to a device whose store is in use; for [`Result::map_err`].
     pub(crate) fn or_connect(self) -> Self {
         match self {
-            Self::Device(error @ DeviceError::Store(StoreError::AlreadyOpen { .. })) => Self::InUse(error),
+            Self::Client(error) if error.is_store_in_use() => Self::InUse(error),
             other => other,
-        }
-    }
-
-    /// What a served device refused: the opt-in to insecure parameters is its server's.
-    pub(crate) fn served(error: TransportError) -> Self {
-        let text = error.to_string();
-        if text.contains(OPT_IN) {
-            Self::Connect(text.replace(OPT_IN, &format!("{OPT_IN} where it is served (`serve --insecure-params`)")))
-        } else {
-            error.into()
         }
     }
 
     /// Names the file that an operating system error is about; for [`Result::map_err`].
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::File { action, path, source }
+        let named = ClientError::file(action, path);
+        move |source| named(source).into()
     }
 
     /// Names the file whose content is at fault; for [`Result::map_err`].
-    pub(crate) fn content<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
-        let path = path.to_owned();
-        move |error| Self::Content { path, what: error.to_string() }
+    pub(crate) fn content<E: Into<Box<dyn Error + Send + Sync>>>(path: &Path) -> impl FnOnce(E) -> Self {
+        let named = ClientError::content(path);
+        move |error| named(error).into()
     }
 
-    /// Writes the one line on stderr and gives the exit code.
+    /// The option that would have avoided the error.
+    fn option(&self) -> Option<&'static str> {
+        let needs_opt_in = match self {
+            Self::Client(error) => needs_opt_in(error),
+            Self::Transport(error) => needs_opt_in(error),
+            Self::Middleware(error) => needs_opt_in(error),
+            other => needs_opt_in(other),
+        };
+        match self {
+            _ if needs_opt_in => Some("--insecure-params"),
+            Self::Client(ClientError::Exists { .. }) => Some("--force"),
+            Self::Client(ClientError::SecretKeyNeeded) => Some("--secret-key"),
+            Self::Client(ClientError::BoundBinary { .. }) => Some("--bind"),
+            Self::Client(ClientError::NoSuchSpace { .. }) => Some("--space"),
+            Self::Client(ClientError::EngineLacks { .. }) => Some("--engine"),
+            _ => None,
+        }
+    }
+
+    /// The message, with the option that would have avoided the error.
+    fn message(&self) -> String {
+        let message = one_line(&self.to_string());
+        match self.option() {
+            Some(option) => format!("{message} ({option})"),
+            None => message,
+        }
+    }
+
+    /// Writes the message to standard error as one line and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
-            // Whoever reads has seen enough, as `| head` does; that is no failure.
+            // The reader of the output has closed it, as `| head` does. That is not a failure.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             _ => {}
         }
-        eprintln!("ciphermill: error: {}", one_line(&self.to_string()));
+        eprintln!("ciphermill: error: {}", self.message());
         match self {
             Self::Usage(_) | Self::Isa(_) => ExitCode::from(2),
+            Self::Client(error) if error.is_usage() => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }
     }
 }
 
-/// The libraries' words for an explicit opt-in, which know nothing of flags.
-const OPT_IN: &str = "opt in to insecure parameters explicitly";
-
-/// A message as one line that cannot drive the terminal: file names and operating systems may say anything. Where it asks
-/// for the opt-in to insecure parameters, the flag is named; the text is looked at because such a refusal may come wrapped
-/// in the device's own.
+/// A message as one line that cannot control the terminal: file names and operating systems may contain anything.
 fn one_line(message: &str) -> String {
     let mut line = String::with_capacity(message.len());
     for c in message.chars() {
@@ -277,11 +220,7 @@ fn one_line(message: &str) -> String {
             c => line.push(c),
         }
     }
-    if line.contains("--insecure-params") {
-        line
-    } else {
-        line.replace(OPT_IN, &format!("{OPT_IN} (--insecure-params)"))
-    }
+    line
 }
 
 #[cfg(test)]
@@ -331,9 +270,9 @@ mod tests {
 
     #[test]
     fn a_served_device_has_the_flag_for_insecure_sets_itself() {
-        let told = TransportError::Refused(format!("too weak; {OPT_IN}").into());
-        let line = one_line(&CliError::served(told).to_string());
-        assert!(line.ends_with("where it is served (`serve --insecure-params`)"), "{line}");
+        let refused = TransportError::Refused("too weak; opt in to insecure parameters explicitly".into());
+        let message = CliError::from(refused).message();
+        assert!(!message.contains("--insecure-params"), "{message}");
     }
 
     #[test]
@@ -342,8 +281,7 @@ mod tests {
             ciphermill_tfhe::parameters::TEST_SMALL_U64,
             ciphermill_tfhe::SecurityPolicy::Require128Bits,
         );
-        let line = one_line(&refused.expect_err("a toy set").to_string());
-        assert_eq!(line.matches("--insecure-params").count(), 1, "{line}");
-        assert_eq!(one_line(&line), line);
+        let error = CliError::from(refused.expect_err("a toy set"));
+        assert_eq!(error.message().matches("--insecure-params").count(), 1, "{}", error.message());
     }
 }

@@ -3,13 +3,12 @@
 //! Exit codes: 0 done, 1 failed (one line on stderr says why), 2 the command line or the environment was not understood.
 
 mod commands;
+mod device_args;
 mod error;
-mod files;
 mod inputs;
 mod machine;
 mod output;
 mod place;
-mod store;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use ciphermill_client::key_files::KeyFile;
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -36,6 +37,15 @@ pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header);
+    table
+}
+
+/// A table of the key files that were written.
+pub(crate) fn key_files(files: &[KeyFile]) -> Table {
+    let mut table = table(["key", "file", "size"]);
+    for file in files {
+        table.add_row([file.what, &file.path.to_string_lossy(), &human_bytes(file.bytes)]);
+    }
     table
 }
 

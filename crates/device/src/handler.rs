@@ -183,6 +183,14 @@ pub enum HandlerError {
         /// What is wrong with the content.
         what: String,
     },
+    /// The content is under a parameter set below 128 bits of security, and the handler's policy does not accept it.
+    #[error("register {id}: {what}, where the device is opened or served")]
+    Insecure {
+        /// The register.
+        id: VrId,
+        /// The scheme's refusal.
+        what: String,
+    },
     /// The content could not be read.
     #[error("register {id}: {source}")]
     Read {

@@ -5,13 +5,13 @@ use ciphermill_device::handlers;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use ciphermill_client::files::{self, PendingFile};
 use ciphermill_middleware::{BlobStat, Metadata, ObjectFlags, ReadMode, Transferred, TransportError, WriteMode};
 use ciphermill_program::{TypeCode, VrId};
 use clap::Subcommand;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
 use crate::inputs::RegisterArgs;
 use crate::output::{self, human_bytes};
 use crate::place::PlaceArgs;
@@ -181,7 +181,7 @@ fn put(args: &Put) -> Result<(), CliError> {
     let metadata = Metadata::new(register).with_flags(flags);
     let written = transport.write(&metadata, len, &mut file, mode).map_err(|error| match error {
         TransportError::Content(source) => CliError::file("read", &args.file)(source),
-        error => args.place.told(error),
+        error => error.into(),
     })?;
     let report = Report { computed: Some(written.computed), ..Report::of(&written.stat) };
     let how = if written.computed { "computed, the result is stored" } else { "stored as it is" };
@@ -205,13 +205,12 @@ fn get(args: &Get) -> Result<(), CliError> {
         let mut out = std::io::stdout().lock();
         transport.read(register.into(), mode, &mut out).map_err(|error| match error {
             TransportError::Output(source) => CliError::Output(source),
-            error => args.place.told(error),
+            error => error.into(),
         })?;
         return out.flush().map_err(CliError::Output);
     };
     let mut pending = PendingFile::create(path, files::PUBLIC, args.force)?;
-    let Transferred { size, computed } =
-        pending.fill(|out| transport.read(register.into(), mode, out).map_err(|error| args.place.told(error)))?;
+    let Transferred { size, computed } = pending.fill(|out| transport.read(register.into(), mode, out))?;
     pending.commit()?;
     let computed_report = Some(computed);
     let report = Report {

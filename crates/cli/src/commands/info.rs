@@ -11,11 +11,11 @@ use comfy_table::Table;
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::device_args::{self, DEVICE_OPTIONS, UnusedDeviceArgs};
 use crate::error::CliError;
 use crate::machine::{IsaReport, Machine};
 use crate::output::{self, human_bytes};
 use crate::place::RemoteArgs;
-use crate::store::{self, DeviceArgs};
 
 /// Show this build, this machine, the parameter sets, and what a store or a served device holds
 #[derive(clap::Args, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     remote: RemoteArgs,
     #[command(flatten)]
-    options: DeviceArgs,
+    options: UnusedDeviceArgs,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -107,19 +107,20 @@ struct StoreReport {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    args.remote.check(args.connect.is_some(), &args.options)?;
+    args.remote.check(args.connect.is_some(), args.options.is_given())?;
     if args.prometheus && args.store.is_none() {
         let what = "--prometheus gives the counters of a store: with --store DIR only. Those of a served device are at \
                     /metrics, where its --metrics says";
         return Err(CliError::Usage(what.to_owned()));
     }
     if args.store.is_none() && args.options.is_given() {
-        let what =
-            "options of the device (--memory, --backend, --max-program-seconds, --insecure-params) go with --store";
-        return Err(CliError::Usage(what.to_owned()));
+        return Err(CliError::Usage(format!("{DEVICE_OPTIONS} apply to --store only")));
     }
-    let device =
-        args.store.as_deref().map(|directory| store::open_existing(directory, &args.options.settings())).transpose();
+    let device = args
+        .store
+        .as_deref()
+        .map(|directory| device_args::open_existing(directory, &args.options.settings()))
+        .transpose();
     let device = device.map_err(CliError::or_connect)?;
     if let (true, Some(device)) = (args.prometheus, &device) {
         return output::bytes(device.metrics().to_prometheus().as_bytes());

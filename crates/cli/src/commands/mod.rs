@@ -4,17 +4,14 @@ mod arch;
 mod bench;
 mod blob;
 mod completions;
-mod decrypt;
 mod demo;
-mod encrypt;
 mod hmvp;
 mod info;
-mod keygen;
 mod paillier;
 mod program;
 mod scrub;
 mod serve;
-mod test_vector;
+mod tfhe;
 
 use ciphermill_math::Isa;
 use clap::{Parser, Subcommand};
@@ -35,10 +32,15 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
-    Keygen(keygen::Args),
-    Encrypt(encrypt::Args),
-    Decrypt(decrypt::Args),
-    TestVector(test_vector::Args),
+    Tfhe(tfhe::Args),
+    #[command(hide = true)]
+    Keygen(tfhe::keygen::Args),
+    #[command(hide = true)]
+    Encrypt(tfhe::encrypt::Args),
+    #[command(hide = true)]
+    Decrypt(tfhe::decrypt::Args),
+    #[command(hide = true)]
+    TestVector(tfhe::test_vector::Args),
     Blob(blob::Args),
     Program(program::Args),
     Serve(serve::Args),
@@ -57,10 +59,11 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
     Isa::from_environment()?;
     match cli.command {
         Command::Demo(args) => demo::run(&args),
-        Command::Keygen(args) => keygen::run(&args),
-        Command::Encrypt(args) => encrypt::run(&args),
-        Command::Decrypt(args) => decrypt::run(&args),
-        Command::TestVector(args) => test_vector::run(&args),
+        Command::Tfhe(args) => tfhe::run(&args),
+        Command::Keygen(args) => tfhe::keygen::run(&args),
+        Command::Encrypt(args) => tfhe::encrypt::run(&args),
+        Command::Decrypt(args) => tfhe::decrypt::run(&args),
+        Command::TestVector(args) => tfhe::test_vector::run(&args),
         Command::Blob(args) => blob::run(&args),
         Command::Program(args) => program::run(&args),
         Command::Serve(args) => serve::run(&args),

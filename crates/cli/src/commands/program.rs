@@ -6,6 +6,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ciphermill_client::files;
+use ciphermill_client::program::LoadedProgram;
 use ciphermill_device::{DeviceError, RunError, program_register};
 use ciphermill_middleware::{Metadata, NvmeTransport, ReadMode, Transport, WriteMode};
 use ciphermill_program::{Environment, Instruction, Limits, ObjectInfo, VrId, disassemble, disassemble_named, verify};
@@ -13,8 +15,7 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::{LoadedProgram, ProgramArgs};
+use crate::inputs::ProgramArgs;
 use crate::output::{self, human_bytes};
 use crate::place::PlaceArgs;
 
@@ -272,9 +273,9 @@ fn run_stored(
     let bytes = loaded.program.encode();
     let metadata = Metadata::new(program_register(register.key_id));
     let written = transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored);
-    written.map_err(CliError::served)?;
+    written?;
     let mut result = Vec::new();
-    transport.read(register.into(), ReadMode::Compute, &mut result).map_err(CliError::served)?;
+    transport.read(register.into(), ReadMode::Compute, &mut result)?;
     Ok(result)
 }
 
@@ -324,5 +325,5 @@ fn at_line(args: &ProgramArgs, loaded: &LoadedProgram, index: Option<usize>, cau
         Some(line) => format!("line {line}: {cause}"),
         None => cause.to_string(),
     };
-    CliError::Content { path: args.file().to_owned(), what }
+    CliError::content(args.file())(what)
 }

@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use ciphermill_blockspace::volume::{self, Volume, VolumeConfig};
+use ciphermill_client::store::BLOCK_MAP;
 use ciphermill_device::store::ScrubEvent;
 use serde::Serialize;
 
+use crate::device_args::{self, UnusedDeviceArgs};
 use crate::error::CliError;
 use crate::output::{self, Progress, human_bytes};
-use crate::store::{self, DeviceArgs};
 
 /// Verify every checksum of a store: objects, their table, and blocks
 ///
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
     #[command(flatten)]
-    options: DeviceArgs,
+    options: UnusedDeviceArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -58,7 +59,7 @@ const MAX_FINDINGS: usize = 1000;
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let settings = args.options.settings();
-    let device = store::open_existing(&args.store, &settings)?;
+    let device = device_args::open_existing(&args.store, &settings)?;
     let mut findings = Vec::new();
     let progress = Progress::bar("objects");
     let objects = device.scrub(&mut |event| {
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 /// Scrubs the blocks of namespaces, if the store was ever served.
 fn blocks(args: &Args, findings: &mut Vec<Finding>) -> Result<volume::ScrubReport, CliError> {
-    if !args.store.join(store::BLOCK_MAP).exists() {
+    if !args.store.join(BLOCK_MAP).exists() {
         return Ok(volume::ScrubReport { complete: true, ..volume::ScrubReport::default() });
     }
     let volume = Volume::open_directory(&args.store, VolumeConfig::default())?;

@@ -1,31 +1,41 @@
-//! Arguments that several commands share, and the files they name.
+//! Arguments that several commands share.
 
 pub(crate) mod bigint;
 pub(crate) mod hmvp;
-pub(crate) mod numbers;
 pub(crate) mod paillier;
-pub(crate) mod size;
 
-use ciphermill_device::handlers;
 use std::path::{Path, PathBuf};
 
-use ciphermill_lattice::{Csprng, SecretSeed};
-use ciphermill_paillier::SizePolicy;
-use ciphermill_program::{Binding, Bindings, DataId, KeyId, LineMap, Program, TypeCode, VrId, assemble};
-use ciphermill_tfhe::{Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
+use ciphermill_client::engines::EngineName;
+use ciphermill_client::program::LoadedProgram;
+use ciphermill_client::security::Security;
+use ciphermill_client::{program, tfhe};
+use ciphermill_program::{Binding, DataId, KeyId, TypeCode, VrId};
+use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
-use crate::files;
 
-/// Longest file of a secret key, a ciphertext, a program or a table that is read, well above what any of them needs.
-const MAX_OBJECT_BYTES: u64 = 16 << 20;
+/// Accepts the names of the engines that this build has, and lists them in the help.
+pub(crate) fn engine_names() -> impl TypedValueParser<Value = EngineName> {
+    let names = EngineName::ALL.iter().map(|engine| PossibleValue::new(engine.name()).help(engine.about()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineName>())
+}
 
-/// The opt-in to sets below 128 bits.
+/// The engine that computes.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct EngineArgs {
+    /// Engine that computes
+    #[arg(long, value_name = "NAME", value_parser = engine_names(), default_value = EngineName::Cpu.name())]
+    pub(crate) engine: EngineName,
+}
+
+/// The opt-in to parameter sets and keys below 128 bits of security.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SecurityArgs {
-    /// Accept parameter sets below 128 bits of security: for published figures and tests, never for data that matters
-    #[arg(long)]
+    /// Accept parameter sets and keys below 128 bits of security: for published figures and tests, never for data that matters
+    #[arg(long, alias = "insecure-bench")]
     insecure_params: bool,
 }
 
@@ -39,17 +49,13 @@ impl SecurityArgs {
         Self { insecure_params: self.insecure_params || accepted }
     }
 
-    pub(crate) fn policy(self) -> SecurityPolicy {
-        if self.insecure_params {
-            SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly
-        } else {
-            SecurityPolicy::Require128Bits
-        }
+    pub(crate) fn security(self) -> Security {
+        if self.insecure_params { Security::AcceptInsecure } else { Security::Require128Bits }
     }
 
-    /// Which keys of Paillier are accepted.
-    pub(crate) fn paillier_keys(self) -> SizePolicy {
-        if self.insecure_params { SizePolicy::InsecureBench } else { SizePolicy::Standard }
+    /// The policy for TFHE's parameter sets.
+    pub(crate) fn policy(self) -> SecurityPolicy {
+        self.security().tfhe()
     }
 }
 
@@ -72,20 +78,20 @@ impl From<BackendArg> for Backend {
     }
 }
 
-/// Under which key a ciphertext is.
+/// The key of ciphertexts, which decides the order of bootstrap and key switch.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ChoiceArg {
+pub(crate) enum KeyOrderArg {
     /// Dimension n, the paper's: short ciphertexts, the key switch comes last
     Small,
     /// Dimension k·N: the key switch comes first, results carry less noise
     Big,
 }
 
-impl From<ChoiceArg> for KeyOrder {
-    fn from(choice: ChoiceArg) -> Self {
+impl From<KeyOrderArg> for KeyOrder {
+    fn from(choice: KeyOrderArg) -> Self {
         match choice {
-            ChoiceArg::Small => KeyOrder::Small,
-            ChoiceArg::Big => KeyOrder::Big,
+            KeyOrderArg::Small => KeyOrder::Small,
+            KeyOrderArg::Big => KeyOrder::Big,
         }
     }
 }
@@ -180,35 +186,6 @@ impl RegisterArgs {
     }
 }
 
-/// A source of randomness, seeded by the operating system.
-pub(crate) fn randomness() -> Result<Csprng, CliError> {
-    Ok(Csprng::from_secret(&SecretSeed::from_os()?, 0))
-}
-
-/// Reads secret keys.
-pub(crate) fn secret_key(path: &Path, policy: SecurityPolicy) -> Result<ClientKey, CliError> {
-    let bytes = files::read(path, MAX_OBJECT_BYTES)?;
-    ClientKey::from_secret_key_bytes(&bytes, policy).map_err(CliError::content(path))
-}
-
-/// Reads a ciphertext.
-pub(crate) fn ciphertext(path: &Path) -> Result<Ciphertext, CliError> {
-    let bytes = files::read(path, MAX_OBJECT_BYTES)?;
-    Ciphertext::from_bytes(&bytes).map_err(CliError::content(path))
-}
-
-/// Reads a text.
-pub(crate) fn text(path: &Path) -> Result<String, CliError> {
-    Ok(utf8(path, &files::read(path, MAX_OBJECT_BYTES)?)?.to_owned())
-}
-
-fn utf8<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, CliError> {
-    std::str::from_utf8(bytes).map_err(|error| CliError::Content {
-        path: path.to_owned(),
-        what: format!("byte {} is not UTF-8; pass a text file", error.valid_up_to()),
-    })
-}
-
 /// The parameter set by its name, or that of a secret key.
 #[derive(Args, Clone, Debug)]
 #[group(id = "parameters", required = true, multiple = false)]
@@ -225,7 +202,7 @@ impl ParametersArgs {
     pub(crate) fn parameters(&self, policy: SecurityPolicy) -> Result<ParameterSet, CliError> {
         match (&self.params, &self.secret_key) {
             (Some(name), _) => Ok(ParameterSet::named(name, policy)?),
-            (None, Some(path)) => Ok(secret_key(path, policy)?.parameters().clone()),
+            (None, Some(path)) => Ok(tfhe::secret_key(path, policy)?.parameters().clone()),
             // The group leaves no other case.
             _ => Err(CliError::Usage("give --params or --secret-key".to_owned())),
         }
@@ -242,39 +219,12 @@ pub(crate) struct ProgramArgs {
     bindings: Vec<Binding>,
 }
 
-/// A program, and where its instructions stand if it was given as text.
-pub(crate) struct LoadedProgram {
-    pub(crate) program: Program,
-    pub(crate) lines: Option<LineMap>,
-    /// The names of the text and their registers.
-    pub(crate) names: Vec<(String, VrId)>,
-}
-
-/// The first bytes of every envelope.
-const ENVELOPE_MAGIC: &[u8] = &ciphermill_wire::MAGIC;
-
 impl ProgramArgs {
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Reads either form, told apart by the magic bytes of the binary one.
     pub(crate) fn load(&self) -> Result<LoadedProgram, CliError> {
-        let path = &self.file;
-        let bytes = files::read(path, MAX_OBJECT_BYTES)?;
-        if bytes.starts_with(ENVELOPE_MAGIC) {
-            if !self.bindings.is_empty() {
-                return Err(CliError::Usage(format!(
-                    "{} is a binary program, its registers are fixed; --bind is for text",
-                    path.display()
-                )));
-            }
-            let program = Program::decode(handlers::instruction_set(), &bytes).map_err(CliError::content(path))?;
-            return Ok(LoadedProgram { program, lines: None, names: Vec::new() });
-        }
-        let bindings = Bindings::collect(self.bindings.iter().cloned())?;
-        let assembly =
-            assemble(handlers::instruction_set(), utf8(path, &bytes)?, &bindings).map_err(CliError::content(path))?;
-        Ok(LoadedProgram { program: assembly.program, lines: Some(assembly.lines), names: assembly.names })
+        Ok(program::load(&self.file, &self.bindings)?)
     }
 }

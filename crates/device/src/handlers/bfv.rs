@@ -8,6 +8,7 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ciphermill_bfv::parameters::ParameterError;
 use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
 use ciphermill_hmvp::{
@@ -231,6 +232,10 @@ impl ContentError for BfvError {
             other => Err(other),
         }
     }
+
+    fn needs_opt_in(&self) -> bool {
+        matches!(self, Self::Parameters(ParameterError::Insecure { .. }))
+    }
 }
 
 impl ContentError for HmvpError {
@@ -239,6 +244,10 @@ impl ContentError for HmvpError {
             Self::Scheme(error) => error.into_io().map_err(Self::Scheme),
             other => Err(other),
         }
+    }
+
+    fn needs_opt_in(&self) -> bool {
+        matches!(self, Self::Scheme(error) if error.needs_opt_in())
     }
 }
 

@@ -64,12 +64,16 @@ trait ContentError: Display {
     fn into_io(self) -> Result<std::io::Error, Self>
     where
         Self: Sized;
+
+    /// Whether an explicit opt-in to insecure parameters would accept the content.
+    fn needs_opt_in(&self) -> bool;
 }
 
 /// What is wrong with the content of a register. A failed read is no judgement of the content.
 fn invalid(id: VrId, error: impl ContentError) -> HandlerError {
     match error.into_io() {
         Ok(source) => HandlerError::read(id, source),
+        Err(other) if other.needs_opt_in() => HandlerError::Insecure { id, what: other.to_string() },
         Err(other) => HandlerError::Invalid { id, what: other.to_string() },
     }
 }

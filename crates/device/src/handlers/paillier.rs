@@ -222,6 +222,10 @@ impl ContentError for PaillierError {
             other => Err(other),
         }
     }
+
+    fn needs_opt_in(&self) -> bool {
+        matches!(self, Self::KeyBits { bits } if (KeyBits::MIN_INSECURE..KeyBits::MIN).contains(bits))
+    }
 }
 
 fn vector(key: &PublicKey, id: VrId, bytes: &[u8]) -> Result<CiphertextVector, HandlerError> {

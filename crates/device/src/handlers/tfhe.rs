@@ -15,7 +15,7 @@ use ciphermill_program::{
 };
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
-    Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterSet, PreparedKey, SecurityPolicy,
+    Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterError, ParameterSet, PreparedKey, SecurityPolicy,
     TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
@@ -233,6 +233,10 @@ impl ContentError for TfheError {
             Self::Io(source) | Self::Wire(WireError::Io(source)) => Ok(source),
             other => Err(other),
         }
+    }
+
+    fn needs_opt_in(&self) -> bool {
+        matches!(self, Self::Parameters(ParameterError::Insecure { .. }))
     }
 }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::program::read_text;
 use crate::error::CliError;
-use crate::files;
 use crate::output;
+use ciphermill_client::files;
 
 /// Assemble the text of an RVFHE program into its words, little-endian and of 32 bits
 #[derive(clap::Args, Debug)]

@@ -10,8 +10,8 @@ use ciphermill_rvfhe::compiler::Polynomial;
 use super::machine::{MachineArg, WorkloadArgs};
 use super::program::{CoreFiles, print_text};
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
 use crate::output;
+use ciphermill_client::files::{self, PendingFile};
 
 /// Compile a transform, a product or a key switch for an array, and show or write the program of each core
 #[derive(clap::Args, Debug)]
@@ -110,5 +110,5 @@ fn write(made: &Programs, directory: &Path, force: bool) -> Result<(), CliError>
         file.fill(|out| out.write_all(&bytes))?;
         pending.push(file);
     }
-    files::commit_all(pending)
+    Ok(files::commit_all(pending)?)
 }

@@ -10,8 +10,8 @@ use ciphermill_rvfhe::isa::{Instruction, InstructionMemory};
 use super::machine::MachineArg;
 use super::program::{CoreFiles, LoadedProgram, read_words};
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
 use crate::output;
+use ciphermill_client::files::{self, PendingFile};
 
 /// Run RVFHE programs on an array, cycle by cycle, with the values that they carry
 #[derive(clap::Args, Debug)]
@@ -163,7 +163,7 @@ impl Programs {
                         "a program of core {cores}, but `{}` has {cores} cores: compile for it, into a directory of its own",
                         machine.name
                     );
-                    return Err(CliError::Content { path: next, what });
+                    return Err(CliError::content(&next)(what));
                 }
                 for (core, of_core) in of_core.iter_mut().enumerate() {
                     files.push(LoadedProgram::read(&CoreFiles::new(directory, core).program, memory)?);
@@ -239,7 +239,7 @@ fn read_pairs(path: &Path, machine: &Machine) -> Result<Vec<(u32, u32)>, CliErro
     let (pairs, rest) = words.as_chunks::<2>();
     if !rest.is_empty() {
         let what = format!("{} words are no pairs of a factor and its companion", words.len());
-        return Err(CliError::Content { path: path.to_owned(), what });
+        return Err(CliError::content(path)(what));
     }
     Ok(pairs.iter().map(|[factor, companion]| (*factor, *companion)).collect())
 }

@@ -7,7 +7,7 @@ use ciphermill_arch::report::{DEFAULT_MODULUS, Operation, Workload};
 
 use super::show::descriptions;
 use crate::error::CliError;
-use crate::files;
+use ciphermill_client::files;
 
 /// Bytes of a description that are read: the models refuse longer ones by themselves.
 const MAX_BYTES: u64 = 1 << 20;
@@ -28,10 +28,8 @@ pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Res
     }
     let names = || built_in.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
     if !name.exists() {
-        return Err(CliError::Content {
-            path: name.to_owned(),
-            what: format!("no such file, and none of those that are built in: {}", names()),
-        });
+        let what = format!("neither a file nor built in; the built-in descriptions are {}", names());
+        return Err(CliError::content(name)(what));
     }
     let bytes = files::read(name, MAX_BYTES)?;
     let text = std::str::from_utf8(&bytes).map_err(CliError::content(name))?;

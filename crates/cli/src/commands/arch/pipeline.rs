@@ -12,8 +12,8 @@ use clap::Subcommand;
 use super::machine::description;
 use super::number;
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
 use crate::output;
+use ciphermill_client::files::{self, PendingFile};
 
 /// The macro-pipeline of the CHAM paper: a product, its Table 3, its design space
 #[derive(clap::Args, Debug)]

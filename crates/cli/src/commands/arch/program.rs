@@ -9,8 +9,8 @@ use ciphermill_rvfhe::isa::{
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
 use crate::output;
+use ciphermill_client::files;
 
 /// Whose program it is said to be. A file does not know, and no message of these verbs names it.
 const CORE: Core = Core::FIRST;

@@ -8,8 +8,8 @@ use ciphermill_arch::trace::Trace;
 use super::all_correct;
 use super::machine::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
 use crate::output;
+use ciphermill_client::files::{self, PendingFile};
 
 /// Compile a transform, a product or a key switch for an array and run it, cycle by cycle, with every value compared
 #[derive(clap::Args, Debug)]

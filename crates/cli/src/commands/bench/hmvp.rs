@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
-use crate::inputs;
+
 use crate::inputs::hmvp::RequestArgs;
 use crate::machine::{Machine, peak_rss_bytes};
 
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let threads = threads(args.threads);
     let pool = pool(threads)?;
     let plan = Arc::new(Plan::new(&request, Isa::current())?);
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     let entries = numbers(&mut rng, request.matrix_bits, request.rows * request.cols);
     let vectors: Vec<Vec<i64>> =
         (0..args.vectors).map(|_| numbers(&mut rng, request.vector_bits, request.cols)).collect();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, per_second, pool};
 use crate::error::CliError;
-use crate::inputs;
+
 use crate::inputs::bigint::PathArg;
 use crate::machine::{Machine, peak_rss_bytes};
 
@@ -58,7 +58,7 @@ struct More {
 
 /// `count` random numbers of up to `bits` bits. They need not be secret, only different in each run.
 fn numbers(count: usize, bits: u32) -> Result<IntegerBatch, CliError> {
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     let limbs = limbs::limbs_for(bits);
     let mut numbers = IntegerBatch::zeros(count, limbs);
     for row in 0..count {

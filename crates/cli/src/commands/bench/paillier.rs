@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, per_second, pool, threads};
 use crate::error::CliError;
-use crate::inputs;
+
 use crate::inputs::bigint::PathArg;
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output;
@@ -190,7 +190,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 
 /// Numbers of 32 bits with sign: products with 64-bit scalars, and sums of a thousand of them, fit 128 bits.
 fn numbers(count: usize) -> Result<Vec<i64>, CliError> {
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     Ok((0..count).map(|_| rng.next_u64() as i64 >> 32).collect())
 }
 

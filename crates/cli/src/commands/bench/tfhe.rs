@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
-use crate::inputs::{self, BackendArg, ChoiceArg};
+use crate::inputs::{BackendArg, KeyOrderArg};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output::Progress;
 
@@ -46,8 +46,8 @@ pub(crate) struct PbsArgs {
     #[command(flatten)]
     common: Args,
     /// Under which key the ciphertexts are; the order of key switch and blind rotation follows
-    #[arg(long, value_enum, default_value = "big")]
-    choice: ChoiceArg,
+    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    key: KeyOrderArg,
     /// Ciphertexts that go through one pass over the key; times are per ciphertext
     #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
@@ -138,13 +138,13 @@ fn encoding(parameters: &ParameterSet) -> Result<Encoding, CliError> {
 pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
     let setup = Setup::new(&args.common)?;
     let Setup { parameters, client, backend, pool, .. } = &setup;
-    let choice: KeyOrder = args.choice.into();
+    let choice: KeyOrder = args.key.into();
     let encoding = encoding(parameters)?;
     let levels = encoding.levels() as i64;
     let f = |m: i64| (m * m + 1) % levels;
     let table = parameters.test_vector(&encoding, &encoding, f)?;
     let server = server_key(client, *backend)?;
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     let (batch, count) = (usize::from(args.batch), args.common.samples);
     let message = |index: usize| index as i64 % levels;
     let ciphertexts = (0..batch + count as usize)
@@ -178,7 +178,7 @@ pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
     let encoding = encoding(parameters)?;
     let message = |sample: u32| i64::from(sample) % encoding.levels() as i64;
     let server = server_key(client, *backend)?;
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     let ciphertexts = (0..=args.samples)
         .map(|sample| client.encrypt(&encoding, message(sample), KeyOrder::Big, &mut rng))
         .collect::<Result<Vec<_>, _>>()?;
@@ -204,7 +204,7 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
     let encoding = encoding(parameters)?;
     let identity = parameters.test_vector(&encoding, &encoding, |m| m)?;
     let server = server_key(client, *backend)?;
-    let mut rng = inputs::randomness()?;
+    let mut rng = ciphermill_client::tfhe::randomness()?;
     for message in encoding.min()..=encoding.max() {
         let input = client.encrypt(&encoding, message, KeyOrder::Big, &mut rng)?;
         let output = server.bootstrap(&input, &identity)?;

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
-use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request,
-};
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request};
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use serde::Serialize;
@@ -65,7 +63,7 @@ pub(super) struct Report {
 }
 
 /// Plans, encrypts, multiplies and decrypts on the current thread pool.
-pub(super) fn run(randomness: &mut Randomness) -> Result<Report, CliError> {
+pub(super) fn run(engine: &dyn MatVecEngine, randomness: &mut Randomness) -> Result<Report, CliError> {
     let request = Request::new(ROWS, COLS);
     let plan = Arc::new(Plan::new(&request, Isa::current())?);
     let mut rng = Csprng::from_secret(&randomness.secret()?, 0);
@@ -87,7 +85,6 @@ pub(super) fn run(randomness: &mut Randomness) -> Result<Report, CliError> {
     let vector = EncryptedVector::encrypt(&plan, &key, &v, &mut rng)?;
     seconds.encrypt = lap(&mut start);
 
-    let engine = CpuEngine::default();
     let (mut times, mut wrong_products, mut noise_bits_left, mut product_bytes) = (Vec::new(), 0, f64::INFINITY, 0);
     for number in 0..=PRODUCTS {
         start = Instant::now();

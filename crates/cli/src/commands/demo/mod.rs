@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ciphermill_client::engines::Engines;
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::store::SpaceId;
 use ciphermill_device::{Device, DeviceConfig, ObjectHandler};
@@ -20,12 +21,10 @@ use ciphermill_middleware::{BlobId, Metadata, Middleware, ReadMode, WriteMode};
 use ciphermill_program::{Bindings, DataId, KeyId, TypeCode, VrId, assemble};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER};
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
-use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
-};
+use ciphermill_tfhe::{Backend, Ciphertext, ClientKey, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy};
 
 use crate::error::CliError;
-use crate::inputs::{BackendArg, ChoiceArg};
+use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg};
 use crate::machine;
 use crate::output::{self, Progress};
 use report::{Pair, Report, Seconds, Sizes};
@@ -65,11 +64,13 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
     /// Key of the ciphertexts [default: small, the paper's order; for the MESSAGE sets the one with the larger range]
-    #[arg(long, value_enum)]
-    choice: Option<ChoiceArg>,
-    /// Transform
-    #[arg(long, value_enum, default_value = "fft")]
+    #[arg(long, alias = "choice", value_enum)]
+    key: Option<KeyOrderArg>,
+    /// Transform of the bootstraps
+    #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
     backend: BackendArg,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// TEST USE ONLY: derive all keys and noise from this number, so that anybody can decrypt
     #[arg(long)]
     seed: Option<u64>,
@@ -125,6 +126,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let parameters = ParameterSet::named(&args.params, policy)?;
     let (choice, product) = choose(args, &parameters)?;
     let backend: Backend = args.backend.into();
+    let engines = Engines::new(args.engine.engine, backend);
+    // Refused before any work, if the engine lacks one of them.
+    let (bootstraps, products) = (engines.bootstrap()?, engines.mat_vec()?);
     let operands = (args.x.unwrap_or(product.max()), args.y.unwrap_or((product.max() - 1).max(0)));
     for operand in [operands.0, operands.1] {
         product.check(operand)?;
@@ -147,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (client, key_files) = generate_keys(&parameters, &mut randomness, directory.path())?;
     seconds.keygen = lap(&mut lap_start);
 
-    let engine = TimedEngine::new(CpuEngine::new(backend));
+    let engine = TimedEngine::new(bootstraps);
     let times = engine.times();
     let handler = TfheHandler::new(Arc::new(engine), policy);
     let (middleware, device) = open_device(handler, &directory.path().join("store"))?;
@@ -196,7 +200,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         instructions: &metrics.instructions,
         peak_rss_bytes: machine::peak_rss_bytes(),
         test_seed: args.seed,
-        hmvp: hmvp::run(&mut randomness)?,
+        hmvp: hmvp::run(&*products, &mut randomness)?,
     });
     output::result(args.json, &report, &report.to_text())?;
     match report.wrong() {
@@ -211,7 +215,7 @@ fn choose(args: &Args, parameters: &ParameterSet) -> Result<(KeyOrder, QuarterSq
     let product = |choice| -> Result<_, CliError> {
         Ok((choice, QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL)?))
     };
-    if let Some(choice) = args.choice {
+    if let Some(choice) = args.key {
         return product(choice.into());
     }
     let small = product(KeyOrder::Small);

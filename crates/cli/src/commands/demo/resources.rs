@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use ciphermill_tfhe::{Backend, ParameterSet};
 
 use crate::error::CliError;
-use crate::files;
 use crate::machine;
+use ciphermill_client::{ClientError, files};
 
 /// Where the demo works: the directory asked for, else `/var/tmp`, which, unlike `/tmp`, is a disk on every system, else the
 /// temporary directory.
@@ -40,12 +40,12 @@ pub(super) fn check(parameters: &ParameterSet, directory: &Path) -> Result<(), C
         return Err(CliError::Resources(what));
     }
     files::require_space(&[(&directory.join("store"), disk)]).map_err(|error| match error {
-        CliError::NoSpace { needed, free, .. } => CliError::Resources(format!(
+        ClientError::NoSpace { needed, free, .. } => CliError::Resources(format!(
             "{} needs {needed} bytes of disk and {} has {free} free; choose another --dir, or {smaller}",
             parameters.name,
             directory.display()
         )),
-        other => other,
+        other => other.into(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! A CPU engine that notes how long each bootstrap and each key loading takes.
+//! An engine that measures the time of each bootstrap and of each key loading of another.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use ciphermill_math::EngineInfo;
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::{
-    CpuEngine, Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError,
+    Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError,
 };
 
 use crate::output;
@@ -56,12 +56,12 @@ impl Times {
 
 #[derive(Debug)]
 pub(super) struct TimedEngine {
-    engine: CpuEngine,
+    engine: Arc<dyn TfheEngine>,
     times: Times,
 }
 
 impl TimedEngine {
-    pub(super) fn new(engine: CpuEngine) -> Self {
+    pub(super) fn new(engine: Arc<dyn TfheEngine>) -> Self {
         Self { engine, times: Times::default() }
     }
 

@@ -1,47 +1,14 @@
-//! The side that has the vector and the secret key.
+//! `hmvp keygen`, `encrypt` and `decrypt`: the side that has the vector and the secret key.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use ciphermill_bfv::{BfvError, GaloisKeys, PublicKey, SecretKey};
-use ciphermill_hmvp::{EncryptedProduct, EncryptedVector, Encryption, Plan};
-use ciphermill_lattice::SecretSeed;
-use ciphermill_math::Isa;
+use ciphermill_client::hmvp::{self, EncryptionKey, KeyPaths};
+use ciphermill_client::key_files::KeyFile;
+use ciphermill_client::{files, numbers};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
-use crate::inputs::{self, numbers};
-use crate::output::{self, human_bytes};
-
-/// Longest file of a plan or a secret key that is read.
-const MAX_SMALL_BYTES: u64 = 1 << 20;
-/// Longest file of an encrypted vector or product that is read.
-const MAX_CIPHERTEXT_BYTES: u64 = 1 << 30;
-
-/// Reads a plan.
-pub(super) fn plan(path: &Path) -> Result<Arc<Plan>, CliError> {
-    let bytes = files::read(path, MAX_SMALL_BYTES)?;
-    Ok(Arc::new(Plan::from_bytes(&bytes, Isa::current()).map_err(CliError::content(path))?))
-}
-
-/// Reads a secret key, which must be of the plan's parameter set.
-fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, CliError> {
-    let bytes = files::read(path, MAX_SMALL_BYTES)?;
-    let policy = ciphermill_bfv::SecurityPolicy::Require128Bits;
-    let key = SecretKey::from_secret_key_bytes(&bytes, policy, Isa::current()).map_err(CliError::content(path))?;
-    let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
-    if given != expected {
-        return Err(BfvError::WrongParameters { what: "the secret key", given, expected }.into());
-    }
-    Ok(key)
-}
-
-/// Reads an encrypted vector.
-pub(super) fn vector(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedVector, CliError> {
-    let bytes = files::read(path, MAX_CIPHERTEXT_BYTES)?;
-    EncryptedVector::from_bytes(plan, &bytes).map_err(CliError::content(path))
-}
+use crate::output;
 
 /// Generate the secret key of a client and the Galois keys of its server
 #[derive(clap::Args, Debug)]
@@ -77,51 +44,22 @@ struct KeygenReport<'a> {
     security_bits: Option<u32>,
     key_tag: String,
     galois_elements: usize,
-    files: Vec<FileReport<'a>>,
-}
-
-#[derive(Serialize)]
-struct FileReport<'a> {
-    what: &'static str,
-    path: &'a PathBuf,
-    bytes: u64,
+    files: &'a [KeyFile],
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
-    let mut paths = vec![&args.secret_key, &args.galois_keys];
-    paths.extend(&args.public_key);
-    if (1..paths.len()).any(|i| paths[..i].contains(&paths[i])) {
-        return Err(CliError::Usage("the keys must go to different files".to_owned()));
-    }
-    let plan = plan(&args.plan)?;
-    let context = plan.context();
-    let mut secret_file = PendingFile::create(&args.secret_key, files::SECRET, args.force)?;
-    let mut galois_file = PendingFile::create(&args.galois_keys, files::PUBLIC, args.force)?;
-    let secret = SecretKey::generate(context, &SecretSeed::from_os()?);
-    let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
-    secret_file.write_secret(&secret.to_secret_key_bytes())?;
-    galois_file.fill(|out| galois.write(context, out).map(drop))?;
-    let mut files =
-        vec![("secret key", secret_file.len()?, secret_file), ("Galois keys", galois_file.len()?, galois_file)];
-    if let Some(path) = &args.public_key {
-        let mut file = PendingFile::create(path, files::PUBLIC, args.force)?;
-        let bytes = PublicKey::generate(&secret)?.to_bytes();
-        file.fill(|out| std::io::Write::write_all(out, &bytes))?;
-        files.push(("public key", file.len()?, file));
-    }
-    let reports = files.iter().zip(&paths).map(|((what, bytes, _), path)| FileReport { what, path, bytes: *bytes });
+    let plan = hmvp::plan(&args.plan)?;
+    let KeygenArgs { secret_key, galois_keys, public_key, .. } = args;
+    let paths = KeyPaths { secret: secret_key, galois: galois_keys, public: public_key.as_deref() };
+    let keys = hmvp::generate_keys(&plan, paths, args.force)?;
     let report = KeygenReport {
-        params: &context.parameters().name,
+        params: &plan.context().parameters().name,
         security_bits: plan.explain().security_bits,
-        key_tag: secret.tag().to_string(),
-        galois_elements: galois.elements().len(),
-        files: reports.collect(),
+        key_tag: keys.secret.tag().to_string(),
+        galois_elements: keys.galois_elements,
+        files: &keys.files,
     };
-    files::commit_all(files.into_iter().map(|(_, _, file)| file).collect::<Vec<_>>())?;
-    let mut table = output::table(["key", "file", "size"]);
-    for file in &report.files {
-        table.add_row([file.what, &file.path.to_string_lossy(), &human_bytes(file.bytes)]);
-    }
+    let table = output::key_files(&keys.files);
     let bits = report.security_bits.map_or("less than 128".to_owned(), |bits| bits.to_string());
     let text = format!("{table}\n{}: {bits} bits of security, key tag {}", report.params, report.key_tag);
     output::result(args.json, &report, &text)
@@ -167,18 +105,15 @@ struct EncryptReport<'a> {
 }
 
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
-    let plan = plan(&args.plan)?;
+    let plan = hmvp::plan(&args.plan)?;
     let values = numbers::read(&args.vector)?.entries;
-    let mut rng = inputs::randomness()?;
-    let vector = match (&args.secret_key, &args.public_key) {
-        (Some(path), _) => EncryptedVector::encrypt(&plan, &secret_key(path, &plan)?, &values, &mut rng)?,
-        (None, Some(path)) if plan.request().encryption == Encryption::Public => {
-            let bytes = files::read(path, MAX_SMALL_BYTES)?;
-            let key = PublicKey::from_bytes(plan.context(), &bytes).map_err(CliError::content(path))?;
-            EncryptedVector::encrypt_public(&plan, &key, &values, &mut rng)?
-        }
-        _ => return Err(CliError::Usage("the plan is for vectors under the secret key; give --secret-key".to_owned())),
+    let key = match (&args.secret_key, &args.public_key) {
+        (Some(path), _) => EncryptionKey::Secret(path),
+        (None, Some(path)) => EncryptionKey::Public(path),
+        // clap leaves no other case.
+        _ => return Err(CliError::Usage("give --secret-key or --public-key".to_owned())),
     };
+    let vector = hmvp::encrypt(&plan, key, &values)?;
     let bytes = files::write(&args.out, &vector.to_bytes(), files::PUBLIC, args.force)?;
     let params = &plan.context().parameters().name;
     let report = EncryptReport { path: &args.out, bytes, entries: values.len(), params };
@@ -215,10 +150,9 @@ struct DecryptReport {
 }
 
 pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
-    let plan = plan(&args.plan)?;
-    let key = secret_key(&args.secret_key, &plan)?;
-    let bytes = files::read(&args.product, MAX_CIPHERTEXT_BYTES)?;
-    let product = EncryptedProduct::from_bytes(&plan, &bytes).map_err(CliError::content(&args.product))?;
+    let plan = hmvp::plan(&args.plan)?;
+    let key = hmvp::secret_key(&args.secret_key, &plan)?;
+    let product = hmvp::product(&args.product, &plan)?;
     let report = DecryptReport { product: product.decrypt(&key)?, noise_bits_left: product.noise_bits_left(&key)? };
     let lines: Vec<String> = report.product.iter().map(i64::to_string).collect();
     output::result(args.json, &report, &lines.join("\n"))

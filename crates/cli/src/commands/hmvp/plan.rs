@@ -6,9 +6,9 @@ use ciphermill_hmvp::Plan;
 use ciphermill_math::Isa;
 
 use crate::error::CliError;
-use crate::files;
 use crate::inputs::hmvp::RequestArgs;
 use crate::output;
+use ciphermill_client::files;
 
 /// Choose strategy and parameters for a product, and say what it costs
 #[derive(clap::Args, Debug)]

@@ -1,20 +1,15 @@
-//! The side that has the matrix.
+//! `hmvp matrix` and `multiply`: the side that has the matrix.
 
 use std::path::PathBuf;
 
-use ciphermill_bfv::GaloisKeys;
-use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
-use ciphermill_hmvp::{CpuEngine, DenseMatrix, EvaluationKeys, MatVecEngine, PlainMatrix};
+use ciphermill_client::engines::Engines;
+use ciphermill_client::{files, hmvp};
+use ciphermill_tfhe::Backend;
 use serde::Serialize;
 
-use super::client;
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::numbers;
+use crate::inputs::EngineArgs;
 use crate::output;
-
-/// Longest file of a matrix that is read: 16384 × 16384 entries of 4 bytes, and the head.
-const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
 
 /// Put a matrix into the form that is stored on a device
 #[derive(clap::Args, Debug)]
@@ -57,11 +52,11 @@ impl Report<'_> {
 }
 
 pub(super) fn matrix(args: &MatrixArgs) -> Result<(), CliError> {
-    let plan = client::plan(&args.plan)?;
-    let numbers::Numbers { rows, cols, entries } = numbers::read(&args.matrix)?;
-    let matrix = PlainMatrix::prepare(&plan, &DenseMatrix::new(rows, cols, entries)?)?;
+    let plan = hmvp::plan(&args.plan)?;
+    let matrix = hmvp::prepare_matrix(&args.matrix, &plan)?;
     let bytes = files::write(&args.out, &matrix.to_bytes(), files::PUBLIC, args.force)?;
-    Report { path: &args.out, bytes, rows, cols }.tell(args.json)
+    let request = plan.request();
+    Report { path: &args.out, bytes, rows: request.rows, cols: request.cols }.tell(args.json)
 }
 
 /// Multiply a matrix with an encrypted vector, without a device
@@ -82,6 +77,8 @@ pub(crate) struct MultiplyArgs {
     /// Where to write the encrypted product
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
@@ -91,17 +88,12 @@ pub(crate) struct MultiplyArgs {
 }
 
 pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
-    let bytes = files::read(&args.matrix, MAX_MATRIX_BYTES)?;
-    let matrix =
-        PlainMatrix::from_bytes(&bytes, ciphermill_math::Isa::current()).map_err(CliError::content(&args.matrix))?;
-    drop(bytes);
+    let engine = Engines::new(args.engine.engine, Backend::Fft).mat_vec()?;
+    let matrix = hmvp::matrix(&args.matrix)?;
     let plan = matrix.plan();
-    let (file, _) = files::open(&args.galois_keys)?;
-    let galois = GaloisKeys::read(plan.context(), std::io::BufReader::new(file), MAX_LOADED_KEY_BYTES)
-        .map_err(CliError::content(&args.galois_keys))?;
-    let keys = EvaluationKeys::prepare(plan, &galois)?;
-    let vector = client::vector(&args.vector, plan)?;
-    let products = CpuEngine::default().multiply(&keys, &matrix, &[&vector])?;
+    let keys = hmvp::evaluation_keys(&args.galois_keys, plan)?;
+    let vector = hmvp::vector(&args.vector, plan)?;
+    let products = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
     let sealed: Vec<u8> = products.iter().flat_map(|product| product.to_bytes()).collect();
     let bytes = files::write(&args.out, &sealed, files::PUBLIC, args.force)?;
     let request = plan.request();

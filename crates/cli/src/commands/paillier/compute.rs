@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use ciphermill_bigint::WeightMatrix;
-use ciphermill_paillier::{CiphertextVector, Csprng, PlaintextVector, PublicKey, Scalars};
+use ciphermill_client::numbers::{self, Numbers};
+use ciphermill_client::paillier;
+use ciphermill_paillier::{CiphertextVector, PlaintextVector, PublicKey, Scalars};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::numbers::{self, Numbers};
-use crate::inputs::paillier::{self, IntegersArgs, SizeArgs};
+use crate::inputs::SecurityArgs;
+use crate::inputs::paillier::IntegersArgs;
 use crate::output;
 
 /// A vector of ciphertexts that was written.
@@ -24,7 +25,7 @@ pub(super) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(super) fn write(vector: &CiphertextVector, path: &'a Path, force: bool) -> Result<Self, CliError> {
-        let bytes = files::write(path, &vector.to_bytes()?, files::PUBLIC, force)?;
+        let bytes = paillier::write(vector, path, force)?;
         let key = vector.key();
         Ok(Self { path, bytes, elements: vector.len(), key_bits: key.bits().get(), key_tag: key.tag().to_string() })
     }
@@ -47,7 +48,7 @@ struct Common {
     #[arg(long)]
     rerandomise: bool,
     #[command(flatten)]
-    size: SizeArgs,
+    security: SecurityArgs,
     /// Where to write the result
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -61,12 +62,12 @@ struct Common {
 
 impl Common {
     fn key(&self) -> Result<PublicKey, CliError> {
-        paillier::public_key(&self.public_key, self.size.policy())
+        Ok(paillier::public_key(&self.public_key, self.security.security().paillier())?)
     }
 
     fn finish(&self, key: &PublicKey, mut result: CiphertextVector) -> Result<(), CliError> {
         if self.rerandomise {
-            result = result.rerandomise(key.default_blinding(), &mut Csprng::from_os()?)?;
+            result = paillier::rerandomise(&result, key)?;
         }
         Report::write(&result, &self.out, self.force)?.tell(self.json)
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ciphermill_client::files;
+use ciphermill_client::paillier::{self, MAX_VECTOR_BYTES};
 use ciphermill_paillier::serial::{
     BODY_VERSION, CIPHERTEXT_VECTOR, MAX_ELEMENTS, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY,
 };
@@ -10,8 +12,6 @@ use ciphermill_wire::{Header, open};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::paillier::{self, MAX_VECTOR_BYTES};
 use crate::output;
 
 /// Say what a file of a key or of a vector is; nothing secret is shown

@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
+use ciphermill_client::key_files::KeyFile;
+use ciphermill_client::paillier::{self, EncryptionKey};
+use ciphermill_paillier::KeyBits;
 use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
-use ciphermill_paillier::{Blinding, Csprng, KeyBits, PlaintextVector, SecretKey};
 use num_bigint::BigInt;
 use serde::Serialize;
 
 use super::compute::Report;
 use crate::error::CliError;
-use crate::files::{self, PendingFile};
-use crate::inputs::paillier::{self, IntegersArgs, SizeArgs};
-use crate::output::{self, human_bytes};
+use crate::inputs::SecurityArgs;
+use crate::inputs::paillier::IntegersArgs;
+use crate::output;
 
 /// Generate a secret key and its public key
 #[derive(clap::Args, Debug)]
@@ -31,7 +33,7 @@ pub(crate) struct KeygenArgs {
     #[arg(long, value_name = "FILE")]
     public_key: PathBuf,
     #[command(flatten)]
-    size: SizeArgs,
+    security: SecurityArgs,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
@@ -45,42 +47,20 @@ struct KeygenReport<'a> {
     key_bits: u32,
     insecure: bool,
     key_tag: String,
-    files: [FileReport<'a>; 2],
-}
-
-#[derive(Serialize)]
-struct FileReport<'a> {
-    what: &'static str,
-    path: &'a PathBuf,
-    bytes: u64,
+    files: &'a [KeyFile],
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
-    if args.secret_key == args.public_key {
-        return Err(CliError::Usage("the keys must go to different files".to_owned()));
-    }
-    let bits = KeyBits::with_policy(args.key_bits, args.size.policy())?;
-    let mut secret_file = PendingFile::create(&args.secret_key, files::SECRET, args.force)?;
-    let mut public_file = PendingFile::create(&args.public_key, files::PUBLIC, args.force)?;
-    let key = SecretKey::generate(bits, &mut Csprng::from_os()?)?;
-    secret_file.write_secret(&key.to_secret_key_bytes())?;
-    public_file.fill(|out| std::io::Write::write_all(out, &key.public_key().to_bytes()))?;
+    let bits = KeyBits::with_policy(args.key_bits, args.security.security().paillier())?;
+    let (key, files) = paillier::generate_keys(bits, &args.secret_key, &args.public_key, args.force)?;
     let report = KeygenReport {
         key_bits: bits.get(),
         insecure: bits.is_insecure(),
         key_tag: key.tag().to_string(),
-        files: [
-            FileReport { what: "secret key", path: &args.secret_key, bytes: secret_file.len()? },
-            FileReport { what: "public key", path: &args.public_key, bytes: public_file.len()? },
-        ],
+        files: &files,
     };
-    files::commit_all([secret_file, public_file])?;
-    let mut table = output::table(["key", "file", "size"]);
-    for file in &report.files {
-        table.add_row([file.what, &file.path.to_string_lossy(), &human_bytes(file.bytes)]);
-    }
     let insecure = if report.insecure { ", INSECURE" } else { "" };
-    let text = format!("{table}\n{bits} bits{insecure}, key tag {}", report.key_tag);
+    let text = format!("{}\n{bits} bits{insecure}, key tag {}", output::key_files(&files), report.key_tag);
     output::result(args.json, &report, &text)
 }
 
@@ -113,7 +93,7 @@ pub(crate) struct EncryptArgs {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
-    size: SizeArgs,
+    security: SecurityArgs,
     /// Where to write the ciphertexts
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -143,23 +123,13 @@ impl EncryptArgs {
 
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
     let values = args.values()?;
-    let mut rng = Csprng::from_os()?;
-    let policy = args.size.policy();
-    let ciphertexts = match (&args.secret_key, &args.public_key) {
-        (Some(path), _) => {
-            let key = paillier::secret_key(path, policy)?;
-            let public = key.public_key();
-            let blinding = if args.strict { Blinding::Strict } else { public.default_blinding() };
-            key.encrypt(&PlaintextVector::from_bigints(public, &values)?, blinding, &mut rng)?
-        }
-        (None, Some(path)) => {
-            let key = paillier::public_key(path, policy)?;
-            let blinding = if args.strict { Blinding::Strict } else { key.default_blinding() };
-            key.encrypt(&PlaintextVector::from_bigints(&key, &values)?, blinding, &mut rng)?
-        }
+    let key = match (&args.secret_key, &args.public_key) {
+        (Some(path), _) => EncryptionKey::Secret(path),
+        (None, Some(path)) => EncryptionKey::Public(path),
         // clap leaves no other case.
         _ => return Err(CliError::Usage("give --public-key or --secret-key".to_owned())),
     };
+    let ciphertexts = paillier::encrypt(key, args.security.security().paillier(), &values, args.strict)?;
     Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json)
 }
 
@@ -175,7 +145,7 @@ pub(crate) struct DecryptArgs {
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
     #[command(flatten)]
-    size: SizeArgs,
+    security: SecurityArgs,
     /// Divide by 2^BITS: for numbers that were encrypted with so many fraction bits
     #[arg(long, value_name = "BITS")]
     fraction_bits: Option<u32>,
@@ -192,7 +162,7 @@ struct DecryptReport {
 }
 
 pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
-    let key = paillier::secret_key(&args.secret_key, args.size.policy())?;
+    let key = paillier::secret_key(&args.secret_key, args.security.security().paillier())?;
     let ciphertexts = paillier::ciphertexts(&args.file, key.public_key())?;
     let plaintexts = key.decrypt(&ciphertexts)?;
     let shown = |(index, value): (usize, BigInt)| match args.fraction_bits {

@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ciphermill_client::engines::EngineName;
+use ciphermill_client::size::Bytes;
+use ciphermill_client::store::DeviceSettings;
 use ciphermill_device::DeviceConfig;
 use ciphermill_nvme::BLOCK_BYTES;
 use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
@@ -17,8 +20,6 @@ use super::logging::{self, LogFormat};
 use super::source::{Fault, Source, Whose};
 use crate::error::CliError;
 use crate::inputs::BackendArg;
-use crate::inputs::size::Bytes;
-use crate::store::DeviceSettings;
 
 /// Where the server listens unless told otherwise.
 const DEFAULT_LISTEN: &str = "127.0.0.1:4420";
@@ -38,6 +39,8 @@ struct File {
     allow_hosts: Option<Hosts>,
     memory: Option<Bytes>,
     backend: Option<BackendArg>,
+    #[serde(default, deserialize_with = "engine")]
+    engine: Option<EngineName>,
     max_program_seconds: Option<Seconds>,
     insecure_params: Option<bool>,
     grace_seconds: Option<Seconds>,
@@ -50,6 +53,10 @@ struct File {
     limits: FileLimits,
     #[serde(default, rename = "namespace")]
     namespaces: Vec<Namespace>,
+}
+
+fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EngineName>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
@@ -256,14 +263,14 @@ impl Settings {
         let hours = args.scrub_hours.or(file.scrub_hours.map(|Seconds(hours)| hours));
         let subsystem = subsystem(args, &file.subsystem, &file.limits, grace)?;
         let device = DeviceSettings {
-            memory: args.options.memory.or(file.memory),
-            backend: args.options.backend.or(file.backend),
+            memory: args.options.memory.or(file.memory).map(|Bytes(bytes)| bytes),
+            backend: args.options.backend.or(file.backend).unwrap_or(BackendArg::Fft).into(),
+            engine: args.options.engine.or(file.engine).unwrap_or_default(),
             max_program_duration: args.options.max_program_seconds.or(file.max_program_seconds.map(Seconds::duration)),
-            max_object_bytes: file.limits.object_bytes,
-            security: args.options.security.or(file.insecure_params.unwrap_or(false)),
+            max_object_bytes: file.limits.object_bytes.map(|Bytes(bytes)| bytes),
+            security: args.options.security.or(file.insecure_params.unwrap_or(false)).security(),
         };
-        if let Some(Bytes(bytes)) = device.memory.filter(|Bytes(bytes)| *bytes < DeviceConfig::LEAST_MAIN_MEMORY_BYTES)
-        {
+        if let Some(bytes) = device.memory.filter(|bytes| *bytes < DeviceConfig::LEAST_MAIN_MEMORY_BYTES) {
             let least = DeviceConfig::LEAST_MAIN_MEMORY_BYTES;
             return Err(Whose::of(args.options.memory.as_ref(), "--memory", "memory")
                 .fault(format!("{bytes} bytes, it must be at least one page of {least}")));
@@ -423,7 +430,7 @@ mod tests {
         let settings = settings.expect("good");
         assert_eq!(settings.store, Path::new("line"));
         assert_eq!(settings.listen.port(), 1);
-        assert_eq!(settings.device.memory, Some(Bytes(2 << 20)));
+        assert_eq!(settings.device.memory, Some(2 << 20));
         assert_eq!(settings.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
         assert_eq!(settings.log_format, LogFormat::Text);
     }

@@ -32,9 +32,9 @@ use self::http::{Endpoint, Page};
 use self::identity::Identity;
 use self::logging::LogFormat;
 use self::scrubber::Scrubber;
+use crate::device_args::{self, DeviceArgs, seconds};
 use crate::error::CliError;
 use crate::output;
-use crate::store::{self, DeviceArgs, seconds};
 
 /// Serve the device of a store to NVMe/TCP hosts of this machine
 ///
@@ -211,7 +211,7 @@ struct Server {
 
 impl Server {
     fn open(settings: &Settings, runtime: &Handle) -> Result<Self, CliError> {
-        let device = store::open(&settings.store, &settings.device)?;
+        let device = device_args::open(&settings.store, &settings.device)?;
         let volume = Volume::open_directory(&settings.store, VolumeConfig::default())?;
         let mut identity = Identity::load(&settings.store)?;
         let (mut spaces, mut configs, mut started) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 use crate::error::CliError;
-use crate::files;
+use ciphermill_client::files;
 
 /// No configuration is longer.
 const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -1,23 +1,23 @@
 //! `test-vector`: the tables that programmable bootstrapping looks up.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use ciphermill_client::{files, tfhe};
+use ciphermill_tfhe::Encoding;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
-use ciphermill_tfhe::{Encoding, ParameterSet, TestVector};
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::{self, ChoiceArg, EncodingArgs, ParametersArgs, SecurityArgs};
+use crate::inputs::{self, EncodingArgs, KeyOrderArg, ParametersArgs, SecurityArgs};
 use crate::output::{self, human_bytes};
 
 /// Make the test vector of a function
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill test-vector --params MESSAGE_4_2M64 --function square-quarter --choice big --out sq.tv
-  $ ciphermill test-vector --secret-key me.key --function table --table f.txt --bits 3 --out f.tv
+  $ ciphermill tfhe test-vector --params MESSAGE_4_2M64 --function square-quarter --key big --out sq.tv
+  $ ciphermill tfhe test-vector --secret-key me.key --function table --table f.txt --bits 3 --out f.tv
 
 identity and table need an encoding (--bits, or --min and --max), which is that of input and output alike. square-quarter
 computes the widest encodings that the noise allows for exact products x*y = floor((x+y)^2/4) - floor((x-y)^2/4), and says
@@ -34,8 +34,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     encoding: EncodingArgs,
     /// With --function square-quarter: under which key the ciphertexts will be
-    #[arg(long, value_enum, default_value = "big")]
-    choice: ChoiceArg,
+    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    key: KeyOrderArg,
     /// Where to write the test vector
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
                     "--function square-quarter computes its encodings; leave out --bits, --min, --max and --no-padding";
                 return Err(CliError::Usage(what.to_owned()));
             }
-            let square = QuarterSquare::new(&parameters, args.choice.into(), DEFAULT_LOG2_P_FAIL)?;
+            let square = QuarterSquare::new(&parameters, args.key.into(), DEFAULT_LOG2_P_FAIL)?;
             product = Some(square);
             (*square.input(), *square.output(), square.test_vector(&parameters)?)
         }
@@ -105,7 +105,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         }
         Function::Table => {
             let encoding = args.encoding.encoding()?;
-            (encoding, encoding, from_table(&parameters, &encoding, args.table.as_deref())?)
+            let table = args.table.as_deref();
+            let table = table.ok_or_else(|| CliError::Usage("--function table needs --table FILE".to_owned()))?;
+            (encoding, encoding, tfhe::table(table, &parameters, &encoding)?)
         }
     };
     let bytes = files::write(&args.out, &vector.to_bytes(), files::PUBLIC, args.force)?;
@@ -130,32 +132,4 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         text += &format!("\noperands from 0 to {max}; a product is wrong with probability 2^{p_fail:.1}");
     }
     output::result(args.json, &report, &text)
-}
-
-fn from_table(parameters: &ParameterSet, encoding: &Encoding, path: Option<&Path>) -> Result<TestVector, CliError> {
-    let path = path.ok_or_else(|| CliError::Usage("--function table needs --table FILE".to_owned()))?;
-    let text = inputs::text(path)?;
-    let mut values: Vec<i64> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let code = line.split('#').next().unwrap_or_default();
-        for word in code.split_whitespace() {
-            values.push(word.parse().map_err(|_| CliError::Content {
-                path: path.to_owned(),
-                what: format!("line {}: `{word}` is not an integer", number + 1),
-            })?);
-        }
-    }
-    if values.len() as u64 != encoding.levels() {
-        let what = format!(
-            "the table has {} values, the messages {} to {} need {}",
-            values.len(),
-            encoding.min(),
-            encoding.max(),
-            encoding.levels()
-        );
-        return Err(CliError::Content { path: path.to_owned(), what });
-    }
-    // In range: the argument is one of the encoding's messages.
-    let value = |z: i64| values[(z - encoding.min()) as usize];
-    parameters.test_vector(encoding, encoding, value).map_err(CliError::content(path))
 }

@@ -1,4 +1,4 @@
-//! Numbers of bytes, as people write them.
+//! Numbers of bytes as people write them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +6,34 @@ use std::str::FromStr;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A number of bytes: an integer, or one with K, M, G or T (powers of 1024; `KiB` and so on say the same).
+/// A number of bytes: an integer, optionally followed by K, M, G or T (powers of 1024; `KiB`, `MiB`, … mean the same).
+///
+/// ```
+/// use ciphermill_client::size::Bytes;
+///
+/// assert_eq!("256M".parse(), Ok(Bytes(256 << 20)));
+/// assert!("256 MB".parse::<Bytes>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) u64);
+pub struct Bytes(pub u64);
+
+/// Why a text is not a number of bytes.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BytesError {
+    /// The text has another form.
+    #[error("`{0}` is not {EXPECTED}")]
+    Form(String),
+    /// The number does not fit 64 bits.
+    #[error("`{0}` is more than 2^64 - 1 bytes")]
+    TooLarge(String),
+}
 
 /// What is expected, for messages.
 const EXPECTED: &str = "a number of bytes, as 4096, 256M or 1T (powers of 1024)";
 
 impl FromStr for Bytes {
-    type Err = String;
+    type Err = BytesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -25,10 +44,10 @@ impl FromStr for Bytes {
             "M" | "MiB" => 20,
             "G" | "GiB" => 30,
             "T" | "TiB" => 40,
-            _ => return Err(format!("`{text}` is not {EXPECTED}")),
+            _ => return Err(BytesError::Form(text.to_owned())),
         };
-        let number: u64 = number.parse().map_err(|_| format!("`{text}` is not {EXPECTED}"))?;
-        let bytes = number.checked_mul(1 << shift).ok_or_else(|| format!("`{text}` is more than 2^64 - 1 bytes"))?;
+        let number: u64 = number.parse().map_err(|_| BytesError::Form(text.to_owned()))?;
+        let bytes = number.checked_mul(1 << shift).ok_or_else(|| BytesError::TooLarge(text.to_owned()))?;
         Ok(Self(bytes))
     }
 }
@@ -75,8 +94,8 @@ mod tests {
     #[test]
     fn what_is_no_size_is_refused() {
         for text in ["", "M", "-1", "1.5G", "256MB", "256 M", "1k", "18446744073709551616"] {
-            assert!(text.parse::<Bytes>().unwrap_err().contains("is not a number of bytes"), "{text}");
+            assert!(text.parse::<Bytes>().unwrap_err().to_string().contains("is not a number of bytes"), "{text}");
         }
-        assert!("18014398509481984K".parse::<Bytes>().unwrap_err().contains("more than 2^64"));
+        assert!("18014398509481984K".parse::<Bytes>().unwrap_err().to_string().contains("more than 2^64"));
     }
 }

@@ -1,4 +1,20 @@
-//! Files: bounded reading, and writing that shows a file whole or not at all.
+//! Bounded reading of files, and atomic writing: a new file appears complete or not at all.
+//!
+//! ```
+//! use ciphermill_client::files::{self, PendingFile};
+//! use std::io::Write;
+//!
+//! # fn main() -> Result<(), ciphermill_client::ClientError> {
+//! let directory = tempfile::tempdir().expect("a directory");
+//! let path = directory.path().join("key");
+//! let mut pending = PendingFile::create(&path, files::SECRET, false)?;
+//! pending.fill(|out| out.write_all(b"secret"))?;
+//! assert!(!path.exists());
+//! pending.commit()?;
+//! assert_eq!(files::read(&path, 1024)?.as_slice(), b"secret");
+//! # Ok(())
+//! # }
+//! ```
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
@@ -10,43 +26,75 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use crate::error::CliError;
+use crate::error::ClientError;
 
-/// Mode of a file with a secret: its owner's alone.
-pub(crate) const SECRET: u32 = 0o600;
-/// Mode of any other file; the umask takes from it.
-pub(crate) const PUBLIC: u32 = 0o666;
+/// Permissions of a file with a secret: only its owner may read and write it.
+pub const SECRET: u32 = 0o600;
+/// Permissions of any other file, before the umask applies.
+pub const PUBLIC: u32 = 0o666;
 
 /// Reads a file of at most `limit` bytes into memory that is wiped afterwards.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
+pub fn read(path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, ClientError> {
     let (file, len) = open(path)?;
-    let too_long = |given: u64| CliError::Content {
-        path: path.to_owned(),
-        what: format!("the file has {given} bytes, at most {limit} are expected; pass another file"),
+    let too_long = |given: u64| {
+        let what = format!("the file has {given} bytes, at most {limit} are expected; pass another file");
+        ClientError::content(path)(what)
     };
     if len > limit {
         return Err(too_long(len));
     }
     // All room at once: a buffer that grew would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(len as usize + 1));
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(CliError::file("read", path))?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(ClientError::file("read", path))?;
     // A pipe has no length beforehand.
     if bytes.len() as u64 > limit { Err(too_long(bytes.len() as u64)) } else { Ok(bytes) }
 }
 
-/// Opens a file for reading and tells its length.
-pub(crate) fn open(path: &Path) -> Result<(File, u64), CliError> {
-    let file = File::open(path).map_err(CliError::file("open", path))?;
-    let metadata = file.metadata().map_err(CliError::file("read", path))?;
+/// Reads a file of at most `limit` bytes and decodes it.
+///
+/// ```
+/// use ciphermill_client::files;
+///
+/// let directory = tempfile::tempdir().expect("a directory");
+/// let path = directory.path().join("n");
+/// std::fs::write(&path, "17").expect("room");
+/// let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
+/// assert_eq!(files::decode(&path, 2, text).expect("text"), "17");
+/// assert!(files::decode(&path, 1, text).is_err());
+/// ```
+///
+/// # Errors
+/// [`ClientError::File`], or [`ClientError::Content`] with the decoder's error or for a longer file.
+pub fn decode<T, E>(path: &Path, limit: u64, decode: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<T, ClientError>
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    decode(&read(path, limit)?).map_err(ClientError::content(path))
+}
+
+/// Views the content of a file as text.
+///
+/// # Errors
+/// [`ClientError::Content`] if the content is not UTF-8.
+pub fn utf8<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ClientError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        ClientError::content(path)(format!("byte {} is not UTF-8; pass a text file", error.valid_up_to()))
+    })
+}
+
+/// Opens a file for reading and returns its length.
+pub fn open(path: &Path) -> Result<(File, u64), ClientError> {
+    let file = File::open(path).map_err(ClientError::file("open", path))?;
+    let metadata = file.metadata().map_err(ClientError::file("read", path))?;
     if metadata.is_dir() {
-        return Err(CliError::file("read", path)(io::ErrorKind::IsADirectory.into()));
+        return Err(ClientError::file("read", path)(io::ErrorKind::IsADirectory.into()));
     }
     Ok((file, metadata.len()))
 }
 
 /// A file that is being written and has not its name yet. Dropped before it is put in place, it is gone.
 #[derive(Debug)]
-pub(crate) struct PendingFile {
+pub struct PendingFile {
     path: PathBuf,
     overwrite: bool,
     draft: Draft,
@@ -119,7 +167,7 @@ fn proc_path(file: &impl AsRawFd) -> String {
 impl PendingFile {
     /// Begins to write the file `path`. Unless `overwrite` is set, it must not exist, neither now nor when it is put in
     /// place.
-    pub(crate) fn create(path: &Path, mode: u32, overwrite: bool) -> Result<Self, CliError> {
+    pub fn create(path: &Path, mode: u32, overwrite: bool) -> Result<Self, ClientError> {
         Self::create_by(path, overwrite, |directory| {
             Draft::nameless(directory, mode).or_else(|_| Draft::named(directory, mode))
         })
@@ -129,57 +177,61 @@ impl PendingFile {
         path: &Path,
         overwrite: bool,
         draft: impl FnOnce(&Path) -> io::Result<Draft>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, ClientError> {
         // Said before the work is done and not only after; putting in place checks again, atomically.
         if !overwrite && fs::symlink_metadata(path).is_ok() {
-            return Err(CliError::Exists { path: path.to_owned() });
+            return Err(ClientError::Exists { path: path.to_owned() });
         }
         // Replacing a device or a pipe would take it away from everybody else.
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Err(CliError::NotAFile { path: path.to_owned() });
+            return Err(ClientError::NotAFile { path: path.to_owned() });
         }
         if path.is_dir() || path.file_name().is_none() {
-            return Err(CliError::file("write", path)(io::ErrorKind::IsADirectory.into()));
+            return Err(ClientError::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
         require_directory(path)?;
-        let draft = draft(directory(path)).map_err(CliError::file("create", path))?;
+        let draft = draft(directory(path)).map_err(ClientError::file("create", path))?;
         Ok(Self { path: path.to_owned(), overwrite, draft })
     }
 
     /// Writes a secret straight to the file: a buffer would keep a copy that nobody wipes.
-    pub(crate) fn write_secret(&mut self, secret: &[u8]) -> Result<(), CliError> {
+    pub fn write_secret(&mut self, secret: &[u8]) -> Result<(), ClientError> {
         let mut file = self.draft.file();
-        file.write_all(secret).map_err(CliError::file("write", &self.path))
+        file.write_all(secret).map_err(ClientError::file("write", &self.path))
     }
 
     /// Lets `write` fill the file through a buffer. What it may return besides the result is handed on.
-    pub(crate) fn fill<T, E: std::fmt::Display>(
+    pub fn fill<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, E>,
-    ) -> Result<T, CliError> {
+    ) -> Result<T, ClientError> {
         let mut out = BufWriter::with_capacity(1 << 20, self.draft.file());
-        let value = write(&mut out).map_err(CliError::content(&self.path))?;
-        out.flush().map_err(CliError::file("write", &self.path))?;
+        let value = write(&mut out).map_err(ClientError::content(&self.path))?;
+        out.flush().map_err(ClientError::file("write", &self.path))?;
         Ok(value)
     }
 
     /// Makes the content durable and gives the file its name.
-    pub(crate) fn commit(self) -> Result<(), CliError> {
+    pub fn commit(self) -> Result<(), ClientError> {
         commit_all([self])
     }
 
-    /// Bytes written so far.
-    pub(crate) fn len(&self) -> Result<u64, CliError> {
-        Ok(self.draft.file().metadata().map_err(CliError::file("read", &self.path))?.len())
+    /// The number of bytes written so far.
+    ///
+    /// # Errors
+    /// [`ClientError::File`].
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> Result<u64, ClientError> {
+        Ok(self.draft.file().metadata().map_err(ClientError::file("read", &self.path))?.len())
     }
 }
 
 /// Puts several files in place. When one cannot be, those before it are removed again, so that no half of a key set is
 /// left; a file that `overwrite` replaced is then lost.
-pub(crate) fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), CliError> {
+pub fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), ClientError> {
     let files: Vec<PendingFile> = files.into_iter().collect();
     for pending in &files {
-        pending.draft.file().sync_all().map_err(CliError::file("write", &pending.path))?;
+        pending.draft.file().sync_all().map_err(ClientError::file("write", &pending.path))?;
     }
     let mut placed: Vec<PathBuf> = Vec::with_capacity(files.len());
     for PendingFile { path, overwrite, draft } in files {
@@ -189,8 +241,8 @@ pub(crate) fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result
                 let _ = fs::remove_file(earlier);
             }
             return Err(match source.kind() {
-                io::ErrorKind::AlreadyExists => CliError::Exists { path },
-                _ => CliError::File { action: "write", path, source },
+                io::ErrorKind::AlreadyExists => ClientError::Exists { path },
+                _ => ClientError::File { action: "write", path, source },
             });
         }
         placed.push(path);
@@ -198,13 +250,13 @@ pub(crate) fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result
     for path in &placed {
         // The name must survive a crash as the bytes do.
         let directory = directory(path);
-        File::open(directory).and_then(|d| d.sync_all()).map_err(CliError::file("sync the directory of", path))?;
+        File::open(directory).and_then(|d| d.sync_all()).map_err(ClientError::file("sync the directory of", path))?;
     }
     Ok(())
 }
 
 /// Writes a whole file; see [`PendingFile`].
-pub(crate) fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Result<u64, CliError> {
+pub fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Result<u64, ClientError> {
     let mut pending = PendingFile::create(path, mode, overwrite)?;
     pending.fill(|out| out.write_all(bytes))?;
     let len = pending.len()?;
@@ -214,31 +266,31 @@ pub(crate) fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Re
 
 /// Checks that the file systems of these files have room for that many bytes of each; files of one file system share its
 /// room.
-pub(crate) fn require_space(files: &[(&Path, u64)]) -> Result<(), CliError> {
+pub fn require_space(files: &[(&Path, u64)]) -> Result<(), ClientError> {
     let mut needs: Vec<(u64, &Path, u64)> = Vec::new();
     for &(path, bytes) in files {
         require_directory(path)?;
-        let device = fs::metadata(directory(path)).map_err(CliError::file("create", path))?.dev();
+        let device = fs::metadata(directory(path)).map_err(ClientError::file("create", path))?.dev();
         match needs.iter_mut().find(|(known, ..)| *known == device) {
             Some((_, _, sum)) => *sum = sum.saturating_add(bytes),
             None => needs.push((device, path, bytes)),
         }
     }
     for (_, path, needed) in needs {
-        let answer = rustix::fs::statvfs(directory(path)).map_err(|e| CliError::file("create", path)(e.into()))?;
+        let answer = rustix::fs::statvfs(directory(path)).map_err(|e| ClientError::file("create", path)(e.into()))?;
         let free = answer.f_bavail.saturating_mul(answer.f_frsize);
         if needed > free {
-            return Err(CliError::NoSpace { path: path.to_owned(), needed, free });
+            return Err(ClientError::NoSpace { path: path.to_owned(), needed, free });
         }
     }
     Ok(())
 }
 
 /// Checks that there is a directory for a file.
-fn require_directory(path: &Path) -> Result<(), CliError> {
+fn require_directory(path: &Path) -> Result<(), ClientError> {
     let directory = directory(path);
     if fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        return Err(CliError::NoDirectory { path: path.to_owned(), directory: directory.to_owned() });
+        return Err(ClientError::NoDirectory { path: path.to_owned(), directory: directory.to_owned() });
     }
     Ok(())
 }
@@ -313,7 +365,7 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).expect("a link");
         for path in [Path::new("/dev/full"), Path::new("/dev/null"), &link] {
             let refused = write(path, b"new", PUBLIC, true);
-            assert!(matches!(refused, Err(CliError::NotAFile { .. })), "{refused:?}");
+            assert!(matches!(refused, Err(ClientError::NotAFile { .. })), "{refused:?}");
         }
         assert_eq!(fs::read(&target).expect("the file"), b"kept");
         assert!(!fs::symlink_metadata("/dev/full").expect("a device").is_file());
@@ -326,7 +378,7 @@ mod tests {
             let (first, second) = (directory.path().join("1"), directory.path().join("2"));
             let both = [&first, &second].map(|path| pending(path, false, draft));
             fs::write(&second, "mine").expect("room");
-            assert!(matches!(commit_all(both), Err(CliError::Exists { path }) if path == second));
+            assert!(matches!(commit_all(both), Err(ClientError::Exists { path }) if path == second));
             assert_eq!(names(directory.path()), ["2"], "the first file must be taken back");
             assert_eq!(fs::read(&second).expect("it"), b"mine");
             pending(&second, true, draft).commit().expect("overwriting was asked for");
@@ -341,7 +393,7 @@ mod tests {
         require_space(&[(&path, 1), (&path, 2)]).expect("three bytes");
         let needed = u64::MAX / 2 + 1;
         match require_space(&[(&path, needed), (&path, needed)]) {
-            Err(CliError::NoSpace { needed: u64::MAX, free, .. }) => assert!(free > 0),
+            Err(ClientError::NoSpace { needed: u64::MAX, free, .. }) => assert!(free > 0),
             other => panic!("{other:?}"),
         }
     }

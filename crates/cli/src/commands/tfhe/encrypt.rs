@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
+use ciphermill_client::{files, tfhe};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::files;
-use crate::inputs::{self, ChoiceArg, EncodingArgs, SecurityArgs};
+use crate::inputs::{EncodingArgs, KeyOrderArg, SecurityArgs};
 use crate::output;
 
 /// Encrypt a message with a secret key
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill encrypt --secret-key me.key --message 2 --min -6 --max 12 --choice big --out x.ct")]
+  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --key big --out x.ct")]
 pub(crate) struct Args {
     /// The secret keys
     #[arg(long, value_name = "FILE")]
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     encoding: EncodingArgs,
     /// Under which key
-    #[arg(long, value_enum, default_value = "big")]
-    choice: ChoiceArg,
+    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    key: KeyOrderArg,
     /// Where to write the ciphertext
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -50,16 +50,16 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let encoding = args.encoding.encoding()?;
-    let client = inputs::secret_key(&args.secret_key, args.security.policy())?;
-    let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.choice.into());
+    let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
+    let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
     if log2_p_fail > -40.0 {
         eprintln!(
             "ciphermill: note: {} tells these messages apart with a failure probability of 2^{log2_p_fail:.0} a bootstrap; \
-             fewer messages, --choice big or another set would do better",
+             fewer messages, --key big or another set would do better",
             client.parameters().name
         );
     }
-    let ciphertext = client.encrypt(&encoding, args.message, args.choice.into(), &mut inputs::randomness()?)?;
+    let ciphertext = client.encrypt(&encoding, args.message, args.key.into(), &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
     let report = Report {
         path: &args.out,

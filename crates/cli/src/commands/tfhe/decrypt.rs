@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
+use ciphermill_client::tfhe;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::inputs::{self, EncodingArgs, SecurityArgs};
+use crate::inputs::{EncodingArgs, SecurityArgs};
 use crate::output;
 
 /// Decrypt a ciphertext with a secret key
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill decrypt --secret-key me.key --min 0 --max 36 --no-padding xy.ct")]
+  $ ciphermill tfhe decrypt --secret-key me.key --min 0 --max 36 --no-padding xy.ct")]
 pub(crate) struct Args {
     /// The secret keys
     #[arg(long, value_name = "FILE")]
@@ -36,9 +37,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let encoding = args.encoding.encoding()?;
-    let client = inputs::secret_key(&args.secret_key, args.security.policy())?;
-    let ciphertext = inputs::ciphertext(&args.file)?;
-    client.parameters().check_ciphertext(&ciphertext).map_err(CliError::content(&args.file))?;
-    let message = client.decrypt(&encoding, &ciphertext).map_err(CliError::content(&args.file))?;
+    let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
+    let (message, ciphertext) = tfhe::decrypt(&args.file, &client, &encoding)?;
     output::result(args.json, &Report { message, choice: ciphertext.choice().to_string() }, &message.to_string())
 }

@@ -1,0 +1,94 @@
+//! `keygen`: the secret keys of a client and the keys of its server.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use ciphermill_client::key_files::KeyFile;
+use ciphermill_client::tfhe::{self, KeyPaths};
+use ciphermill_tfhe::{ClientKey, KeyKind, ParameterSet};
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::inputs::{FormArg, SecurityArgs};
+use crate::output::{self, Progress};
+
+/// Generate the secret keys of a client and the public keys of its server
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill tfhe keygen --params MESSAGE_4_2M64 --secret-key me.key --server-key server.key
+
+The secret-key file has mode 0600: who reads it decrypts everything. The server key is two files, the bootstrapping key
+(--server-key, blob 2:K:1) and the key-switching key (that name with .ksk appended, blob 2:K:2); both are public.")]
+pub(crate) struct Args {
+    /// Name of a parameter set; `ciphermill info` lists them
+    #[arg(long, value_name = "NAME")]
+    params: String,
+    /// Where to write the secret keys
+    #[arg(long, value_name = "FILE")]
+    secret_key: PathBuf,
+    /// Where to write the bootstrapping key
+    #[arg(long, value_name = "FILE")]
+    server_key: PathBuf,
+    /// Where to write the key-switching key [default: the server key's name with .ksk appended]
+    #[arg(long, value_name = "FILE")]
+    keyswitch_key: Option<PathBuf>,
+    /// How the server's keys are stored
+    #[arg(long, value_enum, default_value = "seeded")]
+    form: FormArg,
+    #[command(flatten)]
+    security: SecurityArgs,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    params: &'a str,
+    security_bits: f64,
+    key_tag: String,
+    files: &'a [KeyFile],
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let keyswitch_path = args.keyswitch_key.clone().unwrap_or_else(|| {
+        let mut name = args.server_key.clone().into_os_string();
+        name.push(".ksk");
+        name.into()
+    });
+    let parameters = ParameterSet::named(&args.params, args.security.policy())?;
+    let paths = KeyPaths { secret: &args.secret_key, bootstrapping: &args.server_key, keyswitching: &keyswitch_path };
+    let progress = RefCell::new(None);
+    let (client, files) = tfhe::generate_keys(&parameters, args.form.into(), paths, args.force, &|kind, done, all| {
+        show(&mut progress.borrow_mut(), kind, done, all);
+    })?;
+    drop(progress);
+    report(args, &client, &files)
+}
+
+/// Draws a bar for the bootstrapping key and a spinner for the key-switching key.
+fn show(progress: &mut Option<(KeyKind, Progress)>, kind: KeyKind, done: u64, all: u64) {
+    if progress.as_ref().is_none_or(|(shown, _)| *shown != kind) {
+        let new = match kind {
+            KeyKind::Bootstrap => Progress::bar("bootstrapping key"),
+            KeyKind::Keyswitch => Progress::spinner("key-switching key"),
+        };
+        *progress = Some((kind, new));
+    }
+    if let (Some((KeyKind::Bootstrap, bar)), true) = (progress, all > 0) {
+        bar.set(done, all);
+    }
+}
+
+fn report(args: &Args, client: &ClientKey, files: &[KeyFile]) -> Result<(), CliError> {
+    let security_bits = client.parameters().security().bits;
+    let report =
+        Report { params: &client.parameters().name, security_bits, key_tag: format!("{:016x}", client.tag().0), files };
+    let table = output::key_files(files);
+    let text = format!("{table}\n{}: {security_bits:.1} bits of security, key tag {}", report.params, report.key_tag);
+    output::result(args.json, &report, &text)
+}

@@ -1,0 +1,35 @@
+//! `tfhe`: keys, ciphertexts and test vectors of TFHE.
+
+pub(super) mod decrypt;
+pub(super) mod encrypt;
+pub(super) mod keygen;
+pub(super) mod test_vector;
+
+use clap::Subcommand;
+
+use crate::error::CliError;
+
+/// TFHE: keys, ciphertexts and test vectors
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// The verbs. The top level accepts them too, hidden: earlier versions had them there.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Keygen(keygen::Args),
+    Encrypt(encrypt::Args),
+    Decrypt(decrypt::Args),
+    TestVector(test_vector::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    match &args.verb {
+        Verb::Keygen(args) => keygen::run(args),
+        Verb::Encrypt(args) => encrypt::run(args),
+        Verb::Decrypt(args) => decrypt::run(args),
+        Verb::TestVector(args) => test_vector::run(args),
+    }
+}

@@ -1,0 +1,106 @@
+//! Options of the device over a store, shared by all commands that open one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ciphermill_client::engines::EngineName;
+use ciphermill_client::size::Bytes;
+use ciphermill_client::store::{self, DeviceSettings};
+use ciphermill_device::Device;
+use ciphermill_device::handlers::tfhe::LoadProgress;
+use clap::Args;
+
+use crate::error::CliError;
+use crate::inputs::{BackendArg, SecurityArgs, engine_names};
+use crate::output::Progress;
+
+/// How the device over a store is set up.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DeviceArgs {
+    /// Main memory for ciphertexts, as 4096 or 256M; what does not fit is paged to the store [default: 256M]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) memory: Option<Bytes>,
+    /// Transform that bootstraps use [default: fft]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) backend: Option<BackendArg>,
+    /// Engine that computes [default: cpu]
+    #[arg(long, value_name = "NAME", value_parser = engine_names())]
+    pub(crate) engine: Option<EngineName>,
+    /// Refuse programs that are estimated to run longer, and stop those that do [default: 20]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) max_program_seconds: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) security: SecurityArgs,
+}
+
+/// The options of the device by their names, for messages.
+pub(crate) const DEVICE_OPTIONS: &str = "--memory, --backend, --engine, --max-program-seconds and --insecure-params";
+
+impl DeviceArgs {
+    pub(crate) fn settings(&self) -> DeviceSettings {
+        DeviceSettings {
+            memory: self.memory.map(|Bytes(bytes)| bytes),
+            backend: self.backend.unwrap_or(BackendArg::Fft).into(),
+            engine: self.engine.unwrap_or_default(),
+            max_program_duration: self.max_program_seconds,
+            max_object_bytes: None,
+            security: self.security.security(),
+        }
+    }
+
+    /// Whether any of the options was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.memory.is_some()
+            || self.backend.is_some()
+            || self.engine.is_some()
+            || self.max_program_seconds.is_some()
+            || self.security.is_given()
+    }
+}
+
+/// The device options of commands that only read a store. They have no effect there; scripts that give them keep working.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct UnusedDeviceArgs {
+    #[arg(long, hide = true, value_name = "BYTES")]
+    memory: Option<Bytes>,
+    #[arg(long, hide = true, value_enum, value_name = "NAME")]
+    backend: Option<BackendArg>,
+    #[arg(long, hide = true, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    max_program_seconds: Option<Duration>,
+    #[arg(long, hide = true)]
+    insecure_params: bool,
+}
+
+impl UnusedDeviceArgs {
+    /// Whether any of the options was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.memory.is_some() || self.backend.is_some() || self.max_program_seconds.is_some() || self.insecure_params
+    }
+
+    pub(crate) fn settings(&self) -> DeviceSettings {
+        DeviceSettings { memory: self.memory.map(|Bytes(bytes)| bytes), ..DeviceSettings::default() }
+    }
+}
+
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1e9).contains(&value) => Ok(Duration::from_secs_f64(value)),
+        _ => Err("not a number of seconds; use 0 to 10^9".to_owned()),
+    }
+}
+
+/// Opens the device over a store that must exist, with a progress bar.
+pub(crate) fn open_existing(directory: &Path, settings: &DeviceSettings) -> Result<Device, CliError> {
+    Ok(store::open_existing(directory, settings, progress())?)
+}
+
+/// Opens the device over a store, which is made where it does not exist, with a progress bar.
+pub(crate) fn open(directory: &Path, settings: &DeviceSettings) -> Result<Device, CliError> {
+    Ok(store::open(directory, settings, progress())?)
+}
+
+fn progress() -> LoadProgress {
+    let bar = Progress::bar("loading the server key");
+    Arc::new(move |done, all| bar.set(done, all))
+}

@@ -1,0 +1,189 @@
+//! The engines of this build, chosen by name.
+//!
+//! An engine implements some of the kernel seams. A seam that it lacks is refused with [`ClientError::EngineLacks`]; no other
+//! engine takes its place.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ciphermill_bigint::{CpuEngine as ModExpCpuEngine, ModExpEngine};
+use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
+use ciphermill_tfhe::{Backend, CpuEngine as BootstrapCpuEngine, TfheEngine};
+
+use crate::error::ClientError;
+
+/// The name of an engine that this build has.
+///
+/// ```
+/// use ciphermill_client::engines::EngineName;
+///
+/// assert_eq!("cpu".parse(), Ok(EngineName::Cpu));
+/// assert_eq!("abacus".parse::<EngineName>().unwrap_err().to_string(), "`abacus` is not an engine of this build; use cpu");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EngineName {
+    /// The kernels of this CPU.
+    #[default]
+    Cpu,
+}
+
+impl EngineName {
+    /// The engines of this build.
+    pub const ALL: &[Self] = &[Self::Cpu];
+
+    /// The name, as `--engine` accepts it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+        }
+    }
+
+    /// What the engine computes with, in a few words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Cpu => "The kernels of this CPU",
+        }
+    }
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is not the name of an engine of this build.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{given}` is not an engine of this build; use {known}", known = EngineName::ALL.iter().map(|engine| engine.name()).collect::<Vec<_>>().join(" or "))]
+pub struct UnknownEngine {
+    /// The text.
+    pub given: String,
+}
+
+impl FromStr for EngineName {
+    type Err = UnknownEngine;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEngine> {
+        let found = Self::ALL.iter().find(|engine| engine.name() == text);
+        found.copied().ok_or_else(|| UnknownEngine { given: text.to_owned() })
+    }
+}
+
+/// The kernel seams that an engine may implement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seam {
+    Bootstrap,
+    MatVec,
+    ModExp,
+}
+
+impl Seam {
+    /// What the seam computes, for messages.
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Bootstrap => "bootstraps",
+            Self::MatVec => "matrix-vector products",
+            Self::ModExp => "modular exponentiation",
+        }
+    }
+}
+
+/// The implementations of one engine, one per kernel seam.
+///
+/// ```
+/// use ciphermill_client::engines::{EngineName, Engines};
+/// use ciphermill_tfhe::Backend;
+///
+/// # fn main() -> Result<(), ciphermill_client::ClientError> {
+/// let engines = Engines::new(EngineName::Cpu, Backend::Fft);
+/// assert_eq!(engines.bootstrap()?.info().name, "cpu-fft");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Engines {
+    name: EngineName,
+    bootstrap: Option<Arc<dyn TfheEngine>>,
+    mat_vec: Option<Arc<dyn MatVecEngine>>,
+    mod_exp: Option<Arc<dyn ModExpEngine>>,
+}
+
+impl Engines {
+    /// The engine of this name; `backend` is the transform of its bootstraps where it has several.
+    #[must_use]
+    pub fn new(name: EngineName, backend: Backend) -> Self {
+        match name {
+            EngineName::Cpu => Self {
+                name,
+                bootstrap: Some(Arc::new(BootstrapCpuEngine::new(backend))),
+                mat_vec: Some(Arc::new(MatVecCpuEngine::default())),
+                mod_exp: Some(Arc::new(ModExpCpuEngine::current())),
+            },
+        }
+    }
+
+    /// The name of the engine.
+    #[must_use]
+    pub fn name(&self) -> EngineName {
+        self.name
+    }
+
+    /// TFHE's bootstraps.
+    ///
+    /// # Errors
+    /// [`ClientError::EngineLacks`].
+    pub fn bootstrap(&self) -> Result<Arc<dyn TfheEngine>, ClientError> {
+        self.bootstrap.clone().ok_or_else(|| self.lacks(Seam::Bootstrap))
+    }
+
+    /// Products of a plain matrix and encrypted vectors.
+    ///
+    /// # Errors
+    /// [`ClientError::EngineLacks`].
+    pub fn mat_vec(&self) -> Result<Arc<dyn MatVecEngine>, ClientError> {
+        self.mat_vec.clone().ok_or_else(|| self.lacks(Seam::MatVec))
+    }
+
+    /// Modular exponentiation.
+    ///
+    /// # Errors
+    /// [`ClientError::EngineLacks`].
+    pub fn mod_exp(&self) -> Result<Arc<dyn ModExpEngine>, ClientError> {
+        self.mod_exp.clone().ok_or_else(|| self.lacks(Seam::ModExp))
+    }
+
+    fn has(&self, seam: Seam) -> bool {
+        match seam {
+            Seam::Bootstrap => self.bootstrap.is_some(),
+            Seam::MatVec => self.mat_vec.is_some(),
+            Seam::ModExp => self.mod_exp.is_some(),
+        }
+    }
+
+    fn lacks(&self, seam: Seam) -> ClientError {
+        let others = EngineName::ALL.iter().filter(|name| Self::new(**name, Backend::Fft).has(seam));
+        ClientError::EngineLacks {
+            engine: self.name.name(),
+            operation: seam.operation(),
+            available: others.map(|name| name.name()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_seam_is_refused_with_the_engines_that_have_it() {
+        let engines = Engines { name: EngineName::Cpu, bootstrap: None, mat_vec: None, mod_exp: None };
+        let refused = engines.bootstrap().expect_err("it has none");
+        assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
+        assert_eq!(refused.to_string(), "engine cpu does not implement bootstraps; use cpu");
+        assert!(engines.mat_vec().is_err() && engines.mod_exp().is_err());
+    }
+}

@@ -1,0 +1,210 @@
+//! Plans, keys, matrices and vectors of encrypted matrix-vector products in files.
+
+use std::io::{BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
+use ciphermill_bfv::{BfvError, GaloisKeys, PublicKey, SecretKey, SecurityPolicy};
+use ciphermill_hmvp::{
+    DenseMatrix, EncryptedProduct, EncryptedVector, Encryption, EvaluationKeys, MatVecEngine, PlainMatrix, Plan,
+};
+use ciphermill_lattice::SecretSeed;
+use ciphermill_math::Isa;
+
+use crate::error::ClientError;
+use crate::files;
+use crate::key_files::{KeyFile, KeyFiles, require_distinct};
+use crate::numbers;
+use crate::tfhe::randomness;
+
+/// The longest file of a plan or a key that is read whole, in bytes.
+const MAX_SMALL_BYTES: u64 = 1 << 20;
+/// The longest file of an encrypted vector or product, in bytes.
+const MAX_CIPHERTEXT_BYTES: u64 = 1 << 30;
+/// The longest file of a matrix, in bytes: 16384 × 16384 entries of 4 bytes, and the header.
+const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
+
+/// Reads a plan.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
+    files::decode(path, MAX_SMALL_BYTES, |bytes| Plan::from_bytes(bytes, Isa::current())).map(Arc::new)
+}
+
+/// Reads a secret key, which must be of the plan's parameter set.
+///
+/// # Errors
+/// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] for a key of another parameter set.
+pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
+    let policy = SecurityPolicy::Require128Bits;
+    let decode = |bytes: &[u8]| SecretKey::from_secret_key_bytes(bytes, policy, Isa::current());
+    let key = files::decode(path, MAX_SMALL_BYTES, decode)?;
+    let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
+    if given != expected {
+        return Err(BfvError::WrongParameters { what: "the secret key", given, expected }.into());
+    }
+    Ok(key)
+}
+
+/// Reads a public key of the plan's parameter set.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn public_key(path: &Path, plan: &Plan) -> Result<PublicKey, ClientError> {
+    files::decode(path, MAX_SMALL_BYTES, |bytes| PublicKey::from_bytes(plan.context(), bytes))
+}
+
+/// Reads Galois keys and prepares them for products of the plan.
+///
+/// # Errors
+/// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the keys are not those of the plan.
+pub fn evaluation_keys(path: &Path, plan: &Arc<Plan>) -> Result<EvaluationKeys, ClientError> {
+    let (file, _) = files::open(path)?;
+    let galois = GaloisKeys::read(plan.context(), BufReader::new(file), MAX_LOADED_KEY_BYTES)
+        .map_err(ClientError::content(path))?;
+    Ok(EvaluationKeys::prepare(plan, &galois)?)
+}
+
+/// Reads a matrix of integers and prepares it for products of the plan.
+///
+/// # Errors
+/// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the matrix does not fit the plan.
+pub fn prepare_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, ClientError> {
+    let numbers::Numbers { rows, cols, entries } = numbers::read(path)?;
+    Ok(PlainMatrix::prepare(plan, &DenseMatrix::new(rows, cols, entries)?)?)
+}
+
+/// Reads a matrix that was prepared, with its plan.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn matrix(path: &Path) -> Result<PlainMatrix, ClientError> {
+    files::decode(path, MAX_MATRIX_BYTES, |bytes| PlainMatrix::from_bytes(bytes, Isa::current()))
+}
+
+/// Reads an encrypted vector of the plan.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn vector(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedVector, ClientError> {
+    files::decode(path, MAX_CIPHERTEXT_BYTES, |bytes| EncryptedVector::from_bytes(plan, bytes))
+}
+
+/// Reads an encrypted product of the plan.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn product(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedProduct, ClientError> {
+    files::decode(path, MAX_CIPHERTEXT_BYTES, |bytes| EncryptedProduct::from_bytes(plan, bytes))
+}
+
+/// The paths of a key set.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyPaths<'a> {
+    /// The secret key.
+    pub secret: &'a Path,
+    /// The Galois keys.
+    pub galois: &'a Path,
+    /// The public key, for plans whose vectors are encrypted under it.
+    pub public: Option<&'a Path>,
+}
+
+/// The result of [`generate_keys`].
+#[derive(Debug)]
+pub struct GeneratedKeys {
+    /// The secret key.
+    pub secret: SecretKey,
+    /// The number of Galois elements that have a key.
+    pub galois_elements: usize,
+    /// The files that were written.
+    pub files: Vec<KeyFile>,
+}
+
+/// Generates the keys that a plan needs and writes their files.
+///
+/// # Errors
+/// [`ClientError::SameFile`], [`ClientError::Bfv`], or why a file cannot be written.
+pub fn generate_keys(plan: &Plan, paths: KeyPaths<'_>, overwrite: bool) -> Result<GeneratedKeys, ClientError> {
+    let mut named = vec![("secret key", paths.secret), ("Galois keys", paths.galois)];
+    named.extend(paths.public.map(|path| ("public key", path)));
+    require_distinct(&named)?;
+    let context = plan.context();
+    let mut set = KeyFiles::new(overwrite);
+    set.secret(named[0].0, paths.secret)?;
+    set.public(named[1].0, paths.galois)?;
+    let secret = SecretKey::generate(context, &SecretSeed::from_os()?);
+    let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
+    set.file(0).write_secret(&secret.to_secret_key_bytes())?;
+    set.file(1).fill(|out| galois.write(context, out).map(drop))?;
+    if let Some(path) = paths.public {
+        let bytes = PublicKey::generate(&secret)?.to_bytes();
+        set.public(named[2].0, path)?.fill(|out| out.write_all(&bytes))?;
+    }
+    Ok(GeneratedKeys { secret, galois_elements: galois.elements().len(), files: set.commit()? })
+}
+
+/// The key file that a vector is encrypted under.
+#[derive(Clone, Copy, Debug)]
+pub enum EncryptionKey<'a> {
+    /// The secret key.
+    Secret(&'a Path),
+    /// The public key.
+    Public(&'a Path),
+}
+
+/// Encrypts a vector.
+///
+/// ```
+/// use ciphermill_client::engines::{EngineName, Engines};
+/// use ciphermill_client::hmvp::{self, EncryptionKey, KeyPaths};
+/// use ciphermill_hmvp::{Plan, Request};
+/// use ciphermill_math::Isa;
+/// use ciphermill_tfhe::Backend;
+/// use std::sync::Arc;
+///
+/// # fn main() -> Result<(), ciphermill_client::ClientError> {
+/// let directory = tempfile::tempdir().expect("a directory");
+/// let path = |name: &str| directory.path().join(name);
+/// let (secret, galois, matrix) = (path("v.key"), path("v.galois"), path("a.txt"));
+/// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
+/// hmvp::generate_keys(&plan, KeyPaths { secret: &secret, galois: &galois, public: None }, false)?;
+/// std::fs::write(&matrix, "1 2 3\n4 5 6\n").expect("room");
+///
+/// let vector = hmvp::encrypt(&plan, EncryptionKey::Secret(&secret), &[1, 0, -1])?;
+/// let keys = hmvp::evaluation_keys(&galois, &plan)?;
+/// let matrix = hmvp::prepare_matrix(&matrix, &plan)?;
+/// let engine = Engines::new(EngineName::Cpu, Backend::Fft).mat_vec()?;
+/// let products = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
+/// assert_eq!(products[0].decrypt(&hmvp::secret_key(&secret, &plan)?)?, [-2, -2]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`ClientError::SecretKeyNeeded`] for a public key where the plan asks for the secret one, [`ClientError::Bfv`] if the vector
+/// does not fit the plan, or why the key cannot be read.
+pub fn encrypt(plan: &Arc<Plan>, key: EncryptionKey<'_>, values: &[i64]) -> Result<EncryptedVector, ClientError> {
+    let mut rng = randomness()?;
+    Ok(match key {
+        EncryptionKey::Secret(path) => EncryptedVector::encrypt(plan, &secret_key(path, plan)?, values, &mut rng)?,
+        EncryptionKey::Public(path) if plan.request().encryption == Encryption::Public => {
+            EncryptedVector::encrypt_public(plan, &public_key(path, plan)?, values, &mut rng)?
+        }
+        EncryptionKey::Public(_) => return Err(ClientError::SecretKeyNeeded),
+    })
+}
+
+/// Multiplies a matrix by an encrypted vector.
+///
+/// # Errors
+/// [`ClientError::Bfv`] if the operands are not of one plan and key set.
+pub fn multiply(
+    engine: &dyn MatVecEngine,
+    keys: &EvaluationKeys,
+    matrix: &PlainMatrix,
+    vector: &EncryptedVector,
+) -> Result<Vec<EncryptedProduct>, ClientError> {
+    Ok(engine.multiply(keys, matrix, &[vector])?)
+}

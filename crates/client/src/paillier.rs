@@ -1,0 +1,132 @@
+//! Paillier's keys and vectors in files.
+
+use std::io::Write;
+use std::path::Path;
+
+use ciphermill_paillier::{
+    Blinding, CiphertextVector, Csprng, KeyBits, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial,
+};
+use num_bigint::BigInt;
+
+use crate::error::ClientError;
+use crate::files;
+use crate::key_files::{KeyFile, KeyFiles, require_distinct};
+
+/// The longest file of a key, in bytes.
+const MAX_KEY_BYTES: u64 = 1 << 16;
+/// The longest file of a vector, in bytes: the largest number of ciphertexts of the longest key, and the header.
+pub const MAX_VECTOR_BYTES: u64 = serial::MAX_ELEMENTS * 1024 + 4096;
+
+/// Reads a public key.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn public_key(path: &Path, policy: SizePolicy) -> Result<PublicKey, ClientError> {
+    files::decode(path, MAX_KEY_BYTES, |bytes| PublicKey::from_bytes(bytes, policy))
+}
+
+/// Reads a secret key.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn secret_key(path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientError> {
+    files::decode(path, MAX_KEY_BYTES, |bytes| SecretKey::from_secret_key_bytes(bytes, policy))
+}
+
+/// Reads a vector of ciphertexts.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn ciphertexts(path: &Path, key: &PublicKey) -> Result<CiphertextVector, ClientError> {
+    files::decode(path, MAX_VECTOR_BYTES, |bytes| CiphertextVector::from_bytes(key, bytes))
+}
+
+/// Writes a vector of ciphertexts and returns its length in bytes.
+///
+/// # Errors
+/// [`ClientError::Paillier`], or why the file cannot be written.
+pub fn write(vector: &CiphertextVector, path: &Path, overwrite: bool) -> Result<u64, ClientError> {
+    files::write(path, &vector.to_bytes()?, files::PUBLIC, overwrite)
+}
+
+/// Generates a key pair and writes both files.
+///
+/// # Errors
+/// [`ClientError::SameFile`], [`ClientError::Paillier`], or why a file cannot be written.
+pub fn generate_keys(
+    bits: KeyBits,
+    secret: &Path,
+    public: &Path,
+    overwrite: bool,
+) -> Result<(SecretKey, Vec<KeyFile>), ClientError> {
+    let named = [("secret key", secret), ("public key", public)];
+    require_distinct(&named)?;
+    let mut set = KeyFiles::new(overwrite);
+    set.secret(named[0].0, secret)?;
+    set.public(named[1].0, public)?;
+    let key = SecretKey::generate(bits, &mut Csprng::from_os()?)?;
+    set.file(0).write_secret(&key.to_secret_key_bytes())?;
+    set.file(1).fill(|out| out.write_all(&key.public_key().to_bytes()))?;
+    Ok((key, set.commit()?))
+}
+
+/// The key file that integers are encrypted with.
+#[derive(Clone, Copy, Debug)]
+pub enum EncryptionKey<'a> {
+    /// The public key.
+    Public(&'a Path),
+    /// The secret key, with which its owner encrypts faster.
+    Secret(&'a Path),
+}
+
+/// Encrypts integers. `strict` selects blinding with r^n for a random r; by default, blinding uses the key's short exponents
+/// where it has them.
+///
+/// ```
+/// use ciphermill_client::paillier::{self, EncryptionKey};
+/// use ciphermill_client::security::Security;
+/// use ciphermill_paillier::KeyBits;
+///
+/// # fn main() -> Result<(), ciphermill_client::ClientError> {
+/// let directory = tempfile::tempdir().expect("a directory");
+/// let (secret, public) = (directory.path().join("p.key"), directory.path().join("p.pub"));
+/// let policy = Security::AcceptInsecure.paillier();
+/// paillier::generate_keys(KeyBits::with_policy(512, policy)?, &secret, &public, false)?;
+///
+/// let encrypted = paillier::encrypt(EncryptionKey::Public(&public), policy, &[3.into(), (-5).into()], false)?;
+/// let key = paillier::secret_key(&secret, policy)?;
+/// assert_eq!(key.decrypt(&encrypted)?.to_i64()?, [3, -5]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`ClientError::Paillier`], or why the key cannot be read.
+pub fn encrypt(
+    key: EncryptionKey<'_>,
+    policy: SizePolicy,
+    values: &[BigInt],
+    strict: bool,
+) -> Result<CiphertextVector, ClientError> {
+    let mut rng = Csprng::from_os()?;
+    let blinding = |key: &PublicKey| if strict { Blinding::Strict } else { key.default_blinding() };
+    Ok(match key {
+        EncryptionKey::Secret(path) => {
+            let key = secret_key(path, policy)?;
+            let public = key.public_key();
+            key.encrypt(&PlaintextVector::from_bigints(public, values)?, blinding(public), &mut rng)?
+        }
+        EncryptionKey::Public(path) => {
+            let key = public_key(path, policy)?;
+            key.encrypt(&PlaintextVector::from_bigints(&key, values)?, blinding(&key), &mut rng)?
+        }
+    })
+}
+
+/// Computes a new blinding for every ciphertext, so that the result does not show what it was computed from.
+///
+/// # Errors
+/// [`ClientError::Paillier`].
+pub fn rerandomise(vector: &CiphertextVector, key: &PublicKey) -> Result<CiphertextVector, ClientError> {
+    Ok(vector.rerandomise(key.default_blinding(), &mut Csprng::from_os()?)?)
+}

@@ -1,0 +1,42 @@
+//! The policy on parameter sets and keys below 128 bits of security, for all schemes at once.
+
+use ciphermill_paillier::SizePolicy;
+use ciphermill_tfhe::SecurityPolicy;
+
+/// Which parameter sets and keys are accepted.
+///
+/// ```
+/// use ciphermill_client::security::Security;
+/// use ciphermill_tfhe::{ParameterSet, parameters::TEST_SMALL_U64};
+///
+/// assert!(ParameterSet::named(TEST_SMALL_U64, Security::Require128Bits.tfhe()).is_err());
+/// assert!(ParameterSet::named(TEST_SMALL_U64, Security::AcceptInsecure.tfhe()).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Security {
+    /// Sets of at least 128 bits of security.
+    #[default]
+    Require128Bits,
+    /// All sets: for published figures and tests, never for data that matters.
+    AcceptInsecure,
+}
+
+impl Security {
+    /// The policy for TFHE's parameter sets.
+    #[must_use]
+    pub fn tfhe(self) -> SecurityPolicy {
+        match self {
+            Self::Require128Bits => SecurityPolicy::Require128Bits,
+            Self::AcceptInsecure => SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly,
+        }
+    }
+
+    /// The policy for Paillier's keys.
+    #[must_use]
+    pub fn paillier(self) -> SizePolicy {
+        match self {
+            Self::Require128Bits => SizePolicy::Standard,
+            Self::AcceptInsecure => SizePolicy::InsecureBench,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Opening the device over a store: a directory of this machine.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ciphermill_device::handlers::tfhe::LoadProgress;
+use ciphermill_device::handlers;
+use ciphermill_device::store::{SpaceId, SpaceLimits};
+use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, Space, StoreError};
+use ciphermill_tfhe::Backend;
+
+use crate::engines::{EngineName, Engines};
+use crate::error::ClientError;
+use crate::security::Security;
+
+/// The file name of a store's object table; docs/device.md draws the directory.
+const OBJECT_TABLE: &str = "objects.redb";
+/// The file name of the map of the namespaces' blocks; docs/blockspace.md draws it.
+pub const BLOCK_MAP: &str = "blocks.redb";
+
+/// Settings of a device. `None` selects the device's default.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSettings {
+    /// Main memory for ciphertexts, in bytes.
+    pub memory: Option<u64>,
+    /// The transform of bootstraps.
+    pub backend: Backend,
+    /// The engine that computes.
+    pub engine: EngineName,
+    /// The longest run time of a program.
+    pub max_program_duration: Option<Duration>,
+    /// The size limit of an object, in bytes.
+    pub max_object_bytes: Option<u64>,
+    /// Which parameter sets are accepted.
+    pub security: Security,
+}
+
+impl Default for DeviceSettings {
+    fn default() -> Self {
+        Self {
+            memory: None,
+            backend: Backend::Fft,
+            engine: EngineName::Cpu,
+            max_program_duration: None,
+            max_object_bytes: None,
+            security: Security::Require128Bits,
+        }
+    }
+}
+
+/// Opens the device over a store that must exist, so that a mistyped name does not make a new one.
+///
+/// # Errors
+/// [`ClientError::NoStore`], or as [`open`].
+pub fn open_existing(
+    directory: &Path,
+    settings: &DeviceSettings,
+    progress: LoadProgress,
+) -> Result<Device, ClientError> {
+    // Every store has an object table; the device judges whether the file is one.
+    if !directory.join(OBJECT_TABLE).exists() {
+        return Err(ClientError::NoStore { path: directory.to_owned() });
+    }
+    open(directory, settings, progress)
+}
+
+/// Opens the device over a store, and makes the directory and the store where they do not exist.
+///
+/// ```
+/// use ciphermill_client::store::{self, DeviceSettings};
+/// use std::sync::Arc;
+///
+/// # fn main() -> Result<(), ciphermill_client::ClientError> {
+/// let directory = tempfile::tempdir().expect("a directory");
+/// let settings = DeviceSettings::default();
+/// assert!(store::open_existing(directory.path(), &settings, Arc::new(|_, _| {})).is_err());
+/// let device = store::open(directory.path(), &settings, Arc::new(|_, _| {}))?;
+/// assert!(device.types().iter().any(|known| known.name == "program"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`ClientError::Device`], or [`ClientError::EngineLacks`] if the engine implements no scheme of the device.
+pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress) -> Result<Device, ClientError> {
+    let mut config = DeviceConfig::in_directory(directory);
+    config.main_memory_bytes = settings.memory.unwrap_or(config.main_memory_bytes);
+    config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
+    config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
+    let engines = Engines::new(settings.engine, settings.backend);
+    Ok(Device::open(config, handlers(&engines, settings.security, Some(progress))?)?)
+}
+
+/// The handlers of all schemes, over one engine.
+///
+/// # Errors
+/// [`ClientError::EngineLacks`].
+fn handlers(
+    engines: &Engines,
+    security: Security,
+    progress: Option<LoadProgress>,
+) -> Result<Vec<Arc<dyn ObjectHandler>>, ClientError> {
+    let engines = handlers::Engines { bootstrap: engines.bootstrap()?, mat_vec: engines.mat_vec()? };
+    let policy = handlers::Policy { tfhe: security.tfhe(), paillier: security.paillier() };
+    Ok(handlers::standard(engines, policy, progress))
+}
+
+/// The space of a device; if `make` is set, it is created where it does not exist.
+///
+/// # Errors
+/// [`ClientError::NoSuchSpace`] or [`ClientError::Device`].
+pub fn space(device: &Device, directory: &Path, id: SpaceId, make: bool) -> Result<Space, ClientError> {
+    match device.space(id) {
+        Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) if make => {
+            Ok(device.create_space(id, SpaceLimits::UNLIMITED)?)
+        }
+        Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => {
+            Err(ClientError::NoSuchSpace { path: directory.to_owned(), space: id.0 })
+        }
+        found => Ok(found?),
+    }
+}
+
+/// A listing of the object types of a device, for help texts.
+///
+/// ```
+/// let types = ciphermill_client::store::object_types();
+/// assert!(types.to_string().starts_with("0 program"));
+/// ```
+#[must_use]
+pub fn object_types() -> ObjectTypes {
+    let engines = Engines::new(EngineName::Cpu, Backend::Fft);
+    let handlers = handlers(&engines, Security::Require128Bits, None).unwrap_or_default();
+    let mut types = vec![(0, "program")];
+    types.extend(handlers.iter().flat_map(|handler| handler.types()).map(|known| (known.code.0, known.name)));
+    types.sort_unstable();
+    types.dedup();
+    ObjectTypes(types)
+}
+
+/// The type codes and names of a device's objects.
+#[derive(Clone, Debug)]
+pub struct ObjectTypes(Vec<(u16, &'static str)>);
+
+impl fmt::Display for ObjectTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (code, name)) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{code} {name}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ciphermill_device::handler::{Role, Trigger};
+
+    /// Callers refuse the same registers as the device.
+    #[test]
+    fn the_types_that_compute_on_reads_are_the_handlers() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let device = open(directory.path(), &DeviceSettings::default(), Arc::new(|_, _| {})).expect("a new store");
+        for known in device.types() {
+            let computes = known.role == Role::Value(Trigger::OnRead);
+            assert_eq!(handlers::instruction_set().computes_on_reads(known.code), computes, "{}", known.name);
+        }
+    }
+}

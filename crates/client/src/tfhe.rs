@@ -1,0 +1,180 @@
+//! TFHE's keys, ciphertexts and tables in files.
+
+use std::path::Path;
+
+use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_tfhe::{
+    Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeySeeds, ParameterSet, SecurityPolicy, TestVector, TfheError,
+};
+
+use crate::error::ClientError;
+use crate::files;
+use crate::key_files::{KeyFile, KeyFiles, require_distinct};
+
+/// The longest file of a secret key, a ciphertext or a table that is read, in bytes; far above any real one.
+const MAX_OBJECT_BYTES: u64 = 16 << 20;
+
+/// The most bytes that envelope, header and checksum add to the bits of a secret key.
+const SECRET_KEY_OVERHEAD: u64 = 1024;
+
+/// The paths of a key set.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyPaths<'a> {
+    /// The secret keys.
+    pub secret: &'a Path,
+    /// The bootstrapping key.
+    pub bootstrapping: &'a Path,
+    /// The key-switching key.
+    pub keyswitching: &'a Path,
+}
+
+/// A cryptographic random generator, seeded by the operating system.
+///
+/// # Errors
+/// If the operating system returns no random bytes.
+pub fn randomness() -> Result<Csprng, ClientError> {
+    Ok(Csprng::from_secret(&SecretSeed::from_os()?, 0))
+}
+
+/// Generates the secret keys of a client and the public keys of its server, and writes the three files.
+///
+/// `progress` is called with the work done and the total work of the key that is generated; a total of 0 means unknown.
+///
+/// ```
+/// use ciphermill_client::{security::Security, tfhe};
+/// use ciphermill_tfhe::{Encoding, KeyOrder, KeyForm, ParameterSet, parameters::TEST_SMALL_U64};
+///
+/// # fn main() -> Result<(), ciphermill_client::ClientError> {
+/// let directory = tempfile::tempdir().expect("a directory");
+/// let path = |name: &str| directory.path().join(name);
+/// let (secret, bootstrapping, keyswitching) = (path("me.key"), path("server.key"), path("server.key.ksk"));
+/// let paths = tfhe::KeyPaths { secret: &secret, bootstrapping: &bootstrapping, keyswitching: &keyswitching };
+/// let policy = Security::AcceptInsecure.tfhe();
+/// let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
+/// tfhe::generate_keys(&parameters, KeyForm::Seeded, paths, false, &|_, _, _| {})?;
+///
+/// let key = tfhe::secret_key(&secret, policy)?;
+/// let encoding = Encoding::unsigned(2, true)?;
+/// let ciphertext = key.encrypt(&encoding, 3, KeyOrder::Big, &mut tfhe::randomness()?)?;
+/// assert_eq!(key.decrypt(&encoding, &ciphertext)?, 3);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`ClientError::SameFile`], [`ClientError::NoSpace`], or why a file cannot be written.
+pub fn generate_keys(
+    parameters: &ParameterSet,
+    form: KeyForm,
+    paths: KeyPaths<'_>,
+    overwrite: bool,
+    progress: &dyn Fn(KeyKind, u64, u64),
+) -> Result<(ClientKey, Vec<KeyFile>), ClientError> {
+    let KeyPaths { secret, bootstrapping, keyswitching } = paths;
+    let named = [("secret keys", secret), ("bootstrapping key", bootstrapping), ("key-switching key", keyswitching)];
+    require_distinct(&named)?;
+    // All files are created before the work starts, so that a path that cannot be written fails at once.
+    let mut set = KeyFiles::new(overwrite);
+    set.secret(named[0].0, secret)?;
+    set.public(named[1].0, bootstrapping)?;
+    set.public(named[2].0, keyswitching)?;
+    files::require_space(&[
+        (bootstrapping, parameters.sealed_key_len(KeyKind::Bootstrap, form)),
+        (keyswitching, parameters.sealed_key_len(KeyKind::Keyswitch, form)),
+        // One byte per key bit is eight times the real need.
+        (secret, parameters.big_lwe_dimension().0 as u64 + SECRET_KEY_OVERHEAD),
+    ])?;
+    let client = ClientKey::generate(parameters, &SecretSeed::from_os()?);
+    set.file(0).write_secret(&client.to_secret_key_bytes())?;
+    let seeds = KeySeeds::from_os()?;
+    set.file(1).fill(|out| -> Result<(), TfheError> {
+        client.write_bootstrap_key(form, seeds, out, &mut |done, all| progress(KeyKind::Bootstrap, done, all))?;
+        Ok(())
+    })?;
+    progress(KeyKind::Keyswitch, 0, 0);
+    let seeds = KeySeeds::from_os()?;
+    set.file(2).fill(|out| -> Result<(), TfheError> {
+        client.write_keyswitch_key(form, seeds, out)?;
+        Ok(())
+    })?;
+    Ok((client, set.commit()?))
+}
+
+/// Reads the secret keys.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn secret_key(path: &Path, policy: SecurityPolicy) -> Result<ClientKey, ClientError> {
+    files::decode(path, MAX_OBJECT_BYTES, |bytes| ClientKey::from_secret_key_bytes(bytes, policy))
+}
+
+/// Reads a ciphertext.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn ciphertext(path: &Path) -> Result<Ciphertext, ClientError> {
+    files::decode(path, MAX_OBJECT_BYTES, Ciphertext::from_bytes)
+}
+
+/// Reads a ciphertext and decrypts it.
+///
+/// # Errors
+/// [`ClientError::File`], or [`ClientError::Content`] if the ciphertext is not of the key's parameter set.
+pub fn decrypt(path: &Path, key: &ClientKey, encoding: &Encoding) -> Result<(i64, Ciphertext), ClientError> {
+    let ciphertext = ciphertext(path)?;
+    key.parameters().check_ciphertext(&ciphertext).map_err(ClientError::content(path))?;
+    let message = key.decrypt(encoding, &ciphertext).map_err(ClientError::content(path))?;
+    Ok((message, ciphertext))
+}
+
+/// Why a file is not a table of a function.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A word is not an integer.
+    #[error("line {line}: `{word}` is not an integer")]
+    Word {
+        /// The line, from 1.
+        line: usize,
+        /// The word.
+        word: String,
+    },
+    /// The number of values is not the number of messages.
+    #[error("the table has {given} values, the messages {min} to {max} need {expected}")]
+    Length {
+        /// Values in the file.
+        given: u64,
+        /// The smallest message.
+        min: i64,
+        /// The largest message.
+        max: i64,
+        /// The number of messages.
+        expected: u64,
+    },
+}
+
+/// Reads the values f(min) to f(max) of a function from a text and makes its test vector. White space separates the values,
+/// and `#` starts a comment.
+///
+/// # Errors
+/// [`ClientError::File`], or [`ClientError::Content`] with a [`TableError`] or TFHE's refusal.
+pub fn table(path: &Path, parameters: &ParameterSet, encoding: &Encoding) -> Result<TestVector, ClientError> {
+    let bytes = files::read(path, MAX_OBJECT_BYTES)?;
+    let text = files::utf8(path, &bytes)?;
+    let mut values: Vec<i64> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let code = line.split('#').next().unwrap_or_default();
+        for word in code.split_whitespace() {
+            let wrong = || TableError::Word { line: number + 1, word: word.to_owned() };
+            values.push(word.parse().map_err(|_| ClientError::content(path)(wrong()))?);
+        }
+    }
+    let (given, expected) = (values.len() as u64, encoding.levels());
+    if given != expected {
+        let (min, max) = (encoding.min(), encoding.max());
+        return Err(ClientError::content(path)(TableError::Length { given, min, max, expected }));
+    }
+    // In range: the argument is one of the encoding's messages.
+    let value = |z: i64| values[(z - encoding.min()) as usize];
+    parameters.test_vector(encoding, encoding, value).map_err(ClientError::content(path))
+}
