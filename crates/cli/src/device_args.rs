@@ -18,7 +18,7 @@ use crate::output::Progress;
 /// How the device over a store is set up.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DeviceArgs {
-    /// Main memory for ciphertexts, as 4096 or 256M; what does not fit is paged to the store [default: 256M]
+    /// Main memory for ciphertexts, as 4096 or 256M; the rest is paged to the store [default: 256M]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<Bytes>,
     /// Transform that bootstraps use [default: fft]
@@ -27,7 +27,7 @@ pub(crate) struct DeviceArgs {
     /// Engine that computes [default: cpu]
     #[arg(long, value_name = "NAME", value_parser = engine_names())]
     pub(crate) engine: Option<EngineName>,
-    /// Refuse programs that are estimated to run longer, and stop those that do [default: 20]
+    /// Time limit of a program, by the estimate before and the clock during its run [default: 20]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_program_seconds: Option<Duration>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ use crate::error::CliError;
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     choice: ChoiceArgs,
-    /// With --store: the space of the device; namespace N of a server is space N [default: 0]
+    /// With --store: space of the device; namespace N of a server is space N [default: 0]
     #[arg(long, value_name = "N", requires = "store")]
     space: Option<u32>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ struct ChoiceArgs {
     /// Directory of the store; one process at a time may have it open
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// A served device: HOST:PORT, or nvme-tcp://HOST:PORT/SUBSYSTEM-NQN?host-nqn=NQN&namespace=N
+    /// Served device: HOST:PORT, or nvme-tcp://HOST:PORT/SUBSYSTEM-NQN?host-nqn=NQN&namespace=N
     #[arg(long, value_name = "TARGET")]
     connect: Option<String>,
 }
@@ -41,13 +41,13 @@ struct ChoiceArgs {
 /// How to reach a served device.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RemoteArgs {
-    /// With --connect: name of the subsystem [default: the only one that the target offers]
+    /// With --connect: name of the subsystem [default: the only subsystem of the target]
     #[arg(long, value_name = "NQN", requires = "connect")]
     nqn: Option<String>,
     /// With --connect: name of this host [default: $CIPHERMILL_HOST_NQN, else nqn.2026-01.io.github.ciphermill:host]
     #[arg(long, value_name = "NQN", requires = "connect")]
     host_nqn: Option<String>,
-    /// With --connect: the namespace [default: 1]
+    /// With --connect: namespace [default: 1]
     #[arg(long, value_name = "N", requires = "connect")]
     namespace: Option<u32>,
 }

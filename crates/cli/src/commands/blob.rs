@@ -16,7 +16,7 @@ use crate::inputs::RegisterArgs;
 use crate::output::{self, human_bytes};
 use crate::place::PlaceArgs;
 
-/// Put blobs into a store or onto a served device, get, list and remove them
+/// Put, get, list and remove the blobs of a store or a served device
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -33,7 +33,7 @@ enum Verb {
 
 /// Put a file into a register
 ///
-/// A compute-on-write ciphertext (type 4, 8 or 19) runs the program of its key, if one is stored, and the result is what is stored.
+/// Writing a compute-on-write ciphertext (type 4, 8 or 19) runs the program of its key, if there is one, and stores the result.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -48,10 +48,10 @@ struct Put {
     /// Let a plain read run the program (types 3, 7 and 18 only)
     #[arg(long)]
     armed: bool,
-    /// Store the file as it is, whatever its type
+    /// Store the file unchanged, whatever its type
     #[arg(long)]
     stored: bool,
-    /// The file
+    /// File to store
     file: PathBuf,
     /// Print the result as JSON
     #[arg(long)]
@@ -60,20 +60,21 @@ struct Put {
 
 /// Get the blob of a register
 ///
-/// An armed compute-on-read ciphertext (type 3, 7 or 18) is computed, anything else is given as stored.
+/// An armed compute-on-read ciphertext (type 3, 7 or 18) is computed; any other blob is returned as stored.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
-  $ ciphermill blob get --store s --id 4:0:3 --out xy.ct")]
+Examples:
+  $ ciphermill blob get --store s --id 4:0:3 --out xy.ct
+  $ ciphermill blob get --store s --id 3:0:2 --compute --out result.ct")]
 struct Get {
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Run the program of the blob's key and give its result, armed or not (types 3, 7 and 18 only)
+    /// Run the program of the blob's key and return its result, armed or not (types 3, 7 and 18 only)
     #[arg(long, conflicts_with = "stored")]
     compute: bool,
-    /// Give what is stored, armed or not
+    /// Return the stored blob, armed or not
     #[arg(long)]
     stored: bool,
     /// Where to write the blob [default: standard output]
@@ -82,12 +83,12 @@ struct Get {
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
-    /// Print what was done as JSON (with --out)
+    /// Print the result as JSON (with --out)
     #[arg(long, requires = "out")]
     json: bool,
 }
 
-/// List the blobs of a store
+/// List the blobs of a store or a served device
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -110,7 +111,7 @@ struct Rm {
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

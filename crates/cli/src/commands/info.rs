@@ -17,7 +17,7 @@ use crate::machine::{IsaReport, Machine};
 use crate::output::{self, human_bytes};
 use crate::place::RemoteArgs;
 
-/// Show this build, this machine, the parameter sets, and what a store or a served device holds
+/// Show this build, this machine, the parameter sets, and the objects of a store or a served device
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// Print the store's counters in Prometheus' text format
+    /// Print the counters of the store in the text format of Prometheus
     #[arg(long, requires = "store", conflicts_with = "json")]
     prometheus: bool,
 }
@@ -109,8 +109,8 @@ struct StoreReport {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     args.remote.check(args.connect.is_some(), args.options.is_given())?;
     if args.prometheus && args.store.is_none() {
-        let what = "--prometheus gives the counters of a store: with --store DIR only. Those of a served device are at \
-                    /metrics, where its --metrics says";
+        let what = "--prometheus applies to --store only; the counters of a served device are at /metrics of the address in its \
+                    --metrics";
         return Err(CliError::Usage(what.to_owned()));
     }
     if args.store.is_none() && args.options.is_given() {

@@ -22,8 +22,12 @@ use crate::error::CliError;
 #[derive(Debug, Parser)]
 #[command(name = "ciphermill", version, max_term_width = 110)]
 #[command(after_help = "\
-Exit codes: 0 done, 1 failed, 2 the command line or the environment was not understood.
-CIPHERMILL_ISA=portable|avx2|avx512 forces an instruction set; without it the best of the CPU is used.")]
+Example:
+  $ ciphermill demo --params MESSAGE_4_2M64
+
+Exit codes: 0 success, 1 failure, 2 an invalid command line or environment.
+
+CIPHERMILL_ISA=portable|avx2|avx512 forces an instruction set; by default the best one of the CPU is used.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -34,7 +34,7 @@ enum Verb {
     Run(Run),
 }
 
-/// Assemble a text into the binary form, the content of a program register
+/// Assemble a text into the binary form of a program register
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -61,18 +61,18 @@ Example:
 struct Disasm {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Give the registers names, declared by .bind lines
+    /// Give the registers names, declared in .bind lines
     #[arg(long)]
     named: bool,
-    /// Print the text as JSON, with one string per instruction
+    /// Print the text as JSON, one string per instruction
     #[arg(long)]
     json: bool,
 }
 
-/// Verify a program against what a store or a served device holds, without running it
+/// Verify a program against the objects of a store or a served device, without running it
 ///
-/// Of a served device only the list of its objects is known here: registers, types and keys are verified, the run
-/// time is not estimated, and what else the device may refuse is not seen.
+/// For a served device, only registers, types and keys are verified, against the list of its objects. The run time is
+/// not estimated, and the device may still refuse the program.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -102,10 +102,10 @@ struct Run {
     place: PlaceArgs,
     #[command(flatten)]
     program: ProgramArgs,
-    /// With --connect: store the program for good, and read this register computed
+    /// With --connect: store the program permanently, and read this register computed
     #[arg(long, value_name = "T:K:D", requires = "connect")]
     read: Option<VrId>,
-    /// Where to write the returned ciphertext; without it, the program runs and only its size is shown
+    /// Where to write the returned ciphertext [default: print its size only]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite a file that exists

@@ -14,14 +14,14 @@ use crate::output::{self, Progress, human_bytes};
 
 /// Verify every checksum of a store: objects, their table, and blocks
 ///
-/// Nothing is changed. Damage ends with exit code 1. What the operating system holds in memory is read from there:
-/// drop its caches first to read the disk.
+/// Nothing is changed. If there is damage, the exit code is 1. Cached pages are read from memory: drop the caches of the
+/// operating system first to read the disk.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill scrub --store s")]
 pub(crate) struct Args {
-    /// Directory of the store; one process at a time may have it open (a server scrubs by itself: --scrub-hours)
+    /// Directory of the store; one process at a time may have it open (a server scrubs itself: `serve --scrub-hours`)
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::Args;
 /// Which kernels of big integers run.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct PathArg {
-    /// Kernels of big integers: portable, adx, ifma, … [default: the best of this CPU, within CIPHERMILL_ISA]
+    /// Kernels for big integers: portable, adx, ifma-single or ifma [default: the best of this CPU within CIPHERMILL_ISA]
     #[arg(long, value_name = "PATH", value_parser = path)]
     path: Option<Path>,
 }

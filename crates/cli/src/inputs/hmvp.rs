@@ -1,4 +1,4 @@
-//! Arguments that name a matrix-vector product.
+//! Arguments that describe a matrix-vector product.
 
 use ciphermill_hmvp::{Encryption, Request, Strategy};
 use clap::{Args, ValueEnum};
@@ -8,13 +8,13 @@ use crate::error::CliError;
 /// How a product is computed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum StrategyArg {
-    /// The CHAM paper's algorithm: a product per row, results packed one by one
+    /// Algorithm of the CHAM paper: one product per row, results packed one by one
     Algorithm1,
-    /// Entries in slots, a product and log2(n) rotations per N entries
+    /// Entries in slots: one product and log2(n) rotations per N entries
     RotateAndSum,
-    /// Entries in slots by diagonals, baby and giant steps
+    /// Entries in slots by diagonals, with baby steps and giant steps
     Diagonal,
-    /// Many rows per plaintext, packing split around the products
+    /// Many rows per plaintext, with packing before and after the products
     RowPacked,
 }
 
@@ -29,28 +29,28 @@ impl From<StrategyArg> for Strategy {
     }
 }
 
-/// What is wanted of a product; the planner finds parameters for it.
+/// The request for a product, from which the planner chooses parameters.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RequestArgs {
-    /// Rows of the matrix, 1 to 16384
+    /// Rows of the matrix; use 1 to 16384
     #[arg(long, value_name = "M")]
     rows: usize,
-    /// Columns of the matrix, 1 to 16384
+    /// Columns of the matrix; use 1 to 16384
     #[arg(long, value_name = "N")]
     cols: usize,
-    /// Matrix entries are signed integers of so many bits, 2 to 32
+    /// Bits of the signed matrix entries; use 2 to 32
     #[arg(long, value_name = "BITS", default_value = "8")]
     matrix_bits: u32,
-    /// Vector entries are signed integers of so many bits, 2 to 32
+    /// Bits of the signed vector entries; use 2 to 32
     #[arg(long, value_name = "BITS", default_value = "8")]
     vector_bits: u32,
-    /// How to compute [default: the planner's choice]
-    #[arg(long, value_enum)]
+    /// Strategy [default: the planner's choice]
+    #[arg(long, value_enum, value_name = "NAME")]
     strategy: Option<StrategyArg>,
-    /// log2 of the greatest acceptable probability that any entry of a product is wrong
+    /// log2 of the largest acceptable probability that any entry of a product is wrong
     #[arg(long, value_name = "LOG2", default_value = "-64", allow_negative_numbers = true)]
     log2_failure: f64,
-    /// Vectors are encrypted under the public key
+    /// Encrypt vectors under the public key
     #[arg(long)]
     public_key: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct RequestArgs {
 impl RequestArgs {
     pub(crate) fn request(&self) -> Result<Request, CliError> {
         if self.log2_failure.is_nan() || self.log2_failure > 0.0 {
-            return Err(CliError::Usage(format!("--log2-failure is {}; use at most 0", self.log2_failure)));
+            return Err(CliError::Usage(format!("--log2-failure {} is not a log2 of a probability; use a number up to 0", self.log2_failure)));
         }
         Ok(Request {
             matrix_bits: self.matrix_bits,

@@ -63,9 +63,9 @@ impl SecurityArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum BackendArg {
-    /// f64 FFT: the fastest
+    /// FFT in f64, the fastest
     Fft,
-    /// Exact NTT
+    /// NTT, exact
     Ntt,
 }
 
@@ -81,7 +81,7 @@ impl From<BackendArg> for Backend {
 /// The key of ciphertexts, which decides the order of bootstrap and key switch.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum KeyOrderArg {
-    /// Dimension n, the paper's: short ciphertexts, the key switch comes last
+    /// Dimension n, as in the paper: short ciphertexts, the key switch comes last
     Small,
     /// Dimension k·N: the key switch comes first, results carry less noise
     Big,
@@ -99,7 +99,7 @@ impl From<KeyOrderArg> for KeyOrder {
 /// How masks of keys are stored.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum FormArg {
-    /// A public seed stands for them: 1/(k+1) of the size
+    /// Replaced by a public seed: 1/(k+1) of the size
     Seeded,
     /// Written out
     Full,
@@ -117,19 +117,19 @@ impl From<FormArg> for KeyForm {
 /// Which integers a ciphertext can hold, and where they stand on the torus: `--bits`, or `--min` and `--max`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EncodingArgs {
-    /// Messages of this many bits: 0 to 2^N - 1
-    #[arg(long, value_name = "N", conflicts_with_all = ["min", "max"])]
+    /// Bits of the messages: 0 to 2^BITS - 1
+    #[arg(long, value_name = "BITS", conflicts_with_all = ["min", "max"])]
     bits: Option<u32>,
-    /// With --bits: -2^(N-1) to 2^(N-1) - 1
+    /// With --bits: messages from -2^(BITS-1) to 2^(BITS-1) - 1
     #[arg(long, requires = "bits")]
     signed: bool,
     /// Smallest message, at most 0
-    #[arg(long, value_name = "M", requires = "max", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MIN", requires = "max", allow_negative_numbers = true)]
     min: Option<i64>,
     /// Largest message, at least 0
-    #[arg(long, value_name = "M", requires = "min", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MAX", requires = "min", allow_negative_numbers = true)]
     max: Option<i64>,
-    /// Use the whole torus: without the padding bit only negacyclic functions can be tabulated
+    /// Use the whole torus; without the padding bit, only negacyclic functions can be tabulated
     #[arg(long)]
     no_padding: bool,
 }
@@ -170,7 +170,7 @@ pub(crate) struct RegisterArgs {
     /// Key ID
     #[arg(long, value_name = "K", requires_all = ["type_code", "data"], group = "register")]
     key: Option<u32>,
-    /// Data ID; of a key, 1 is the bootstrapping key and 2 the key-switching key
+    /// Data ID; of a TFHE key, 1 is the bootstrapping key and 2 the key-switching key
     #[arg(long, value_name = "D", requires_all = ["type_code", "key"], group = "register")]
     data: Option<u32>,
 }
@@ -193,7 +193,7 @@ pub(crate) struct ParametersArgs {
     /// Name of a parameter set; `ciphermill info` lists them
     #[arg(long, value_name = "NAME")]
     params: Option<String>,
-    /// Take the parameter set of this secret key
+    /// Use the parameter set of this secret key
     #[arg(long, value_name = "FILE")]
     secret_key: Option<PathBuf>,
 }
@@ -212,9 +212,9 @@ impl ParametersArgs {
 /// A program and the names its text may leave open.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// Program: assembly text, or the binary form
+    /// Program: assembly text or binary form
     file: PathBuf,
-    /// Bind a name of the text to a register, as in r2=3:0:2; may be repeated
+    /// Bind a name of the text to a register, as r2=3:0:2; may be repeated
     #[arg(long = "bind", value_name = "NAME=T:K:D")]
     bindings: Vec<Binding>,
 }

@@ -12,7 +12,7 @@ use crate::error::CliError;
 #[derive(Args, Clone, Debug)]
 #[group(id = "integers", required = true, multiple = false)]
 pub(crate) struct IntegersArgs {
-    /// Integers: a text, or a .npy array
+    /// Integers: a text file, or a .npy array
     #[arg(long, value_name = "FILE", group = "integers")]
     values: Option<PathBuf>,
     /// Integers, separated by commas

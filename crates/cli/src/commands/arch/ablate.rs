@@ -7,31 +7,31 @@ use ciphermill_arch::report::{
     fft_experiments,
 };
 
-use super::machine::{array, size};
+use super::workload::{array, size};
 use super::{all_correct, number};
 use crate::error::CliError;
 use crate::output;
 
-/// The ablation of the RVFHE paper: a base that divides, +ISA, +reshuffle, +dataflow, per lane
+/// Reproduce the ablation of the RVFHE paper: a base with division, +ISA, +reshuffle, +dataflow, per lane
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch ablate --n 2^13
 
-What a stage is, the paper does not say; the reading here was chosen knowing its figures (docs/arch.md). With --task fft there is
-no base, and complex butterflies of other intervals and latencies are tried. The base's cycles are those of one scalar core; gains are
-per lane.")]
+The paper does not define its stages. The definition used here was chosen with knowledge of the paper's figures \
+(docs/arch.md). With --task fft there is no base stage, and complex butterflies with other intervals and latencies \
+are tried instead. The cycles of the base are those of one scalar core; gains are per lane.")]
 pub(super) struct Args {
-    /// Sizes, separated by commas [default: 2^10 to 2^14; of fft 2^12 to 2^14]
+    /// Sizes, separated by commas [default: 2^10 to 2^14; for fft 2^12 to 2^14]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = size)]
     n: Vec<usize>,
-    /// ntt or fft
+    /// Transform
     #[arg(long, value_enum, default_value = "ntt")]
     task: Task,
-    /// The array: ciphermill, paper, lane, or a file like crates/arch/machines/paper.toml
+    /// Array: ciphermill, paper, lane, or a file like crates/arch/machines/paper.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     machine: PathBuf,
-    /// Inputs in flight, or half as many until they fit
+    /// Inputs processed concurrently; halved until they fit
     #[arg(long, value_name = "K", default_value_t = ABLATION_IN_FLIGHT as u16, value_parser = clap::value_parser!(u16).range(1..=8))]
     in_flight: u16,
     /// Print the records as JSON

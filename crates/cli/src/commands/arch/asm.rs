@@ -10,15 +10,16 @@ use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files;
 
-/// Assemble the text of an RVFHE program into its words, little-endian and of 32 bits
+/// Assemble an RVFHE program into little-endian 32-bit words
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch asm examples/rvfhe/butterfly.s --out butterfly.bin
 
-docs/rvfhe-isa.md has the instructions and their text. Whether a program fits a machine's instruction memory is seen by exec.")]
+docs/rvfhe-isa.md lists the instructions and their syntax. `arch exec` checks whether a program fits the \
+instruction memory of a machine.")]
 pub(super) struct Args {
-    /// The text
+    /// Assembly text
     #[arg(value_name = "FILE.s")]
     file: PathBuf,
     /// Where to write the words

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use ciphermill_arch::report::compare;
 
-use super::machine::array;
+use super::workload::array;
 use super::number;
 use crate::error::CliError;
 use crate::output;
 
-/// What the RVFHE paper says in its text, and what the models give
+/// Compare the statements of the RVFHE paper with the models
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch compare
 
-Runs on the descriptions of the paper's array and of ours; a few seconds.")]
+The models run on the descriptions of the paper's array and of ours; this takes a few seconds.")]
 pub(super) struct Args {
     /// Print the rows as JSON
     #[arg(long)]

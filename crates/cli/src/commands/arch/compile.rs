@@ -7,42 +7,45 @@ use std::path::{Path, PathBuf};
 use ciphermill_arch::report::{Programs, programs};
 use ciphermill_rvfhe::compiler::Polynomial;
 
-use super::machine::{MachineArg, WorkloadArgs};
+use super::workload::{MachineArg, WorkloadArgs};
 use super::program::{CoreFiles, print_text};
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
-/// Compile a transform, a product or a key switch for an array, and show or write the program of each core
+/// Compile a transform, product or key switch for an array, and show or write the program of each core
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   $ ciphermill arch compile --n 8192 --out ntt
   $ ciphermill arch exec ntt --set x10=1 --scratchpad coefficients.bin --out-scratchpad points.bin
 
-A program expects in x10 how often it runs, at least once, and in x11 the vector of the scratchpad from which those of its inputs and \
-outputs are counted. In inputs.order and outputs.order is what each word of a polynomial is, vector after vector, 32 bits each: the \
-number of a coefficient, or of a point with its bits reversed. Point k is the value at r^(2k+1), in a cyclic ring at r^k, for the `root` \
-r of the record. The cycles are analytic: those of the ideal core that the compiler has in mind.")]
+A program expects the number of runs, at least 1, in register x10, and in x11 the scratchpad vector to which the \
+addresses of its inputs and outputs are relative.
+
+inputs.order and outputs.order hold one 32-bit word per word of a polynomial, vector after vector: the index of a \
+coefficient, or the bit-reversed index of a point. Point k is the value at r^(2k+1) in a negacyclic ring and at r^k \
+in a cyclic ring, where r is the `root` of the record. The cycles are analytic: those of the ideal core that the \
+compiler assumes.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
     machine: MachineArg,
-    /// Inputs whose computations overlap
+    /// Inputs processed concurrently
     #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: u16,
-    /// Write core-NN.bin, the words, and core-NN.twiddles, the twiddle memory, of each core into this directory, made if it is not there; and inputs.order,
-    /// outputs.order
+    /// Directory for core-NN.bin (the words) and core-NN.twiddles (the twiddle memory) of each core, and for inputs.order and
+    /// outputs.order; made if it does not exist
     #[arg(long, value_name = "DIR", conflicts_with = "listing")]
     out: Option<PathBuf>,
-    /// Print this core's program as text, and nothing else
+    /// Print only the program of this core, as text
     #[arg(long, value_name = "CORE")]
     listing: Option<usize>,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
-    /// Print the record as JSON; with --listing its lines
+    /// Print the record as JSON; with --listing, the lines
     #[arg(long)]
     json: bool,
 }

@@ -9,18 +9,19 @@ use ciphermill_rvfhe::isa::{Instruction, InstructionMemory, ProgramProblem};
 use super::program::{print_text, read_binary, read_words};
 use crate::error::CliError;
 
-/// Print the words of an RVFHE program as text, which `asm` reads
+/// Print an RVFHE program as text, which `asm` accepts
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch disasm butterfly.bin
 
-With --paper the words may be those of the paper's Table 2. Each line is the instruction here that does the same, with the paper's as a \
-comment; where there is none, a comment says why, and somebody has to write the line.")]
+With --paper, words that are valid in the paper's Table 2 are read as the paper's instructions. Each output line is \
+the equivalent instruction of this instruction set, with the paper's in a comment. If there is no equivalent, the \
+comment gives the reason and the line must be written by hand.")]
 pub(super) struct Args {
-    /// The words, little-endian and of 32 bits
+    /// Program: little-endian 32-bit words
     file: PathBuf,
-    /// Take words for the paper's where they are some of its
+    /// Read words as the paper's instructions where they are valid
     #[arg(long)]
     paper: bool,
     /// Print the lines as JSON

@@ -4,23 +4,25 @@ use std::path::PathBuf;
 
 use ciphermill_arch::report::{ENERGY_LITERATURE, ENERGY_PAPER, EnergyTable, Range, energy};
 
-use super::machine::{MachineArg, WorkloadArgs, description};
+use super::descriptions::description;
+use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
 use crate::output;
 
-/// Energy of a workload on an array, as a range, by a table of components and actions
+/// Estimate the energy of a workload on an array, as a range, from a table of components and actions
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch energy --n 8192 --table literature
 
-What a run did times what an action takes by the table: analytic, and only as good as the table. Nothing here was measured.")]
+The energy is the number of actions in a run times the energy per action in the table. It is analytic and only as \
+accurate as the table; nothing was measured.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
     machine: MachineArg,
-    /// The table: literature, paper, or a file like crates/arch/machines/energy-literature.toml
+    /// Table: literature, paper, or a file like crates/arch/machines/energy-literature.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "literature")]
     table: PathBuf,
     /// Print the records as JSON

@@ -7,43 +7,43 @@ use std::path::{Path, PathBuf};
 use ciphermill_arch::array::{Array, Counts, Machine, Run, SimulationError};
 use ciphermill_rvfhe::isa::{Instruction, InstructionMemory};
 
-use super::machine::MachineArg;
+use super::workload::MachineArg;
 use super::program::{CoreFiles, LoadedProgram, read_words};
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
-/// Run RVFHE programs on an array, cycle by cycle, with the values that they carry
+/// Run RVFHE programs on an array, cycle by cycle, with their values
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill arch exec --core 0=examples/rvfhe/butterfly.s --set x10=2013265921 \\
-      --twiddles w.bin --scratchpad in.bin --out-scratchpad out.bin
+  $ ciphermill arch exec --core 0=examples/rvfhe/butterfly.s --set x10=2013265921 --twiddles w.bin --scratchpad in.bin --out-scratchpad out.bin
 
-A program is text if its name ends in .s, and words if not. Files of words are little-endian, 32 bits each; what they do not fill is \
-zero. Cycles are simulated, from the first instruction's fetch to the last event; the launch comes before. Nothing compares the values.")]
+A file whose name ends in .s is read as text, any other file as words. Files of words hold little-endian 32-bit \
+words; the rest of the memory is zero. Cycles are simulated, from the first instruction fetch to the last event, \
+without the launch. The values are not checked.")]
 pub(super) struct Args {
-    /// The program of all cores that --core does not name, or a directory as `arch compile --out` writes; without it they end at once
+    /// Program of all cores that --core does not name, or a directory from `arch compile --out` [default: these cores end at once]
     #[arg(required_unless_present = "core")]
     program: Option<PathBuf>,
-    /// The program of one core; may be given for each
+    /// Program of one core; may be repeated
     #[arg(long, value_name = "N=FILE", value_parser = core_file)]
     core: Vec<CoreFile>,
     #[command(flatten)]
     machine: MachineArg,
-    /// What is in the scratchpad before, from vector 0 on
+    /// Initial content of the scratchpad, from vector 0 on
     #[arg(long, value_name = "FILE")]
     scratchpad: Option<PathBuf>,
-    /// The twiddle memory of all cores, or of one: pairs of words, factor and companion, lane by lane, from row 0 on
+    /// Twiddle memory of all cores, or of one: pairs of words, factor and companion, lane by lane, from row 0 on
     #[arg(long, value_name = "[N=]FILE", value_parser = twiddle_file)]
     twiddles: Vec<TwiddleFile>,
-    /// A scalar register of all cores before the start; may be given for each
+    /// Initial value of a scalar register of all cores; may be repeated
     #[arg(long, value_name = "xR=VALUE", value_parser = argument)]
     set: Vec<(usize, u32)>,
-    /// Where to write the whole scratchpad afterwards
+    /// Where to write the final content of the scratchpad
     #[arg(long, value_name = "FILE")]
     out_scratchpad: Option<PathBuf>,
-    /// Cycles after which programs that have not ended are given up
+    /// Cycle limit; programs that are still running then are an error
     #[arg(long, value_name = "CYCLES", default_value = "1000000", value_parser = clap::value_parser!(u64).range(1..))]
     cycle_limit: u64,
     /// Overwrite a file that exists

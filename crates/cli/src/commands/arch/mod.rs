@@ -4,6 +4,7 @@ mod ablate;
 mod asm;
 mod compare;
 mod compile;
+mod descriptions;
 mod disasm;
 mod energy;
 mod exec;
@@ -13,17 +14,18 @@ mod program;
 mod roofline;
 mod run;
 mod scalar;
-mod show;
 mod sweep;
+mod workload;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
 
-/// Cycle models of the accelerators: run them, vary them, compare them with the papers
+/// Run cycle models of accelerators, vary them, and compare them with the papers
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Figures are simulated unless they are labelled analytic: cycles of a model, not of a chip. docs/arch.md says what is modelled.")]
+Figures are simulated unless they are labelled analytic: they are cycles of a model, not of a chip. docs/arch.md \
+describes the models.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -38,7 +40,7 @@ enum Verb {
     Energy(energy::Args),
     Compare(compare::Args),
     Pipeline(pipeline::Args),
-    Machine(show::Args),
+    Machine(machine::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
     Compile(compile::Args),
@@ -55,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Energy(args) => energy::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Pipeline(args) => pipeline::run(args),
-        Verb::Machine(args) => show::run(args),
+        Verb::Machine(args) => machine::run(args),
         Verb::Asm(args) => asm::run(args),
         Verb::Disasm(args) => disasm::run(args),
         Verb::Compile(args) => compile::run(args),

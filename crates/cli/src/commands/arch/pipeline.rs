@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use ciphermill_arch::pipeline::{
-    CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, Exploration, Job, PipelineMachine, explore, simulate, table3,
+    CHAM_EXPLORE, Exploration, Job, PipelineMachine, explore, simulate, table3,
     table3_records,
 };
 use ciphermill_arch::trace::Trace;
 use clap::Subcommand;
 
-use super::machine::description;
+use super::descriptions::{PIPELINES, description};
 use super::number;
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
-/// The macro-pipeline of the CHAM paper: a product, its Table 3, its design space
+/// Model the macro-pipeline of the CHAM paper: a product, its Table 3, its design space
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -31,26 +31,26 @@ enum Verb {
 
 #[derive(clap::Args, Debug)]
 struct PipelineArg {
-    /// The pipeline: cham-paper, cham-ciphermill, or a file like crates/arch/machines/cham-paper.toml
+    /// Pipeline: cham-paper, cham-ciphermill, or a file like crates/arch/machines/cham-paper.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "cham-ciphermill")]
     machine: PathBuf,
 }
 
-/// One product, stage by stage
+/// Simulate one product, stage by stage
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch pipeline run --rows 2048 --cols 256 --machine cham-paper")]
 struct RunArgs {
-    /// Rows of the matrix, 1 to 16384
+    /// Rows of the matrix; use 1 to 16384
     #[arg(long, value_name = "M", default_value = "1024")]
     rows: u64,
-    /// Columns of the matrix, 1 to 16384
+    /// Columns of the matrix; use 1 to 16384
     #[arg(long, value_name = "N", default_value = "256")]
     cols: u64,
     #[command(flatten)]
     machine: PipelineArg,
-    /// Write a trace for Perfetto (ui.perfetto.dev) here
+    /// Where to write a trace for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Overwrite a file that exists
@@ -61,7 +61,7 @@ struct RunArgs {
     json: bool,
 }
 
-/// Table 3 of the CHAM paper, printed and simulated
+/// Compare Table 3 of the CHAM paper with the simulation
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -74,13 +74,13 @@ struct Table3Args {
     json: bool,
 }
 
-/// Every design of a sweep: what it takes of a device, and how fast it is
+/// List every design of a sweep with its resources and its speed
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch pipeline explore")]
 struct ExploreArgs {
-    /// The sweep: cham, or a file like crates/arch/machines/cham-explore.toml
+    /// Sweep: cham, or a file like crates/arch/machines/cham-explore.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "cham")]
     sweep: PathBuf,
     #[command(flatten)]
@@ -89,9 +89,6 @@ struct ExploreArgs {
     #[arg(long)]
     json: bool,
 }
-
-/// The pipelines that are built in.
-pub(super) const PIPELINES: [(&str, &str); 2] = [("cham-paper", CHAM_PAPER), ("cham-ciphermill", CHAM_CIPHERMILL)];
 
 /// Reads a pipeline's description.
 pub(super) fn pipeline_machine(name: &Path) -> Result<PipelineMachine, CliError> {

@@ -6,33 +6,35 @@ use ciphermill_arch::pipeline::{CHAM_ROOFLINE, Job, Kernel, RooflineMachine, roo
 use ciphermill_arch::report::{Operation, Workload, array_roofline, default_workloads};
 
 use super::all_correct;
-use super::machine::{array, description, size};
+use super::descriptions::description;
+use super::workload::{array, size};
 use super::pipeline::pipeline_machine;
 use crate::error::CliError;
 use crate::output;
 
-/// The roofline of an array, with its runs, or that of encrypted matrix-vector products on platforms
+/// Print the roofline of an array with its runs, or of encrypted matrix-vector products on platforms
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch roofline --machine paper
 
-Of an array points are simulated, those from and to DRAM analytic over the simulated cycles; attainable is what the busiest component
-allows. Of products (--of hmvp) all is analytic, and an operation is a modular multiplication.")]
+The points of an array are simulated. Points from and to DRAM are analytic, on top of the simulated cycles; the \
+attainable rate is that of the busiest component. With --of hmvp, all figures are analytic and an operation is a \
+modular multiplication.")]
 pub(super) struct Args {
-    /// An array, or products by the macro-pipeline
+    /// Subject: an array, or products on the macro-pipeline
     #[arg(long, value_enum, default_value = "array")]
     of: Of,
-    /// The array: ciphermill, paper, lane, or a file. Of products: cham-paper, cham-ciphermill, or a file [default: ciphermill; cham-paper]
+    /// Array: ciphermill, paper, lane, or a file; for products: cham-paper, cham-ciphermill, or a file [default: ciphermill, for products cham-paper]
     #[arg(long, value_name = "NAME|FILE")]
     machine: Option<PathBuf>,
-    /// Platforms of products: cham, or a file like crates/arch/machines/cham-roofline.toml
+    /// Platforms for products: cham, or a file like crates/arch/machines/cham-roofline.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "cham")]
     platforms: PathBuf,
-    /// Sizes of an array's workloads, separated by commas, as 2^12,2^13 [default: 2^12 to 2^16, products and key switches to 2^13]
+    /// Sizes of an array's workloads, separated by commas, as 2^12,2^13 [default: 2^12 to 2^16; for products and key switches 2^12 to 2^13]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = size)]
     n: Vec<usize>,
-    /// What an array does: ntt, intt, fft, ifft, product, key-switch [default: ntt, product and key-switch; with --n ntt]
+    /// Operation of an array: ntt, intt, fft, ifft, product, key-switch [default: ntt, product and key-switch; with --n ntt]
     #[arg(long, value_name = "TASK")]
     task: Option<Operation>,
     /// Print the records as JSON

@@ -6,33 +6,35 @@ use ciphermill_arch::report::{Plan, measure, measure_traced};
 use ciphermill_arch::trace::Trace;
 
 use super::all_correct;
-use super::machine::{MachineArg, WorkloadArgs};
+use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
-/// Compile a transform, a product or a key switch for an array and run it, cycle by cycle, with every value compared
+/// Simulate a transform, product or key switch on an array, cycle by cycle, and check every value
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch run --n 8192 --machine ciphermill
 
-Without --in-flight one input runs by itself (first), and then as many overlap as give the best steady state; both are simulated,
-scratchpad to scratchpad. The bound is analytic: cycles for each input if the arithmetic never waited. Of all components, memories and
-networks too, the busiest one is named, with the share of cycles in which it works. DRAM to DRAM is analytic, over the simulated
-cycles: inputs and outputs also pass the memory's width. Factors are the cycles in which twiddles and keys come from DRAM, once.")]
+Cycle counts are simulated, from scratchpad to scratchpad. By default, one input runs alone first, and then the \
+number of concurrent inputs with the best steady state. The bound is analytic: cycles per input if the arithmetic \
+never waited. The report names the busiest component, memories and networks included, and its utilization.
+
+DRAM-to-DRAM figures are analytic, on top of the simulated cycles: inputs and outputs also pass the width of the \
+memory. `factors` is the number of cycles in which twiddles and keys are loaded from DRAM, once.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
     machine: MachineArg,
-    /// Inputs whose computations overlap [default: one by itself, then the best of 1, 2, 3, 4, 6 and 8]
+    /// Inputs processed concurrently [default: one alone, then the best of 1, 2, 3, 4, 6 and 8]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: Option<u16>,
-    /// Runs of the program behind one another; a steady state needs 2 [default: 8, or as many as fit]
+    /// Consecutive runs of the program; a steady state needs 2 [default: 8, or as many as fit]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1024))]
     runs: Option<u16>,
-    /// Write a trace of all cores and networks for Perfetto (ui.perfetto.dev) here; without other numbers of one input's only run
+    /// Where to write a Perfetto trace (ui.perfetto.dev) of all cores and networks; of a single run unless --in-flight or --runs is given
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Overwrite a file that exists

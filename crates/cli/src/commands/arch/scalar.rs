@@ -7,45 +7,43 @@ use ciphermill_arch::scalar::{ScalarMachine, Variant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::all_correct;
-use super::machine::{RingArg, description, size};
+use super::descriptions::{ROCKET, description};
+use super::workload::{RingArg, size};
 use crate::error::CliError;
 use crate::output;
 
-/// Run a transform on the scalar base core, an RV64IM core in Rocket's timing, and say where its cycles go
+/// Run a transform on the scalar base core (RV64IM with Rocket's timing) and report where its cycles go
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch scalar --variant shoup --n 1024
 
-The programs are C that was compiled beforehand. Cycles are simulated, without the reading of inputs and the writing of outputs; all words \
-are compared with the golden model. docs/rvfhe-scalar.md has the programs and the core.")]
+The programs were compiled from C. Cycles are simulated and exclude the transfer of inputs and outputs. Every word \
+of the result is compared with the reference. docs/rvfhe-scalar.md describes the programs and the core.")]
 pub(super) struct Args {
-    /// The program's modular arithmetic
+    /// Modular arithmetic of the program
     #[arg(long, value_name = "VARIANT", default_value = "shoup",
         value_parser = PossibleValuesParser::new(Variant::ALL.map(Variant::name)).try_map(|name| name.parse::<Variant>()))]
     variant: Variant,
-    /// Coefficients of the polynomial, a power of two from 2 to 2^14
+    /// Coefficients of the polynomial, a power of two; use 2 to 2^14
     #[arg(long, value_name = "N", default_value = "1024", value_parser = size)]
     n: usize,
-    /// The ring modulo X^N + 1 or X^N − 1
+    /// Ring: X^N + 1 (negacyclic) or X^N − 1 (cyclic)
     #[arg(long, value_enum, default_value = "negacyclic")]
     ring: RingArg,
-    /// A prime below 2^31 that is 1 modulo 2N
+    /// Prime modulus below 2^31, 1 modulo 2N
     #[arg(long, value_name = "Q", default_value_t = DEFAULT_MODULUS)]
     modulus: u64,
-    /// Of the random input
-    #[arg(long, value_name = "S", default_value = "1")]
+    /// Seed of the random input
+    #[arg(long, value_name = "SEED", default_value = "1")]
     seed: u64,
-    /// The core: rocket, or a file like crates/arch/machines/rocket.toml
+    /// Core: rocket, or a file like crates/arch/machines/rocket.toml
     #[arg(long, value_name = "NAME|FILE", default_value = "rocket")]
     machine: PathBuf,
     /// Print the record as JSON
     #[arg(long)]
     json: bool,
 }
-
-/// The core that is built in.
-pub(super) const ROCKET: (&str, &str) = ("rocket", ScalarMachine::ROCKET);
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let text = description(&args.machine, &[ROCKET])?;

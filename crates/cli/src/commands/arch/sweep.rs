@@ -2,40 +2,43 @@
 
 use ciphermill_arch::report::{Axis, Plan, Sweep, SweepPoint, default_axes, sweep_records};
 
-use super::machine::{MachineArg, WorkloadArgs};
+use super::workload::{MachineArg, WorkloadArgs};
 use super::{all_correct, number};
 use crate::error::CliError;
 use crate::output::{self, Progress};
 
-/// Change an array's numbers, one at a time or in every combination, and run a workload on each
+/// Vary parameters of an array, one at a time or in every combination, and run a workload on each
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill arch sweep --n 4096 --vary link-bytes=16,32,64,128 --vary adders=1,2 --product
 
-Parameters: lanes, grid (4x4), issue-width, queue-depth, issue, firing, adders, multiplier-latency, adder-latency,
-complex-interval, complex-latency, copies, copy-ports, arrival-ports, twiddle-port, data-rows, twiddle-rows, instruction-words,
-read-latency, write-ports, transposition, link-bytes, hop-latency, buffer, scratchpad-vectors, scratchpad-latency, slices, dram-bytes,
-in-flight. slices are the cores that have one: all, rows (the first and the last), corners, column (the first), or 0+3+12+15. Without
---vary the most telling ones are varied around the machine. Cores with other lanes keep the bytes of their memories.")]
+Parameters: lanes, grid (4x4), issue-width, queue-depth, issue, firing, adders, multiplier-latency, adder-latency, \
+complex-interval, complex-latency, copies, copy-ports, arrival-ports, twiddle-port, data-rows, twiddle-rows, \
+instruction-words, read-latency, write-ports, transposition, link-bytes, hop-latency, buffer, scratchpad-vectors, \
+scratchpad-latency, slices, dram-bytes, in-flight.
+
+slices selects the cores that have a slice of the scratchpad: all, rows (first and last row), corners, column (the \
+first), or a list such as 0+3+12+15. By default, the parameters with the largest effect are varied around the \
+machine. A change of lanes keeps the bytes of each core's memories.")]
 pub(super) struct Args {
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
     machine: MachineArg,
-    /// A parameter and its values, as lanes=8,16,32; may be repeated
+    /// Parameter and its values, as lanes=8,16,32; may be repeated
     #[arg(long, value_name = "PARAMETER=V,…")]
     vary: Vec<Axis>,
-    /// Run every combination, 4096 at most, instead of one parameter at a time
+    /// Run every combination, up to 4096, instead of one parameter at a time
     #[arg(long, requires = "vary")]
     product: bool,
-    /// Inputs whose computations overlap [default: the best of 1, 2, 3, 4, 6 and 8 that fit]
+    /// Inputs processed concurrently [default: the best of 1, 2, 3, 4, 6 and 8 that fit]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     in_flight: Option<u16>,
-    /// Threads [default: one for each processor]
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=64))]
+    /// Threads [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: Option<u16>,
-    /// Print the records as JSON; points without one are left out
+    /// Print the records as JSON, without the points that do not fit
     #[arg(long)]
     json: bool,
 }

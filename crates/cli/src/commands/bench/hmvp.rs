@@ -18,17 +18,18 @@ use crate::error::CliError;
 use crate::inputs::hmvp::RequestArgs;
 use crate::machine::{Machine, peak_rss_bytes};
 
-/// The product of a random plain matrix and an encrypted vector
+/// Time the product of a random plain matrix and an encrypted vector
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill bench hmvp --rows 1024 --cols 256 --threads 1 --samples 100
 
-The matrix is prepared once, and that time is told apart; with --fresh-matrix each sample includes it.")]
+The matrix is prepared once, and the record gives that time separately. With --fresh-matrix, each sample includes \
+the preparation.")]
 pub(crate) struct Args {
     #[command(flatten)]
     request: RequestArgs,
-    /// Threads [default: all that this process may use]
+    /// Threads [default: all CPUs of this process]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Prepare the matrix within each sample
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// Encrypted vectors that share one pass over the matrix; times are per vector
     #[arg(long, value_name = "V", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=64))]
     vectors: u16,
-    /// Timed runs; one more warms up
+    /// Timed runs, after one untimed run
     #[arg(long, value_name = "K", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON

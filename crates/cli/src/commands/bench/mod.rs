@@ -17,8 +17,9 @@ use crate::output;
 /// Time an operation and check its results
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Every sample is decrypted (of modexp: computed another way) and compared. Sets below 128 bits are accepted here, as benchmarks hold no data that matters.
-With one thread, it is pinned to a CPU.")]
+Every result is checked: by decryption, or for modexp by an independent computation. Parameter sets below 128 bits \
+of security are accepted, because benchmarks hold no data that matters. With one thread, the thread is pinned to a \
+CPU.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     operation: Operation,
@@ -26,17 +27,17 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Operation {
-    /// A programmable bootstrap with its key switch
+    /// Time a programmable bootstrap with its key switch
     #[command(after_help = "\
 Example:
   $ ciphermill bench pbs --params MESSAGE_4_2M64 --threads 1 --samples 20")]
     Pbs(tfhe::PbsArgs),
-    /// A key switch from the big to the small key
+    /// Time a key switch from the big to the small key
     #[command(after_help = "\
 Example:
   $ ciphermill bench ks --params MESSAGE_4_2M64 --threads 1 --samples 20")]
     Ks(tfhe::Args),
-    /// Both keys of a server, seeded, written to nowhere
+    /// Time the generation of both keys of a server, seeded and discarded
     #[command(after_help = "\
 Example:
   $ ciphermill bench keygen --params MESSAGE_4_2M64 --samples 3")]

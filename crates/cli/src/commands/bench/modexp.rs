@@ -12,24 +12,25 @@ use crate::error::CliError;
 use crate::inputs::bigint::PathArg;
 use crate::machine::{Machine, peak_rss_bytes};
 
-/// Modular exponentiation: base, exponent and odd modulus random and of full size
+/// Time modular exponentiation with random base, exponent and odd modulus of full size
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill bench modexp --bits 2048 --json
 
-Each base of a batch has an exponent of its own; plain integers go in and come out, the constants of the modulus are there
-before. Times are those of a batch, divided by its length. One thread. All results are compared with those of another library.")]
+Each base of a batch has its own exponent. Inputs and outputs are plain integers; the constants of the modulus are \
+computed beforehand. Times are those of a batch, divided by its length, on one thread. All results are compared \
+with those of another library.")]
 pub(crate) struct Args {
-    /// Bits of the modulus and of the exponents, 512 to 8192
+    /// Bits of the modulus and of the exponents; use 512 to 8192
     #[arg(long, value_name = "BITS", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..=8192))]
     bits: u32,
     #[command(flatten)]
     path: PathArg,
-    /// Exponentiations per call [default: as many as the path works on side by side]
+    /// Exponentiations per call [default: the number of lanes of the path]
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
-    /// Timed runs; one more warms up
+    /// Timed runs, after one untimed run
     #[arg(long, value_name = "K", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON

@@ -18,18 +18,19 @@ use crate::inputs::bigint::PathArg;
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output;
 
-/// Paillier's scheme: encryption in all its ways, decryption, sums, multiples, a matrix-vector product
+/// Time Paillier: encryption in all variants, decryption, sums, multiples, a matrix-vector product
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill bench paillier --key-bits 2048 --json
 
-Times are those of a batch, divided by its length; ciphertexts stay in Montgomery form between operations. The matrix-vector
-product is counted by terms, its weights are public and of 64 bits; everything else is constant-time. Every fresh ciphertext is
-decrypted, every other result compared with one that was. min_ns and median_ns of the record are those of `encrypt`, ops_per_s
-goes by medians.")]
+Times are those of a batch, divided by its length; ciphertexts stay in Montgomery form between operations. The \
+matrix-vector product is counted by terms, with public 64-bit weights; all other operations are constant-time.
+
+Every fresh ciphertext is decrypted, and every other result is compared with one that was. min_ns and median_ns of \
+the record are those of `encrypt`; ops_per_s uses the medians.")]
 pub(crate) struct Args {
-    /// Bits of the key: 2048 to 4096, or, INSECURE and for comparison only, from 512
+    /// Bits of the key; use 2048 to 4096, or, INSECURE and for comparison only, 512 to 2047
     #[arg(long, value_name = "BITS", default_value = "2048")]
     key_bits: u32,
     #[command(flatten)]
@@ -37,13 +38,13 @@ pub(crate) struct Args {
     /// Threads
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// Elements per call; sums work on four times as many
+    /// Elements per call; sums use four times as many
     #[arg(long, value_name = "B", default_value = "128", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: u16,
-    /// Rows of the matrix, which has a column per element
+    /// Rows of the matrix; it has one column per element
     #[arg(long, value_name = "M", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=1024))]
     rows: u16,
-    /// Timed runs per operation; one more warms up
+    /// Timed runs per operation, after one untimed run
     #[arg(long, value_name = "K", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON

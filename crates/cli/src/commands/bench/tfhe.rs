@@ -26,13 +26,13 @@ pub(crate) struct Args {
     /// Name of a parameter set; `ciphermill info` lists them
     #[arg(long, value_name = "NAME")]
     params: String,
-    /// Threads [default: all that this process may use]
+    /// Threads [default: all CPUs of this process]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Transform that bootstraps use
-    #[arg(long, value_enum, default_value = "fft")]
+    #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
     backend: BackendArg,
-    /// Timed runs; one more warms up
+    /// Timed runs, after one untimed run
     #[arg(long, value_name = "K", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON
@@ -45,10 +45,10 @@ pub(crate) struct Args {
 pub(crate) struct PbsArgs {
     #[command(flatten)]
     common: Args,
-    /// Under which key the ciphertexts are; the order of key switch and blind rotation follows
-    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    /// Key of the ciphertexts, which decides the order of key switch and blind rotation
+    #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
-    /// Ciphertexts that go through one pass over the key; times are per ciphertext
+    /// Ciphertexts that share one pass over the key; times are per ciphertext
     #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
 }

@@ -41,43 +41,44 @@ const X: VrId = VrId::new(handlers::tfhe::TLWE_COR, KEY, DataId(2));
 const Y: VrId = VrId::new(handlers::tfhe::TLWE_COW, KEY, DataId(3));
 const TABLE: VrId = VrId::new(handlers::tfhe::TV, KEY, DataId(0));
 
-/// Multiplies two encrypted numbers on the secure-computing device, then a matrix and an encrypted vector
+/// Multiply two encrypted numbers on the secure-computing device, then a matrix by an encrypted vector
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   $ ciphermill demo
   $ ciphermill demo --params MESSAGE_4_2M64 --x 3 --y 4 --json
 
-The default set has the paper's dimensions: half a minute, 4 GB of memory, 6 GB of disk. It is below 128 bits of security,
-and so are the TEST sets: the demo opts in to them by itself and says so.")]
+The default set has the dimensions of the paper and needs several GB of memory and disk; the demo checks both \
+first. It has less than 128 bits of security, as have the TEST sets: the demo accepts these sets without an opt-in \
+and says so.")]
 pub(crate) struct Args {
-    /// Parameter set
-    #[arg(long, default_value = NVME_TFHE_PAPER)]
+    /// Name of a parameter set; `ciphermill info` lists them
+    #[arg(long, value_name = "NAME", default_value = NVME_TFHE_PAPER)]
     params: String,
-    /// First operand; without it the largest of the range
-    #[arg(long, allow_negative_numbers = true)]
+    /// First operand [default: the largest of the range]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     x: Option<i64>,
-    /// Second operand; without it one less than the largest
-    #[arg(long, allow_negative_numbers = true)]
+    /// Second operand [default: one less than the largest]
+    #[arg(long, value_name = "Y", allow_negative_numbers = true)]
     y: Option<i64>,
-    /// Products in all; those after the first have random operands
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Number of products; all but the first have random operands
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
-    /// Key of the ciphertexts [default: small, the paper's order; for the MESSAGE sets the one with the larger range]
-    #[arg(long, alias = "choice", value_enum)]
+    /// Key of the ciphertexts [default: small, as in the paper; for the MESSAGE sets the one with the larger range]
+    #[arg(long, alias = "choice", value_enum, value_name = "KEY")]
     key: Option<KeyOrderArg>,
     /// Transform of the bootstraps
     #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
     backend: BackendArg,
     #[command(flatten)]
     engine: EngineArgs,
-    /// TEST USE ONLY: derive all keys and noise from this number, so that anybody can decrypt
-    #[arg(long)]
+    /// FOR TESTS ONLY: derive all keys and noise from this number; anyone can then decrypt
+    #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Directory for the keys and the store, in a new folder that is removed at the end
+    /// Directory in which a folder for keys and store is made; it is removed at the end
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// One JSON object instead of the table
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -16,9 +16,10 @@ use crate::output;
 Example:
   $ ciphermill hmvp keygen --plan p.plan --secret-key v.key --galois-keys v.galois
 
-The secret-key file has mode 0600: who reads it decrypts everything. The Galois keys are public (blob 5:K:1).")]
+Anyone who reads the secret-key file can decrypt everything; its mode is 0600. The Galois keys are public (blob \
+5:K:1).")]
 pub(crate) struct KeygenArgs {
-    /// The plan
+    /// Plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
     /// Where to write the secret key
@@ -27,7 +28,7 @@ pub(crate) struct KeygenArgs {
     /// Where to write the Galois keys
     #[arg(long, value_name = "FILE")]
     galois_keys: PathBuf,
-    /// Where to write a public key, for plans whose vectors are encrypted under one
+    /// Where to write a public key, for plans whose vectors are encrypted under it
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
     /// Overwrite files that exist
@@ -71,18 +72,18 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
 Example:
   $ ciphermill hmvp encrypt --plan p.plan --secret-key v.key --vector v.txt --out v.ct
 
-The vector is a text of integers, separated by blanks, commas or line ends, or a .npy array.")]
+The vector is a text file of integers, separated by blanks, commas or line ends, or a .npy array.")]
 pub(crate) struct EncryptArgs {
-    /// The plan
+    /// Plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// The secret key, for plans whose vectors are encrypted under it
+    /// Secret key, for plans whose vectors are encrypted under it
     #[arg(long, value_name = "FILE", conflicts_with = "public_key", required_unless_present = "public_key")]
     secret_key: Option<PathBuf>,
-    /// The public key, for plans whose vectors are encrypted under it
+    /// Public key, for plans whose vectors are encrypted under it
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
-    /// The vector
+    /// Vector
     #[arg(long, value_name = "FILE")]
     vector: PathBuf,
     /// Where to write the encrypted vector
@@ -129,16 +130,16 @@ Example:
 
 The entries are printed one per line.")]
 pub(crate) struct DecryptArgs {
-    /// The plan
+    /// Plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// The secret key
+    /// Secret key
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
-    /// The product
+    /// Encrypted product
     #[arg(long, value_name = "FILE")]
     product: PathBuf,
-    /// Print the result, with the noise that was left, as JSON
+    /// Print the result and the remaining noise budget as JSON
     #[arg(long)]
     json: bool,
 }

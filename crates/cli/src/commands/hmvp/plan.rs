@@ -10,17 +10,17 @@ use crate::inputs::hmvp::RequestArgs;
 use crate::output;
 use ciphermill_client::files;
 
-/// Choose strategy and parameters for a product, and say what it costs
+/// Choose the strategy and the parameters of a product, and print its cost
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill hmvp plan --rows 1024 --cols 256 --out p.plan
 
-Client and server work from the same plan file.")]
+Client and server use the same plan file.")]
 pub(crate) struct Args {
     #[command(flatten)]
     request: RequestArgs,
-    /// Write the plan here
+    /// Where to write the plan
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite a file that exists

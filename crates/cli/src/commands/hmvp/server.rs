@@ -11,21 +11,21 @@ use crate::error::CliError;
 use crate::inputs::EngineArgs;
 use crate::output;
 
-/// Put a matrix into the form that is stored on a device
+/// Prepare a matrix for a device
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill hmvp matrix --plan p.plan --matrix a.txt --out a.mat
 
-The matrix is a text with a row of integers per line, or a .npy array. Its blob is of type 6.")]
+The matrix is a text file with one row of integers per line, or a .npy array. Its blob has type 6.")]
 pub(crate) struct MatrixArgs {
-    /// The plan
+    /// Plan
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// The matrix
+    /// Matrix of integers
     #[arg(long, value_name = "FILE")]
     matrix: PathBuf,
-    /// Where to write it with its plan
+    /// Where to write the prepared matrix with its plan
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Overwrite a file that exists
@@ -59,19 +59,19 @@ pub(super) fn matrix(args: &MatrixArgs) -> Result<(), CliError> {
     Report { path: &args.out, bytes, rows: request.rows, cols: request.cols }.tell(args.json)
 }
 
-/// Multiply a matrix with an encrypted vector, without a device
+/// Multiply a matrix by an encrypted vector, without a device
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill hmvp multiply --galois-keys v.galois --matrix a.mat --vector v.ct --out u.ct")]
 pub(crate) struct MultiplyArgs {
-    /// The client's Galois keys
+    /// Galois keys of the client
     #[arg(long, value_name = "FILE")]
     galois_keys: PathBuf,
-    /// The matrix, from `hmvp matrix`
+    /// Prepared matrix, from `hmvp matrix`
     #[arg(long, value_name = "FILE")]
     matrix: PathBuf,
-    /// The encrypted vector
+    /// Encrypted vector
     #[arg(long, value_name = "FILE")]
     vector: PathBuf,
     /// Where to write the encrypted product

@@ -41,10 +41,10 @@ impl<'a> Report<'a> {
 /// The key, and what becomes of the result.
 #[derive(clap::Args, Debug)]
 struct Common {
-    /// The public key
+    /// Public key
     #[arg(long, value_name = "FILE")]
     public_key: PathBuf,
-    /// Blind the result anew, so that nobody can tell what it was computed from
+    /// Blind the result again, so that it does not show what it was computed from
     #[arg(long)]
     rerandomise: bool,
     #[command(flatten)]
@@ -80,14 +80,15 @@ Examples:
   $ ciphermill paillier add --public-key p.pub x.ct y.ct --out z.ct
   $ ciphermill paillier add --public-key p.pub x.ct --value 1,2,3 --rerandomise --out z.ct
 
-A plain integer leaves the blinding as it was: without --rerandomise, who knows both sides knows the difference.")]
+Adding a plain integer does not change the blinding. Without --rerandomise, anyone who knows both sides knows the \
+difference.")]
 #[command(group = clap::ArgGroup::new("summand").required(true).args(["right", "values", "value"]))]
 pub(crate) struct AddArgs {
     /// Ciphertexts
     left: PathBuf,
-    /// As many ciphertexts, or one
+    /// The same number of ciphertexts, or one
     right: Option<PathBuf>,
-    /// As many plain integers: a text, or a .npy array
+    /// The same number of plain integers: a text file, or a .npy array
     #[arg(long, value_name = "FILE")]
     values: Option<PathBuf>,
     /// As many plain integers, separated by commas
@@ -126,13 +127,13 @@ pub(super) fn add(args: &AddArgs) -> Result<(), CliError> {
 Example:
   $ ciphermill paillier multiply --public-key p.pub x.ct --value=-3 --out y.ct
 
-One integer multiplies all elements. The time depends on --scalar-bits, not on the integers.")]
+A single integer multiplies all elements. The time depends on --scalar-bits, not on the integers.")]
 pub(crate) struct MultiplyArgs {
     /// Ciphertexts
     file: PathBuf,
     #[command(flatten)]
     integers: IntegersArgs,
-    /// Magnitudes of the integers are below 2^BITS
+    /// Bits of the magnitudes of the integers
     #[arg(long, value_name = "BITS", default_value = "64")]
     scalar_bits: u32,
     #[command(flatten)]
@@ -146,18 +147,18 @@ pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
     args.common.finish(&key, vector.multiply_scalars(&scalars)?)
 }
 
-/// Multiply a plain matrix with a vector of ciphertexts
+/// Multiply a plain matrix by a vector of ciphertexts
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill paillier matvec --public-key p.pub --matrix a.txt x.ct --out y.ct
 
-The matrix is a text with a row of integers per line, or a .npy array; magnitudes are below 2^64. It is taken for public: the
-time depends on it.")]
+The matrix is a text file with one row of integers per line, or a .npy array; magnitudes are below 2^64. The matrix \
+is treated as public: the time depends on it.")]
 pub(crate) struct MatvecArgs {
-    /// The vector
+    /// Vector of ciphertexts
     file: PathBuf,
-    /// The matrix
+    /// Matrix of integers
     #[arg(long, value_name = "FILE")]
     matrix: PathBuf,
     #[command(flatten)]

@@ -14,15 +14,15 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::output;
 
-/// Say what a file of a key or of a vector is; nothing secret is shown
+/// Describe a file of a key or a vector; no secret is shown
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill paillier info x.ct
 
-Elements are not looked at: whether they are ciphertexts, only the key can tell.")]
+The elements are not examined: only the key can show whether they are ciphertexts.")]
 pub(crate) struct Args {
-    /// A key, or a vector
+    /// Key or vector
     file: PathBuf,
     /// Print the result as JSON
     #[arg(long)]

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::error::CliError;
 
-/// Paillier's encryption: keys, vectors of integers, sums and products with plain integers
+/// Paillier: keys, encrypted integers, sums, products with plain integers
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

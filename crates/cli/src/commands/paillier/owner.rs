@@ -21,7 +21,8 @@ use crate::output;
 Example:
   $ ciphermill paillier keygen --secret-key p.key --public-key p.pub
 
-The secret-key file has mode 0600: who reads it decrypts everything. Sizes are 2048 to 4096 bits in steps of 128.")]
+Anyone who reads the secret-key file can decrypt everything; its mode is 0600. Sizes are 2048 to 4096 bits in steps \
+of 128.")]
 pub(crate) struct KeygenArgs {
     /// Bits of the modulus n
     #[arg(long, value_name = "BITS", default_value_t = KeyBits::DEFAULT.get())]
@@ -71,25 +72,25 @@ Examples:
   $ ciphermill paillier encrypt --public-key p.pub --value 3,-5,1000000007 --out x.ct
   $ ciphermill paillier encrypt --public-key p.pub --real 1.5,-0.25 --fraction-bits 16 --out x.ct
 
-A text holds integers separated by blanks, commas or line ends. The owner of the key encrypts faster with --secret-key. Blinding
-is with short exponents (DJN) unless --strict is given.")]
+A text file holds integers separated by blanks, commas or line ends. The owner of the key encrypts faster with \
+--secret-key. Blinding uses short exponents (DJN) unless --strict is given.")]
 pub(crate) struct EncryptArgs {
-    /// The public key
+    /// Public key
     #[arg(long, value_name = "FILE", conflicts_with = "secret_key", required_unless_present = "secret_key")]
     public_key: Option<PathBuf>,
-    /// The secret key, for its owner
+    /// Secret key, for its owner
     #[arg(long, value_name = "FILE")]
     secret_key: Option<PathBuf>,
     #[command(flatten)]
     integers: IntegersArgs,
-    /// Numbers, separated by commas, rounded to --fraction-bits; at most 2^64
+    /// Real numbers, separated by commas, rounded to --fraction-bits; use magnitudes up to 2^64
     #[arg(long, value_name = "X,…", value_delimiter = ',', allow_hyphen_values = true, group = "integers")]
     #[arg(requires = "fraction_bits")]
     real: Vec<f64>,
-    /// Bits behind the binary point, for --real. Products with integers keep them; --fraction-bits of decrypt takes them
+    /// Bits after the binary point, for --real; products with integers keep them. Give the same number to `decrypt`
     #[arg(long, value_name = "BITS", requires = "real")]
     fraction_bits: Option<u32>,
-    /// Blind with r^n of a random r, as Paillier has it
+    /// Blind with r^n for a random r, as in Paillier's paper
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -113,7 +114,7 @@ impl EncryptArgs {
         let Some(fraction_bits) = self.fraction_bits else { return self.integers.read() };
         // clap lets go of `requires` where the group asks for something else.
         if self.real.is_empty() {
-            return Err(CliError::Usage("--fraction-bits is for --real; integers are taken as they are".to_owned()));
+            return Err(CliError::Usage("--fraction-bits applies to --real only; integers are encrypted unchanged".to_owned()));
         }
         let format = FixedPoint::new(INTEGER_BITS, fraction_bits)?;
         let numbers = FixedPointPlaintext::from_f64(format, &self.real)?.to_numbers();
@@ -139,19 +140,19 @@ pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
 Example:
   $ ciphermill paillier decrypt --secret-key p.key x.ct
 
-The integers, with their signs, are printed one per line.")]
+The integers are printed one per line, with their signs.")]
 pub(crate) struct DecryptArgs {
-    /// The secret key
+    /// Secret key
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
     #[command(flatten)]
     security: SecurityArgs,
-    /// Divide by 2^BITS: for numbers that were encrypted with so many fraction bits
+    /// Divide by 2^BITS: for numbers that were encrypted with --fraction-bits BITS
     #[arg(long, value_name = "BITS")]
     fraction_bits: Option<u32>,
-    /// The ciphertexts
+    /// Ciphertexts
     file: PathBuf,
-    /// Print the result as JSON; integers are strings there, as they may be long
+    /// Print the result as JSON; integers are strings, because they may be long
     #[arg(long)]
     json: bool,
 }

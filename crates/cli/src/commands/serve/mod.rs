@@ -38,28 +38,28 @@ use crate::output;
 
 /// Serve the device of a store to NVMe/TCP hosts of this machine
 ///
-/// Namespace N is space N of the device. Hosts may connect whose names are allowed, nobody by default. The server
-/// runs until SIGTERM or SIGINT, then lets commands under way end, and exits with 0; a second signal ends it at
-/// once. Every acknowledged write is durable in any case. docs/server.md is the operator's page.
+/// Namespace N is space N of the device. Only hosts named by --allow-host may connect; by default there are none. On
+/// SIGTERM or SIGINT, the server finishes the commands in progress and exits with 0. A second signal ends it at once.
+/// Acknowledged writes are always durable. docs/server.md is the operator's page.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   $ ciphermill serve --store s --allow-host nqn.2026-01.io.github.ciphermill:host
   $ ciphermill serve --config /etc/ciphermill.toml --metrics 127.0.0.1:9420")]
 pub(crate) struct Args {
-    /// Directory of the store, made where there is none; one process at a time may have it open
+    /// Directory of the store, made if it does not exist; one process at a time may have it open
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Where to listen, a loopback address; port 0 takes a free one [default: 127.0.0.1:4420]
+    /// Loopback address to listen on; port 0 selects a free port [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Name of a host that may connect; may be repeated; `any` lets every host in that reaches the address
+    /// Name of a host that may connect; may be repeated. `any` allows every host that reaches the address
     #[arg(long = "allow-host", value_name = "NQN")]
     allow_hosts: Vec<String>,
-    /// Offer /metrics (Prometheus) and /healthz there, a loopback address
+    /// Loopback address for /metrics (Prometheus) and /healthz
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     metrics: Option<SocketAddr>,
-    /// Read the configuration from a TOML file; what the command line says wins
+    /// Configuration file (TOML); options on the command line take precedence
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Name of the subsystem [default: nqn.2026-01.io.github.ciphermill:device]
@@ -67,19 +67,19 @@ pub(crate) struct Args {
     nqn: Option<String>,
     #[command(flatten)]
     options: DeviceArgs,
-    /// Time that commands under way have to end after a signal [default: 20]
+    /// Time limit for commands in progress after a signal [default: 20]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     grace: Option<Duration>,
-    /// Verify everything stored each time so many hours have passed [default: never]
+    /// Hours between verifications of everything stored [default: never]
     #[arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true)]
     scrub_hours: Option<f64>,
-    /// What to log: a level, or directives as info,ciphermill_nvme=debug [default: info]
+    /// Log filter: a level, or directives such as info,ciphermill_nvme=debug [default: info]
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
-    /// How lines of the log look [default: text]
-    #[arg(long, value_enum)]
+    /// Format of the log [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// Print where the server listens as one line of JSON
+    /// Print the listening address as one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Args {
 fn hours(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(hours) if hours > 0.0 && hours <= 1e6 => Ok(hours),
-        _ => Err("not a number of hours above 0, at most 10^6".to_owned()),
+        _ => Err("not a number of hours; use a number above 0 and up to 10^6".to_owned()),
     }
 }
 

@@ -15,12 +15,12 @@ use crate::output;
 Example:
   $ ciphermill tfhe decrypt --secret-key me.key --min 0 --max 36 --no-padding xy.ct")]
 pub(crate) struct Args {
-    /// The secret keys
+    /// Secret keys
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// The ciphertext
+    /// Ciphertext
     file: PathBuf,
     #[command(flatten)]
     security: SecurityArgs,

@@ -13,18 +13,20 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --key big --out x.ct")]
+  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --key big --out x.ct
+
+The encoding (--bits, or --min and --max) is not part of the ciphertext; give the same one to decrypt.")]
 pub(crate) struct Args {
-    /// The secret keys
+    /// Secret keys
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
-    /// The integer to encrypt
+    /// Integer to encrypt
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     message: i64,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// Under which key
-    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    /// Key of the ciphertext
+    #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
     /// Where to write the ciphertext
     #[arg(long, short, value_name = "FILE")]
@@ -54,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
     if log2_p_fail > -40.0 {
         eprintln!(
-            "ciphermill: note: {} tells these messages apart with a failure probability of 2^{log2_p_fail:.0} a bootstrap; \
-             fewer messages, --key big or another set would do better",
+            "ciphermill: note: with {}, a bootstrap of these messages fails with probability 2^{log2_p_fail:.0}; use fewer \
+             messages, --key big or another set",
             client.parameters().name
         );
     }

@@ -18,8 +18,9 @@ use crate::output::{self, Progress};
 Example:
   $ ciphermill tfhe keygen --params MESSAGE_4_2M64 --secret-key me.key --server-key server.key
 
-The secret-key file has mode 0600: who reads it decrypts everything. The server key is two files, the bootstrapping key
-(--server-key, blob 2:K:1) and the key-switching key (that name with .ksk appended, blob 2:K:2); both are public.")]
+Anyone who reads the secret-key file can decrypt everything; its mode is 0600. The server key is two public files: \
+the bootstrapping key (--server-key, blob 2:K:1) and the key-switching key (the same name with .ksk appended, blob \
+2:K:2).")]
 pub(crate) struct Args {
     /// Name of a parameter set; `ciphermill info` lists them
     #[arg(long, value_name = "NAME")]
@@ -33,8 +34,8 @@ pub(crate) struct Args {
     /// Where to write the key-switching key [default: the server key's name with .ksk appended]
     #[arg(long, value_name = "FILE")]
     keyswitch_key: Option<PathBuf>,
-    /// How the server's keys are stored
-    #[arg(long, value_enum, default_value = "seeded")]
+    /// Form in which the server's keys are stored
+    #[arg(long, value_enum, value_name = "FORM", default_value = "seeded")]
     form: FormArg,
     #[command(flatten)]
     security: SecurityArgs,

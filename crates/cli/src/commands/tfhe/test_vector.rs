@@ -19,22 +19,23 @@ Examples:
   $ ciphermill tfhe test-vector --params MESSAGE_4_2M64 --function square-quarter --key big --out sq.tv
   $ ciphermill tfhe test-vector --secret-key me.key --function table --table f.txt --bits 3 --out f.tv
 
-identity and table need an encoding (--bits, or --min and --max), which is that of input and output alike. square-quarter
-computes the widest encodings that the noise allows for exact products x*y = floor((x+y)^2/4) - floor((x-y)^2/4), and says
-which they are. A table is a text with the values f(min) to f(max), separated by white space; # begins a comment.")]
+identity and table use one encoding (--bits, or --min and --max) for input and output. square-quarter computes and \
+prints the widest encodings that the noise allows for exact products x*y = floor((x+y)^2/4) - floor((x-y)^2/4).
+
+A table is a text file with the values f(min) to f(max), separated by white space; # starts a comment.")]
 pub(crate) struct Args {
     #[command(flatten)]
     parameters: ParametersArgs,
-    /// The function
-    #[arg(long, value_enum)]
+    /// Function to tabulate
+    #[arg(long, value_enum, value_name = "NAME")]
     function: Function,
-    /// With --function table: the values
+    /// With --function table: file with the values
     #[arg(long, value_name = "FILE", required_if_eq("function", "table"))]
     table: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// With --function square-quarter: under which key the ciphertexts will be
-    #[arg(long, alias = "choice", value_enum, default_value = "big")]
+    /// With --function square-quarter: key of the ciphertexts
+    #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
     /// Where to write the test vector
     #[arg(long, short, value_name = "FILE")]
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Function::SquareQuarter => {
             if args.encoding.is_given() {
                 let what =
-                    "--function square-quarter computes its encodings; leave out --bits, --min, --max and --no-padding";
+                    "--function square-quarter computes its own encodings; leave out --bits, --min, --max and --no-padding";
                 return Err(CliError::Usage(what.to_owned()));
             }
             let square = QuarterSquare::new(&parameters, args.key.into(), DEFAULT_LOG2_P_FAIL)?;

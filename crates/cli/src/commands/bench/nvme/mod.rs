@@ -14,36 +14,39 @@ use crate::error::CliError;
 use crate::output::Progress;
 use record::Bench;
 
-/// A device served over NVMe/TCP on loopback: reads, durable writes, compute-on-write, idle hosts
+/// Time a device served over NVMe/TCP on loopback: reads, durable writes, compute-on-write, idle hosts
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   $ ciphermill bench nvme --dir /var/tmp --seconds 3 --json
 
-Starts `ciphermill serve` as a process of its own on a free port with a new store, and removes it at the end. Beside each figure
-stands a floor of the same disk or the same loopback, measured just before in the same placement. Times are those of one command
-as the initiator sees it; rates are the median of ten windows. Everything that is read is compared with what was written.
+`ciphermill serve` runs as a separate process on a free port with a new store, which is removed at the end. Next to \
+each figure, the report gives a floor of the same disk or the same loopback, measured just before in the same \
+placement. Times are those of one command as the initiator sees it; rates are the median of ten windows. All data \
+read is compared with the data written.
 
 Placements, the last part of a case's name:
-  free      threads run where the kernel puts them, idle CPUs sleep
-  awake     a busy thread of the lowest priority (SCHED_IDLE) on each CPU keeps it from sleeping, as idle=poll does on a host
-  one-core  server and client on one CPU: nothing has to be woken
-Waking a CPU that sleeps takes a virtual machine up to hundreds of microseconds, more than all else in a short command: `free` shows
-what this machine gives, the others what the server takes.
+  free      the kernel places the threads; idle CPUs sleep
+  awake     a busy thread of the lowest priority (SCHED_IDLE) keeps each CPU awake
+  one-core  server and client share one CPU, so that no CPU has to be woken
 
-`met` says whether a figure is what is asked of it on two cores; one that is not is no error. The floor says what was possible.")]
+Waking a sleeping CPU takes a virtual machine up to hundreds of microseconds, more than the rest of a short \
+command: `free` shows what this machine delivers, the other placements what the server needs.
+
+`met` reports whether a figure meets its target on two cores. A missed target is not an error; the floor shows what \
+was possible.")]
 pub(crate) struct Args {
     /// Directory for the store and for the raw file
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Seconds for each load and for each floor that is a rate
-    #[arg(long, value_name = "S", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// Programs run by a write, in each placement
+    /// Compute-on-write programs per placement
     #[arg(long, value_name = "K", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Hosts connected and idle
-    #[arg(long, value_name = "H", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1000))]
     hosts: u32,
     /// Print the records as JSON
     #[arg(long)]
