@@ -139,6 +139,7 @@ through_client!(
     EncodingError,
     RngError,
     BfvError,
+    HmvpError,
     PaillierError,
     RandomError,
     DeviceError,

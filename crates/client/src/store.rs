@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ciphermill_device::handlers::tfhe::LoadProgress;
 use ciphermill_device::handlers;
+use ciphermill_device::handlers::tfhe::LoadProgress;
 use ciphermill_device::store::{SpaceId, SpaceLimits};
 use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, Space, StoreError};
 use ciphermill_tfhe::Backend;

@@ -96,7 +96,10 @@ mod tests {
         fn check(command: &clap::Command, path: &str) {
             let path = format!("{path} {}", command.get_name());
             if command.has_subcommands() {
-                command.get_subcommands().filter(|sub| sub.get_name() != "help").for_each(|sub| check(sub, &path));
+                command
+                    .get_subcommands()
+                    .filter(|sub| sub.get_name() != "help" && !sub.is_hide_set())
+                    .for_each(|sub| check(sub, &path));
             } else {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
                 assert!(help.contains(&format!("$ {}", path.trim())), "{path}: {help}");

@@ -58,7 +58,10 @@ pub(crate) struct RequestArgs {
 impl RequestArgs {
     pub(crate) fn request(&self) -> Result<Request, CliError> {
         if self.log2_failure.is_nan() || self.log2_failure > 0.0 {
-            return Err(CliError::Usage(format!("--log2-failure {} is not a log2 of a probability; use a number up to 0", self.log2_failure)));
+            return Err(CliError::Usage(format!(
+                "--log2-failure {} is not a log2 of a probability; use a number up to 0",
+                self.log2_failure
+            )));
         }
         Ok(Request {
             matrix_bits: self.matrix_bits,

@@ -15,8 +15,8 @@ use ciphermill_program::{
 };
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
-    Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterError, ParameterSet, PreparedKey, SecurityPolicy,
-    TestVector, TfheEngine, TfheError,
+    Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterError, ParameterSet, PreparedKey,
+    SecurityPolicy, TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ciphermill_arch::report::compare;
 
-use super::workload::array;
 use super::number;
+use super::workload::array;
 use crate::error::CliError;
 use crate::output;
 

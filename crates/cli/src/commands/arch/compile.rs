@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use ciphermill_arch::report::{Programs, programs};
 use ciphermill_rvfhe::compiler::Polynomial;
 
-use super::workload::{MachineArg, WorkloadArgs};
 use super::program::{CoreFiles, print_text};
+use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};

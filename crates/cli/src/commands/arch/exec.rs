@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use ciphermill_arch::array::{Array, Counts, Machine, Run, SimulationError};
 use ciphermill_rvfhe::isa::{Instruction, InstructionMemory};
 
-use super::workload::MachineArg;
 use super::program::{CoreFiles, LoadedProgram, read_words};
+use super::workload::MachineArg;
 use crate::error::CliError;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};

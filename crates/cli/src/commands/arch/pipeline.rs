@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ciphermill_arch::pipeline::{
-    CHAM_EXPLORE, Exploration, Job, PipelineMachine, explore, simulate, table3,
-    table3_records,
+    CHAM_EXPLORE, Exploration, Job, PipelineMachine, explore, simulate, table3, table3_records,
 };
 use ciphermill_arch::trace::Trace;
 use clap::Subcommand;

@@ -7,8 +7,8 @@ use ciphermill_arch::report::{Operation, Workload, array_roofline, default_workl
 
 use super::all_correct;
 use super::descriptions::description;
-use super::workload::{array, size};
 use super::pipeline::pipeline_machine;
+use super::workload::{array, size};
 use crate::error::CliError;
 use crate::output;
 

@@ -34,7 +34,9 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         Some(("2", exponent)) => exponent.parse().ok().and_then(|shift: u32| 1usize.checked_shl(shift)),
         _ => text.parse().ok(),
     };
-    number.filter(|n| n.is_power_of_two()).ok_or_else(|| "not a power of two; use a number such as 8192 or 2^13".to_owned())
+    number
+        .filter(|n| n.is_power_of_two())
+        .ok_or_else(|| "not a power of two; use a number such as 8192 or 2^13".to_owned())
 }
 
 /// What the array does.

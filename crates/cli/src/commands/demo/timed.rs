@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use ciphermill_math::EngineInfo;
 use ciphermill_tfhe::progress::Progress;
-use ciphermill_tfhe::{
-    Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError,
-};
+use ciphermill_tfhe::{Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError};
 
 use crate::output;
 

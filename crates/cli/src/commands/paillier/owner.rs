@@ -114,7 +114,9 @@ impl EncryptArgs {
         let Some(fraction_bits) = self.fraction_bits else { return self.integers.read() };
         // clap lets go of `requires` where the group asks for something else.
         if self.real.is_empty() {
-            return Err(CliError::Usage("--fraction-bits applies to --real only; integers are encrypted unchanged".to_owned()));
+            return Err(CliError::Usage(
+                "--fraction-bits applies to --real only; integers are encrypted unchanged".to_owned(),
+            ));
         }
         let format = FixedPoint::new(INTEGER_BITS, fraction_bits)?;
         let numbers = FixedPointPlaintext::from_f64(format, &self.real)?.to_numbers();
