@@ -1,6 +1,7 @@
 //! Negacyclic NTTs, in place: `ntt-fwd/…`, `ntt-inv/…` (normalised on both sides) and `ntt-inv-raw/…`, where a peer's own inverse
 //! leaves the factor N to its caller while ours is normalised as always.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use aligned_vec::{AVec, avec};
@@ -125,7 +126,7 @@ impl<W: NttWord + TryFrom<u64> + Into<u64>> NttContender for Ours<W> {
 }
 
 /// Ours and the strategy's name; none if it has no transform for this size.
-type Made = Option<(&'static str, Box<dyn NttContender>)>;
+type Made = Option<(Cow<'static, str>, Box<dyn NttContender>)>;
 
 fn ours(n: usize, modulus: u64, isa: Isa) -> Result<Made, Failure> {
     fn boxed<W: NttWord + TryFrom<u64> + Into<u64>>(
@@ -134,7 +135,7 @@ fn ours(n: usize, modulus: u64, isa: Isa) -> Result<Made, Failure> {
         match made {
             Ok(engine) => {
                 let values = avec![W::default(); engine.polynomial_size()];
-                Ok(Some((engine.strategy(), Box::new(Ours { engine, values }))))
+                Ok(Some((engine.info().name, Box::new(Ours { engine, values }))))
             }
             Err(NttError::PolynomialSize { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -192,7 +193,7 @@ pub(crate) fn run(settings: &Settings<'_>, report: &mut Report) -> Result<(), Fa
 fn measure(settings: &Settings<'_>, report: &mut Report, class: &Class, n: usize) -> Result<(), Failure> {
     let Class { name, modulus, .. } = *class;
     let mut all: Vec<Box<dyn NttContender>> = Vec::new();
-    let mut own: Vec<(Isa, &str)> = Vec::new();
+    let mut own: Vec<(Isa, Cow<'static, str>)> = Vec::new();
     for &isa in &settings.isas {
         match ours(n, modulus, isa)? {
             Some((strategy, contender)) => {

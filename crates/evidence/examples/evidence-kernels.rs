@@ -104,8 +104,7 @@ fn compare<W: NttWord>(
         reference(&mut expected);
         let input: Vec<W> = input.into_iter().map(narrow).collect();
         for engine in engines {
-            let fail =
-                |what: &str| format!("{what} differs: {} {} N = {n}, p = {modulus}", engine.strategy(), engine.isa());
+            let fail = |what: &str| format!("{what} differs: {} N = {n}, p = {modulus}", engine.info());
             let mut spectrum = vec![W::default(); n];
             engine.forward(&input, &mut spectrum);
             let right = spectrum.iter().enumerate().all(|(place, &value)| {
@@ -125,11 +124,17 @@ fn compare<W: NttWord>(
             }
         }
     }
-    let strategies: Vec<_> = engines.iter().map(|e| format!("{} ({})", e.strategy(), e.isa())).collect();
+    let strategies: Vec<_> = engines.iter().map(strategy).collect();
     let bits = 8 * size_of::<W>();
     Ok(
         json!({ "n": n, "modulus": modulus, "word_bits": bits, "vectors": VECTORS, "strategies": strategies, "exact": true }),
     )
+}
+
+/// The strategy of a CPU engine and its instruction set.
+fn strategy<W: NttWord>(engine: &Arc<dyn NttEngine<W>>) -> String {
+    let info = engine.info();
+    format!("{} ({})", info.name, info.host_isa())
 }
 
 /// Sums of ROWS products of digits and torus polynomials: the f64 transform's error, measured, predicted and bounded.

@@ -60,7 +60,7 @@ impl fmt::Display for EngineKind {
 /// assert!(!info.kind.is_remote());
 /// assert_eq!(info.name, "cpu-fft");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EngineInfo {
     /// Name for reports, such as `cpu-fft`.
@@ -84,6 +84,13 @@ impl EngineInfo {
     #[must_use]
     pub fn on(self, device: impl Into<Cow<'static, str>>) -> Self {
         Self { device: device.into(), ..self }
+    }
+
+    /// The instruction set for work that the host does next to the engine, such as permuting its spectra: the engine's own
+    /// if it is the CPU, otherwise that of this process.
+    #[must_use]
+    pub fn host_isa(&self) -> Isa {
+        self.kind.isa().unwrap_or_else(Isa::current)
     }
 
     /// States that the engine is constant-time by construction.

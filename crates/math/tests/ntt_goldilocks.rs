@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ciphermill_math::Isa;
 use ciphermill_math::goldilocks::{MODULUS, reference as field};
 use ciphermill_math::ntt::{GoldilocksNtt, NttEngine, NttError, goldilocks_engine, reference};
+use ciphermill_math::{EngineKind, Isa};
 use proptest::prelude::*;
 
 /// Paths to test; those that cannot run are named in the output.
@@ -202,7 +202,10 @@ fn the_cache_keeps_one_engine_per_size_and_path() {
     for isa in paths() {
         let first = goldilocks_engine(1024, isa).unwrap();
         assert!(Arc::ptr_eq(&first, &goldilocks_engine(1024, isa).unwrap()));
-        assert_eq!((first.polynomial_size(), first.modulus(), first.isa()), (1024, MODULUS, isa));
+        assert_eq!(
+            (first.polynomial_size(), first.modulus(), first.info().kind),
+            (1024, MODULUS, EngineKind::Cpu(isa))
+        );
         assert_eq!(goldilocks_engine(2048, isa).unwrap().polynomial_size(), 2048);
     }
 }

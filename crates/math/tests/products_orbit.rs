@@ -23,7 +23,7 @@ fn engine(n: usize, bits: u32, isa: Isa) -> PrimeNtt {
 
 fn check(engine: &PrimeNtt, order: &OrbitOrder, g: usize) {
     let (n, p) = (engine.polynomial_size(), engine.modulus());
-    let (c, name) = (order.step(), format!("{}, N = {n}, c = {}, g = {g}", engine.isa(), order.step()));
+    let (c, name) = (order.step(), format!("{}, N = {n}, c = {}, g = {g}", engine.info(), order.step()));
     let spectrum = polynomial(g as u64, n, p);
     let (mut expected, mut orbit, mut given) = (vec![0; n], vec![0; n], vec![0; n]);
     SpectrumAutomorphism::new(engine, g).expect("an automorphism").apply(&spectrum, &mut expected);

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ciphermill_lattice::rns::{BaseConverter, ModDown};
+use ciphermill_math::EngineInfo;
 use ciphermill_math::automorphism::SpectrumAutomorphism;
 
 use super::multiply::Multiplication;
@@ -76,11 +77,11 @@ impl Tables {
         if let Some(automorphism) = kept.get(&g) {
             return automorphism.clone();
         }
-        // Transforms of one strategy have one order: their limbs share a table.
-        let mut by_strategy: HashMap<&str, Arc<SpectrumAutomorphism>> = HashMap::new();
+        // Engines of one description have one order: their limbs share a table.
+        let mut by_engine: HashMap<EngineInfo, Arc<SpectrumAutomorphism>> = HashMap::new();
         let limbs = context.chain().limbs().iter().map(|limb| {
             let make = || Arc::new(SpectrumAutomorphism::new(limb.engine(), g).expect("elements are odd"));
-            by_strategy.entry(limb.engine().strategy()).or_insert_with(make).clone()
+            by_engine.entry(limb.engine().info()).or_insert_with(make).clone()
         });
         let automorphism: ChainAutomorphism = limbs.collect();
         if kept.len() >= MAX_AUTOMORPHISMS {

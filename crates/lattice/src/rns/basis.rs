@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ciphermill_math::ntt::{self, NttEngine, NttError};
+use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
 use ciphermill_math::{Isa, Modulus, PointwiseKernels};
 use num_bigint::BigUint;
 
@@ -47,6 +47,16 @@ pub enum RnsBasisError {
         /// The prime.
         modulus: u64,
     },
+    /// A provider made a transform of another size or prime.
+    #[error(
+        "engine {engine} is not the transform for modulus {modulus}; its provider must return the size and prime asked for"
+    )]
+    Engine {
+        /// The engine's description.
+        engine: String,
+        /// The prime of the limb.
+        modulus: u64,
+    },
     /// No transform exists for a modulus.
     #[error(transparent)]
     Ntt(#[from] ciphermill_math::ntt::NttError),
@@ -68,11 +78,39 @@ pub struct RnsBasis {
 }
 
 impl RnsBasis {
-    /// The basis of these primes, on one instruction set.
+    /// The basis of these primes on the CPU, with one instruction set.
     ///
     /// # Errors
     /// If there is no prime, if one occurs twice, or if one has no transform of this size.
     pub fn new(polynomial_size: PolynomialSize, moduli: &[u64], isa: Isa) -> Result<Self, RnsBasisError> {
+        Self::with_engines(polynomial_size, moduli, &CpuNttProvider::new(isa), isa)
+    }
+
+    /// The basis of these primes with the transforms of `provider`. All other arithmetic runs on the CPU with the
+    /// instruction set `isa`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); also if the provider makes a transform of another size or prime.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::PolynomialSize;
+    /// use ciphermill_lattice::rns::RnsBasis;
+    /// use ciphermill_math::Isa;
+    /// use ciphermill_math::ntt::CpuNttProvider;
+    ///
+    /// let size = PolynomialSize::new(1024)?;
+    /// let provider = CpuNttProvider::default();
+    /// let basis = RnsBasis::with_engines(size, &[12289, 40961], &provider, Isa::current())?;
+    /// assert_eq!(basis.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_engines(
+        polynomial_size: PolynomialSize,
+        moduli: &[u64],
+        provider: &dyn NttProvider,
+        isa: Isa,
+    ) -> Result<Self, RnsBasisError> {
         if moduli.is_empty() {
             return Err(RnsBasisError::Empty);
         }
@@ -81,7 +119,10 @@ impl RnsBasis {
             if moduli[..i].contains(&p) {
                 return Err(RnsBasisError::Repeated { modulus: p });
             }
-            let engine = ntt::prime_engine(polynomial_size.get(), p, isa)?;
+            let engine = provider.prime(polynomial_size.get(), p)?;
+            if (engine.polynomial_size(), engine.modulus()) != (polynomial_size.get(), p) {
+                return Err(RnsBasisError::Engine { engine: engine.info().to_string(), modulus: p });
+            }
             let modulus = Modulus::new(p).map_err(NttError::from)?;
             limbs.push(Limb { modulus, engine, kernels: PointwiseKernels::new(modulus, isa)? });
         }

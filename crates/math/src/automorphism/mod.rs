@@ -222,7 +222,7 @@ impl SpectrumAutomorphism {
             places[e / 2] = place as u32;
         }
         let table = exponents.iter().map(|e| places[e * automorphism.exponent % (2 * n) / 2]).collect();
-        Ok(Self { automorphism, permutation: Permutation::new(engine.isa(), engine.modulus(), table) })
+        Ok(Self { automorphism, permutation: Permutation::new(engine.info().host_isa(), engine.modulus(), table) })
     }
 
     /// The automorphism.

@@ -112,7 +112,7 @@ fn what_is_no_automorphism_is_refused() {
 
 /// The permutation of a spectrum is the transform of the permuted polynomial, alone and added.
 fn check_spectra<W: AutomorphismWord>(engine: &dyn NttEngine<W>, exponents: &[usize], word: fn(u64) -> W) {
-    let (n, p, isa) = (engine.polynomial_size(), engine.modulus(), engine.isa());
+    let (n, p, isa) = (engine.polynomial_size(), engine.modulus(), engine.info().host_isa());
     let spectrum = |polynomial: &[u64]| {
         let mut values: Vec<W> = polynomial.iter().map(|&x| word(x)).collect();
         engine.forward_in_place(&mut values);
@@ -124,7 +124,7 @@ fn check_spectra<W: AutomorphismWord>(engine: &dyn NttEngine<W>, exponents: &[us
         spectrum
     };
     let words_of = |polynomial: &[u64]| polynomial.iter().map(|&x| word(x)).collect::<Vec<W>>();
-    let name = format!("{} on {isa}, N = {n}", engine.strategy());
+    let name = format!("{} on {isa}, N = {n}", engine.info().name);
     for &g in exponents {
         let sigma = SpectrumAutomorphism::new(engine, g).expect("odd");
         for src in inputs(n, p - 1, Some(p)) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::kernels::Kernels;
 use super::plan::Plan;
 use super::{FftEngine, FftError, PackedWord, packed, portable};
-use crate::{CoefficientSource, Isa};
+use crate::{CoefficientSource, EngineInfo, EngineKind, Isa};
 
 /// The folded, twist-free transform on N/2 complex points, for N = 2^4 … 2^17 on every instruction set.
 ///
@@ -88,8 +88,8 @@ impl FftEngine for TorusFft {
         self.polynomial_size
     }
 
-    fn isa(&self) -> Isa {
-        self.isa
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("torus-fft", EngineKind::Cpu(self.isa))
     }
 
     fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]) {
@@ -119,7 +119,7 @@ impl FftEngine for TorusFft {
     }
 
     fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
-        packed::pack_spectra(self, self.kernels.lanes, word, spectra, packed);
+        packed::pack_spectra(self.isa, self.polynomial_size, self.kernels.lanes, word, spectra, packed);
     }
 
     fn multiply_packed(
@@ -130,7 +130,16 @@ impl FftEngine for TorusFft {
         packed: &[u8],
         accumulate: bool,
     ) {
-        packed::multiply_packed(self, self.kernels.lanes, word, sums, lhs, packed, accumulate);
+        packed::multiply_packed(
+            self.isa,
+            self.polynomial_size,
+            self.kernels.lanes,
+            word,
+            sums,
+            lhs,
+            packed,
+            accumulate,
+        );
     }
 
     fn inverse_add_u64(&self, spectrum: &mut [f64], out: &mut [u64]) {

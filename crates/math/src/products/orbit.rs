@@ -102,7 +102,7 @@ impl OrbitOrder {
         for (place, &word) in from.iter().enumerate() {
             to[word as usize] = place as u32;
         }
-        let (isa, modulus) = (engine.isa(), engine.modulus());
+        let (isa, modulus) = (engine.info().host_isa(), engine.modulus());
         Self {
             polynomial_size: n,
             step,

@@ -33,7 +33,6 @@
 //! cache 92 µs, and 77 µs with two operands at a time: 23 to 30 GB/s, what that cache gives. Asking for operands and
 //! sums ahead as well, or for the key further ahead, changed nothing.
 
-use super::FftEngine;
 use super::lanes::{Complex, F64Lanes};
 use crate::Isa;
 
@@ -169,14 +168,13 @@ fn kernels(isa: Isa, lanes: usize) -> &'static PackedKernels {
     }
 }
 
-/// [`FftEngine::pack`] for an engine whose spectra are groups of `lanes` real and `lanes` imaginary parts, and whose
-/// `isa` this CPU offers.
-pub(super) fn pack_spectra(engine: &dyn FftEngine, lanes: usize, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
-    let words = engine.polynomial_size();
+/// [`FftEngine::pack`](super::FftEngine::pack) for an engine whose spectra have `words` words, in groups of `lanes` real
+/// and `lanes` imaginary parts, and whose `isa` this CPU offers.
+pub(super) fn pack_spectra(isa: Isa, words: usize, lanes: usize, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
     assert_eq!(spectra.len() % words, 0, "whole spectra of {words} words");
     assert_eq!(packed.len(), word.packed_len(spectra.len() / words, words), "bytes of the packed spectra");
     let peak = match word {
-        PackedWord::Fixed48 => Some(peak(engine.isa(), spectra)).filter(|&peak| peak >= LEAST_PEAK).unwrap_or(0.0),
+        PackedWord::Fixed48 => Some(peak(isa, spectra)).filter(|&peak| peak >= LEAST_PEAK).unwrap_or(0.0),
         PackedWord::Float64 => LARGEST,
     };
     let inverse = if peak > 0.0 { LARGEST / peak } else { 0.0 };
@@ -184,12 +182,13 @@ pub(super) fn pack_spectra(engine: &dyn FftEngine, lanes: usize, word: PackedWor
     packed[..8].copy_from_slice(&(peak / LARGEST).to_ne_bytes());
     // SAFETY: the engine was made for an instruction set that this CPU offers; words are a multiple of 2 · `lanes`, and
     // the lengths are checked.
-    unsafe { (kernels(engine.isa(), lanes).pack)(word, words, spectra, inverse, packed) }
+    unsafe { (kernels(isa, lanes).pack)(word, words, spectra, inverse, packed) }
 }
 
-/// [`FftEngine::multiply_packed`]; as [`pack_spectra`].
+/// [`FftEngine::multiply_packed`](super::FftEngine::multiply_packed); as [`pack_spectra`].
 pub(super) fn multiply_packed(
-    engine: &dyn FftEngine,
+    isa: Isa,
+    words: usize,
     lanes: usize,
     word: PackedWord,
     sums: &mut [&mut [f64]],
@@ -197,7 +196,6 @@ pub(super) fn multiply_packed(
     packed: &[u8],
     accumulate: bool,
 ) {
-    let words = engine.polynomial_size();
     assert_eq!(sums.len(), lhs.len(), "sums for each operand");
     let (columns, rows) = (sums.first().map_or(0, |s| s.len() / words), lhs.first().map_or(0, |l| l.len() / words));
     assert!(sums.iter().all(|s| s.len() == columns * words), "whole spectra of {words} words, and as many per operand");
@@ -206,7 +204,7 @@ pub(super) fn multiply_packed(
         assert_eq!(packed.len(), word.packed_len(rows * columns, words), "bytes of the packed spectra");
     }
     // SAFETY: as in `pack_spectra`.
-    unsafe { (kernels(engine.isa(), lanes).multiply)(word, words, sums, lhs, packed, accumulate) }
+    unsafe { (kernels(isa, lanes).multiply)(word, words, sums, lhs, packed, accumulate) }
 }
 
 crate::multiversion! {

@@ -10,7 +10,7 @@
 
 use super::{NttEngine, NttError, reference};
 use crate::goldilocks::MODULUS;
-use crate::{CoefficientSource, Isa};
+use crate::{CoefficientSource, EngineInfo, EngineKind, Isa};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -218,12 +218,8 @@ impl NttEngine for GoldilocksNtt {
         MODULUS
     }
 
-    fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    fn strategy(&self) -> &'static str {
-        "goldilocks"
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("goldilocks", EngineKind::Cpu(self.isa))
     }
 
     fn exponent(&self, position: usize) -> usize {

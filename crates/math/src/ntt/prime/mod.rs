@@ -36,7 +36,7 @@ use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i};
 use std::fmt;
 
 use super::{NttEngine, NttError, NttWord, reference};
-use crate::{CoefficientSource, Isa, Modulus};
+use crate::{CoefficientSource, EngineInfo, EngineKind, Isa, Modulus};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -235,12 +235,8 @@ impl<W: NttWord> NttEngine<W> for PrimeNtt<W> {
         self.tables.modulus.value()
     }
 
-    fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    fn strategy(&self) -> &'static str {
-        self.kernels.strategy
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new(self.kernels.strategy, EngineKind::Cpu(self.isa))
     }
 
     fn exponent(&self, position: usize) -> usize {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{KERNELS_64, Kernels, PrimeNtt};
 use crate::modulus::{ModulusError, is_prime, ntt_primes};
 use crate::ntt::{NttEngine, NttError, prime_engine, reference};
-use crate::{CoefficientSource, Isa, Modulus};
+use crate::{CoefficientSource, EngineKind, Isa, Modulus};
 
 fn words(seed: u64, count: usize) -> Vec<u64> {
     // SplitMix64.
@@ -267,7 +267,11 @@ fn engines_are_shared() {
     let a = prime_engine(64, 257, Isa::Portable).unwrap();
     let b = prime_engine(64, 257, Isa::Portable).unwrap();
     assert!(std::sync::Arc::ptr_eq(&a, &b));
-    assert_eq!((a.polynomial_size(), a.modulus(), a.isa(), a.strategy()), (64, 257, Isa::Portable, "shoup62"));
+    let info = a.info();
+    assert_eq!(
+        (a.polynomial_size(), a.modulus(), info.kind, &*info.name),
+        (64, 257, EngineKind::Cpu(Isa::Portable), "shoup62")
+    );
 }
 
 /// The fastest strategy that the instruction set, the prime and N allow.
@@ -291,7 +295,7 @@ fn strategies_are_those_of_the_table() {
                     _ => "shoup62",
                 };
                 let engine = PrimeNtt::new(n, modulus.value(), isa).unwrap();
-                let given = (engine.strategy(), engine.kernels.lanes);
+                let given = (&*engine.info().name, engine.kernels.lanes);
                 assert_eq!(given, (expected, lanes), "{isa}, N = {n}, p = {modulus}");
             }
         }

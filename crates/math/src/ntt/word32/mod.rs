@@ -50,7 +50,7 @@ use std::cell::RefCell;
 
 use super::{NttEngine, NttError, reference};
 use crate::modulus::Modulus;
-use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
+use crate::{BalancedDigit, CoefficientSource, EngineInfo, EngineKind, Isa, SourceView};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -350,16 +350,13 @@ impl NttEngine<u32> for Prime32Ntt {
         self.modulus.value()
     }
 
-    fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    fn strategy(&self) -> &'static str {
-        match &self.kernel {
+    fn info(&self) -> EngineInfo {
+        let strategy = match &self.kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Wide(_) | Kernel::WideShort(_) => "word32-ifma",
             _ => "word32-montgomery",
-        }
+        };
+        EngineInfo::new(strategy, EngineKind::Cpu(self.isa))
     }
 
     fn exponent(&self, position: usize) -> usize {

@@ -74,7 +74,7 @@ fn every_path_equals_the_reference() {
             for (i, polynomial) in vectors(modulus, n).into_iter().enumerate() {
                 let expected = forward(modulus, &polynomial);
                 for engine in &engines {
-                    let what = format!("{} {}, p = {modulus}, N = {n}, vector {i}", engine.isa(), engine.strategy());
+                    let what = format!("{}, p = {modulus}, N = {n}, vector {i}", engine.info());
                     let mut spectrum = vec![u32::MAX; n];
                     engine.forward(&polynomial, &mut spectrum);
                     assert!(spectrum == ordered(engine, &expected), "forward, {what}");

@@ -1,0 +1,67 @@
+//! The kernel seam of approximate polynomial products.
+
+use std::fmt::Debug;
+
+use super::packed::PackedWord;
+use crate::{CoefficientSource, EngineInfo};
+
+/// A negacyclic f64 FFT of one size: the kernel seam for approximate polynomial products.
+///
+/// The transform of a(X) = Σ a_j X^j is the set of values { a(ζ^(4i+1)) : 0 ≤ i < N/2 } with ζ = e^(iπ/N), that is, one
+/// of each pair of conjugate evaluations at the odd 2N-th roots of unity, as N f64 words in an order and layout private
+/// to the implementation.
+///
+/// Lengths that do not match [`polynomial_size`](FftEngine::polynomial_size) are a caller's error and panic.
+pub trait FftEngine: Send + Sync + Debug {
+    /// N, a power of two.
+    fn polynomial_size(&self) -> usize;
+
+    /// The engine's description.
+    fn info(&self) -> EngineInfo;
+
+    /// Transforms one polynomial with signed integer coefficients to `spectrum` (N words). A coefficient is converted
+    /// to the nearest f64, so |a_j| < 2^53 is exact and a torus coefficient (as i64) keeps its 53 leading bits.
+    fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]);
+
+    /// [`forward`](FftEngine::forward), while the memory of `upcoming`, which the caller will read next, is brought
+    /// near: blind rotation streams gigabytes of key and would otherwise wait for them between transforms. Where that
+    /// is more than the transform can hide, only the first part is asked for: give all of it, and read it in order.
+    fn forward_prefetching(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64], upcoming: &[u8]) {
+        let _ = upcoming;
+        self.forward(source, spectrum);
+    }
+
+    /// Transforms one polynomial per source; spectra are consecutive in `spectra`.
+    fn forward_batch(&self, sources: &[&dyn CoefficientSource<i64>], spectra: &mut [f64]) {
+        assert_eq!(spectra.len(), sources.len() * self.polynomial_size());
+        for (source, spectrum) in sources.iter().zip(spectra.chunks_exact_mut(self.polynomial_size())) {
+            self.forward(*source, spectrum);
+        }
+    }
+
+    /// Adds Σ_r lhs_r ∘ rhs_r to `acc`, where `lhs` and `rhs` hold the same number of consecutive spectra.
+    fn multiply_accumulate(&self, acc: &mut [f64], lhs: &[f64], rhs: &[f64]);
+
+    /// Packs spectra that lie one behind the other, for [`multiply_packed`](FftEngine::multiply_packed): row by row,
+    /// the columns of a row one behind the other. `packed` takes [`PackedWord::packed_len`] bytes.
+    fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]);
+
+    /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`; for each of several operands,
+    /// which share what is read and unpacked, but not their results. The sum over the rows is rounded on its own and
+    /// then added, so that sums of several calls may also be formed apart and added in the same order.
+    fn multiply_packed(
+        &self,
+        word: PackedWord,
+        sums: &mut [&mut [f64]],
+        lhs: &[&[f64]],
+        packed: &[u8],
+        accumulate: bool,
+    );
+
+    /// Inverse transform, normalised; each coefficient is rounded to the nearest integer and added to `out` modulo
+    /// 2^64. Destroys `spectrum`. Values up to 2^1000 in magnitude are reduced correctly to f64 precision.
+    fn inverse_add_u64(&self, spectrum: &mut [f64], out: &mut [u64]);
+
+    /// As [`inverse_add_u64`](FftEngine::inverse_add_u64), modulo 2^32.
+    fn inverse_add_u32(&self, spectrum: &mut [f64], out: &mut [u32]);
+}

@@ -1,0 +1,63 @@
+//! Errors of making a transform.
+
+use std::borrow::Cow;
+
+use crate::Isa;
+use crate::modulus::ModulusError;
+
+/// Errors of making an engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NttError {
+    /// No kernel for this N.
+    #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
+    PolynomialSize {
+        /// What was asked for.
+        given: usize,
+        /// The least N.
+        min: usize,
+        /// The greatest N.
+        max: usize,
+    },
+    /// The CPU lacks the instruction set.
+    #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
+    Isa {
+        /// What was asked for.
+        asked: Isa,
+        /// The best path of this CPU.
+        best: Isa,
+    },
+    /// Not a prime in the range of the arithmetic.
+    #[error(transparent)]
+    Modulus(#[from] ModulusError),
+    /// A prime that the kernels have too few bits for.
+    #[error("modulus {given} is too large for these kernels; use a prime below 2^{max_bits}")]
+    ModulusLength {
+        /// What was asked for.
+        given: u64,
+        /// The greatest length in bits.
+        max_bits: u32,
+    },
+    /// The field lacks a primitive 2N-th root of unity.
+    #[error(
+        "polynomials of {polynomial_size} coefficients need a prime that is 1 modulo {}; {modulus} is not",
+        2 * .polynomial_size
+    )]
+    NoRoot {
+        /// The prime.
+        modulus: u64,
+        /// N.
+        polynomial_size: usize,
+    },
+    /// A provider that is not the CPU cannot make the transform.
+    #[error("engine {engine} has no transform of {polynomial_size} coefficients modulo {modulus}: {reason}")]
+    Provider {
+        /// The engine's name.
+        engine: Cow<'static, str>,
+        /// N.
+        polynomial_size: usize,
+        /// The prime.
+        modulus: u64,
+        /// The limit of the engine, or the fault of the device.
+        reason: Cow<'static, str>,
+    },
+}

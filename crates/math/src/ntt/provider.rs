@@ -1,0 +1,236 @@
+//! Where transforms come from: the provider that a scheme is given, and the CPU's.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::engine::NttEngine;
+use super::error::NttError;
+use super::goldilocks::GoldilocksNtt;
+use super::prime::PrimeNtt;
+use super::word32::Prime32Ntt;
+use crate::{EngineInfo, EngineKind, Isa};
+
+/// Makes the transforms of a scheme: whoever builds a scheme's tables passes a provider, and so decides which device
+/// computes every transform.
+///
+/// Engines made by [`prime`](Self::prime) and [`prime_u32`](Self::prime_u32) have canonical spectra: each word is a
+/// value in `[0, p)`, so that a scheme may scale and add spectra itself. Spectra of the Goldilocks field may hold any
+/// 64-bit word, which stands for its residue.
+///
+/// # Example
+/// A provider that counts what it makes:
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use ciphermill_math::EngineInfo;
+/// use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
+///
+/// #[derive(Debug, Default)]
+/// struct Counting {
+///     cpu: CpuNttProvider,
+///     made: AtomicUsize,
+/// }
+///
+/// impl NttProvider for Counting {
+///     fn info(&self) -> EngineInfo {
+///         self.cpu.info()
+///     }
+///     fn prime(&self, polynomial_size: usize, modulus: u64) -> Result<Arc<dyn NttEngine>, NttError> {
+///         self.made.fetch_add(1, Ordering::Relaxed);
+///         self.cpu.prime(polynomial_size, modulus)
+///     }
+///     fn prime_u32(&self, polynomial_size: usize, modulus: u32) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+///         self.made.fetch_add(1, Ordering::Relaxed);
+///         self.cpu.prime_u32(polynomial_size, modulus)
+///     }
+///     fn goldilocks(&self, polynomial_size: usize) -> Result<Arc<dyn NttEngine>, NttError> {
+///         self.made.fetch_add(1, Ordering::Relaxed);
+///         self.cpu.goldilocks(polynomial_size)
+///     }
+/// }
+///
+/// let provider = Counting::default();
+/// let engine = provider.prime(1024, 12289)?;
+/// assert_eq!((engine.polynomial_size(), engine.modulus()), (1024, 12289));
+/// assert_eq!(provider.made.into_inner(), 1);
+/// # Ok::<(), NttError>(())
+/// ```
+pub trait NttProvider: Send + Sync + Debug {
+    /// The provider's description.
+    fn info(&self) -> EngineInfo;
+
+    /// The transform for N = `polynomial_size` over the prime `modulus`, which is 1 modulo 2N and below 2^62.
+    ///
+    /// # Errors
+    /// If the provider has no transform of this size and prime.
+    fn prime(&self, polynomial_size: usize, modulus: u64) -> Result<Arc<dyn NttEngine>, NttError>;
+
+    /// The transform on 32-bit words over the prime `modulus`, which is 1 modulo 2N and below 2^31.
+    ///
+    /// # Errors
+    /// If the provider has no transform of this size and prime.
+    fn prime_u32(&self, polynomial_size: usize, modulus: u32) -> Result<Arc<dyn NttEngine<u32>>, NttError>;
+
+    /// The transform over the Goldilocks prime 2^64 − 2^32 + 1.
+    ///
+    /// # Errors
+    /// If the provider has no transform of this size.
+    fn goldilocks(&self, polynomial_size: usize) -> Result<Arc<dyn NttEngine>, NttError>;
+}
+
+/// The CPU's transforms on one instruction set. Engines are shared by the whole process: see [`prime_engine`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
+///
+/// let provider = CpuNttProvider::new(Isa::Portable);
+/// let engine = provider.goldilocks(2048)?;
+/// assert_eq!(engine.info().kind.isa(), Some(Isa::Portable));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuNttProvider {
+    isa: Isa,
+}
+
+impl CpuNttProvider {
+    /// The transforms of one instruction set. Making an engine fails if the CPU lacks it.
+    #[must_use]
+    pub fn new(isa: Isa) -> Self {
+        Self { isa }
+    }
+
+    /// The instruction set.
+    #[must_use]
+    pub fn isa(self) -> Isa {
+        self.isa
+    }
+}
+
+impl Default for CpuNttProvider {
+    /// On the instruction set of this process, [`Isa::current`].
+    fn default() -> Self {
+        Self::new(Isa::current())
+    }
+}
+
+impl NttProvider for CpuNttProvider {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("cpu-ntt", EngineKind::Cpu(self.isa))
+    }
+
+    fn prime(&self, polynomial_size: usize, modulus: u64) -> Result<Arc<dyn NttEngine>, NttError> {
+        prime_engine(polynomial_size, modulus, self.isa)
+    }
+
+    fn prime_u32(&self, polynomial_size: usize, modulus: u32) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+        prime_engine_u32(polynomial_size, modulus, self.isa)
+    }
+
+    fn goldilocks(&self, polynomial_size: usize) -> Result<Arc<dyn NttEngine>, NttError> {
+        goldilocks_engine(polynomial_size, self.isa)
+    }
+}
+
+/// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take fewer
+/// than 5N words.
+///
+/// # Errors
+/// Those of [`GoldilocksNtt::new`].
+pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
+    type Engines = Mutex<HashMap<(usize, Isa), Arc<GoldilocksNtt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(engine) = engines.get(&(polynomial_size, isa)) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(GoldilocksNtt::new(polynomial_size, isa)?);
+    engines.insert((polynomial_size, isa), engine.clone());
+    Ok(engine)
+}
+
+/// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use
+/// and kept, its tables (about 4.5N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that
+/// nobody uses gives way, or if there is none the new one is not kept.
+///
+/// # Errors
+/// Those of [`PrimeNtt::new`].
+pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
+    type Engines = Mutex<HashMap<(usize, u64, Isa), Arc<PrimeNtt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (polynomial_size, modulus, isa);
+    if let Some(engine) = engines.get(&key) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(PrimeNtt::new(polynomial_size, modulus, isa)?);
+    keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
+    Ok(engine)
+}
+
+/// Puts an engine among those that are kept, in the place of an idle one if there are `limit`.
+fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
+    if engines.len() >= limit {
+        let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
+        idle.map(|key| engines.remove(&key));
+    }
+    if engines.len() < limit {
+        engines.insert(key, engine.clone());
+    }
+}
+
+/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each: more than the limbs of any modulus chain,
+/// and at N = 2^17 0.3 GB of tables.
+pub const MAX_PRIME_ENGINES: usize = 64;
+
+/// The engine of this process for primes below 2^31, made on first use and kept as by [`prime_engine`]; its tables take
+/// up to 33N bytes for AVX-512 IFMA, 17N or less otherwise.
+///
+/// # Errors
+/// Those of [`Prime32Ntt::new`].
+pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+    type Engines = Mutex<HashMap<(usize, u32, Isa), Arc<Prime32Ntt>>>;
+    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (polynomial_size, modulus, isa);
+    if let Some(engine) = engines.get(&key) {
+        return Ok(engine.clone());
+    }
+    let engine = Arc::new(Prime32Ntt::new(polynomial_size, modulus, isa)?);
+    keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
+    Ok(engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_engines_give_way_and_those_in_use_do_not() {
+        let mut kept = HashMap::new();
+        let engines: Vec<Arc<u32>> = (0..4).map(Arc::new).collect();
+        keep(2, &mut kept, 0, &engines[0]);
+        keep(2, &mut kept, 1, &engines[1]);
+        // Both are in use: the third is not kept.
+        keep(2, &mut kept, 2, &engines[2]);
+        let keys = |kept: &HashMap<i32, Arc<u32>>| {
+            let mut keys: Vec<i32> = kept.keys().copied().collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(keys(&kept), [0, 1]);
+        // The first one no longer: the fourth takes its place.
+        let [_, second, _, fourth] = <[Arc<u32>; 4]>::try_from(engines).expect("four");
+        keep(2, &mut kept, 3, &fourth);
+        assert_eq!(keys(&kept).len(), 2);
+        assert!(kept.contains_key(&3) && kept.contains_key(&1) && Arc::ptr_eq(&kept[&1], &second));
+    }
+}
