@@ -17,7 +17,7 @@ use ciphermill_nvme::{
     Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status, buffers,
     initiator::{Controller, InitiatorConfig, RemoteNamespace, blocking::BlockingController},
     pdu::Digests,
-    target::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
+    server::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
 };
 use std::{
     collections::BTreeMap,

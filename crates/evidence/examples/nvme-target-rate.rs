@@ -3,7 +3,7 @@
 
 use ciphermill_nvme::{
     Answer, Geometry, Host, Namespace, buffers,
-    target::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
+    server::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
 };
 use std::{
     error::Error,

@@ -17,8 +17,8 @@ pub mod initiator;
 pub mod log;
 pub mod namespace;
 pub mod pdu;
+pub mod server;
 pub mod status;
-pub mod target;
 
 pub use fields::RecordError;
 pub use namespace::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};

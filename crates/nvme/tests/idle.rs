@@ -6,7 +6,7 @@ mod blocks;
 mod client;
 
 use blocks::subsystem;
-use ciphermill_nvme::target::{Limits, Target};
+use ciphermill_nvme::server::{Limits, Target};
 use client::{Client, HOST, SUBSYSTEM, over_tcp};
 use std::time::Duration;
 

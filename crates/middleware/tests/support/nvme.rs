@@ -7,7 +7,7 @@ use ciphermill_blockspace::{
 };
 use ciphermill_device::{Device, SpaceId, SpaceLimits};
 use ciphermill_middleware::{NvmeConfig, NvmeTransport, Transport};
-use ciphermill_nvme::target::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target};
+use ciphermill_nvme::server::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target};
 use std::{
     net::SocketAddr,
     path::Path,

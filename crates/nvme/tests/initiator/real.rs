@@ -7,7 +7,7 @@ use ciphermill_nvme::{
     initiator::{Controller, InitiatorConfig, InitiatorError, RemoteNamespace, blocking, discover},
     log::{SubsystemKind, id},
     pdu::Digests,
-    target::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig, Target},
+    server::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig, Target},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -7,7 +7,7 @@ use super::{
         in_memory, sqe,
     },
 };
-use ciphermill_nvme::target::Limits;
+use ciphermill_nvme::server::Limits;
 
 #[tokio::test(start_paused = true)]
 async fn connect_says_what_is_wrong_with_it() {

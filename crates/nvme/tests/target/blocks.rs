@@ -3,7 +3,7 @@
 
 use ciphermill_nvme::{
     Answer, CommandError, Geometry, Host, Namespace, Status, VendorCommand,
-    target::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig},
+    server::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

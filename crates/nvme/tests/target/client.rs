@@ -4,7 +4,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 
-use ciphermill_nvme::target::Subsystem;
+use ciphermill_nvme::server::Subsystem;
 
 pub const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-4333-8444-555555555555";
 pub const OTHER_HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:99999999-2222-4333-8444-555555555555";

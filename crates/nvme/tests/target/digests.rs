@@ -4,7 +4,7 @@ use super::{
     blocks::{pattern, subsystem},
     client::{Client, HOST, IN_CAPSULE, SUBSYSTEM, TRANSPORT, in_memory, sqe},
 };
-use ciphermill_nvme::target::Limits;
+use ciphermill_nvme::server::Limits;
 use tokio::io::AsyncWriteExt;
 
 #[tokio::test(start_paused = true)]

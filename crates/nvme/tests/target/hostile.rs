@@ -7,7 +7,7 @@ use super::{
         in_memory, sqe,
     },
 };
-use ciphermill_nvme::target::Limits;
+use ciphermill_nvme::server::Limits;
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -6,7 +6,7 @@ use super::{
 };
 use ciphermill_nvme::{
     CommandError, Status,
-    target::{Limits, Subsystem},
+    server::{Limits, Subsystem},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::io::DuplexStream;

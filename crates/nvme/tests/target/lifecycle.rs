@@ -7,7 +7,7 @@ use super::{
         sqe,
     },
 };
-use ciphermill_nvme::target::{Limits, Subsystem};
+use ciphermill_nvme::server::{Limits, Subsystem};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, advance, sleep};
 

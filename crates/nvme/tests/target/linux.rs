@@ -4,7 +4,7 @@ use super::{
     blocks::{pattern, subsystem},
     client::{Client, DISCOVERY, HOST, IN_CAPSULE, SUBSYSTEM, TRANSPORT, connect_data, in_memory, sqe},
 };
-use ciphermill_nvme::target::Limits;
+use ciphermill_nvme::server::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A command capsule of Linux on a queue without digests, in hexadecimal with spaces, its SQE only.

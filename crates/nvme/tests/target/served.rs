@@ -4,7 +4,7 @@ use super::{
     blocks::{Behaviour, pattern, subsystem},
     client::{Client, HOST, OTHER_HOST, TRANSPORT, over_tcp, sqe},
 };
-use ciphermill_nvme::target::{Limits, Subsystem, Target};
+use ciphermill_nvme::server::{Limits, Subsystem, Target};
 use std::{
     net::SocketAddr,
     sync::Arc,

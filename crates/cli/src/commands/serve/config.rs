@@ -11,7 +11,7 @@ use ciphermill_client::store::DeviceSettings;
 use ciphermill_device::DeviceConfig;
 use ciphermill_nvme::BLOCK_BYTES;
 use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
-use ciphermill_nvme::target::{HostAccess, Limits, SubsystemConfig, TargetError};
+use ciphermill_nvme::server::{HostAccess, Limits, SubsystemConfig, TargetError};
 use serde::{Deserialize, Deserializer, de};
 use uuid::Uuid;
 

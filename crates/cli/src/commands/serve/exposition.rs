@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ciphermill_blockspace::adapter::{BlockSpace, BlockSpaceMetrics};
 use ciphermill_blockspace::volume::{SpaceUsage, Volume};
-use ciphermill_nvme::target::TargetMetrics;
+use ciphermill_nvme::server::TargetMetrics;
 
 /// The text, family by family.
 #[derive(Debug, Default)]

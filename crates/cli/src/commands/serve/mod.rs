@@ -21,7 +21,7 @@ use ciphermill_blockspace::volume::{Quota, Volume, VolumeConfig};
 use ciphermill_device::store::{SpaceId, SpaceLimits};
 use ciphermill_device::{Device, DeviceError, StoreError};
 use ciphermill_nvme::BLOCK_BYTES;
-use ciphermill_nvme::target::{HostAccess, NamespaceConfig, Subsystem, Target};
+use ciphermill_nvme::server::{HostAccess, NamespaceConfig, Subsystem, Target};
 use serde::Serialize;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -1,100 +1,29 @@
 //! The subsystem: namespaces, and what all connections share.
 
 use super::{
-    TargetError,
-    connection::{Connection, Message},
+    config::{HostAccess, NamespaceConfig, Offered, SubsystemConfig},
     controller::Controller,
-    handshake::Registration,
+    error::TargetError,
     hosts::Hosts,
     limits::Limits,
     memory::Pool,
     metrics::{Counters, TargetMetrics},
+    notice::Notice,
     registry::Registry,
     throttle::Throttle,
 };
 use crate::{
     fabrics::{DISCOVERY_NQN, is_nqn},
     identify::ALL_NAMESPACES,
-    namespace::Namespace,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     sync::{Notify, mpsc},
     time::Instant,
 };
-
-/// How a subsystem names itself, and what it grants.
-#[derive(Clone, Debug)]
-pub struct SubsystemConfig {
-    /// Its qualified name.
-    pub nqn: String,
-    /// Serial number, at most 20 characters of ASCII.
-    pub serial: String,
-    /// Model, at most 40.
-    pub model: String,
-    /// Firmware revision, at most 8.
-    pub firmware: String,
-    /// What it grants at most.
-    pub limits: Limits,
-}
-
-impl Default for SubsystemConfig {
-    fn default() -> Self {
-        Self {
-            nqn: "nqn.2026-01.io.github.ciphermill:device".into(),
-            serial: "CM0000000001".into(),
-            model: "Ciphermill".into(),
-            firmware: env!("CARGO_PKG_VERSION").into(),
-            limits: Limits::default(),
-        }
-    }
-}
-
-/// Which hosts may.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostAccess {
-    /// Every host.
-    Any,
-    /// Those with these names.
-    List(BTreeSet<String>),
-}
-
-impl HostAccess {
-    /// Whether this host may.
-    #[must_use]
-    pub fn allows(&self, nqn: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::List(names) => names.contains(nqn),
-        }
-    }
-}
-
-/// A namespace as hosts see it.
-#[derive(Clone, Debug)]
-pub struct NamespaceConfig {
-    /// Its identifier, 1 to `0xffff_fffe`.
-    pub nsid: u32,
-    /// Its UUID, also its NGUID; not all zeros, unique within the subsystem.
-    pub uuid: [u8; 16],
-    /// The hosts that may see it.
-    pub hosts: HostAccess,
-    /// What holds its blocks.
-    pub namespace: Arc<dyn Namespace>,
-}
-
-/// A namespace with what never changes about it.
-#[derive(Debug)]
-pub(crate) struct Offered {
-    pub(crate) config: NamespaceConfig,
-    /// Blocks that have an address.
-    pub(crate) size: u64,
-}
 
 /// Namespaces, the hosts that may have them, and the state of all connections.
 #[derive(Debug)]
@@ -185,23 +114,12 @@ impl Subsystem {
         visible.map(|(nsid, offered)| (*nsid, offered.clone())).collect()
     }
 
-    /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
-    /// discovery tells it.
-    pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (outbox, inbox) = mpsc::unbounded_channel();
-        let registration = Registration::new(self.clone(), outbox.clone());
-        Connection::new(self, registration, stream, local, outbox, inbox).run().await;
-    }
-
     /// Tells the hosts that see a namespace that it changed: an asynchronous event, if they enabled it.
     pub fn namespaces_changed(&self, nsid: u32) {
         let controllers: Vec<Arc<Controller>> = self.registry().controllers.values().cloned().collect();
         for controller in controllers {
             if controller.namespaces.contains_key(&nsid) {
-                controller.tell_admin(Message::NamespaceChanged(nsid));
+                controller.tell_admin(Notice::NamespaceChanged(nsid));
             }
         }
     }
@@ -229,17 +147,17 @@ impl Subsystem {
         let (unanswered, answered) = mpsc::channel(1);
         let mut registry = self.registry();
         registry.draining = true;
-        for outbox in registry.connections.values() {
-            // Whoever does not listen any more has ended.
-            let _ = outbox.send(Message::Drain(unanswered.clone()));
+        for notices in registry.connections.values() {
+            // A connection that does not receive any more has ended.
+            let _ = notices.send(Notice::Drain(unanswered.clone()));
         }
         answered
     }
 
     /// All connections end when they have said what is left to say.
     pub(crate) fn finish(&self) {
-        for outbox in self.registry().connections.values() {
-            let _ = outbox.send(Message::Finish);
+        for notices in self.registry().connections.values() {
+            let _ = notices.send(Notice::Finish);
         }
     }
 

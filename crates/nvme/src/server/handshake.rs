@@ -1,9 +1,9 @@
 //! Connect: who may have which queue of which controller.
 
 use super::{
-    connection::Message,
     controller::{Controller, QueueError},
-    hosts::Place,
+    notice::{Notice, Notices},
+    queue::Queue,
     subsystem::Subsystem,
 };
 use crate::{
@@ -18,39 +18,16 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::mpsc::UnboundedSender;
 
 /// A connection in the tables, until it is dropped: when its stream is closed.
 #[derive(Debug)]
 pub(crate) struct Registration {
     subsystem: Arc<Subsystem>,
     number: u64,
-    outbox: UnboundedSender<Message>,
+    notices: Notices,
     queue: Option<Arc<Queue>>,
     /// Whether it ever was a queue.
     connected: bool,
-}
-
-/// A queue that a connection is. The commands that began on it keep it, and with it the connection's place.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    pub(crate) controller: Arc<Controller>,
-    /// 0 is the admin queue.
-    pub(crate) id: u16,
-    /// Entries.
-    pub(crate) entries: u16,
-    /// Whether the host follows the head of its submission queue.
-    pub(crate) flow_control: bool,
-    /// Keep-alive timeout asked for, in milliseconds.
-    pub(crate) keep_alive: u32,
-    /// Of which generation of the controller's queues it is.
-    pub(crate) generation: u64,
-    /// Commands that may change blocks and that a namespace works on.
-    pub(crate) changes: AtomicU64,
-    /// Whether its connection has ended.
-    pub(crate) gone: AtomicBool,
-    /// The connection's place among those of its host.
-    pub(crate) place: Place,
 }
 
 /// A Connect found right.
@@ -90,13 +67,13 @@ const SIZE_OFFSET: u16 = 44;
 const ATTRIBUTES_OFFSET: u16 = 46;
 
 impl Registration {
-    pub(crate) fn new(subsystem: Arc<Subsystem>, outbox: UnboundedSender<Message>) -> Self {
-        let (number, pushed) = subsystem.registry().open(outbox.clone(), subsystem.limits().max_handshakes);
+    pub(crate) fn new(subsystem: Arc<Subsystem>, notices: Notices) -> Self {
+        let (number, pushed) = subsystem.registry().open(notices.clone(), subsystem.limits().max_handshakes);
         subsystem.counters.connections.fetch_add(1, Relaxed);
         if let Some(pushed) = pushed {
-            let _ = pushed.send(Message::Close("newer connections came before its Connect"));
+            let _ = pushed.send(Notice::Close("newer connections came before its Connect"));
         }
-        Self { subsystem, number, outbox, queue: None, connected: false }
+        Self { subsystem, number, notices, queue: None, connected: false }
     }
 
     /// Judges a Connect as far as it can be before the tables are looked at.
@@ -184,7 +161,7 @@ impl Registration {
             let host = Arc::new(Host { nqn: data.host.clone(), id: data.host_id });
             let visible = self.subsystem.visible(&host.nqn);
             let record = place.record.clone();
-            let controller = Controller::new(id, kind, host, visible, record, self.outbox.clone(), limits.max_queues);
+            let controller = Controller::new(id, kind, host, visible, record, self.notices.clone(), limits.max_queues);
             let controller = Arc::new(controller);
             registry.controllers.insert(id, controller.clone());
             (controller, 0)
@@ -202,7 +179,7 @@ impl Registration {
             if kind == ControllerKind::Discovery {
                 return Err(invalid(QUEUE_OFFSET, false, "a discovery controller has an admin queue only"));
             }
-            let added = controller.add_queue(connect.queue, self.outbox.clone()).map_err(|error| match error {
+            let added = controller.add_queue(connect.queue, self.notices.clone()).map_err(|error| match error {
                 QueueError::NotReady => refused(Status::COMMAND_SEQUENCE_ERROR, "the controller is not enabled"),
                 QueueError::InUse => refused(Status::COMMAND_SEQUENCE_ERROR, "the queue exists already"),
                 QueueError::TooMany => invalid(QUEUE_OFFSET, false, "the controller has fewer queues"),
@@ -239,7 +216,7 @@ impl Registration {
             registry.controllers.remove(&queue.controller.id);
             queue.controller.end();
         } else {
-            queue.controller.remove_queue(queue.id, &self.outbox);
+            queue.controller.remove_queue(queue.id, &self.notices);
             registry.queues.remove(&self.number);
             registry.lose(&queue);
             self.subsystem.settled.notify_waiters();

@@ -1,44 +1,25 @@
 //! From a command to its completion.
 
-use super::{Connection, sgl::judge_sgl, transfer::HostData};
+use super::{
+    job::{Job, Waiting, refuse},
+    sgl::judge_sgl,
+    state::Connection,
+    transfer::HostData,
+};
 use crate::{
     CommandError, Status, buffers,
     command::{Command, Completion, admin, fabrics},
     fabrics::{CONNECT_DATA_BYTES, Connect},
     features::Event,
     pdu::{Header, Transfer},
-    status::StatusType,
-    target::{
+    server::{
         admin::Reply,
-        io::{self, Sizes, Work},
+        io::{self, Sizes},
         memory::Charge,
     },
+    status::StatusType,
 };
 use std::sync::atomic::Ordering::Relaxed;
-
-/// What a command is, apart from its data.
-#[derive(Debug)]
-pub(crate) enum Job {
-    Connect(Connect),
-    Admin,
-    Disconnect,
-    Io(Work),
-}
-
-/// A command that waits for memory.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    command: Command,
-    job: Job,
-    /// Bytes that it needs.
-    needs: usize,
-    /// Bytes that the host is asked for.
-    from_host: usize,
-}
-
-pub(super) fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandError> {
-    Err(CommandError::new(status.do_not_retry(), detail))
-}
 
 impl<S> Connection<S> {
     /// A command came. `capsule` holds the data that came with it, whether they are undamaged, and their charge.

@@ -1,6 +1,6 @@
 //! What a target grants at most.
 
-use super::TargetError;
+use super::error::TargetError;
 use crate::BLOCK_BYTES;
 use std::time::Duration;
 

@@ -1,20 +1,8 @@
 //! What hosts may take too long with.
 
-use super::{Connection, end::End};
+use super::{end::End, state::Connection};
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// Ticks without progress.
-#[derive(Debug, Default)]
-pub(super) struct Ages {
-    handshake: u32,
-    unit: u32,
-    units: u64,
-    response: u32,
-    written: u64,
-    transfer: u32,
-    transferred: u64,
-}
 
 impl<S> Connection<S> {
     /// Whether the host may be too slow with something.

@@ -4,7 +4,7 @@
 //! namespace: if it changed blocks after the second was answered, it could undo a newer write. So a Connect waits until
 //! nothing that the host began on queues of before can change blocks any more.
 
-use super::{handshake::Queue, registry::Registry, subsystem::Subsystem};
+use super::{queue::Queue, registry::Registry, subsystem::Subsystem};
 use crate::Host;
 use std::sync::{Arc, atomic::Ordering::SeqCst};
 use tokio::time::timeout;

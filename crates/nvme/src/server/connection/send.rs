@@ -4,7 +4,7 @@ use crate::{
     buffers,
     command::Completion,
     pdu::{FatalError, Header, Layout, Transfer},
-    target::memory::Charge,
+    server::memory::Charge,
 };
 use std::{
     collections::VecDeque,

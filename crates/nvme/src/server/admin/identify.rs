@@ -10,7 +10,7 @@ use crate::{
         ControllerIdentity, ControllerKind, Descriptors, IDENTIFY_BYTES, NamespaceIdentity, NvmLimits, cns,
         encode_descriptors, encode_namespaces,
     },
-    target::{errors, events, subsystem::Offered},
+    server::{config::Offered, error_log, events},
 };
 
 /// The only command set: NVM.
@@ -87,7 +87,7 @@ impl Admin {
             event_request_limit: events::REQUESTS as u8 - 1,
             // Commands supported and effects; offsets and lengths of 32 bits.
             log_attributes: if io { 1 << 1 | 1 << 2 } else { 1 << 2 },
-            error_entries: errors::ENTRIES as u8 - 1,
+            error_entries: error_log::ENTRIES as u8 - 1,
             keep_alive: 10,
             max_commands: limits.queue_depth,
             namespaces: if io { self.controller().namespaces.keys().last().copied().unwrap_or(0) } else { 0 },

@@ -2,7 +2,7 @@
 
 use crate::{
     command::Command,
-    target::{limits::RECEIVE_BYTES, memory::Charge},
+    server::{limits::RECEIVE_BYTES, memory::Charge},
 };
 use bytes::BufMut;
 use std::{

@@ -1,18 +1,21 @@
 //! Tables of connections and controllers.
 
-use super::{connection::Message, controller::Controller, handshake::Queue};
+use super::{
+    controller::Controller,
+    notice::{Notice, Notices},
+    queue::Queue,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use tokio::sync::mpsc::UnboundedSender;
 
 /// What is there now. Connection numbers ascend and are never used twice.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     next: u64,
     /// All connections.
-    pub(crate) connections: BTreeMap<u64, UnboundedSender<Message>>,
+    pub(crate) connections: BTreeMap<u64, Notices>,
     /// Those before Connect, the oldest first; also those that ended without one and are not closed yet.
     pub(crate) handshakes: BTreeSet<u64>,
     /// Controllers by identifier.
@@ -31,19 +34,15 @@ const MAX_CONTROLLER: u16 = 0xffef;
 
 impl Registry {
     /// A new connection; and the one that is pushed out for it, if more than `most` would be before Connect.
-    pub(crate) fn open(
-        &mut self,
-        outbox: UnboundedSender<Message>,
-        most: usize,
-    ) -> (u64, Option<UnboundedSender<Message>>) {
+    pub(crate) fn open(&mut self, notices: Notices, most: usize) -> (u64, Option<Notices>) {
         let number = self.next;
         self.next += 1;
         let oldest = if self.handshakes.len() >= most { self.handshakes.pop_first() } else { None };
         let pushed = oldest.and_then(|oldest| self.connections.get(&oldest).cloned());
         if self.draining {
-            let _ = outbox.send(Message::Finish);
+            let _ = notices.send(Notice::Finish);
         }
-        self.connections.insert(number, outbox);
+        self.connections.insert(number, notices);
         self.handshakes.insert(number);
         (number, pushed)
     }

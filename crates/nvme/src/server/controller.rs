@@ -1,6 +1,11 @@
 //! A controller: what its admin queue and its I/O queues share.
 
-use super::{connection::Message, errors::ErrorLog, hosts::HostRecord, subsystem::Offered};
+use super::{
+    config::Offered,
+    error_log::ErrorLog,
+    hosts::HostRecord,
+    notice::{Notice, Notices},
+};
 use crate::{
     CommandError, Host,
     fabrics::{Configuration, ControllerStatus},
@@ -13,7 +18,6 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
-use tokio::sync::mpsc::UnboundedSender;
 
 /// A controller; it belongs to one host and lives as long as its admin connection.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ pub(crate) struct Controller {
     pub(crate) namespaces: BTreeMap<u32, Arc<Offered>>,
     /// What its host moved.
     pub(crate) record: Arc<HostRecord>,
-    admin: UnboundedSender<Message>,
+    admin: Notices,
     state: Mutex<State>,
     errors: Mutex<ErrorLog>,
     ready: AtomicBool,
@@ -43,7 +47,7 @@ struct State {
     granted: u16,
     /// How often all I/O queues were ended.
     generation: u64,
-    queues: BTreeMap<u16, UnboundedSender<Message>>,
+    queues: BTreeMap<u16, Notices>,
 }
 
 /// Why an I/O queue cannot be.
@@ -64,7 +68,7 @@ impl Controller {
         host: Arc<Host>,
         namespaces: BTreeMap<u32, Arc<Offered>>,
         record: Arc<HostRecord>,
-        admin: UnboundedSender<Message>,
+        admin: Notices,
         granted: u16,
     ) -> Self {
         let state = State {
@@ -139,7 +143,7 @@ impl Controller {
         if reset {
             state.generation += 1;
             for queue in std::mem::take(&mut state.queues).into_values() {
-                let _ = queue.send(Message::Close("its controller was reset"));
+                let _ = queue.send(Notice::Close("its controller was reset"));
             }
         }
         reset
@@ -166,7 +170,7 @@ impl Controller {
     }
 
     /// A new I/O queue; its generation.
-    pub(crate) fn add_queue(&self, queue: u16, outbox: UnboundedSender<Message>) -> Result<u64, QueueError> {
+    pub(crate) fn add_queue(&self, queue: u16, notices: Notices) -> Result<u64, QueueError> {
         let mut state = self.state();
         if !state.configuration.enabled() || state.shutdown {
             return Err(QueueError::NotReady);
@@ -177,14 +181,14 @@ impl Controller {
         if state.queues.contains_key(&queue) {
             return Err(QueueError::InUse);
         }
-        state.queues.insert(queue, outbox);
+        state.queues.insert(queue, notices);
         Ok(state.generation)
     }
 
     /// The I/O queue with this way to it has ended.
-    pub(crate) fn remove_queue(&self, queue: u16, outbox: &UnboundedSender<Message>) {
+    pub(crate) fn remove_queue(&self, queue: u16, notices: &Notices) {
         let mut state = self.state();
-        if state.queues.get(&queue).is_some_and(|registered| registered.same_channel(outbox)) {
+        if state.queues.get(&queue).is_some_and(|registered| registered.same_channel(notices)) {
             state.queues.remove(&queue);
         }
     }
@@ -199,12 +203,12 @@ impl Controller {
         state.configuration = Configuration::default();
         state.generation += 1;
         for queue in std::mem::take(&mut state.queues).into_values() {
-            let _ = queue.send(Message::Close("its controller has ended"));
+            let _ = queue.send(Notice::Close("its controller has ended"));
         }
     }
 
-    pub(crate) fn tell_admin(&self, message: Message) {
-        let _ = self.admin.send(message);
+    pub(crate) fn tell_admin(&self, notice: Notice) {
+        let _ = self.admin.send(notice);
     }
 
     /// Logs a failed command.

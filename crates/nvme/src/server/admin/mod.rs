@@ -4,7 +4,7 @@ mod features;
 mod identify;
 mod logs;
 
-use super::{controller::Controller, events::Events, handshake::Queue, subsystem::Subsystem};
+use super::{controller::Controller, events::Events, queue::Queue, subsystem::Subsystem};
 use crate::{
     CommandError, Status,
     command::{Command, admin, fabrics},

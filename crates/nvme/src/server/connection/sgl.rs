@@ -1,7 +1,7 @@
 //! Whether the descriptor of a command's data fits the command.
 
-use super::execute::refuse;
-use crate::{CommandError, Status, command::Sgl, target::io::Sizes};
+use super::job::refuse;
+use crate::{CommandError, Status, command::Sgl, server::io::Sizes};
 
 /// Whether the descriptor of the data is one that fits the command; `came` are the bytes in the capsule.
 pub(super) fn judge_sgl(sgl: &Sgl, sizes: &Sizes, came: Option<usize>) -> Result<(), CommandError> {

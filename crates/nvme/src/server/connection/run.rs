@@ -1,37 +1,21 @@
 //! I/O commands: when they begin, and what becomes of them when their connection ends.
 
-use super::{Connection, Message};
+use super::{
+    message::{Begin, Done, Message},
+    state::Connection,
+};
 use crate::{
     CommandError, Status,
     command::Command,
-    target::{
-        handshake::Queue,
+    server::{
         io::{Started, Work},
         memory::Charge,
+        queue::Queue,
         subsystem::Subsystem,
     },
 };
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::{OwnedSemaphorePermit, mpsc::UnboundedSender};
-
-/// A command that waits for others of its host to end. Nothing of it has begun, so it is dropped with its connection.
-#[derive(Debug)]
-pub(crate) struct Begin {
-    command: Command,
-    work: Work,
-    data: Vec<u8>,
-    charge: Option<Charge>,
-    /// Keeps the connection's place, as what it holds is of the connection's share.
-    queue: Arc<Queue>,
-}
-
-/// A command that a namespace answered.
-#[derive(Debug)]
-pub(crate) struct Done {
-    command: Command,
-    outcome: Result<Vec<u8>, CommandError>,
-    charge: Option<Charge>,
-}
 
 /// A command that a namespace works on. It reports when it is dropped, so also when the namespace panics.
 #[derive(Debug)]

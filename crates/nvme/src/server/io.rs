@@ -1,10 +1,6 @@
 //! I/O commands: what they ask for, judged before anything is moved, and how they are started.
 
-use super::{
-    controller::Controller,
-    limits::COMPARE_BYTES,
-    subsystem::{Offered, Subsystem},
-};
+use super::{config::Offered, controller::Controller, limits::COMPARE_BYTES, subsystem::Subsystem};
 use crate::{
     Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand, buffers,
     command::{Command, io},

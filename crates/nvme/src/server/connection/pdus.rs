@@ -1,14 +1,14 @@
 //! From bytes to units, and what each of them does.
 
 use super::{
-    Connection,
     end::{End, Fatal},
     receive::{Destination, Incoming},
+    state::Connection,
 };
 use crate::{
     command::Command,
     pdu::{COMMON_BYTES, Digests, FatalError, Frame, Header, Layout, MAX_QUOTE_BYTES, PduType, Transfer},
-    target::limits::Limits,
+    server::limits::Limits,
 };
 
 /// Data to the host and to the controller begin on multiples of so many bytes at the controller's wish.

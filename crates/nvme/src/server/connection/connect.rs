@@ -1,26 +1,19 @@
 //! Connect: how a connection becomes a queue.
 
-use super::{Connection, Message};
+use super::{
+    message::{Held, Message},
+    state::Connection,
+};
 use crate::{
     CommandError, Status,
     command::Command,
     fabrics::Connect,
     identify::ControllerKind,
-    target::{
-        admin::Admin,
-        handshake::{ConnectError, Request},
-    },
+    server::{admin::Admin, handshake::ConnectError},
 };
 
 /// Connects that are refused on one connection before it ends.
 const MAX_REFUSED: u32 = 16;
-
-/// A Connect that waits.
-#[derive(Debug)]
-pub(crate) struct Held {
-    command: Command,
-    request: Request,
-}
 
 impl<S> Connection<S> {
     pub(super) fn connect(&mut self, command: &Command, connect: &Connect, data: &[u8]) {

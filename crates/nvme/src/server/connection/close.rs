@@ -1,7 +1,7 @@
-//! Why connections end, and what is said last.
+//! The end of a connection: what is counted, logged and sent last.
 
-use super::{Connection, Message};
-use crate::pdu::FatalError;
+use super::{end::End, state::Connection};
+use crate::server::notice::Notice;
 use std::{future::poll_fn, io, sync::atomic::Ordering::Relaxed, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -10,37 +10,6 @@ use tokio::{
 
 /// How long the last words may take to get to the host.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// The host broke the protocol.
-#[derive(Debug)]
-pub(super) struct Fatal {
-    pub(super) error: FatalError,
-    pub(super) information: u32,
-    pub(super) what: String,
-    pub(super) quote: Vec<u8>,
-}
-
-/// Why a connection ends.
-#[derive(Debug)]
-pub(super) enum End {
-    /// The host closed it, or it broke.
-    Gone,
-    /// All was said.
-    Finished,
-    Told(&'static str),
-    Timeout(&'static str),
-    KeepAlive,
-    /// The host ended it on an error of ours.
-    Terminated,
-    Protocol(Fatal),
-}
-
-impl From<io::Error> for End {
-    fn from(error: io::Error) -> Self {
-        tracing::debug!(%error, "connection broke");
-        Self::Gone
-    }
-}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn report(&self, end: &End) {
@@ -75,8 +44,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Sends what is left to send and closes. The connection keeps its place in the tables meanwhile.
     pub(super) async fn last_words(self) {
         // What is not bound here is dropped at the end, `registration` among it.
-        let Self { mut stream, mut out, mut inbox, queue, receiver, waiting, transfers, registration, .. } = self;
-        drop((receiver, waiting, transfers));
+        let Self { mut stream, mut out, mut notices, inbox, queue, receiver, waiting, transfers, registration, .. } =
+            self;
+        // A message that comes now is dropped by its sender, and releases the memory that it holds.
+        drop((receiver, waiting, transfers, inbox));
         let said = async {
             while !out.is_empty() {
                 poll_fn(|cx| out.poll_write(cx, &mut stream)).await?;
@@ -89,8 +60,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         // Newer connections push out one that never was a queue; what other messages hold is given back.
         let pushed_out = async {
-            while let Some(message) = inbox.recv().await {
-                if queue.is_none() && matches!(message, Message::Close(_)) {
+            while let Some(notice) = notices.recv().await {
+                if queue.is_none() && matches!(notice, Notice::Close(_)) {
                     break;
                 }
             }

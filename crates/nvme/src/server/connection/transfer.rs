@@ -1,10 +1,10 @@
 //! Data that commands asked the host for.
 
-use super::execute::Job;
+use super::job::Job;
 use crate::{
     command::Command,
     pdu::{FatalError, Transfer},
-    target::memory::Charge,
+    server::memory::Charge,
 };
 
 /// A command that waits for its data.

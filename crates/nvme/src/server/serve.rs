@@ -1,75 +1,17 @@
-//! The target: serves namespaces to hosts over TCP.
-//!
-//! A [`Subsystem`] holds the namespaces and what all connections share; a [`Target`] listens and gives it connections. Each
-//! connection is one task: it reads units, starts commands, and writes what is ready in one go. A command that a
-//! namespace cannot answer at once runs in a task of its own, to its end, whatever becomes of its connection.
+//! The listening target, and the task of each connection.
 
-mod admin;
-mod connection;
-mod controller;
-mod errors;
-mod events;
-mod handshake;
-mod hosts;
-mod io;
-mod limits;
-mod memory;
-mod metrics;
-mod registry;
-mod settle;
-mod subsystem;
-mod throttle;
-
-pub use limits::Limits;
-pub use metrics::TargetMetrics;
-pub use subsystem::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig};
-
-use std::{future::Future, io as std_io, net::SocketAddr, sync::Arc, time::Duration};
-use thiserror::Error;
-use tokio::{net::TcpListener, task::JoinSet, time::Instant};
+use super::{connection::Connection, error::TargetError, handshake::Registration, subsystem::Subsystem};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::mpsc,
+    task::JoinSet,
+    time::Instant,
+};
 
 /// How long connections may take to close when all is answered, or the time for that is over.
 const CLOSING: Duration = Duration::from_secs(1);
-
-/// Why a target cannot be.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum TargetError {
-    /// A limit is out of its range.
-    #[error("limit {limit} is {given}, it must be {rule}")]
-    Limit {
-        /// Name of the limit.
-        limit: &'static str,
-        /// Its range.
-        rule: &'static str,
-        /// What was given.
-        given: usize,
-    },
-    /// The subsystem's name is no qualified name, or that of discovery.
-    #[error(
-        "`{nqn}` cannot name a subsystem: it must begin with `nqn.`, have at most 223 bytes and not be discovery's"
-    )]
-    Name {
-        /// What was given.
-        nqn: String,
-    },
-    /// A namespace that cannot be offered.
-    #[error("namespace {nsid}: {what}")]
-    Namespace {
-        /// Its identifier.
-        nsid: u32,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: std_io::Error,
-    },
-}
 
 /// A listening target.
 #[derive(Debug)]
@@ -145,5 +87,18 @@ impl Target {
         self.subsystem.drained();
         // Dropping the set ends what is left of the connections; commands that change something run on.
         Ok(())
+    }
+}
+
+impl Subsystem {
+    /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
+    /// discovery tells it.
+    pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (notices, received) = mpsc::unbounded_channel();
+        let registration = Registration::new(self.clone(), notices);
+        Connection::new(self, registration, stream, local, received).run().await;
     }
 }

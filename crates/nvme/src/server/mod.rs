@@ -1,0 +1,33 @@
+//! The target: serves namespaces to hosts over TCP.
+//!
+//! A [`Subsystem`] holds the namespaces and what all connections share; a [`Target`] listens and gives it connections. Each
+//! connection is one task: it reads units, starts commands, and writes what is ready in one go. A command that a
+//! namespace cannot answer at once runs in a task of its own, to its end, whatever becomes of its connection.
+
+mod admin;
+mod config;
+mod connection;
+mod controller;
+mod error;
+mod error_log;
+mod events;
+mod handshake;
+mod hosts;
+mod io;
+mod limits;
+mod memory;
+mod metrics;
+mod notice;
+mod queue;
+mod registry;
+mod serve;
+mod settle;
+mod subsystem;
+mod throttle;
+
+pub use config::{HostAccess, NamespaceConfig, SubsystemConfig};
+pub use error::TargetError;
+pub use limits::Limits;
+pub use metrics::TargetMetrics;
+pub use serve::Target;
+pub use subsystem::Subsystem;
