@@ -1,8 +1,8 @@
 //! The header, and whole objects in memory.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
+use crate::kind::Kind;
 use crate::{Decoder, WireError};
 
 /// The first four bytes of every object.
@@ -17,67 +17,6 @@ pub const OVERHEAD: usize = HEADER_LEN + TRAILER_LEN;
 pub(crate) const TRAILER_LEN: usize = 4;
 /// Bytes of the header that its checksum covers.
 const CHECKED_LEN: usize = 20;
-
-/// What an object is. Ranges are allocated in [`kind`].
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub struct Kind(pub u16);
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#06x}", self.0)
-    }
-}
-
-/// The registry of kinds: each crate owns one range and names the kinds within it. A number, once released, keeps its
-/// meaning for ever; kind 0 and the ranges not listed are unallocated.
-pub mod kind {
-    use std::ops::RangeInclusive;
-
-    /// Programs and test vectors (`ciphermill-program`).
-    pub const PROGRAM: RangeInclusive<u16> = 0x0100..=0x01ff;
-    /// TFHE keys, ciphertexts and parameter sets (`ciphermill-tfhe`).
-    pub const TFHE: RangeInclusive<u16> = 0x0200..=0x02ff;
-    /// BFV keys, ciphertexts and parameter sets (`ciphermill-bfv`).
-    pub const BFV: RangeInclusive<u16> = 0x0300..=0x03ff;
-    /// Paillier keys and ciphertexts (`ciphermill-paillier`).
-    pub const PAILLIER: RangeInclusive<u16> = 0x0400..=0x04ff;
-    /// The device's own records (`ciphermill-device`).
-    pub const DEVICE: RangeInclusive<u16> = 0x0500..=0x05ff;
-
-    /// What a kind is, for messages.
-    #[must_use]
-    pub const fn words(kind: u16) -> &'static str {
-        match kind {
-            0x0101 => "a program",
-            0x0201 => "a TFHE parameter set",
-            0x0202 => "a TFHE ciphertext",
-            0x0203 => "a GLWE ciphertext or test vector",
-            0x0204 => "a GGSW ciphertext",
-            0x0205 => "a TFHE bootstrapping key",
-            0x0206 => "a TFHE key-switching key",
-            0x0207 => "the secret keys of TFHE",
-            0x0301 => "a BFV parameter set",
-            0x0302 => "a BFV ciphertext",
-            0x0303 => "a BFV secret key",
-            0x0304 => "a BFV public key",
-            0x0305 => "a BFV relinearisation key",
-            0x0306 => "BFV Galois keys",
-            0x0310 => "a plan of matrix-vector products",
-            0x0311 => "an encrypted vector",
-            0x0312 => "a plain matrix",
-            0x0313 => "an encrypted product",
-            0x0314 => "a two-party response",
-            0x0401 => "a Paillier public key",
-            0x0402 => "a Paillier secret key",
-            0x0403 => "a vector of Paillier ciphertexts",
-            0x0404 => "a vector of Paillier plaintexts",
-            0x0405 => "a stream of Paillier requests",
-            0x0406 => "a stream of Paillier responses",
-            0x0407 => "Paillier weights",
-            _ => "a kind that this build does not know",
-        }
-    }
-}
 
 /// The header of an object.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::envelope::kind;
+use crate::kind;
 
 /// An object that was refused, or that could not be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -40,9 +40,11 @@
 mod codec;
 mod envelope;
 mod error;
+pub mod kind;
 mod stream;
 
 pub use codec::{Decoder, Encoder};
-pub use envelope::{ENVELOPE_VERSION, HEADER_LEN, Header, Kind, MAGIC, OVERHEAD, kind, open, seal, sealed_len};
+pub use envelope::{ENVELOPE_VERSION, HEADER_LEN, Header, MAGIC, OVERHEAD, open, seal, sealed_len};
 pub use error::WireError;
+pub use kind::Kind;
 pub use stream::{OpenReader, SealWriter};

@@ -6,6 +6,8 @@
 
 mod environment;
 mod operands;
+mod sizes;
+mod value;
 
 use super::{Inner, Space, gate::Pass};
 use crate::{
@@ -16,14 +18,14 @@ use crate::{
     store::{SpaceId, StoredObject},
 };
 use ciphermill_program::{Action, Instruction, KeyId, Program, TypeCode, VrId, verify};
-use environment::Sizes;
-use operands::Value;
+use sizes::Sizes;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
+use value::Value;
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -2,14 +2,7 @@
 
 use super::Run;
 use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
-use std::{collections::HashMap, time::Duration};
-
-/// Sizes in bytes of what a program has written so far, where they are known.
-#[derive(Default)]
-pub(super) struct Sizes {
-    registers: HashMap<VrId, Option<u64>>,
-    stack: Vec<Option<u64>>,
-}
+use std::time::Duration;
 
 /// What the verifier may know: the run's view, with the triggering object in its place.
 impl Environment for Run<'_> {

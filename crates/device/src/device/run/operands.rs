@@ -1,6 +1,6 @@
 //! The registers of a run: where their content comes from, and where it is kept.
 
-use super::{Run, locked};
+use super::{Run, locked, value::Value};
 use crate::{
     error::RunError,
     handler::Residency,
@@ -10,33 +10,6 @@ use crate::{
 };
 use ciphermill_program::VrId;
 use std::sync::Arc;
-
-/// The content of a register, shared and never changed while shared.
-#[derive(Clone)]
-pub(super) enum Value {
-    Paged(Arc<Register>),
-    Resident(Arc<[u8]>),
-}
-
-impl Value {
-    pub(super) fn read_into(&self, out: &mut Vec<u8>) -> Result<(), MemoryError> {
-        match self {
-            Self::Paged(register) => register.read_into(out),
-            Self::Resident(bytes) => {
-                out.clear();
-                out.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    pub(super) fn paged_bytes(&self) -> u64 {
-        match self {
-            Self::Paged(register) => register.size() as u64,
-            Self::Resident(_) => 0,
-        }
-    }
-}
 
 impl Run<'_> {
     pub(super) fn new_value(&self, bytes: &[u8]) -> Result<Value, RunError> {
