@@ -49,7 +49,7 @@ fn vr(text: &str) -> VrId {
 }
 
 fn program(text: &str) -> Program {
-    assemble(text, &Bindings::new()).expect("a program").program
+    assemble(ciphermill_device::handlers::instruction_set(), text, &Bindings::new()).expect("a program").program
 }
 
 /// The exact transform for TFHE, so that results can be compared bit by bit.

@@ -8,7 +8,7 @@ use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, SecretSeed};
 use ciphermill_paillier::{KeyBits, PlaintextVector, PublicWeights};
 use ciphermill_program::{DataId, KeyId, TypeCode};
 use ciphermill_tfhe::{
-    Encoding, EncryptionKeyChoice, KeyForm, KeySeeds, ParameterSet, ParameterSpec, TorusWidth,
+    Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, ParameterSpec, TorusWidth,
     dimension::{Decomposition, GlweDimension, LweDimension},
 };
 
@@ -79,11 +79,19 @@ fn tfhe(space: &Space, keys: &Path) {
     let seeds = |byte: u8| KeySeeds::from_bytes([byte; 32], [!byte; 32]);
     let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, seeds(2), Vec::new(), &mut |_, _| ());
     let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, seeds(3), Vec::new());
-    put(space, &VrId::bootstrapping_key(KeyId(0)).to_string(), &bootstrap.expect("in memory"));
-    put(space, &VrId::key_switching_key(KeyId(0)).to_string(), &keyswitch.expect("in memory"));
+    put(
+        space,
+        &ciphermill_device::handlers::tfhe::bootstrapping_key(KeyId(0)).to_string(),
+        &bootstrap.expect("in memory"),
+    );
+    put(
+        space,
+        &ciphermill_device::handlers::tfhe::key_switching_key(KeyId(0)).to_string(),
+        &keyswitch.expect("in memory"),
+    );
     let table = parameters.test_vector(&encoding(), &encoding(), function).expect("a table");
     put(space, "1:0:0", &table.to_bytes());
-    let operand = client.encrypt(&encoding(), MESSAGE, EncryptionKeyChoice::Small, &mut rng(4)).expect("in range");
+    let operand = client.encrypt(&encoding(), MESSAGE, KeyOrder::Small, &mut rng(4)).expect("in range");
     put(space, "3:0:2", &operand.to_bytes());
 }
 
