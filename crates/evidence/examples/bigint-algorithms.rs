@@ -19,7 +19,7 @@ fn least<T>(samples: usize, mut run: impl FnMut() -> T) -> f64 {
         .fold(f64::MAX, f64::min)
 }
 
-/// Words without a pattern (the multiplier is the one of Knuth's MMIX generator).
+/// Words without a pattern (the multiplier is that of Knuth's MMIX generator).
 fn words(count: usize) -> Vec<u64> {
     let mut state = 1u64;
     (0..count)

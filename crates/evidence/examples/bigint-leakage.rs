@@ -1,14 +1,14 @@
-//! Looks for a dependence of time on secrets in the exponentiations, in the manner of dudect (Reparaz, Balasch, Verbauwhede,
-//! "Dude, is my code constant time?", 2017): two classes of secrets, interleaved at random, Welch's t-test on the times, whole
-//! and cropped at several percentiles. |t| beyond 4.5 is taken for a leak, and the run goes on until it is clear or the
-//! samples are used up.
+//! Tests whether the time of exponentiations depends on secrets, by the method of dudect (Reparaz, Balasch,
+//! Verbauwhede, "Dude, is my code constant time?", 2017). Two classes of secrets are interleaved at random, and Welch's
+//! t-test compares the times, whole and cropped at several percentiles. |t| above 4.5 counts as a leak. The run
+//! continues until the result is clear or the samples are used up.
 //!
 //! cargo run --release -p ciphermill-evidence --example bigint-leakage -- [--samples N] [--bits B] [--path NAME] [--ring n|n2]
 //!
 //! `--ring n2` takes Z/n² through n, in which Paillier works, with a modulus n² of B bits.
 //!
-//! It is no test: it needs a quiet machine, and it can only ever show a leak, not the absence of one. A control whose time
-//! does depend on the secret comes first; it has to be found.
+//! It is not a test: it needs a quiet machine, and it can only ever show a leak, not the absence of one. A control
+//! whose time does depend on the secret comes first; it has to be found.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
 
 /// The threshold of the method's authors.
 const THRESHOLD: f64 = 4.5;
-/// Percentiles above which times are left out, beside none: interrupts lie in the upper tail.
+/// Percentiles above which times are left out, in addition to the whole sample: interrupts lie in the upper tail.
 const CROPS: [f64; 6] = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99];
 
 struct Settings {

@@ -1,7 +1,8 @@
 //! The full counts behind the encrypted matrix-vector product: `make evidence AREA=hmvp`.
 //!
-//! The noise of every entry of many products beside the model, for every strategy at the sizes of the paper, over fresh keys and
-//! matrices; every product compared with the plain one; then the benchmarks of the documented figures.
+//! The noise of every entry of many products compared with the model, for every strategy at the sizes of the paper,
+//! over fresh keys and matrices; every product compared with the plain one; then the benchmarks of the documented
+//! figures.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use ciphermill_evidence as support;
 
-/// Key sets per case, each with a matrix of its own.
+/// Key sets per case, each with a separate matrix.
 const KEY_SETS: usize = 4;
 /// Entries whose noise is taken, per case, at least.
 const ENTRIES: usize = 100_000;
@@ -60,7 +61,7 @@ fn numbers(rng: &mut Csprng, count: usize) -> Vec<i64> {
     (0..count).map(|_| rng.next_u64() as i64 >> 56).collect()
 }
 
-/// The noise of many products; an error if one is wrong, or if the noise is beyond what the model says.
+/// The noise of many products; an error if one is wrong, or if the noise exceeds the model's bound.
 fn statistics(strategy: Strategy, rows: usize, cols: usize) -> Result<Value, Box<dyn Error>> {
     eprintln!("noise of {} at {rows} × {cols}", strategy.name());
     let request = Request { strategy: Some(strategy), ..Request::new(rows, cols) };

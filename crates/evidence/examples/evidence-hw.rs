@@ -1,7 +1,7 @@
 //! The full counts behind the hardware units: `make evidence AREA=hw`.
 //!
-//! The tests of `ciphermill-cosim`, each unit at full size, with 1,000 random frames and more through each transform. What they
-//! print is what is recorded: `counted: unit/configuration N random things`.
+//! The tests of `ciphermill-cosim`, each unit at full size, with 1,000 random frames and more through each transform.
+//! The record has the lines that they print: `counted: unit/configuration N random things`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,8 +12,8 @@ use ciphermill_evidence as support;
 
 /// Random frames through each transform, in both directions and with both seeds together.
 const FRAMES: u64 = 1000;
-/// Every file of tests, with what it counts, the least of it, and of how many configurations, those of `make hw-quick`;
-/// exponentiations are a thousand products each.
+/// Every file of tests, with the name of its count, the least count, and the number of configurations in `make
+/// hw-quick`; exponentiations are a thousand products each.
 const TESTS: [(&str, &str, u64, usize); 8] = [
     ("arithmetic", "results", 30_000, 13),
     ("ntt_cg", "frames", FRAMES, 3),

@@ -1,8 +1,8 @@
 //! The full counts behind the served device: `make evidence AREA=nvme`.
 //!
-//! kill -9 of a server under load, power cuts of the volume and of the adapter, the adapter beside its model, hostile
-//! clients, a stock Linux kernel, and the figures of `ciphermill bench nvme`. All that can run at a share in `make test` is
-//! the same code here, with other numbers.
+//! kill -9 of a server under load, power cuts of the volume and of the adapter, the adapter compared with its model,
+//! hostile clients, a stock Linux kernel, and the figures of `ciphermill bench nvme`. All that can run at a share in
+//! `make test` is the same code here, with other numbers.
 //!
 //! `CIPHERMILL_EVIDENCE_PARTS`, a list of names with commas, takes some parts only, to try them.
 
@@ -21,7 +21,7 @@ use crash_support::{Crashes, Tally};
 
 /// Rounds of kill -9 on each of two stores, one with a fixed seed and one with a fresh one.
 const KILLS: u64 = 100;
-/// What the writers must have had acknowledged in all rounds together, for the kills to mean anything.
+/// Least number of acknowledged writes in all rounds together, so that the kills are meaningful.
 const ACKNOWLEDGED: u64 = 10_000;
 
 /// Tests of the workspace that run at full counts.
@@ -32,7 +32,8 @@ struct Part {
     /// Arguments of the binary.
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
-    /// Counts that the tests print: what stands before and after the number, what it is called in the record, the least.
+    /// Counts in the output of the tests: the text before and after the number, its name in the record, the least
+    /// value.
     counts: &'static [Count],
 }
 
@@ -152,7 +153,7 @@ fn kills(binary: &Path) -> Result<Value, Box<dyn Error>> {
 }
 
 impl Part {
-    /// Runs the tests; all must pass and print what is claimed of them.
+    /// Runs the tests; all must pass and print the expected counts.
     fn run(&self) -> Result<Value, Box<dyn Error>> {
         let (mut record, said) = support::tests(self.binary, self.arguments, self.environment)?;
         for count in self.counts {

@@ -26,7 +26,7 @@ const MODULI: usize = 4;
 /// Bits of the moduli, and how many exponentiations go with each.
 const SIZES: [(u32, usize); 8] =
     [(8192, 2), (6144, 3), (4096, 8), (3072, 16), (2048, 32), (1536, 32), (1024, 32), (512, 32)];
-/// Threads that compare, each with a GMP process of its own.
+/// Threads that compare, each with a separate GMP process.
 const WORKERS: usize = 2;
 
 /// Runs of the whole scheme.

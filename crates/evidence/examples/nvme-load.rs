@@ -4,14 +4,25 @@
 //! cargo run --release -p ciphermill-nvme --example nvme-load -- serve listen=127.0.0.1:4420 mib=1024
 //! cargo run --release -p ciphermill-nvme --example nvme-load -- run address=127.0.0.1:4420 rw=randread bs=4096 depth=32
 //! ```
-//! `serve` serves a namespace in memory until it is interrupted. `run` takes, with these defaults: `address=127.0.0.1:4420`,
-//! `nqn=` the name that `serve` uses, `host=nqn.2014-08.org.nvmexpress:load`, `nsid=1`, `rw=randread` (`randread`,
-//! `randwrite`, `read`, `write`), `bs=4096` (a multiple of 4,096), `depth=1`, `seconds=5`, `warmup=1`, `queues=1`,
-//! `digests=none` (`none`, `header`, `data`, `both`), `runtime=current` (`current`, `multi`, `blocking`; the last has `depth`
-//! threads), `blocks=` how many blocks of the namespace to use, all by default. It prints one JSON object: commands and bytes
-//! per second, and the latency of single commands in microseconds.
-//! `idle` makes `hosts=64` connections (each its own host), leaves them alone for `seconds`, and prints the processor time
-//! that this process took.
+//! `serve` serves a namespace in memory until it is interrupted. `run` sends commands and prints one JSON object: commands
+//! and bytes per second, and the latency of single commands in microseconds. Its options:
+//!
+//! | option | values and default |
+//! | --- | --- |
+//! | `address=` | `127.0.0.1:4420` |
+//! | `nqn=` | the name that `serve` uses |
+//! | `host=` | `nqn.2014-08.org.nvmexpress:load` |
+//! | `nsid=` | 1 |
+//! | `rw=` | `randread` (default), `randwrite`, `read`, `write` |
+//! | `bs=` | 4096, or a multiple of it |
+//! | `depth=`, `queues=` | 1 |
+//! | `seconds=`, `warmup=` | 5 and 1 |
+//! | `digests=` | `none` (default), `header`, `data`, `both` |
+//! | `runtime=` | `current` (default), `multi`, `blocking` (`depth` threads) |
+//! | `blocks=` | blocks of the namespace to use; all by default |
+//!
+//! `idle` makes `hosts=64` connections (each a separate host), leaves them idle for `seconds`, and prints the processor
+//! time of this process.
 
 use ciphermill_nvme::{
     Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status, buffers,
@@ -208,7 +219,7 @@ impl Pattern {
     }
 }
 
-/// One of `depth` workers: sends one command after the other; gives latencies of those that began after `from`.
+/// One of `depth` workers: sends one command after the other and returns the latencies of commands begun after `from`.
 async fn work(
     namespace: RemoteNamespace,
     pattern: Pattern,

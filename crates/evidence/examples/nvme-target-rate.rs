@@ -66,7 +66,7 @@ fn capsule(out: &mut Vec<u8>, sqe: &[u8; 64], data: &[u8]) {
     out.extend_from_slice(data);
 }
 
-/// A queue: 0 the admin queue, whose controller is told.
+/// A queue: 0 is the admin queue, which returns its controller.
 fn connect(address: SocketAddr, nqn: &str, queue: u16, controller: u16) -> Result<(TcpStream, u16), Box<dyn Error>> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;

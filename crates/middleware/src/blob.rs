@@ -1,4 +1,4 @@
-//! Blobs: their names, what is known of them, and how they are read and written.
+//! Blobs: names, metadata, and the modes of reads and writes.
 
 use ciphermill_device::ObjectFlags;
 use ciphermill_program::{DataId, KeyId, ParseVrIdError, TypeCode, VrId};
@@ -68,7 +68,7 @@ impl FromStr for BlobId {
     }
 }
 
-/// What a blob is made with: the paper's sc_metadata (section 4.1), less the size, which its content tells.
+/// The metadata of a new blob: the paper's sc_metadata (section 4.1) without the size, which follows from the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Type, key id and data id.
@@ -97,7 +97,7 @@ impl Metadata {
     }
 }
 
-/// What is known of a stored blob.
+/// Metadata of a stored blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobStat {
     /// Its name.
@@ -108,54 +108,54 @@ pub struct BlobStat {
     pub flags: ObjectFlags,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// What is stored now.
+    /// The stored blob.
     pub stat: BlobStat,
     /// Whether it is the result of a program (compute-on-write) and not the bytes that were given.
     pub computed: bool,
 }
 
-/// What a read transferred.
+/// The result of a read into a file or sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transferred {
     /// Number of bytes.
     pub size: u64,
-    /// Whether they are the result of a program (compute-on-read) and not what is stored.
+    /// Whether they are the result of a program (compute-on-read) and not the stored bytes.
     pub computed: bool,
 }
 
-/// What a read into memory gave.
+/// The result of a read into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Whether they are the result of a program (compute-on-read) and not what is stored.
+    /// Whether they are the result of a program (compute-on-read) and not the stored bytes.
     pub computed: bool,
 }
 
-/// What a write does with a blob whose type computes on writes.
+/// The effect of a write on a blob whose type computes on writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
-    /// It runs the program of its key, if one is stored, and what is stored is the result. Blobs of all other types are
-    /// stored as they are.
+    /// Runs the program of its key, if one is stored, and stores the result. Blobs of all other types are stored
+    /// unchanged.
     #[default]
     Compute,
     /// Every blob is stored as it is (to restore a copy, say).
     Stored,
 }
 
-/// What a read does with a blob whose type computes on reads.
+/// The effect of a read of a blob whose type computes on reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadMode {
     /// Runs the program if and only if the type computes on reads and the blob has [`ObjectFlags::ARMED`]; any other
-    /// blob is read as stored. [`ObjectFlags::ONE_SHOT`] disarms it with the first result. This is what a plain read of
-    /// the device's blocks does.
+    /// blob is read as stored. [`ObjectFlags::ONE_SHOT`] disarms it with the first result. A plain read of the device's
+    /// blocks has the same effect.
     #[default]
     Armed,
     /// Runs the program whatever the flags. An error for a type that computes nothing on reads.
     Compute,
-    /// Gives what is stored.
+    /// Returns the stored bytes.
     Stored,
 }

@@ -108,7 +108,7 @@ fn chunk_for(size: u64) -> Vec<u8> {
     vec![0; size.clamp(1, CHUNK_BYTES) as usize]
 }
 
-/// Sorts a device's error into what a caller can act on.
+/// Maps a device's error to the variant on which a caller can act.
 fn mapped(id: BlobId, error: DeviceError) -> TransportError {
     match error {
         DeviceError::TooLarge { size, limit, .. } => TransportError::TooLarge { size, limit },

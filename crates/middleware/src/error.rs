@@ -1,4 +1,4 @@
-//! What can go wrong in the middleware.
+//! Errors of the middleware.
 
 use crate::{blob::BlobId, transport::TransportError};
 use std::{io, path::PathBuf};
@@ -10,7 +10,7 @@ pub enum MiddlewareError {
     /// The configuration cannot work.
     #[error("middleware configuration: {what}")]
     Configuration {
-        /// Which setting, and what it must be.
+        /// The setting and its valid range.
         what: String,
     },
     /// The system gave no thread for a worker.
@@ -20,7 +20,7 @@ pub enum MiddlewareError {
         worker: usize,
         /// Workers wanted.
         workers: usize,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
@@ -69,9 +69,9 @@ pub enum MiddlewareError {
         id: BlobId,
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
@@ -108,7 +108,7 @@ pub enum MiddlewareError {
     /// The transport panicked, which is a defect of it. What became of the operation is unknown.
     #[error("the transport panicked: {what}")]
     Panicked {
-        /// What it said.
+        /// Its message.
         what: String,
     },
 }

@@ -13,7 +13,7 @@ fn failed<'a>(id: BlobId, path: &'a Path, operation: &'static str) -> impl FnOnc
     move |source| MiddlewareError::File { id, path: path.to_owned(), operation, source }
 }
 
-/// Opens a file that a blob is to be written from, and gives its length, at least 1.
+/// Opens the source file of a blob, and returns its length, at least 1.
 pub(crate) fn open(id: BlobId, path: &Path) -> Result<(File, u64), MiddlewareError> {
     // Asked before it is opened: opening a pipe would block the worker until somebody writes to it.
     let is_file = fs::metadata(path).map_err(failed(id, path, "open"))?.is_file();
@@ -37,7 +37,7 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins to replace `path`, which need not exist. What a symbolic link leads to is replaced, not the link.
+    /// Begins to replace `path`, which need not exist. If it is a symbolic link, its target is replaced, not the link.
     pub(crate) fn new(id: BlobId, path: &Path) -> Result<Self, MiddlewareError> {
         let fail = || failed(id, path, "create");
         let (destination, permissions) = match fs::canonicalize(path) {

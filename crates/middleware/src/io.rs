@@ -1,4 +1,4 @@
-//! Reading from what callers give.
+//! Reading from the callers' buffers.
 
 use std::io::{self, ErrorKind, Read};
 

@@ -1,8 +1,8 @@
-//! Blobs over a secure-computing device: what an application calls.
+//! Blobs over a secure-computing device: the API of applications.
 //!
-//! A blob is an object of the device, named by its [`BlobId`]. [`Middleware`] offers the calls of Table 7 of "An NVMe-based
-//! Secure Computing Platform with FPGA-based TFHE Accelerator" in two forms: with completion callbacks
-//! ([`Middleware::write_blob2`] and its siblings), and as futures that need no particular runtime
+//! A blob is an object of the device, named by its [`BlobId`]. [`Middleware`] offers the calls of Table 7 of "An
+//! NVMe-based Secure Computing Platform with FPGA-based TFHE Accelerator" in two forms. One form has completion
+//! callbacks ([`Middleware::write_blob2`] and its siblings). The other returns futures that need no particular runtime
 //! ([`Middleware::write`] and its siblings, each an [`Operation`]). Both run on one pool of workers behind one bounded
 //! queue.
 //!

@@ -43,8 +43,8 @@ impl Default for MiddlewareConfig {
 ///
 /// Every call returns at once. The operation then runs on one of the middleware's workers:
 /// - operations on one blob run one at a time, in the order of the calls, and complete in that order;
-/// - operations on different blobs run side by side, in no order. A program reads other blobs than the one that triggers
-///   it: wait until they are written before you trigger it.
+/// - operations on different blobs run side by side, in no order. A program also reads blobs that did not trigger it:
+///   wait until they are written before you trigger it.
 ///
 /// The calls named as in the paper's Table 7 ([`create_blob`](Self::create_blob) to [`read_blob2`](Self::read_blob2))
 /// take a callback, which a worker calls exactly once for every accepted call; when the queue is full they return
@@ -155,8 +155,8 @@ impl Middleware {
         self.call(Some(id), move |work| work.write_bytes(id, mode, data.as_ref()), callback)
     }
 
-    /// Reads a blob into a file, by way of a temporary file beside it: when the read fails, there is no half a file, and
-    /// a file that was there before is untouched.
+    /// Reads a blob into a file, by way of a temporary file in the same folder. If the read fails, no partial file
+    /// remains, and an earlier file is untouched.
     ///
     /// # Errors
     /// To the callback: as [`read_file`](Self::read_file).
@@ -241,7 +241,7 @@ impl Middleware {
         self.operation(Some(id), move |work| work.read_bytes(id, mode))
     }
 
-    /// What is known of a stored blob.
+    /// Returns the metadata of a stored blob.
     ///
     /// # Errors
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::NotWritten`], [`MiddlewareError::Transport`].
@@ -280,7 +280,7 @@ impl Middleware {
         Operation::new(Arc::clone(&self.queue), lane, job, slot)
     }
 
-    /// Binds an operation and what is to be told of it into a job, which never panics.
+    /// Binds an operation and its callback into a job, which never panics.
     fn job<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Work) -> Result<T, MiddlewareError> + Send + 'static,
@@ -318,7 +318,7 @@ impl fmt::Debug for Middleware {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_owned()

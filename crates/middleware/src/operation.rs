@@ -23,7 +23,7 @@ pub struct Operation<T> {
     lane: Option<BlobId>,
     /// `None` once the queue has it.
     job: Option<Job>,
-    /// The place among those who wait for room.
+    /// The position in the queue of waiting callers.
     ticket: Option<u64>,
     slot: Arc<Slot<T>>,
 }

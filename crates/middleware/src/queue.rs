@@ -16,7 +16,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the caller of a finished operation.
+/// Reports a finished operation to the caller.
 pub(crate) type Completion = Box<dyn FnOnce() + Send>;
 
 /// An operation to be done by a worker. It must not panic.
@@ -37,7 +37,7 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct State {
-    /// What a worker may begin now, and the lane it belongs to; an operation on no blob in particular has none.
+    /// Jobs that a worker may begin now, each with its lane; an operation on no blob in particular has none.
     ready: VecDeque<(Option<BlobId>, Job)>,
     /// Of each blob with a job in `ready` or at work: the jobs behind that one.
     lanes: HashMap<BlobId, VecDeque<Job>>,
@@ -69,8 +69,8 @@ impl Queue {
         Ok(())
     }
 
-    /// As [`submit`](Self::submit), but leaves the job where it is when the queue is full, and sees to it that `waker` is
-    /// called when there is room. `ticket` keeps the caller's place among those who wait.
+    /// As [`submit`](Self::submit), but leaves the job where it is when the queue is full, and sees to it that `waker`
+    /// is called when there is room. `ticket` keeps the caller's position among the waiting ones.
     pub(crate) fn submit_or_wait(
         &self,
         lane: Option<BlobId>,
@@ -101,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// Gives up a place among those who wait for room.
+    /// Gives up a position in the queue of waiting callers.
     pub(crate) fn leave(&self, ticket: u64) {
         let mut state = locked(&self.state);
         if state.waiters.remove(&ticket).is_none() {
@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// Refuses everything from now on. What was accepted is still done.
+    /// Refuses all further jobs. Accepted jobs still run.
     pub(crate) fn close(&self) {
         let mut state = locked(&self.state);
         state.closed = true;
@@ -122,7 +122,7 @@ impl Queue {
         wake(waiters.into_values());
     }
 
-    /// What a worker does until the queue is closed and empty.
+    /// The loop of a worker, until the queue is closed and empty.
     pub(crate) fn serve(&self) {
         while let Some((lane, job)) = self.next() {
             let completion = job();

@@ -14,7 +14,7 @@ use std::{
 pub trait Transport: Send + Sync + fmt::Debug {
     /// Writes a blob of exactly `size` bytes from `content`, in place of an earlier version if there is one. The new
     /// version is visible only when it is complete, and durable with its flags when this returns; after an error the
-    /// earlier version is still there. Never holds more of a large blob in memory than a fixed number of chunks.
+    /// earlier version is still present. Never holds more of a large blob in memory than a fixed number of chunks.
     ///
     /// # Errors
     /// [`TransportError::Content`] when `content` fails, [`TransportError::Length`] when it ends early or goes on past
@@ -44,7 +44,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// [`TransportError::NotFound`], [`TransportError::Failed`].
     fn delete(&self, id: BlobId) -> Result<(), TransportError>;
 
-    /// What is known of a blob.
+    /// Returns the metadata of a blob.
     ///
     /// # Errors
     /// [`TransportError::NotFound`], [`TransportError::Failed`].
@@ -57,10 +57,10 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn list(&self) -> Result<Vec<BlobStat>, TransportError>;
 }
 
-/// What lies behind a [`TransportError`], in the words of the device or the network.
+/// The cause of a [`TransportError`]: the error of the device or the network.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why a transport did not do what it was asked. Everything is as it was before, but where [`Transport`] says otherwise.
+/// Errors of a transport. After an error nothing has changed, unless [`Transport`] states otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -107,7 +107,7 @@ pub enum TransportError {
     /// The content that was to be written could not be read.
     #[error("the content could not be read: {0}")]
     Content(#[source] io::Error),
-    /// What was read could not be put out.
+    /// The sink of a read failed.
     #[error("the output failed: {0}")]
     Output(#[source] io::Error),
     /// The device or the way to it failed.

@@ -1,4 +1,4 @@
-//! What the workers do.
+//! The operations that the workers run.
 
 use crate::{
     blob::{BlobId, BlobStat, Content, Metadata, ReadMode, Transferred, WriteMode, Written},
@@ -109,7 +109,7 @@ impl Work {
         locked(&self.created).get(&id).copied()
     }
 
-    /// What the blob was made with.
+    /// The metadata with which the blob was created.
     fn metadata(&self, id: BlobId) -> Result<Metadata, MiddlewareError> {
         if let Some(metadata) = self.created(id) {
             return Ok(metadata);

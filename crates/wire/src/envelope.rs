@@ -21,7 +21,7 @@ const CHECKED_LEN: usize = 20;
 /// The header of an object.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct Header {
-    /// What the object is.
+    /// The type of the object.
     pub kind: Kind,
     /// Version of the body's layout.
     pub version: u16,
@@ -43,7 +43,7 @@ impl Header {
         out
     }
 
-    /// Reads the header at the start of `bytes`; what follows it is not looked at.
+    /// Reads the header at the start of `bytes`; later bytes are not read.
     ///
     /// # Errors
     /// If `bytes` has fewer than [`HEADER_LEN`] bytes, or the magic, the envelope version, the checksum or the reserved
@@ -73,8 +73,8 @@ impl Header {
         Ok(Header { kind, version, body_len })
     }
 
-    /// Checks the header against what the caller is ready to read: the kind, the body versions, and the largest body
-    /// length in bytes.
+    /// Checks the header against the caller's expectations: the kind, the body versions, and the largest body length in
+    /// bytes.
     ///
     /// # Errors
     /// [`WireError::WrongKind`], [`WireError::UnsupportedVersion`] or [`WireError::TooLarge`].

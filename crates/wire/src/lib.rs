@@ -15,9 +15,9 @@
 //! | 24+n | 4 | CRC-32C of the body |
 //!
 //! The header has its own checksum so that a length is never believed before it is known to be whole. CRC-32C
-//! (Castagnoli, RFC 3720 appendix B.4) detects accidents, not forgery: whoever can alter an object can also recompute it.
-//! Every reader therefore takes a size limit, allocates no more than its input can hold, and leaves the conformance of
-//! the body's contents to the crate that owns the kind.
+//! (Castagnoli, RFC 3720 appendix B.4) detects accidents, not forgery: an attacker who can alter an object can also
+//! recompute it. Every reader therefore takes a size limit, allocates no more than its input can hold, and leaves the
+//! conformance of the body's contents to the crate that owns the kind.
 //!
 //! Objects in memory go through [`seal`] and [`open`]; keys of gigabytes go through [`SealWriter`] and [`OpenReader`],
 //! which produce and accept the same bytes.

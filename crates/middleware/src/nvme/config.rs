@@ -1,4 +1,4 @@
-//! Where a served device is, and who asks.
+//! The address of a served device, and the host's identity.
 
 use super::NvmeError;
 use ciphermill_nvme::{
@@ -30,7 +30,7 @@ pub struct NvmeConfig {
     pub digests: Digests,
     /// The time that one command has: a write or a read may wait for a program, and for its turn before that.
     pub command_timeout: Duration,
-    /// How long a lost connection is tried to be made anew.
+    /// How long to try to establish a lost connection again.
     pub give_up_after: Duration,
     /// Pieces of a blob that are on their way at one time, in each call; it holds one more, which is being filled or put
     /// out.

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a served device.
+//! Errors of the connection to a served device.
 
 use crate::{blob::BlobId, transport::TransportError};
 use ciphermill_blockspace::adapter::status;
@@ -22,7 +22,7 @@ pub enum NvmeError {
         address: String,
         /// This host.
         host: String,
-        /// What it offers.
+        /// The namespaces that it offers.
         names: Vec<String>,
     },
     /// The system gave no threads.
@@ -36,7 +36,7 @@ pub enum NvmeError {
     Runtime,
 }
 
-/// The words of the device, or else what the status means.
+/// The device's message, or the meaning of the status.
 #[derive(Debug)]
 struct Told(CommandError);
 
@@ -48,7 +48,7 @@ impl fmt::Display for Told {
 
 impl std::error::Error for Told {}
 
-/// Sorts what a command failed with into what a caller can act on.
+/// Maps the error of a command to the variant on which a caller can act.
 pub(super) fn mapped(id: BlobId, error: InitiatorError) -> TransportError {
     let InitiatorError::Command { error } = error else { return TransportError::Failed(Box::new(error)) };
     let given = error.status;

@@ -2,22 +2,21 @@
 //!
 //! Data moves as plain blocks; what blocks cannot say, vendor commands do (`ciphermill_blockspace::vendor`).
 //!
-//! **Writing** never touches the blocks of the earlier version. The namespace reserves fresh blocks for the new one, which
-//! declares it there; then the blocks are written, several commands at a time, and the command that completes the object
-//! makes it visible, in one step and durably. Because every attempt has blocks of its own, a part of an attempt that was
-//! given up can never become a part of another, in whatever order commands take effect, and no checksum has to be known
-//! beforehand. The last command is sent when the content has ended where it was declared to end and all others have been
-//! answered, and it is not simply sent again when the connection is lost: once it has taken effect, another object may
-//! stand at its blocks. The directory and the metadata block say whether it has; only if the object still waits for it,
-//! it is sent again. An attempt that fails is taken back. One whose outcome is unknown is left to the namespace, which
-//! takes a reservation back that nobody has written to for
-//! [`RESERVATION_IDLE_SECONDS`](ciphermill_blockspace::vendor::RESERVATION_IDLE_SECONDS).
+//! **Writing** never touches the blocks of the earlier version. The namespace reserves fresh blocks for the new one,
+//! which declares it there; then the blocks are written, several commands at a time, and the command that completes the
+//! object makes it visible, in one step and durably. Every attempt has separate blocks. So a part of an abandoned
+//! attempt can never become a part of another, in any order of execution, and no checksum is needed beforehand. The
+//! last command is sent when the content has ended at its declared size and all others are acknowledged. It is not
+//! simply repeated after a lost connection: once it has taken effect, another object may occupy its blocks. The
+//! directory and the metadata block show whether it has. It is repeated only if the object still waits for it. A failed
+//! attempt is taken back. If the outcome is unknown, the namespace takes the reservation back after a time without a
+//! write of [`RESERVATION_IDLE_SECONDS`](ciphermill_blockspace::vendor::RESERVATION_IDLE_SECONDS).
 //!
 //! **Reading** holds one version open for as long as it takes, so that a blob read with thousands of commands is one
 //! version of it. A computed read runs its program once, when the blob is opened.
 //!
-//! **Memory**: each call under way holds a fixed number of pieces (`in_flight` and one more), each at most what one command
-//! moves.
+//! **Memory**: each call in progress holds a fixed number of pieces (`in_flight` and one more), each at most the size
+//! of one command.
 
 mod config;
 mod error;
@@ -61,7 +60,7 @@ pub struct NvmeTransport {
     runtime: Runtime,
     controller: Controller,
     namespace: RemoteNamespace,
-    /// Bytes of a piece: whole blocks, what one command moves at most.
+    /// Bytes of a piece: whole blocks, at most the size of one command.
     piece: usize,
     in_flight: usize,
     /// The time that one command has.
@@ -87,7 +86,7 @@ impl NvmeTransport {
         Ok(Self { runtime, controller, namespace, piece, in_flight: in_flight.max(1), command_time })
     }
 
-    /// What the controller says of itself.
+    /// The controller's identification.
     #[must_use]
     pub fn identify(&self) -> ControllerIdentity {
         self.controller.identify()
@@ -127,7 +126,7 @@ impl NvmeTransport {
         Directory::decode(&data).map_err(malformed)
     }
 
-    /// What the directory has under a register, and the largest object of the device.
+    /// The directory entry of a register, and the largest object of the device.
     fn entry(&self, id: BlobId) -> Result<(Option<DirectoryEntry>, u64), TransportError> {
         let directory = self.directory(id.register(), Directory::bytes_for(1))?;
         let found = directory.entries.first().filter(|entry| entry.id == id.register());

@@ -34,8 +34,8 @@ pub(super) fn read(
     Ok(Transferred { size: opened.size, computed: opened.computed })
 }
 
-/// Makes sure that the pieces are of one version although they came on more than one connection, perhaps from a server
-/// that was started anew. A blob that was replaced meanwhile is refused, too: what its version had is not known.
+/// Checks that the pieces belong to one version, although they arrived over more than one connection, perhaps from a
+/// restarted server. A blob that was replaced meanwhile is also refused: the content of its version is unknown.
 fn check(transport: &NvmeTransport, id: BlobId, size: u64, checksum: u32) -> Result<(), TransportError> {
     match transport.entry(id)?.0 {
         Some(entry) if (entry.size, entry.checksum) == (size, checksum) => Ok(()),

@@ -1,4 +1,4 @@
-//! The threads that carry the connection, so that callers need no runtime of their own.
+//! The threads of the connection, so that callers need no runtime.
 
 use super::NvmeError;
 use std::{
@@ -34,7 +34,7 @@ impl Runtime {
         receiver
     }
 
-    /// Runs a future to its end. Waiting by a channel works on threads of other runtimes, too, where `block_on` panics.
+    /// Runs a future to its end. Waiting on a channel also works on threads of other runtimes, where `block_on` panics.
     pub(super) fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Result<T, Gone> {
         self.start(future).recv().map_err(|_| Gone)
     }

@@ -1,4 +1,4 @@
-//! Writing a blob: reserve, send the blocks, the last ones when all others are there, ask what became of it.
+//! Writing a blob: reserve, send the blocks, send the last ones after all others, query the outcome.
 
 use super::{
     NvmeTransport,
@@ -149,7 +149,8 @@ enum Standing {
     Bound,
     /// It is declared and not complete.
     Declared,
-    /// Something else is there: it was complete and is replaced or deleted, or its reservation was taken back.
+    /// The blocks have other content: the object was complete and is replaced or deleted, or its reservation was taken
+    /// back.
     Gone,
 }
 
@@ -172,8 +173,8 @@ impl Attempt<'_> {
         self.complete(piece.into())
     }
 
-    /// Sends the piece that completes the object. Once it has, the blocks are the namespace's to give away, so the piece
-    /// must not be sent again by a connection that was made anew, but only when the object is known to wait for it.
+    /// Sends the piece that completes the object. Afterwards the namespace may reuse the blocks. So a new connection
+    /// must not repeat the piece unless the object is known to wait for it.
     fn complete(&self, piece: Bytes) -> Result<(), Failure> {
         let deadline = Instant::now() + self.transport.command_time;
         let mut pause = RETRY.0;
@@ -227,10 +228,9 @@ impl Attempt<'_> {
         }
     }
 
-    /// Gives the blocks back, once no command for them is under way any more. The namespace takes them only if they have
-    /// not become an object. When a command may still take effect, because it was not answered in time or its connection
-    /// was lost, the blocks are left to the namespace, which takes a reservation back that nobody has written to for a
-    /// while.
+    /// Releases the blocks after all their commands have finished. The namespace accepts them only if they have not
+    /// become an object. If a command may still take effect, because its response was late or its connection was lost,
+    /// the namespace frees the reservation after a time without writes.
     fn take_back(mut self, failure: &Failure) {
         let mut certain = failure.certain;
         while !self.under_way.is_empty() {
@@ -260,8 +260,8 @@ fn may_pass(status: Status) -> bool {
     !status.is_final() && passing.iter().any(|passing| status.is(*passing))
 }
 
-/// What is stored now that all blocks were acknowledged. That it is stored, is sure; when the device cannot be asked any
-/// more what, it is told as it was given.
+/// The stored object after all blocks were acknowledged. It is certainly stored. If the device cannot be queried any
+/// more, the result has the given size.
 fn outcome(transport: &NvmeTransport, metadata: &Metadata, size: u64, place: Reserved) -> Written {
     let id = metadata.id();
     let given = Written { stat: BlobStat { id, size, flags: metadata.flags }, computed: false };
