@@ -1,9 +1,9 @@
-//! What tells key sets apart.
+//! The identifier of a key set.
 
 use std::fmt;
 
-/// A random public number that all keys and ciphertexts of one key set carry. It lets a mix-up be refused where
-/// computing on would yield noise; it is no protection against forgery.
+/// A random public number that all keys and ciphertexts of one key set carry. It allows refusing a mix-up that would
+/// otherwise yield noise. It does not protect against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTag(pub u64);
 

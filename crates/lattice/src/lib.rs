@@ -1,5 +1,5 @@
-//! What the lattice schemes share: randomness, noise, gadget decomposition, rotation of negacyclic polynomials, and
-//! polynomials over a residue number system.
+//! The common base of the lattice schemes: randomness, noise, gadget decomposition, rotation of negacyclic polynomials,
+//! and polynomials over a residue number system.
 //!
 //! - [`rng`]: a ChaCha20 keystream from a public or a secret seed.
 //! - [`sampler`]: uniform, binary, ternary, Gaussian and TUniform values.

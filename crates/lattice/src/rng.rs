@@ -1,9 +1,9 @@
 //! Randomness: the ChaCha20 keystream of a seed.
 //!
-//! The stream is part of the stored formats, because seeded keys and ciphertexts are expanded again when they are loaded:
-//! it is Bernstein's ChaCha20 (20 rounds, 64-bit block counter from 0, 64-bit nonce), the key is the seed, the nonce is
-//! the little-endian `stream`. It equals the keystream of RFC 8439 for an IETF nonce that starts with four zero bytes,
-//! as long as the 32-bit counter of the RFC lasts. Integers are its bytes, little-endian.
+//! The stream is part of the stored formats, because seeded keys and ciphertexts are expanded again when they are
+//! loaded. It is Bernstein's ChaCha20 (20 rounds, 64-bit block counter from 0, 64-bit nonce), the key is the seed, the
+//! nonce is the little-endian `stream`. It equals the keystream of RFC 8439 for an IETF nonce that starts with four
+//! zero bytes, as long as the 32-bit counter of the RFC lasts. Integers are its bytes, little-endian.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -67,7 +67,7 @@ const CHUNK: usize = 4096;
 
 /// A source of uniform values, secret or public.
 ///
-/// Noise and keys are drawn from [`Csprng`] alone, so that nobody can sample a secret from a public stream by mistake.
+/// Noise and keys are drawn from [`Csprng`] alone, so that a secret cannot be sampled from a public stream by mistake.
 pub trait Keystream {
     /// The next `4 · out.len()` bytes, as integers.
     fn fill_u32(&mut self, out: &mut [u32]);

@@ -1,8 +1,8 @@
 //! Secret and noise distributions.
 //!
-//! No sampler branches, indexes or rejects by what it draws: each takes a fixed number of keystream bytes, stated in its
-//! documentation, so neither the time nor the position in the stream depends on the secret. All give the same values on
-//! every instruction set.
+//! No sampler branches, indexes or rejects by the drawn values: each consumes a fixed number of keystream bytes, stated
+//! in its documentation, so neither the time nor the position in the stream depends on the secret. All give the same
+//! values on every instruction set.
 
 mod gaussian;
 

@@ -43,7 +43,7 @@ pub trait Torus: sealed::Kernels + Copy + Send + Sync + Zeroize + Debug + Eq + O
     /// Product with a signed integer, modulo 1.
     fn wrapping_mul_i64(self, rhs: i64) -> Self;
 
-    /// The element closest to `x` modulo 1, ties to even. What is not finite gives 0.
+    /// The element closest to `x` modulo 1, ties to even. Values that are not finite return 0.
     fn from_f64_torus(x: f64) -> Self;
     /// The representative in [−0.5, 0.5), rounded to f64; the rounding may give 0.5 on 64 bits.
     fn to_f64_signed(self) -> f64;

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::server_key::{KeyForm, KeyHeader, KeyKind};
 use crate::test_vector::test_vector;
 
-/// What a random stream of a client's secret seed is for.
+/// The purpose of a random stream of a client's secret seed.
 #[derive(Clone, Copy)]
 enum Purpose {
     LweKey = 1,

@@ -6,7 +6,7 @@
 
 use ciphermill_lattice::Torus;
 
-/// Most levels an encoding may have: beyond, no parameter set of this crate could tell neighbours apart.
+/// Most levels an encoding may have: beyond, no parameter set of this crate could distinguish neighbours.
 pub const MAX_LEVELS: u64 = 1 << 20;
 
 /// Why a message cannot be encoded or decoded.

@@ -1,4 +1,4 @@
-//! Errors of the scheme. Each names what was given, what the limit is and what to do.
+//! Errors of the scheme. Each names the given value, the limit and the remedy.
 
 use ciphermill_lattice::gadget::DecompositionError;
 use ciphermill_lattice::rng::RngError;
@@ -77,7 +77,7 @@ pub enum TfheError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// The parts of a server key are not those that an engine needs.
+    /// The parts of a server key do not match the engine's needs.
     #[error(transparent)]
     KeyPart(#[from] KeyPartError),
     /// An engine does not implement a job.

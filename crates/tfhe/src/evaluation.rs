@@ -1,4 +1,4 @@
-//! What a loaded server key computes: key switches and bootstraps, one or many, on one thread or several.
+//! The operations of a loaded server key: key switches and bootstraps, one or many, on one thread or several.
 
 use ciphermill_lattice::Torus;
 use rayon::prelude::*;
@@ -76,10 +76,9 @@ impl ServerKey {
         self.bootstrap_with(input, test_vector, 1)
     }
 
-    /// [`bootstrap`](Self::bootstrap) on up to `threads` threads: this one and others that it starts, of which at most k+1
-    /// find work, none where a step of the blind rotation is too short to share, and for the key switch those of the
-    /// current Rayon pool. Threads that it starts run on the CPUs that this one may use. The result is the same for any
-    /// number.
+    /// [`bootstrap`](Self::bootstrap) on up to `threads` threads: this one and new ones. At most k+1 of them share the
+    /// blind rotation, and none if its step is too short to share. The key switch uses the threads of the current Rayon
+    /// pool. Threads that it starts run on the CPUs that this one may use. The result is the same for any number.
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap).

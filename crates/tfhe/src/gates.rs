@@ -1,8 +1,8 @@
 //! Boolean gates: gate bootstrapping in its original use.
 //!
 //! A bit is placed at ±1/8 of the torus. A gate adds and subtracts its operands and a constant so that the sign of the
-//! phase is its value, and bootstraps with the test vector of the sign, which also refreshes the noise (Chillotti, Gama,
-//! Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus", 2020).
+//! phase is its value. It then bootstraps with the test vector of the sign, which also refreshes the noise (Chillotti,
+//! Gama, Georgieva, Izabachène, "TFHE: fast fully homomorphic encryption over the torus", 2020).
 
 use ciphermill_lattice::{Csprng, Torus};
 

@@ -34,7 +34,7 @@ impl GgswShape {
         self.len() == 0
     }
 
-    /// (k+1)·l·N, the coefficients of the bodies alone: what a seeded GGSW stores.
+    /// (k+1)·l·N, the coefficients of the bodies alone, which a seeded GGSW stores.
     pub fn bodies_len(&self) -> usize {
         self.row_count() * self.polynomial_size.get()
     }

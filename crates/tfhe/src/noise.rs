@@ -6,8 +6,8 @@
 //! digits in \[−B/2, B/2) whose second moment is (B²+2)/12. The term of the f64 transform is this crate's own; see
 //! [`transform_variance`].
 //!
-//! Left out: what a decomposition rounds away has a mean of half an ulp, which counts only where q/B^l is a few ulp. Of the
-//! named sets that is `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
+//! Left out: the rounding error of a decomposition has a mean of half an ulp, which counts only if q/B^l is a few ulp.
+//! Of the named sets this holds for `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
 
 use ciphermill_lattice::NoiseDistribution;
 use ciphermill_math::fft::PackedWord;
@@ -58,8 +58,8 @@ pub fn fresh_variance(spec: &ParameterSpec, choice: KeyOrder) -> f64 {
 
 /// Variance that one external product with a GGSW encryption of 1 adds, all but the transform's own errors.
 ///
-/// Every digit multiplies fresh noise; what the decomposition rounds away multiplies the message, for the mask through
-/// the key bits.
+/// Every digit multiplies fresh noise; the rounding error of the decomposition multiplies the message, for the mask
+/// through the key bits.
 pub fn external_product_variance(spec: &ParameterSpec) -> f64 {
     row_variance(spec) + rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + KeyWeights::mean(spec).big)
 }
@@ -74,10 +74,10 @@ fn row_variance(spec: &ParameterSpec) -> f64 {
 /// ([`key_word`]).
 ///
 /// FFT: an output coefficient is a sum of (k+1)·l·N products of a digit (second moment (B²+2)/12) and a uniform torus
-/// coefficient (1/12). Forward transforms, products and inverse each err by about 2^−53 of the root mean square of what they
-/// hold, growing with the square root of the number of levels log2(N/2); [`FFT_ERROR_FACTOR`] is the measured constant.
-/// Keeping the key's spectra as 48-bit numbers adds [`packed_product_variance`].
-/// The error strikes body and masks alike, and the masks' are multiplied by key bits.
+/// coefficient (1/12). Forward transforms, products and inverse each have an error of about 2^−53 of the root mean
+/// square of their values, growing with the square root of the number of levels log2(N/2); [`FFT_ERROR_FACTOR`] is the
+/// measured constant. Keeping the key's spectra as 48-bit numbers adds [`packed_product_variance`]. The error strikes
+/// body and masks alike, and the masks' are multiplied by key bits.
 ///
 /// NTT over Z_p: switching key, accumulator and gadget to Z_p rounds each to 1/p ≈ 2^−64; over Z it is exact.
 pub fn transform_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
@@ -114,9 +114,9 @@ pub fn packed_product_variance(k: GlweDimension, size: usize, gadget: Decomposit
     }
 }
 
-/// How the FFT back end keeps the spectra of this set's bootstrapping key: in 48 bits where the error of that, in a linear
-/// combination of bootstrapped ciphertexts, is below 2^−10 of the variance that switching the modulus adds anyway before
-/// the next blind rotation; else to the last bit.
+/// The storage of the bootstrapping key's spectra in the FFT back end. They have 48 bits if the resulting error, in a
+/// linear combination of bootstrapped ciphertexts, is below 2^−10 of the variance of the modulus switch before the next
+/// blind rotation. Otherwise they keep every bit.
 pub fn key_word(spec: &ParameterSpec) -> PackedWord {
     let word = PackedWord::Fixed48;
     let product = packed_product_variance(spec.glwe_dimension, spec.polynomial_size.get(), spec.pbs, word);
@@ -143,7 +143,7 @@ pub fn blind_rotation_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
     blind_rotation_variance_of(spec, backend, key_word(spec), &KeyWeights::mean(spec))
 }
 
-/// How many bits of each key are 1: what a variance depends on once a key is fixed.
+/// The number of ones in each key, on which a variance depends once the key is fixed.
 #[derive(Clone, Copy, Debug)]
 struct KeyWeights {
     small: f64,
@@ -177,8 +177,8 @@ fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
     rows as f64 * digit_moment(spec.ks) * noise_variance(spec.lwe_noise, TorusWidth::U32)
 }
 
-/// Variance that switching a small ciphertext to the 2N exponents adds: (n/24 + 1/12)/(2N)², less what a 32-bit grid
-/// already rounded.
+/// Variance that switching a small ciphertext to the 2N exponents adds: (n/24 + 1/12)/(2N)², less the rounding of a
+/// 32-bit grid.
 pub fn modulus_switch_variance(spec: &ParameterSpec) -> f64 {
     modulus_switch_variance_of(spec, &KeyWeights::mean(spec))
 }

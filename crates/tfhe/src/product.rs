@@ -176,8 +176,9 @@ impl Residues {
         Ok(Some(Self { isa, primes: [p, q], folds, kernels, inverse }))
     }
 
-    /// The integers x, modulo 2^64, with residues `first` modulo p and `second` modulo q, to `second`: x = first + p·u with
-    /// u = (second − first)·p^-1 mod q, less p·q for negative ones, which are those with u > q/2, as x is near a multiple of p·q.
+    /// Writes to `second` the integers x, modulo 2^64, with residues `first` modulo p and `second` modulo q. They are x
+    /// = first + p·u with u = (second − first)·p^-1 mod q. Negative ones, with u > q/2, lose p·q, as x is near a
+    /// multiple of p·q.
     fn recombine(&self, first: &mut [u64], second: &mut [u64]) {
         /// Words that stay in the first-level cache from one step to the next.
         const BLOCK: usize = 1024;

@@ -103,9 +103,9 @@ mod tests {
     use super::*;
     use crate::parameters::{NVME_TFHE_PAPER, SecurityPolicy};
 
-    /// The ranges that the noise of the paper's dimensions allows, computed by hand from the standard deviations: with
-    /// `Big`, half of the torus holds places of 2·7.3·2^−9.4, that is 23, and 3X+1 ≤ 23; with `Small`, the whole torus
-    /// holds X²+1 results at 2·7.3·2^−8.9 each, that is 32.
+    /// The ranges that the noise of the paper's dimensions allows, computed by hand from the standard deviations. With
+    /// `Big`, half of the torus holds 23 places of 2·7.3·2^−9.4, and 3X+1 ≤ 23. With `Small`, the whole torus holds 32
+    /// results at 2·7.3·2^−8.9 each, and X²+1 ≤ 32.
     #[test]
     fn ranges_at_the_papers_dimensions() {
         let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;

@@ -223,7 +223,7 @@ impl<T: Torus> GgswCiphertext<T> {
 }
 
 impl ClientKey {
-    /// The sealed **secret** keys: whoever holds these bytes decrypts everything. Store them with mode 0600 at least.
+    /// The sealed **secret** keys: these bytes decrypt everything. Store them with mode 0600 at least.
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Encoder::with_capacity(256 + self.lwe.bits().len() + self.glwe.bits().len());
         self.parameters.spec().encode(&mut out);

@@ -29,8 +29,8 @@ pub const KEY_VERSION: u16 = 1;
 /// Most bytes of a key of any admissible parameter set that this crate loads.
 pub const MAX_KEY_LEN: u64 = 1 << 36;
 
-/// Memory that loaded keys may take unless the caller says otherwise: three times what the largest named set needs. A seeded
-/// key of a few megabytes can ask for a hundred gigabytes.
+/// Default limit of the memory of loaded keys: three times the need of the largest named set. A seeded key of a few
+/// megabytes can ask for a hundred gigabytes.
 pub const MAX_LOADED_KEY_BYTES: u64 = 8 << 30;
 
 const MAX_HEADER_LEN: u64 = 512;
@@ -63,7 +63,7 @@ impl KeyKind {
     }
 }
 
-/// What stands before the elements of a key.
+/// The header before the elements of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyHeader {
     kind: KeyKind,
@@ -155,8 +155,8 @@ impl KeyHeader {
         Ok(out)
     }
 
-    /// Reads envelope and header; the elements follow. The parameter set is judged, and the envelope's length must be
-    /// the one that the set implies.
+    /// Reads envelope and header; the elements follow. The parameter set is judged, and the envelope's length must
+    /// match the set.
     ///
     /// # Errors
     /// If anything is malformed or the set is not admissible under `policy`.

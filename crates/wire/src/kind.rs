@@ -27,7 +27,7 @@ pub const PAILLIER: RangeInclusive<u16> = 0x0400..=0x04ff;
 /// The device's own records (`ciphermill-device`).
 pub const DEVICE: RangeInclusive<u16> = 0x0500..=0x05ff;
 
-/// What a kind is, for messages.
+/// The name of a kind, for messages.
 #[must_use]
 pub const fn words(kind: u16) -> &'static str {
     match kind {

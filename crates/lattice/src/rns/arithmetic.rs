@@ -42,8 +42,8 @@ impl RnsBasis {
         poly
     }
 
-    /// Whether every word is below the prime of its limb and the number of limbs is L: what a reader of outside bytes
-    /// checks.
+    /// Whether every word is below the prime of its limb and the number of limbs is L. A reader of outside bytes checks
+    /// this.
     pub fn is_canonical(&self, poly: &RnsPoly<Coefficients>) -> bool {
         poly.polynomial_size() == self.polynomial_size().get()
             && poly.limb_count() == self.len()

@@ -129,7 +129,7 @@ impl RnsBasis {
         Ok(Self { polynomial_size, isa, limbs })
     }
 
-    /// The limbs `range` as a basis of their own.
+    /// The limbs `range` as a separate basis.
     ///
     /// # Panics
     /// If the range is empty or out of bounds.

@@ -1,8 +1,8 @@
 //! Polynomials of Z_Q\[X\]/(X^N + 1) for a product Q of distinct primes, as residues modulo each prime.
 //!
 //! [`RnsBasis`] is an ordered list of primes with their transforms and kernels; it does all arithmetic. [`RnsPoly`] is
-//! the words of one polynomial, limb after limb (limb i is the N residues modulo prime i), typed by its [`Form`]:
-//! [`Coefficients`], which is what is stored and sent, or [`Spectrum`], whose order is private to the transforms and
+//! the words of one polynomial, limb after limb (limb i is the N residues modulo prime i). Its type states its
+//! [`Form`]: [`Coefficients`], the stored and sent form, or [`Spectrum`], whose order is private to the transforms and
 //! which never leaves the process.
 //!
 //! [`BaseConverter`] takes residues from one basis to another; [`ModDown`] divides by some of the primes and rounds;

@@ -5,7 +5,7 @@
 
 use super::{Coefficients, RnsBasis, RnsPoly};
 
-/// Bytes are no polynomial of a basis.
+/// The bytes are not a polynomial of the basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackError {
     /// Too few or too many.

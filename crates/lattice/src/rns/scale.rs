@@ -191,11 +191,11 @@ impl ScaleAndRound {
     }
 }
 
-/// ⌊t·x/Q⌉ modulo B for x modulo Q·B, represented by the integer of (−Q·B/2, Q·B/2]: what a product of BFV ciphertexts
-/// ends with, before [`BaseConverter`](super::BaseConverter) takes it from B back to Q (S. Halevi, Y. Polyakov, V. Shoup,
-/// "An improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2.4). Exact if Q is one prime.
-/// Otherwise, where t·x/Q is within 2^-50 of a half, it may be rounded either way. Time and places in memory do not
-/// depend on the values.
+/// ⌊t·x/Q⌉ modulo B for x modulo Q·B, represented by the integer of (−Q·B/2, Q·B/2]. It is the last step of a product
+/// of BFV ciphertexts, before [`BaseConverter`](super::BaseConverter) converts from B back to Q (S. Halevi, Y.
+/// Polyakov, V. Shoup, "An improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2.4). Exact if
+/// Q is one prime. Otherwise, where t·x/Q is within 2^-50 of a half, it may be rounded either way. Time and places in
+/// memory do not depend on the values.
 ///
 /// ⌊t·x/Q⌉ itself is between ±t·B/2: its residues determine it if |x| < (B − 1)·Q/(2t).
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The rounded Gaussian, by the transform of Box and Muller.
 //!
-//! From two uniform words come a radius r = √(−2 ln u) and an angle, and from these two independent normal values
-//! (Box and Muller, "A note on the generation of random normal deviates", 1958). Rejection methods such as the ziggurat
-//! are as fast, but take a varying amount of the keystream and a time that depends on what they draw.
+//! From two uniform words come a radius r = √(−2 ln u) and an angle, and from these two independent normal values (Box
+//! and Muller, "A note on the generation of random normal deviates", 1958). Rejection methods such as the ziggurat are
+//! as fast, but consume a varying amount of the keystream and a time that depends on the samples.
 //!
 //! The logarithm, sine and cosine are polynomials in basic operations only, which IEEE 754 rounds exactly: the values
 //! are the same on every CPU, and the compiler vectorises them.
@@ -20,8 +20,8 @@ use crate::torus::Torus;
 /// nearest integer, modulo 2^BITS.
 ///
 /// Two samples take 16 keystream bytes. The radius is drawn from 64 bits, so no value lies beyond 9.5 standard
-/// deviations; the normal distribution has 2^-68 there. The normal value has the 53 bits of an f64: with an integer standard
-/// deviation beyond 2^50 the low bits of large samples are zero, far below what the noise hides.
+/// deviations; the normal distribution has 2^-68 there. The normal value has the 53 bits of an f64: with an integer
+/// standard deviation beyond 2^50 the low bits of large samples are zero, far below the noise that they contribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     std_dev: f64,

@@ -1,11 +1,11 @@
 //! Blind rotation over a transformed bootstrapping key.
 //!
-//! A `TransformedKey` (`key`) holds the key in the form in which it is read; a `Domain` says how polynomials
-//! are transformed: by the f64 FFT (`fft`), by the exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones
-//! (`ntt`). What is done with both is written once:
+//! A `TransformedKey` (`key`) holds the key in the form in which it is read. A `Domain` defines how polynomials are
+//! transformed: by the f64 FFT (`fft`), by the exact NTT over Z for 32-bit torus elements, or over Z_p for 64-bit ones
+//! (`ntt`). The steps that use both are written once:
 //!
 //! - `rotation`: one ciphertext on one thread, CMux by CMux;
-//! - `team`: one ciphertext on several threads, each with components of its own;
+//! - `team`: one ciphertext on several threads, each with its own components;
 //! - `batch`: several ciphertexts in one pass over the key.
 //!
 //! All three compute the same sums in the same order, so their results are the same bit for bit.
@@ -68,8 +68,8 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
     /// Transforms the l rows of one component, k+1 polynomials each. `spectra` has room for all of them.
     fn transform_component(&self, rows: &[T], spectra: &mut [Self::Point], component: &mut [Self::Word]);
 
-    /// sums_c = Σ_j digits_j(polynomial) ∘ component_(j,c) for the k+1 columns, added to what is there if `accumulate`.
-    /// `digits` has room for l spectra.
+    /// sums_c = Σ_j digits_j(polynomial) ∘ component_(j,c) for the k+1 columns, added to the present sums if
+    /// `accumulate`. `digits` has room for l spectra.
     fn multiply_component(
         &self,
         polynomial: &[Self::Element],
@@ -105,7 +105,7 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
 pub(crate) struct Rotation<'a, T> {
     /// n exponents of the mask and one of the body, modulo 2N.
     pub(crate) exponents: &'a [usize],
-    /// What is rotated.
+    /// The rotated polynomial.
     pub(crate) accumulator: &'a GlweCiphertext<T>,
 }
 

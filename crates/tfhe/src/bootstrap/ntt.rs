@@ -1,8 +1,8 @@
 //! Blind rotation by the exact Goldilocks NTT.
 //!
 //! For a 32-bit torus, products are computed over Z: an output coefficient is a sum of (k+1)·l·N products of a digit of
-//! magnitude at most B/2 and a signed 32-bit coefficient, which must stay below p/2 ([`NttDomain::over_integers`] checks it);
-//! the result is bit for bit that of schoolbook arithmetic modulo 2^32.
+//! magnitude at most B/2 and a signed 32-bit coefficient, which must stay below p/2. [`NttDomain::over_integers`]
+//! checks it. The result equals schoolbook arithmetic modulo 2^32 bit for bit.
 //!
 //! For a 64-bit torus, everything moves to Z_p: x ↦ ⌊x·p/2^64⌉ for the key and the accumulator, decomposition over Z_p,
 //! and ⌊y·2^64/p⌉ on the way back. "Exact" then means exact modulo p.

@@ -12,7 +12,7 @@ fn uniform<T: Torus>(rng: &mut Csprng, len: usize) -> Vec<T> {
     out
 }
 
-/// Keys of uniform coefficients: what they encrypt does not matter here.
+/// Keys of uniform coefficients: their plaintexts do not matter here.
 fn strategies_agree<T: BackendTorus>(k: usize, size: usize, gadget: Decomposition, steps: usize) {
     let shape = GgswShape {
         glwe_dimension: GlweDimension(k),

@@ -3,13 +3,14 @@
 //! A variance estimated from c independent normal samples has the relative standard deviation √(2/c). Every check demands
 //! the ratio of measured to predicted within six of these of 1: a wrong alarm in fewer than 10^−8 of the cases.
 //!
-//! Coefficients of one polynomial are not independent: an error r in the masks appears as r·S, and the mean 1/2 of the key
-//! S makes of it, at X^h, ½(Σ_{j≤h} r_j − Σ_{j>h} r_j), half of the variance, whose correlation at distance τ is 1 − 2τ/N. Over
-//! a polynomial this half is worth 1/∫(1−2t)² = 3 samples, so p polynomials add (1/2)²·2/(3p) to the square.
+//! Coefficients of one polynomial are not independent: an error r in the masks appears as r·S. The mean 1/2 of the key
+//! S turns it, at X^h, into ½(Σ_{j≤h} r_j − Σ_{j>h} r_j). That is half of the variance, and its correlation at distance
+//! τ is 1 − 2τ/N. Over a polynomial this half is worth 1/∫(1−2t)² = 3 samples, so p polynomials add (1/2)²·2/(3p) to
+//! the square.
 //!
-//! Where the prediction is a bound (the f64 transform), the lower limit is wider and says so. Predictions are conditional on
-//! the weights of the keys at hand, so that a light key is no excuse. Everything runs with a fixed seed and
-//! with a fresh one, which is printed.
+//! Where the prediction is a bound (the f64 transform), the lower limit is wider and says so. Predictions are
+//! conditional on the weights of the keys at hand, so that a light key does not excuse a deviation. Everything runs
+//! with a fixed seed and with a fresh one, which is printed.
 
 use ciphermill_lattice::rotate::reference::rotate;
 use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed, Torus};
@@ -68,7 +69,7 @@ impl Errors {
     }
 
     /// Demands the variance about the mean within six standard deviations of `predicted`, times `least` from below, for
-    /// samples that are the coefficients of so many polynomials.
+    /// samples that are the coefficients of several polynomials.
     fn check_polynomials(&self, what: &str, predicted: f64, least: f64, polynomials: f64) {
         let count = self.0.len() as f64;
         let mean = self.0.iter().sum::<f64>() / count;
@@ -287,7 +288,7 @@ fn blind_rotations() {
     }
 }
 
-/// 48 bits make no difference to what a bootstrap fails on.
+/// 48-bit spectra do not change the failures of a bootstrap.
 #[test]
 fn key_words_are_chosen_by_their_error() {
     for name in crate::parameters::SET_NAMES {

@@ -1,15 +1,16 @@
-//! What a bootstrap costs, for choosing between parameter sets.
+//! The cost of a bootstrap, for choosing between parameter sets.
 //!
-//! An analytic figure: three kinds of work, each with a constant of nanoseconds per unit on one core with AVX-512. It ranks
-//! sets; it is not a measurement. The constants come from what the paper's dimensions cost: a transform of N = 16384 about 7 µs,
-//! a key of 2.1 GB streamed in about 49 ms, a key switch of 92 million multiply-adds in about 10 ms.
+//! An analytic figure: three kinds of work, each with a constant of nanoseconds per unit on one core with AVX-512. It
+//! ranks sets; it is not a measurement. The constants come from the costs at the paper's dimensions: a transform of N =
+//! 16384 about 7 µs, a key of 2.1 GB streamed in about 49 ms, a key switch of 92 million multiply-adds in about 10 ms.
 
 use crate::backend::Backend;
 use crate::bootstrap::transformed_key_bytes;
 use crate::noise;
 use crate::parameters::ParameterSpec;
 
-/// Nanoseconds per point and level of a transform (N·log2 N per transform), with what is done while it loads and stores.
+/// Nanoseconds per point and level of a transform (N·log2 N per transform), including the work during its loads and
+/// stores.
 pub const TRANSFORM_NS: f64 = 0.04;
 
 /// Nanoseconds per key coefficient read, multiplied and added.

@@ -33,7 +33,7 @@ pub enum ParameterError {
     Noise {
         /// Which key.
         key: &'static str,
-        /// What is wrong.
+        /// The violated condition.
         source: NoiseError,
     },
     /// Fewer than 128 bits without the opt-in.

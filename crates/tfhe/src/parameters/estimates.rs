@@ -1,4 +1,4 @@
-//! What the lattice-estimator says of the problems behind the named sets.
+//! Estimates of the lattice-estimator for the problems behind the named sets.
 
 use crate::parameters::TorusWidth;
 
@@ -10,7 +10,7 @@ pub(super) struct Estimate {
     bits: f64,
 }
 
-/// What stands for a problem whose cheapest attack needs more than 2^512 operations, where the estimator's models end.
+/// The value for a problem whose cheapest attack needs more than 2^512 operations, where the estimator's models end.
 const BEYOND: f64 = 512.0;
 
 /// Cost model MATZOV, the lower of the two that were asked. In every row the cheapest attack is the dual hybrid one with the

@@ -10,7 +10,7 @@ use crate::dimension::{Decomposition, GlweDimension, LweDimension, PolynomialSiz
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth, cost, security};
 
-/// What a parameter set has to do.
+/// The requirements of a parameter set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Bits of a message; a padding bit comes on top.
@@ -21,7 +21,7 @@ pub struct Goal {
     pub log2_p_fail: f64,
 }
 
-/// k·N searched: below, 64-bit GLWE noise is too wide for any goal; above, keys exceed what a workstation holds.
+/// k·N searched: below, 64-bit GLWE noise is too wide for any goal; above, keys exceed the memory of a workstation.
 const BIG_DIMENSIONS: std::ops::RangeInclusive<usize> = 1024..=32768;
 
 /// n searched, in steps of 2.

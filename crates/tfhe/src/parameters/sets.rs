@@ -79,7 +79,7 @@ recommended_sets! {
     MESSAGE_4_2M128: 4 bits, -128, 888, 1, 4096, (22, 1), (4, 4);
 }
 
-/// One recommended set: what the search found for its goal. Noises follow from the dimensions.
+/// One recommended set: the result of the search for its goal. Noises follow from the dimensions.
 struct Recommended {
     name: &'static str,
     message_bits: u32,
@@ -92,8 +92,9 @@ struct Recommended {
 }
 
 impl Recommended {
-    /// 2^⌈m/2⌉ + 1: half of the message bits are seen as room for carries, and a carry joins a sum of so many operands.
-    /// The split m = 2c of TFHE-rs (message 1, 2 or 3 bits and as many of carry) has the same norms 3, 5 and 9.
+    /// 2^⌈m/2⌉ + 1: half of the message bits are seen as room for carries, and a carry joins a sum of that number of
+    /// operands. The split m = 2c of TFHE-rs (message 1, 2 or 3 bits and as many of carry) has the same norms 3, 5 and
+    /// 9.
     fn max_norm2(&self) -> f64 {
         f64::from(self.message_bits.div_ceil(2)).exp2() + 1.0
     }
@@ -115,12 +116,12 @@ impl Recommended {
     }
 }
 
-/// The recommended set for messages of so many bits: failure at most 2^−128 up to 4 bits, 2^−64 for 5 and 6.
+/// The recommended set for messages of `message_bits` bits: failure at most 2^−128 up to 4 bits, 2^−64 for 5 and 6.
 pub fn recommended(message_bits: u32) -> Option<&'static str> {
     RECOMMENDED.iter().rev().find(|set| set.message_bits == message_bits).map(|set| set.name)
 }
 
-/// What each recommended set was chosen for.
+/// The goal of each recommended set.
 pub fn recommended_goals() -> impl Iterator<Item = (&'static str, Goal)> {
     RECOMMENDED.iter().map(|set| {
         let goal = Goal { message_bits: set.message_bits, max_norm2: set.max_norm2(), log2_p_fail: set.log2_p_fail };

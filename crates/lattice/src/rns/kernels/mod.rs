@@ -1,4 +1,4 @@
-//! Loops over the words of one limb. None branches or indexes by what it reads, and all paths give the same words.
+//! Loops over the words of one limb. None branches or indexes by the values, and all paths return the same words.
 //!
 //! A factor w < m < 2^62 comes with its companion w' = ⌊w·2^64/m⌋ (V. Shoup): for any word x and q = ⌊w'·x/2^64⌋, w·x −
 //! q·m is in `[0, 2m)`.
@@ -51,15 +51,15 @@ impl Ring {
 /// Bits of a fraction behind the binary point.
 const POINT: u32 = 63;
 
-/// What fractions start from if their integer parts are to be rounded sums.
+/// The start value of fractions whose integer parts must be rounded sums.
 pub(super) const HALF: u64 = 1 << (POINT - 1);
 
 /// 1/q for fractions y/q, in units of 2^-63: ⌊y·2^a·low/2^64⌋ + y·2^c·high, for q of b bits
 /// * b ≤ 50, where IFMA makes it of 52-bit halves: a = 62 − b, c = 50 − b, high·2^52 + low = ⌊2^(65+b)/q⌋ < 2^66;
 /// * else a = 64 − b, high = 0, low = ⌊2^(63+b)/q⌋ < 2^64.
 ///
-/// What the reciprocal's rounding takes away is less than y·2^-b < 1 unit, what the product's does as well: the fraction
-/// is less than 2 units too small.
+/// The rounding of the reciprocal removes less than y·2^-b < 1 unit, and so does that of the product. The fraction is
+/// less than 2 units too small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reciprocal {
     low: u64,
@@ -101,7 +101,7 @@ impl Path {
     }
 }
 
-/// What a limb of a sum over limbs gives: see [`Path::source`].
+/// The summand of one limb: see [`Path::source`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) q: u64,

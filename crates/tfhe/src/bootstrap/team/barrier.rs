@@ -8,8 +8,8 @@ const SPINS: usize = 256;
 /// Offers of the processor before sleeping.
 const YIELDS: usize = 64;
 
-/// Where a number of parties wait for each other, again and again. Waiting spins, then yields, then sleeps: with a core for
-/// each party nobody sleeps, with fewer nobody burns the time that another needs.
+/// Where a number of parties wait for each other, again and again. Waiting spins, then yields, then sleeps: with a core
+/// for each party none sleeps; with fewer, none uses time that another needs.
 pub(super) struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
@@ -102,7 +102,7 @@ mod tests {
 
     use super::Barrier;
 
-    /// More parties than cores: nobody passes before all have arrived, and it ends.
+    /// More parties than cores: no party passes before all have arrived, and the barrier ends.
     #[test]
     fn no_party_is_a_step_ahead() {
         const PARTIES: usize = 7;
