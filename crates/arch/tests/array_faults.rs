@@ -1,4 +1,4 @@
-//! Programs and machines that are none: each gives an error that says where and why, and nothing hangs.
+//! Faulty programs and machines: each ends with an error that names the cause and the place, within bounded time.
 
 use ciphermill_arch::array::{
     Array, CIPHERMILL, CoreEvent, Experiment, ExperimentError, Firing, Issue, LANE, Machine, MachineError, PAPER, Port,
@@ -10,7 +10,7 @@ use ciphermill_rvfhe::compiler::{CompileError, Direction, Ring, Task, Transform,
 use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, assemble};
 use proptest::prelude::*;
 
-/// Numbers at the limits of one field or another, and beyond.
+/// Numbers at and beyond the limits of some field.
 const HOSTILE: [&str; 20] = [
     "0",
     "1",
@@ -38,7 +38,7 @@ fn machine() -> Machine {
     Machine::from_toml(CIPHERMILL).unwrap()
 }
 
-/// Words of a text; other cores end at once.
+/// The words of a text. Other cores end at once.
 fn words(text: &str) -> Vec<u32> {
     let assembly =
         assemble(text, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap_or_else(|error| panic!("{error}"));
@@ -131,7 +131,7 @@ fn what_is_out_of_range_is_named() {
     ));
 }
 
-/// What a failed run leaves under way is nothing to the next one.
+/// A failed run leaves nothing that affects the next one.
 #[test]
 fn an_array_goes_on_after_an_error() {
     // Core 0 loads from the slice of core 15, multiplies, and sends to core 5, which stores.
@@ -230,7 +230,7 @@ fn a_size_that_does_not_fit_says_which_does() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever text there is in place of a value: a machine whose programs can be compiled or refused, or an error.
+    /// Any text in place of a value gives an error, or a machine whose programs compile or are rejected.
     #[test]
     fn any_description_is_read_or_refused(line in 0..60_usize, value in "(-?[0-9]{1,12}|[0-9.e]{1,8}|\\[[0-9, ]{0,8}\\]|[a-z\"=\\[\\]]{0,12})") {
         let mut lines: Vec<String> = CIPHERMILL.lines().map(str::to_owned).collect();
@@ -251,7 +251,7 @@ proptest! {
         }
     }
 
-    /// Pairs of numbers at or beyond their limits, and tasks of the least size that such a machine takes.
+    /// Pairs of numbers at or beyond their limits, and tasks of the smallest size for such a machine.
     #[test]
     fn limits_are_admitted_or_refused(
         base in 0..3_usize,
@@ -287,7 +287,7 @@ proptest! {
         }
     }
 
-    /// Whatever words there are on small arrays of every kind: an end or an error, the same on every instruction set.
+    /// Any words on small arrays of every kind end normally or with an error, identically on every instruction set.
     #[test]
     fn any_words_end_on_any_array(
         programs in prop::collection::vec(prop::collection::vec(any_instruction(), 0..40), 4),
@@ -347,7 +347,7 @@ proptest! {
         }
     }
 
-    /// Whatever words there are: an end, or an error, in a bounded time.
+    /// Any words end normally or with an error, in bounded time.
     #[test]
     fn any_words_end(random in prop::collection::vec(any_instruction(), 0..60), seed: u64) {
         let mut array = Array::new(machine());
@@ -370,7 +370,7 @@ proptest! {
     }
 }
 
-/// Words of the array's opcodes that are instructions, most with small addresses, and a few that are none.
+/// Valid words of the array's opcodes, most with small addresses, and a few invalid words.
 fn any_instruction() -> impl Strategy<Value = u32> {
     let word = (any::<u32>(), 0..7_u32).prop_map(|(word, kind)| match kind {
         0 => word & 0x0fff_8f80 | 0x0b,
@@ -383,8 +383,8 @@ fn any_instruction() -> impl Strategy<Value = u32> {
     prop_oneof![60 => decodes, 1 => any::<u32>()]
 }
 
-/// A complex butterfly touches the imaginary registers too, which its word does not name: stores of them, which have been loaded first, wait
-/// until it is done.
+/// A complex butterfly also uses the imaginary registers, which its word does not name. Stores of these registers,
+/// which were loaded first, wait until it has finished.
 #[test]
 fn imaginary_registers_keep_the_order() {
     let text = "lds v3, 1(x0)\nlds v5, 3(x0)\nlds v2, 0(x0)\nlds v4, 2(x0)\nldt t0, 0(x0)\nfbfly.dit v2, v4, t0\n\
@@ -422,7 +422,7 @@ fn imaginary_registers_keep_the_order() {
     assert!(issued(6) > issued(5) && arrived(3) > issued(6) && arrived(5) > issued(7));
 }
 
-/// A core whose stores are under way to another core's slice has not ended.
+/// A core with stores in flight to a remote slice has not ended.
 #[test]
 fn a_run_is_completed_when_what_was_stored_is_there() {
     let mut machine = machine();

@@ -1,4 +1,5 @@
-//! What the compiler says of sizes and counts that do not fit is so: what it advertises compiles, and nothing else does.
+//! The compiler's statements about sizes and numbers that do not fit are exact: suggested values compile, and no others
+//! do.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -13,13 +14,13 @@ use ciphermill_rvfhe::compiler::{CompileError, Direction, Fitting, Ring, Target,
 /// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
 const MODULUS: u64 = 2_013_265_921;
 
-/// The logs of the sizes that sixteen cores of 32 lanes may have.
+/// The logarithms of the possible sizes for sixteen cores of 32 lanes.
 const SHAPE: RangeInclusive<u32> = 10..=16;
 
-/// By N and number.
+/// Polynomials by N and number.
 type Polynomials = BTreeMap<(usize, u64), Arc<[u32]>>;
 
-/// Values of which hardly two are alike; made once, as making them takes longer than compiling.
+/// Values that are almost all different. They are computed once, because that takes longer than compiling.
 fn polynomial(size: usize, number: u64) -> Arc<[u32]> {
     static MADE: Mutex<Polynomials> = Mutex::new(Polynomials::new());
     let value = |i: u64| ((i + (number << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MODULUS;
@@ -63,11 +64,11 @@ impl Kind {
     }
 }
 
-/// Everything that a machine may be asked for, and what it is told.
+/// A machine with the results of all requests to it.
 struct Grid {
     target: Target,
     kind: Kind,
-    /// Whether there is a program, by the log of N and the count in flight.
+    /// The result of compiling, by the logarithm of N and the number in flight.
     made: HashMap<(u32, usize), Result<(), CompileError>>,
 }
 
@@ -78,12 +79,12 @@ impl Grid {
         self.made.entry((log_size, in_flight)).or_insert_with(compiled).clone()
     }
 
-    /// Every N for which there is a program.
+    /// Every N that compiles.
     fn sizes(&mut self, in_flight: usize) -> Vec<usize> {
         SHAPE.filter(|log_size| self.ask(*log_size, in_flight).is_ok()).map(|log_size| 1 << log_size).collect()
     }
 
-    /// Whether all that an error says is so.
+    /// Checks every statement of an error.
     fn check(&mut self, log_size: u32, in_flight: usize, error: CompileError) {
         let what = format!("{:?}, 2^{log_size}, {in_flight} in flight: {error}", self.kind);
         let fitting = match error {
@@ -121,7 +122,7 @@ impl Grid {
     }
 }
 
-/// Every operation, ring, direction and count of digits, every N, up to eight in flight and counts that are none.
+/// Every operation, ring, direction and number of digits; every N; up to eight in flight, and invalid numbers.
 fn what_errors_say_is_so(text: &str) {
     let target = Machine::from_toml(text).unwrap().target();
     for kind in Kind::all() {
@@ -153,7 +154,7 @@ fn what_errors_say_is_so_on_cores_as_the_rtl_has_them() {
     what_errors_say_is_so(LANE);
 }
 
-/// The table of docs/rvfhe.md: the most digits that a key switch may have.
+/// The table of docs/rvfhe.md: the maximum number of digits of a key switch.
 #[test]
 fn the_page_says_how_many_digits_fit() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe.md");
@@ -186,7 +187,7 @@ fn the_page_says_how_many_digits_fit() {
     assert_eq!(said, wanted);
 }
 
-/// With one to eight in flight.
+/// The maximum with one to eight in flight.
 fn most_digits(target: &Target, log_size: u32) -> [u64; 8] {
     std::array::from_fn(|before| {
         let fits = |digits| compile(target, &Kind::KeySwitch(digits).task(log_size), before + 1).is_ok();

@@ -1,4 +1,5 @@
-//! Instructions on the simulated array, against what their page says of them; and the compiler's programs as the instruction set's.
+//! Instructions on the simulated array compared with the reference page, and compiled programs as valid programs of the
+//! instruction set.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +10,7 @@ use ciphermill_math::Modulus;
 use ciphermill_rvfhe::compiler::{Direction, Ring, Task, Transform, compile};
 use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program, assemble};
 
-/// The scratchpad's words after core 0 has run a program, and all other cores none, on a scratchpad with `words`.
+/// The words of the scratchpad after core 0 has run a program on a scratchpad with `words`. All other cores run none.
 fn after(machine: &Machine, text: &str, words: &[u32]) -> Vec<u32> {
     let encoded = |text: &str| -> Vec<u32> {
         let program = assemble(text, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap().program;
@@ -49,7 +50,8 @@ fn loads(machine: &Machine, log: usize, option: &str, base: usize) -> Vec<u32> {
     once.to_vec()
 }
 
-/// The page's words: the uppermost bits of the lane change places with the lowest ones of the row, and rotation moves the others up.
+/// The rule of the page: the uppermost lane bits change places with the lowest row bits, and a rotation moves the
+/// others up.
 #[test]
 fn tiles_exchange_bits_of_rows_and_lanes() {
     for log_lanes in 1..=5 {
@@ -100,7 +102,7 @@ fn the_page_shows_what_loads_give() {
     }
 }
 
-/// What the compiler emits is a program: it stays inside, and comes back from its bytes and from its text.
+/// The compiler emits valid programs, which survive conversion to bytes and to text.
 #[test]
 fn compiled_programs_are_programs() {
     for machine in [CIPHERMILL, PAPER] {

@@ -1,4 +1,5 @@
-//! Transforms, products and key switches on the simulated array: bit for bit the golden ones, in the cycles that are asked.
+//! Transforms, products and key switches on the simulated array: bit for bit equal to the golden models, within the
+//! target cycles.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -120,8 +121,8 @@ fn key_switches() {
     }
 }
 
-/// The stages of the paper's Fig. 9 on its array at 2^13, in cycles for a butterfly and lane: instructions on lanes that are no pipeline,
-/// transpositions in the addresses of loads, and dataflow.
+/// The stages of the paper's Fig. 9 on its array at 2^13, in cycles per butterfly and lane: instructions on unpipelined
+/// lanes, transpositions in the addresses of loads, and dataflow.
 #[test]
 fn the_stages_of_the_ablation_are_within_ten_percent() {
     for (issue, transposition, published) in [
@@ -172,7 +173,7 @@ fn slices_of_the_scratchpad_at_one_edge_only() {
     assert!(everywhere.run.launch > 6 * 2 && everywhere.run.completed > everywhere.run.cycles);
 }
 
-/// All of 32 cores ask the last one, over buffers of one message.
+/// All of 32 cores request from the last one, over buffers of one message.
 #[test]
 fn one_slice_at_the_last_of_the_most_cores() {
     let mut machine = ours();
@@ -183,7 +184,7 @@ fn one_slice_at_the_last_of_the_most_cores() {
     assert!(measured.run.cycles > 2 * 512, "{}", measured.run.cycles);
 }
 
-/// A vector is 128 bytes: it takes a link of one byte for as many cycles, in which nothing else may happen.
+/// A vector of 128 bytes occupies a link of one byte for 128 cycles, without any other event.
 #[test]
 fn links_of_a_byte_are_slow_and_no_deadlock() {
     let mut machine = ours();
@@ -211,8 +212,9 @@ fn other_arrays() {
     }
 }
 
-/// The smallest size of each grid, lanes and way is what the error says of every smaller one; coefficients are in natural order, so that what
-/// one program leaves the next one can begin with, and spectra in one order.
+/// For each grid, number of lanes and direction, the smallest size equals the statement of the error for smaller sizes.
+/// Coefficients are in natural order, so that one program can continue with the results of another, and all spectra are
+/// in the same order.
 #[test]
 fn smallest_sizes_and_orders() {
     for (rows, columns, lanes) in
@@ -245,7 +247,7 @@ fn smallest_sizes_and_orders() {
     }
 }
 
-/// The log of the smallest size that there is a program for.
+/// The logarithm of the smallest size that compiles.
 fn smallest(what: &str, compiled: impl Fn(u32) -> Result<Compiled, CompileError>) -> u32 {
     let refused = |log_size| match compiled(log_size) {
         Err(CompileError::PolynomialSize { given, fitting }) => {
@@ -260,8 +262,8 @@ fn smallest(what: &str, compiled: impl Fn(u32) -> Result<Compiled, CompileError>
     least
 }
 
-/// The least N and up, every task, two in flight: on the fewest cores and lanes that there can be, on the most cores, and where copies take
-/// the place of computations.
+/// The smallest sizes, every task, two in flight: on the fewest cores and lanes, on the most cores, and with copies
+/// that compete with computations.
 #[test]
 fn every_task_on_the_smallest_and_the_largest_arrays() {
     for (text, rows, columns, lanes, firing) in [
@@ -303,7 +305,7 @@ fn every_task_on_the_smallest_and_the_largest_arrays() {
     }
 }
 
-/// Primes from the least with roots of unity to one just below 2^31, where the sum of two values takes all 32 bits.
+/// Primes from the smallest with roots of unity to one just below 2^31, where the sum of two values uses all 32 bits.
 #[test]
 fn small_and_large_moduli() {
     let mut machine = ours();
@@ -320,7 +322,7 @@ fn small_and_large_moduli() {
     }
 }
 
-/// Two phases of many groups: twiddle registers fill with what rows will need that have no registers yet.
+/// Two phases of many groups: twiddle registers fill with factors for rows that do not have registers yet.
 #[test]
 fn the_longest_columns_of_small_arrays() {
     for (rows, columns, lanes, log_size) in [(1, 1, 4, 9), (1, 2, 32, 13), (4, 4, 4, 13)] {
@@ -332,7 +334,7 @@ fn the_longest_columns_of_small_arrays() {
     }
 }
 
-/// What the lanes of the RTL lack, and what it costs: the table of docs/hw/rvfhe_lane.md, row for row.
+/// The missing features of the RTL lanes and their cost: the table of docs/hw/rvfhe_lane.md, row for row.
 #[test]
 fn the_page_of_the_lanes_says_what_they_lack() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/hw/rvfhe_lane.md")).unwrap();
@@ -395,7 +397,7 @@ fn a_trace_has_what_was_done() {
     assert_eq!(trace.left_out(), 0);
 }
 
-/// Word l of row a is in bank l + rev(a): no two words of a row, or of a column of tiles, are in one bank.
+/// Word l of row a is in bank l + rev(a): no two words of a row, or of a column of a tile, share a bank.
 #[test]
 fn rows_and_columns_of_tiles_are_in_all_banks() {
     for log_lanes in 1..=5_u32 {

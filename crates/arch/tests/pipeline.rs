@@ -1,4 +1,4 @@
-//! The macro-pipeline: known answers, counts, bounds, buffers, and what is refused.
+//! The macro-pipeline: known answers, counts, bounds, buffers, and rejected inputs.
 
 use ciphermill_arch::pipeline::{
     Body, BufferSpec, CHAM_CIPHERMILL, CHAM_PAPER, Job, PipelineError, PipelineMachine, Preemption, Stage, StageSpec,
@@ -215,7 +215,7 @@ fn machines_that_cannot_be_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any text: an error or a machine, no panic.
+    /// Any text gives an error or a machine, without a panic.
     #[test]
     fn no_text_is_too_much(cut in 0..CHAM_PAPER.len(), insert in "\\PC{0,8}") {
         let at = (0..=cut).rev().find(|&at| CHAM_PAPER.is_char_boundary(at)).unwrap_or(0);
@@ -223,7 +223,8 @@ proptest! {
         let _ = PipelineMachine::from_toml(&[&CHAM_PAPER[..at], &insert, &CHAM_PAPER[at..]].concat());
     }
 
-    /// Any shape on either machine: what is done is what the formulas say, in no less than the bound, whatever the engines.
+    /// Any shape on either machine: the counts equal the formulas, and the cycles are at least the bound, for any
+    /// number of engines.
     #[test]
     fn runs_do_what_is_counted(
         rows in 1u64..600, columns in 1u64..13000, engines in 0u32..5, sum: bool, pause: bool, paper_s: bool,

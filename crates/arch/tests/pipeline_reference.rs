@@ -13,13 +13,13 @@ const N: usize = 8;
 struct Node {
     tile: usize,
     level: u32,
-    /// The first of its leaves.
+    /// The first leaf.
     first: usize,
     children: Vec<usize>,
     parent: Option<usize>,
 }
 
-/// The tree below (first, step) of a tile; leaves are entered in `order`.
+/// The tree below (first, step) of a tile. Leaves are appended to `order`.
 fn build(
     nodes: &mut Vec<Node>,
     order: &mut Vec<usize>,
@@ -61,11 +61,11 @@ struct Op {
     what: What,
     read: u64,
     done: u64,
-    /// Buffers that it reads.
+    /// The buffers that it reads.
     reads: Vec<usize>,
 }
 
-/// Buffers by number: 0 to 7 after stage 1 to 8, 8 what stage 5 puts by, 9 after stage 9.
+/// Buffers by number: 0 to 7 after stages 1 to 8, 8 for the sums set aside by stage 5, 9 after stage 9.
 fn slots(machine: &PipelineMachine, buffer: usize) -> usize {
     let stages = Stage::ALL;
     let (from, to) = match buffer {
@@ -89,7 +89,7 @@ struct Engine {
     paused_until: u64,
 }
 
-/// Cycles of the job; `None` if nothing goes on any more.
+/// Cycles of the job; `None` if no stage can proceed.
 fn plain(machine: &PipelineMachine, rows: usize, columns: usize) -> Option<u64> {
     let e = machine.engines();
     let parts = columns.div_ceil(N);

@@ -1,4 +1,4 @@
-//! Rooflines and design spaces: known answers, figures of the RTL, and what is refused.
+//! Rooflines and design spaces: known answers, figures of the RTL, and rejected inputs.
 
 use ciphermill_arch::pipeline::{
     Body, Bound, CHAM_CIPHERMILL, CHAM_EXPLORE, CHAM_PAPER, CHAM_ROOFLINE, Design, Exploration, Job, Kernel,
@@ -12,7 +12,7 @@ fn paper() -> PipelineMachine {
     PipelineMachine::from_toml(CHAM_PAPER).expect("the file of the paper")
 }
 
-/// Of the committed sweep.
+/// The figures of the committed sweep.
 fn units() -> Units {
     Exploration::from_toml(CHAM_EXPLORE).expect("the sweep").units()
 }
@@ -267,7 +267,7 @@ fn sweeps_that_cannot_be_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever numbers a machine and a roofline have: a run that is what its bound and its formulas say, or an error.
+    /// Any numbers in a machine and a roofline give an error, or a run that agrees with its bound and its formulas.
     #[test]
     fn hostile_numbers_give_figures_or_errors(
         changes in prop::collection::vec((0..200_usize, prop::sample::select(&HOSTILE[..])), 1..4),
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// Numbers at the limits of one field or another, and beyond.
+/// Numbers at and beyond the limits of some field.
 const HOSTILE: [&str; 18] = [
     "0",
     "1",

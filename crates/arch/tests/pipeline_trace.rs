@@ -1,4 +1,4 @@
-//! The trace of a run tells the same as the run.
+//! The trace of a run agrees with the run.
 
 use std::collections::BTreeMap;
 

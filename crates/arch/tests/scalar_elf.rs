@@ -1,4 +1,4 @@
-//! The committed programs are what their sources compile to; files that are no programs are refused.
+//! The committed programs equal a build of their sources, and invalid files are rejected.
 
 mod scalar_support;
 
@@ -38,7 +38,7 @@ fn committed_programs_are_what_their_sources_compile_to() {
     }
 }
 
-/// QEMU's count of instructions needs no decoder of ours; this does: every word of code is an instruction.
+/// QEMU's instruction count does not use our decoder. This test does: every word of code is an instruction.
 #[test]
 fn committed_programs_decode() {
     for variant in Variant::ALL {
@@ -120,7 +120,7 @@ fn truncated_files() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// Changed headers end in a program or in an error.
+    /// Changed headers give a program or an error.
     #[test]
     fn changed_files(changes in prop::collection::vec((0usize..0x100, any::<u8>()), 1..6), tail: bool) {
         let mut file = Variant::Naive.elf().to_vec();

@@ -1,4 +1,4 @@
-//! Programs and jobs that go wrong end in an error that names what was wrong, and where.
+//! Faulty programs and jobs end with an error that names the cause and the place.
 
 mod scalar_support;
 
@@ -245,7 +245,7 @@ fn machine_descriptions_that_are_none() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
-    /// Whatever the code is, it ends: by itself, with an error, or at the limit.
+    /// Any code ends: normally, with an error, or at the limit.
     #[test]
     fn any_code(
         fields in prop::collection::vec((0usize..14, any::<u32>()), 1..60),

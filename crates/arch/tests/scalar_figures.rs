@@ -1,4 +1,4 @@
-//! The figures of docs/rvfhe-scalar.md are what the model gives. `CIPHERMILL_WRITE_DOCS=1` writes them there.
+//! Compares the figures of docs/rvfhe-scalar.md with the model. `CIPHERMILL_WRITE_DOCS=1` writes them instead.
 
 mod scalar_support;
 
@@ -17,7 +17,7 @@ fn measured(machine: &ScalarMachine, baseline: &Baseline) -> ScalarRun {
     run(machine, baseline, &input).expect("the program runs")
 }
 
-/// Each variant, with both dividers where it divides.
+/// Each variant; variants with divisions use both dividers.
 fn columns() -> Vec<(Variant, bool, &'static str)> {
     let mut columns = Vec::new();
     for variant in Variant::ALL {
@@ -80,7 +80,7 @@ fn counts(out: &mut String) {
     }
 }
 
-/// What the length of the modulus does to an early-out divider, and other parameters to what they concern.
+/// The effect of the modulus length on an early-out divider, and of other parameters.
 fn sensitivities(out: &mut String) {
     out.push_str("| changed | program | cycles per butterfly |\n| --- | --- | --- |\n");
     for (ring, variant) in
@@ -141,7 +141,7 @@ fn documented_figures() {
     assert!(page[start..stop] == figures, "docs/rvfhe-scalar.md has other figures than these:\n{figures}");
 }
 
-/// The table that sets the figures beside the estimates of the design has those of today, at 2^10 and 2^14.
+/// The table of estimates contains the current figures at 2^10 and 2^14.
 #[test]
 fn figures_beside_the_estimates() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe-scalar.md");
@@ -164,7 +164,7 @@ fn figures_beside_the_estimates() {
     }
 }
 
-/// Printed, not checked: what else runs on the machine is not known.
+/// Prints the speed. It is not checked, because the load of the machine is unknown.
 #[test]
 fn speed_of_the_model() {
     let baseline = baseline(Variant::Naive, Ring::Cyclic, 1 << 14);

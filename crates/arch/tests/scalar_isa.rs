@@ -1,5 +1,5 @@
-//! Every instruction against a plain definition on chosen operands, the M extension against 128-bit arithmetic on any, and
-//! random programs against QEMU.
+//! Every instruction compared with a plain definition on chosen operands, the M extension with 128-bit arithmetic on
+//! random operands, and random programs with QEMU.
 
 mod scalar_support;
 
@@ -21,7 +21,7 @@ fn execute(code: &[u32], input: &[u8]) -> Result<ExecutionReport, ScalarError> {
     simulate(&machine(true), &execution)
 }
 
-/// Operands where signs, widths and overflows meet.
+/// Operands at the limits of signs, widths and overflows.
 const VALUES: [u64; 21] = [
     0,
     1,
@@ -46,7 +46,7 @@ const VALUES: [u64; 21] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// What an instruction with two operands gives, after the manual's text. Widened arithmetic, so that nothing overflows.
+/// The result of an instruction with two operands, by the text of the manual, in wide arithmetic without overflow.
 fn define(name: &str, x: u64, y: u64) -> u64 {
     let (sx, sy) = (i128::from(x as i64), i128::from(y as i64));
     let (ux, uy) = (x as u128, y as u128);
@@ -184,7 +184,7 @@ proptest! {
         check_register_instructions(&[(x, y), (x >> narrow_x, y >> narrow_y)]);
     }
 
-    /// No word makes the decoder panic, and a word that decodes has its registers where the manual has them.
+    /// No word makes the decoder panic, and the registers of a decoded word are those of the manual.
     #[test]
     fn any_word(word: u32) {
         if let Some(i) = Instruction::decode(word) {
@@ -333,7 +333,8 @@ fn modular_instructions() {
     assert_eq!(modular(0, 0, [5 | 7 << 40, 6 | 9 << 40, 7])[0], 4);
 }
 
-/// A random program without loops: arithmetic, loads and stores in its data, forward branches; then all registers are written.
+/// A random program without loops: arithmetic, loads and stores in its data, forward branches. At the end it writes all
+/// registers.
 fn random_program(seed: u64) -> Vec<u32> {
     let mut state = seed;
     let mut random = |below: u32| {

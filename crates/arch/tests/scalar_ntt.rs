@@ -1,4 +1,4 @@
-//! The transforms of the scalar baseline against the reference of `ciphermill_math`, bit for bit.
+//! The transforms of the scalar baseline compared with the reference of `ciphermill_math`, bit for bit.
 
 mod scalar_support;
 
@@ -37,7 +37,7 @@ fn a_run_can_be_repeated() {
     assert_eq!(check(&baseline, &input), check(&baseline, &input));
 }
 
-/// The expectation of the other tests comes from the negacyclic reference; here from the definition.
+/// The other tests use the negacyclic reference; this one uses the definition.
 #[test]
 fn the_cyclic_transform_by_its_definition() {
     let baseline = baseline(Variant::Shoup, Ring::Cyclic, 1 << 10);

@@ -1,4 +1,4 @@
-//! The committed programs under QEMU's user mode: the same words, and exactly as many instructions.
+//! The committed programs under QEMU's user mode: the same words and exactly the same number of instructions.
 
 mod scalar_support;
 
@@ -6,7 +6,7 @@ use ciphermill_arch::scalar::{Ring, Variant, run};
 use scalar_support::tools::{Folder, have, qemu, qemu_traced};
 use scalar_support::{baseline, expected, machine, words};
 
-/// What QEMU can run: it has no RVFHE instructions.
+/// The variants that QEMU can run; it has no RVFHE instructions.
 const STANDARD: [Variant; 3] = [Variant::Naive, Variant::Textbook, Variant::Shoup];
 
 #[test]

@@ -8,7 +8,8 @@ use scalar_support::machine;
 
 const NOP: u32 = 0x13;
 
-/// A loop of so many rounds around `body`, in which x5 = 3, x6 = 2^63 + 1, x8 = [`DATA`], and modulus register 0 has 97.
+/// A loop with `rounds` rounds around `body`, in which x5 = 3, x6 = 2^63 + 1, x8 = [`DATA`], and modulus register 0 has
+/// 97.
 fn looped(machine: &ScalarMachine, body: &[u32], rounds: i32) -> Measure {
     let mut code = li(8, DATA).to_vec();
     code.extend([addi(5, 0, 3), addi(6, 0, 1), i_type(0x13, 1, 6, 6, 63), addi(6, 6, 1), addi(9, 0, 97)]);
@@ -28,7 +29,7 @@ fn looped(machine: &ScalarMachine, body: &[u32], rounds: i32) -> Measure {
     simulate(machine, &execution).expect("it runs").whole
 }
 
-/// What `body` costs once caches and predictor know it: the 31st round less that of an empty body.
+/// The cost of `body` with warm caches and predictor: the 31st round minus that of an empty body.
 fn steady(machine: &ScalarMachine, body: &[u32]) -> Measure {
     let round = |body| {
         let measure = looped(machine, body, 31) - looped(machine, body, 30);
@@ -38,7 +39,7 @@ fn steady(machine: &ScalarMachine, body: &[u32]) -> Measure {
     round(body) - round(&[])
 }
 
-/// The stalls of `body`, whose instructions are all executed once a round.
+/// The stalls of `body`, whose instructions all execute once per round.
 fn stalls(machine: &ScalarMachine, body: &[u32]) -> Causes {
     let measure = steady(machine, body);
     assert_eq!(measure.instructions, body.len() as u64);

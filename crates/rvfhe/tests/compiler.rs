@@ -1,5 +1,5 @@
-//! The compiler on machines and tasks that are at the edge of what there is, or beyond: a program or an error that says which bound.
-//! That programs compute what they should is for `crates/arch` to test, which runs them.
+//! The compiler on machines and tasks at and beyond their limits: a program, or an error that names the limit.
+//! `crates/arch` runs the programs and tests their results.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn forward(polynomial_size: usize) -> Task {
     transform(polynomial_size, Ring::Negacyclic, Direction::Forward)
 }
 
-/// Values below the modulus, of which hardly two are alike.
+/// Values below the modulus that are almost all different.
 fn polynomial(size: usize, seed: u64) -> Arc<[u32]> {
     let value = |i: u64| ((i + (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % MODULUS;
     (0..size as u64).map(|i| value(i) as u32).collect()
@@ -61,23 +61,23 @@ fn key_switch(polynomial_size: usize, digits: u64) -> Task {
     Task::KeySwitch { polynomial_size, modulus: modulus(), key: (0..digits).map(pair).collect() }
 }
 
-/// A target whose memories have no end.
+/// A target with practically unlimited memories.
 fn endless(target: Target) -> Target {
     let most = u32::MAX;
     Target { data_rows: most, twiddle_rows: most, instructions: most, scratchpad_vectors: most, ..target }
 }
 
-/// The error; a program would be too long to be shown.
+/// The error. A program would be too long to print.
 fn refused(target: &Target, task: &Task, in_flight: usize) -> CompileError {
     compile(target, task, in_flight).map(drop).expect_err("no program")
 }
 
-/// Sizes that fit, with one in flight.
+/// Sizes that fit with one in flight.
 fn alone(sizes: &[usize]) -> Fitting {
     Fitting::Sizes { in_flight: 1, sizes: sizes.to_vec() }
 }
 
-/// Every number of a target is a number that it may be, or an error names it.
+/// Every number of a target is accepted, or an error names it.
 #[test]
 fn impossible_targets_are_refused() {
     type Change = fn(&mut Target, u32);
@@ -129,7 +129,8 @@ fn impossible_targets_are_refused() {
     }
 }
 
-/// Copies that take tens of thousands of cycles, as over 32 cores in a row with links of a byte, are no reason to give up.
+/// Copies that take tens of thousands of cycles, as over 32 cores in a row with links of a byte, do not stop the
+/// scheduler.
 #[test]
 fn a_slow_network_is_waited_for() {
     for remote_latency in [1_000, 24_578, 32_768] {
@@ -140,12 +141,12 @@ fn a_slow_network_is_waited_for() {
     }
 }
 
-/// One core of two lanes, whose programs are the longest for their N.
+/// One core of two lanes has the longest programs for their N.
 fn narrow() -> Target {
     endless(Target { cores: 1, lanes: 2, ..target() })
 }
 
-/// Memories may be larger than what a program can name.
+/// Memories may be larger than a program's addresses.
 #[test]
 fn memories_are_reached_as_far_as_addresses_go() {
     let error = refused(&narrow(), &key_switch(256, 16), 1);
@@ -157,8 +158,8 @@ fn memories_are_reached_as_far_as_addresses_go() {
     assert!(compile(&narrow(), &key_switch(128, 14), 1).is_ok());
 }
 
-/// Keys whose spectra have the same value in both lanes of each vector, a pair for all lanes: more pairs than can be named, so that some
-/// have to be rows.
+/// Keys whose spectra have the same value in both lanes of each vector, which gives one pair for all lanes. These are
+/// more pairs than can be addressed, so that some must be rows.
 #[test]
 fn pairs_that_cannot_be_named_are_rows() {
     let size = 128;
@@ -189,7 +190,7 @@ fn product(polynomial_size: usize) -> Task {
     Task::Product { polynomial_size, modulus: modulus(), ring, operand }
 }
 
-/// Memories that hold no program at all, or not so many at once.
+/// Memories that hold no program, or not as many in flight.
 #[test]
 fn memories_that_are_too_small_are_named() {
     let changed = |change: fn(&mut Target)| {
@@ -252,7 +253,7 @@ fn memories_that_are_too_small_are_named() {
     assert_eq!(refused(&target(), &small, 1).to_string(), text);
 }
 
-/// No machine is known whose sizes have a gap; if one has, it is told.
+/// No known machine has a gap in its sizes. If one has, the error lists the sizes.
 #[test]
 fn sizes_with_a_gap_are_listed() {
     let text = |in_flight, sizes: &[usize]| {
@@ -269,7 +270,7 @@ fn sizes_with_a_gap_are_listed() {
     assert_eq!(one.to_string(), text);
 }
 
-/// A number that may be allowed, at its ends or beyond.
+/// A number that may be allowed, at its limits or beyond.
 fn number(max: u32) -> impl Strategy<Value = u32> {
     prop_oneof![50 => 1..=max, 20 => Just(1), 20 => Just(max), 1 => prop::sample::select(vec![0, max + 1, u32::MAX])]
 }
@@ -317,7 +318,7 @@ fn any_target() -> impl Strategy<Value = Target> {
     )
 }
 
-/// A task of an N that may fit, with operands that may be too short or too large, and how many are in flight.
+/// A task of an N that may fit, with operands that may be too short or too large, and a number in flight.
 fn any_task(target: &Target) -> impl Strategy<Value = (Task, usize)> + use<> {
     let values = target.cores.clamp(1, 32) as usize * target.lanes.clamp(2, 32) as usize;
     let fitting = (0..9_u32).prop_map(move |log| values << log);
@@ -347,7 +348,7 @@ fn any_task(target: &Target) -> impl Strategy<Value = (Task, usize)> + use<> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
 
-    /// Programs that fit the target and are programs, or an error that is none of the compiler's mistakes.
+    /// Valid programs that fit the target, or an error that is not an internal error of the compiler.
     #[test]
     fn any_target_and_task(
         (target, (task, in_flight)) in any_target().prop_flat_map(|target| (any_task(&target), Just(target)).prop_map(|(task, target)| (target, task)))
@@ -381,7 +382,7 @@ proptest! {
     }
 }
 
-/// The same with another N, and with operands of which hardly two values are alike.
+/// The same task with another N, and with operand values that are almost all different.
 fn resized(task: &Task, polynomial_size: usize) -> Task {
     let polynomial = |number, modulus: &Modulus| -> Arc<[u32]> {
         polynomial(polynomial_size, number).iter().map(|value| (u64::from(*value) % modulus.value()) as u32).collect()
@@ -401,7 +402,7 @@ fn resized(task: &Task, polynomial_size: usize) -> Task {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// What an error says that fits does, and twice as much does not.
+    /// A suggested number fits, and twice that number does not.
     #[test]
     fn what_errors_say_is_so(
         (target, (task, in_flight)) in any_target().prop_flat_map(|target| (any_task(&target), Just(target)).prop_map(|(task, target)| (target, task)))

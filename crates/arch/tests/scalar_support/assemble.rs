@@ -1,9 +1,9 @@
-//! Instruction words from fields, as chapter 24 of the RISC-V manual (20191213) tables them, and ELF files around them. Nothing
-//! here is shared with the model's decoder.
+//! Instruction words from fields, by the tables in chapter 24 of the RISC-V manual (20191213), and ELF files with them.
+//! Nothing here is shared with the model's decoder.
 
-/// Where the code of a test's program lies.
+/// The address of a test program's code.
 pub const CODE: u64 = 0x10000;
-/// Where its writable memory lies: [`DATA_BYTES`] of zeros.
+/// The address of its writable memory: [`DATA_BYTES`] zeros.
 pub const DATA: u64 = 0x40000;
 pub const DATA_BYTES: u64 = 0x4000;
 
@@ -45,7 +45,7 @@ pub const REGISTER: [(&str, u32, u32, u32); 28] = [
     ("remuw", 0x3b, 7, 1),
 ];
 
-/// (name, opcode, funct3, bits 31:20 besides the operand, bits of the operand) of those with an immediate.
+/// (name, opcode, funct3, bits 31:20 without the operand, bits of the operand) of the instructions with an immediate.
 pub const IMMEDIATE: [(&str, u32, u32, u32, u32); 13] = [
     ("addi", 0x13, 0, 0, 12),
     ("slti", 0x13, 2, 0, 12),
@@ -176,7 +176,7 @@ pub fn elf(code: &[u32]) -> Vec<u8> {
     )
 }
 
-/// A static RISC-V ELF file of 64 bits. Segments lie at multiples of 4 KiB in the file.
+/// A static 64-bit RISC-V ELF file. Segments are at multiples of 4 KiB in the file.
 pub fn elf_of(entry: u64, segments: &[Segment]) -> Vec<u8> {
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     file.extend(2u16.to_le_bytes()); // an executable

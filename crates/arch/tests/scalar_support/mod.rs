@@ -1,4 +1,4 @@
-//! What the tests of the scalar baseline share.
+//! Common parts of the tests of the scalar baseline.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
 pub mod assemble;
@@ -14,7 +14,7 @@ pub fn machine(early_out: bool) -> ScalarMachine {
     machine
 }
 
-/// The greatest prime of 31 bits that all sizes up to 2^14 have roots for.
+/// The largest 31-bit prime with roots for all sizes up to 2^14.
 pub fn modulus() -> Modulus {
     ciphermill_math::modulus::ntt_primes(31, Baseline::POLYNOMIAL_SIZE_MAX).next().expect("there are such primes")
 }
@@ -34,7 +34,7 @@ pub fn words(count: usize, modulus: Modulus, seed: u64) -> Vec<u32> {
         .collect()
 }
 
-/// What a transform must give, by the reference of `ciphermill_math`.
+/// The expected transform, by the reference of `ciphermill_math`.
 pub fn expected(baseline: &Baseline, input: &[u32]) -> Vec<u32> {
     baseline.golden(input).expect("size, modulus and input fit")
 }

@@ -1,4 +1,4 @@
-//! The cross compiler and QEMU, where they are installed: Debian's gcc-riscv64-linux-gnu and qemu-user.
+//! The cross compiler and QEMU, if they are installed: Debian's gcc-riscv64-linux-gnu and qemu-user.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Whether `program --version` runs. If not, says that `what` is not tested, or fails where CIPHERMILL_REQUIRE_RISCV is 1.
+/// Whether `program --version` runs. If not, reports that `what` is not tested, or fails if CIPHERMILL_REQUIRE_RISCV is
+/// 1.
 pub fn have(program: &str, what: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_ok_and(|status| status.success()) {
@@ -18,7 +19,7 @@ pub fn have(program: &str, what: &str) -> bool {
     false
 }
 
-/// A folder of its own for a test, removed when dropped.
+/// A separate folder for a test, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -43,7 +44,7 @@ impl Drop for Folder {
     }
 }
 
-/// What QEMU says of a program.
+/// QEMU's report on a program.
 pub struct QemuRun {
     pub status: i32,
     pub output: Vec<u8>,
@@ -65,7 +66,7 @@ pub fn qemu(folder: &Folder, elf: &[u8], input: &[u8]) -> (i32, Vec<u8>) {
     (output.status.code().unwrap_or(-1), output.stdout)
 }
 
-/// The same, one instruction at a time, each logged to a pipe as it is executed.
+/// As above, one instruction at a time. Each is logged to a pipe as it executes.
 pub fn qemu_traced(folder: &Folder, elf: &[u8], input: &[u8]) -> QemuRun {
     // The option's name changed in QEMU 8.1.
     let help = Command::new("qemu-riscv64").arg("--help").output().expect("QEMU runs");

@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz targets and the corpus replay run exactly these functions.
+//! Invariants for every input. The fuzz targets and the corpus replay run exactly these functions.
 #![allow(dead_code, reason = "each fuzz target uses one")]
 
 use ciphermill_rvfhe::isa::paper::PaperInstruction;
@@ -10,7 +10,7 @@ fn core() -> Core {
     Core::new(7).expect("there are 32")
 }
 
-/// Bytes as words, and as a core's program; returns whether they are one.
+/// Bytes as words, and as a core's program. Returns whether they form one.
 pub(crate) fn rvfhe_decode(data: &[u8]) -> bool {
     for bytes in data.as_chunks::<4>().0 {
         one_word(u32::from_le_bytes(*bytes));
@@ -49,7 +49,7 @@ fn one_word(word: u32) {
     }
 }
 
-/// Bytes as assembly text; returns whether it assembles.
+/// Bytes as assembly text. Returns whether it assembles.
 pub(crate) fn rvfhe_assemble(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
     match assemble(&text, core(), MEMORY) {

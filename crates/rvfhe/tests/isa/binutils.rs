@@ -1,4 +1,5 @@
-//! GNU's tools as judges: their assembler with our macros and on standard instructions, their disassembler, their compiler.
+//! Comparison with GNU's tools: the assembler with our macros and with standard instructions, the disassembler, the
+//! compiler.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use proptest::test_runner::TestRunner;
 use crate::strategy::{examples, instruction, page_example};
 use crate::tools::{AS, GCC, OBJCOPY, OBJDUMP, QEMU, Tools, include_folder, lines};
 
-/// The examples, and as many others as shall be tried; branches stay near enough for the assembler.
+/// The examples and the given number of random instructions. Branches stay near enough for the assembler.
 fn instructions(others: usize) -> Vec<Instruction> {
     let mut runner = TestRunner::deterministic();
     let strategy = instruction();
@@ -32,7 +33,7 @@ fn the_assembler_makes_our_words() {
     }
 }
 
-/// Each custom word is one unknown instruction of four bytes; each standard one has the same text there as here.
+/// Each custom word is one unknown instruction of four bytes. Each standard one has the same text as ours.
 #[test]
 fn the_disassembler_reads_our_words() {
     let Some(tools) = Tools::find(&[OBJDUMP]) else { return };
@@ -58,7 +59,7 @@ fn the_disassembler_reads_our_words() {
     }
 }
 
-/// A standard instruction as objdump writes it.
+/// A standard instruction in objdump's syntax.
 fn as_objdump(instruction: &Instruction, address: u64) -> String {
     let text = match *instruction {
         Instruction::Bne { rs1, rs2, offset } => {
@@ -74,7 +75,7 @@ fn as_objdump(instruction: &Instruction, address: u64) -> String {
     text.replace(", ", ",")
 }
 
-/// What the macros refuse, and what they say.
+/// Operands that the macros reject, with the messages.
 #[test]
 fn the_macros_check_their_operands() {
     let Some(tools) = Tools::find(&[AS]) else { return };
@@ -124,7 +125,7 @@ fn the_macros_take_expressions() {
     assert_eq!(tools.words("text.o"), words);
 }
 
-/// The examples of the reference page: the program is one, and the C compiles.
+/// The examples of the reference page: the program is valid, and the C code compiles.
 #[test]
 fn the_pages_examples_assemble_and_compile() {
     let Some(tools) = Tools::find(&[AS, OBJCOPY, GCC]) else { return };
@@ -144,8 +145,8 @@ fn the_pages_examples_assemble_and_compile() {
     tools.output(GCC, &["-O2", "-Wall", "-Werror", &include, "-c", "example.c"]);
 }
 
-/// The paper's opcodes of LDP and COPY are those of 16-bit instructions: the assembler refuses such a word of four bytes, and the
-/// disassembler reads two bytes of it.
+/// The paper's opcodes of LDP and COPY are those of 16-bit instructions. The assembler rejects such a word of four
+/// bytes, and the disassembler reads two bytes of it.
 #[test]
 fn the_papers_opcodes_are_not_of_32_bits() {
     let Some(tools) = Tools::find(&[AS, OBJDUMP]) else { return };
@@ -211,7 +212,7 @@ fn the_header_makes_our_words() {
     assert_eq!(made, expected, "{shown}");
 }
 
-/// `rvfhe_pair` on QEMU's RISC-V against the definition in 128 bits.
+/// `rvfhe_pair` on QEMU's RISC-V compared with the 128-bit definition.
 #[test]
 fn the_headers_pair_is_a_factor_with_its_companion() {
     let Some(tools) = Tools::find(&[GCC, QEMU]) else { return };

@@ -1,4 +1,4 @@
-//! The instruction set: words, text, programs, the source of the encodings, and GNU's tools as its judge.
+//! The instruction set: words, text, programs, the source of the encodings, and the comparison with GNU's tools.
 #![allow(clippy::unusual_byte_groupings, reason = "groups are the fields of instruction words")]
 
 mod binutils;

@@ -1,4 +1,4 @@
-//! The source of the encodings: what the build script's reader takes and refuses, and what is made from it.
+//! The source of the encodings: inputs that the build script's reader accepts and rejects, and its output.
 
 #[path = "../../build/opcodes.rs"]
 mod reader;
@@ -67,7 +67,7 @@ fn what_is_refused() {
     }
 }
 
-/// What the crate was built with is what stands in the source, read once more.
+/// The encodings in the crate equal those in the source, read again.
 #[test]
 fn the_crate_has_what_the_source_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("opcodes");

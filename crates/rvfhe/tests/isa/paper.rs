@@ -70,7 +70,7 @@ fn refused_words() {
     }
 }
 
-/// The arithmetic is the same word here; mmul as far as there are twiddle registers.
+/// The arithmetic has the same words here; mmul only for existing twiddle registers.
 #[test]
 fn the_same_in_ours() {
     for vd in VectorRegister::all() {

@@ -67,7 +67,7 @@ fn refused_bytes() {
     assert_eq!(read(&vec![0; 4 * 4097]), ProgramProblem::TooLong { words: 4097, limit: 4096 });
 }
 
-/// The paper's 16 KiB are filled to the last word.
+/// A program of exactly the paper's 16 KiB.
 #[test]
 fn a_full_memory() {
     let stays = |instruction: &Instruction| !matches!(instruction.mnemonic(), Mnemonic::Bne | Mnemonic::Jal);

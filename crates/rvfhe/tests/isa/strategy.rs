@@ -1,4 +1,4 @@
-//! What other modules start from: operands, arbitrary instructions, one example of each, the reference page.
+//! Common parts of the tests: operands, arbitrary instructions, one example of each, the reference page.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn tile() -> impl Strategy<Value = Tile> {
     (0..6_i64, any::<bool>()).prop_map(|(log, rotate)| Tile::new(log, rotate).unwrap())
 }
 
-/// An instruction of any fields, also of such that do not go together.
+/// An instruction with arbitrary fields, including invalid combinations.
 pub(crate) fn any_instruction() -> impl Strategy<Value = Instruction> {
     let form = prop_oneof![Just(FloatButterfly::DecimationInTime), Just(FloatButterfly::DecimationInFrequency)];
     let core = || (0..32_i64).prop_map(c);
@@ -130,12 +130,12 @@ pub(crate) fn any_instruction() -> impl Strategy<Value = Instruction> {
     ]
 }
 
-/// An instruction that is allowed.
+/// A valid instruction.
 pub(crate) fn instruction() -> impl Strategy<Value = Instruction> {
     any_instruction().prop_filter("operands go together", |instruction| instruction.check().is_ok())
 }
 
-/// The instructions of a program: branches and jumps stay inside, the last one is `ebreak`.
+/// The instructions of a program: branches and jumps stay inside, and the last one is `ebreak`.
 pub(crate) fn program(most: usize) -> impl Strategy<Value = Vec<Instruction>> {
     prop::collection::vec((instruction(), any::<prop::sample::Index>()), 0..most).prop_map(|drawn| {
         let length = drawn.len() + 1;
@@ -152,7 +152,7 @@ pub(crate) fn program(most: usize) -> impl Strategy<Value = Vec<Instruction>> {
     })
 }
 
-/// One of each instruction, with operands of which no two are alike, and the corners of numbers.
+/// One of each instruction, with distinct operands, and the limits of numbers.
 pub(crate) fn examples() -> Vec<Instruction> {
     use FloatButterfly::{DecimationInFrequency, DecimationInTime};
     use Instruction::*;
@@ -197,7 +197,7 @@ pub(crate) fn examples() -> Vec<Instruction> {
     ]
 }
 
-/// The first example in this language on the reference page.
+/// The first example in the given language on the reference page.
 pub(crate) fn page_example(language: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rvfhe-isa.md");
     let page = fs::read_to_string(page).unwrap();

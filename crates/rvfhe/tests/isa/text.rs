@@ -40,7 +40,7 @@ const TEXTS: [&str; 31] = [
     "ebreak",
 ];
 
-/// Whether an instruction needs others around it.
+/// Whether an instruction needs other instructions around it.
 fn goes_elsewhere(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Bne | Mnemonic::Jal)
 }
@@ -186,7 +186,7 @@ fn bounds() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
-    /// Text, words and text again, for each instruction alone.
+    /// Text to words and back, for each instruction alone.
     #[test]
     fn instructions_come_back(instruction in instruction()) {
         prop_assume!(!goes_elsewhere(&instruction));
@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!(Instruction::decode(instruction.encode()).unwrap().to_string(), instruction.to_string());
     }
 
-    /// Anything at all: a program or an error whose place is in the text.
+    /// Any text gives a program, or an error with a position in the text.
     #[test]
     fn no_text_panics(text in "[a-z0-9 ,.:()!=#;/\\-+\\n\u{0}-\u{10ffff}]{0,60}") {
         if let Err(error) = assembled(&text) {

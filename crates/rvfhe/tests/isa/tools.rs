@@ -12,14 +12,14 @@ pub(crate) const OBJCOPY: &str = "riscv64-linux-gnu-objcopy";
 pub(crate) const OBJDUMP: &str = "riscv64-linux-gnu-objdump";
 pub(crate) const QEMU: &str = "qemu-riscv64";
 
-/// The tools, and a folder to work in.
+/// The tools, and a working folder.
 pub(crate) struct Tools {
     folder: TempDir,
 }
 
 impl Tools {
-    /// `None`, and a line that says so, where one of `programs` is not there; a panic in its place if `CIPHERMILL_REQUIRE_RISCV` is set,
-    /// as `make test` does where they are.
+    /// `None`, with a printed line, if one of `programs` is missing. If `CIPHERMILL_REQUIRE_RISCV` is set, as in `make
+    /// test` where the tools are installed, a missing program is a panic.
     pub(crate) fn find(programs: &[&str]) -> Option<Self> {
         for program in programs {
             let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
@@ -46,7 +46,7 @@ impl Tools {
         Command::new(program).args(arguments).current_dir(self.folder.path()).output().unwrap()
     }
 
-    /// Runs a program that has to succeed, and returns its standard output.
+    /// Runs a program that must succeed, and returns its standard output.
     pub(crate) fn output(&self, program: &str, arguments: &[&str]) -> String {
         let output = self.run(program, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -54,7 +54,7 @@ impl Tools {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What the assembler says to a text with our macros.
+    /// The assembler's messages for a text with our macros.
     pub(crate) fn assemble(&self, text: &str) -> Output {
         self.write("text.s", format!(".include \"rvfhe.inc\"\n.option norelax\n.text\n{text}\n"));
         self.run(AS, &["-march=rv64i_zicsr", "-I", include_folder().to_str().unwrap(), "-o", "text.o", "text.s"])
@@ -74,7 +74,7 @@ pub(crate) fn include_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// A line of a disassembly: the address, the digits of the instruction as they stand, and its text.
+/// A line of a disassembly: the address, the printed digits of the instruction, and its text.
 pub(crate) struct Line {
     pub(crate) address: u64,
     pub(crate) digits: String,

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::strategy::{any_instruction, examples, m, t, v, x};
 
-/// Put together by hand from the tables of the reference page: funct7, rs2, rs1, funct3, rd, opcode, or an immediate in place of the
-/// first ones. The order is that of `examples`.
+/// Assembled by hand from the tables of the reference page: funct7, rs2, rs1, funct3, rd, opcode, or an immediate in
+/// place of the first ones. The order is that of `examples`.
 const WORDS: [u32; 31] = [
     0b00_0_1_000_00011_00010_101_00001_0101011,
     0b00_1_0_001_11101_11110_111_11111_0101011,
@@ -54,7 +54,8 @@ fn known_words() {
     assert!(Mnemonic::ALL.iter().all(shown), "an instruction has no known word");
 }
 
-/// Every word of both custom opcodes and of jumps: what decodes encodes to itself, and as many do as the operands have combinations.
+/// Every word of both custom opcodes and of jumps: a decoded word encodes to itself, and the number of decoded words
+/// equals the number of operand combinations.
 #[test]
 fn all_words_of_the_custom_opcodes_and_jumps() {
     let mut counts = [0_u64; Mnemonic::ALL.len()];
@@ -189,7 +190,7 @@ fn operands_are_checked() {
     assert_eq!((v(31).number(), t(15).number(), m(7).number(), Tile::new(5, true).unwrap().side()), (31, 15, 7, 32));
 }
 
-/// The scalar core: the same words, any register as a factor, and nothing else.
+/// The scalar core: the same words, any register as a factor, and no other instructions.
 #[test]
 fn scalar_words() {
     let scalar = |operation, rd, rs1, rs2, modulus| ScalarInstruction {
@@ -228,7 +229,8 @@ fn scalar_words() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// An instruction comes back from its word, unless its operands do not go together: then the word is refused for that.
+    /// An instruction survives encoding and decoding, unless its operands are invalid: then decoding fails for that
+    /// reason.
     #[test]
     fn instructions_come_back(instruction in any_instruction()) {
         let word = instruction.encode();
@@ -240,7 +242,7 @@ proptest! {
         }
     }
 
-    /// Words at random; the standard opcodes are found often enough.
+    /// Random words. The standard opcodes occur often enough.
     #[test]
     fn words_come_back(word in any::<u32>(), standard in any::<bool>(), opcode in 0..7_usize) {
         let word = if standard { word & !0x7f | [0x37, 0x13, 0x33, 0x63, 0x6f, 0x73, 0x73][opcode] } else { word };
