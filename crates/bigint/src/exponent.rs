@@ -48,7 +48,11 @@ impl Exponents {
         (!self.shared).then(|| self.rows.len())
     }
 
-    fn row(&self, index: usize) -> &[u64] {
+    /// The exponent of the base at `index`.
+    ///
+    /// # Panics
+    /// If there is no such base.
+    pub fn row(&self, index: usize) -> &[u64] {
         self.rows.row(if self.shared { 0 } else { index })
     }
 

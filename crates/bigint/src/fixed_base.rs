@@ -97,6 +97,13 @@ fn choice_cost(kernel: &dyn Kernel) -> f64 {
     factor / kernel.single_words() as f64
 }
 
+impl FixedBase {
+    /// Whether the base was prepared for this modulus.
+    pub fn belongs_to(&self, modulus: &OddModulus) -> bool {
+        self.ring == modulus.id()
+    }
+}
+
 impl OddModulus {
     /// What [`fixed_base`](Self::fixed_base) spends on a table, in bytes: about what a core has to itself of its cache.
     pub const FIXED_BASE_BYTES: usize = 2 << 20;

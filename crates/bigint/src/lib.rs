@@ -20,6 +20,8 @@
 //! of the same declared widths, but for those whose name says `public`. Integers are wiped when they are dropped.
 
 mod batch;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod constants;
 mod engine;
 mod error;
@@ -44,7 +46,10 @@ mod side_by_side;
 mod work;
 
 pub use batch::IntegerBatch;
-pub use engine::{CpuEngine, EngineError, EngineModulus, ModExpEngine, PreparedBase, PreparedModulus};
+pub use engine::{
+    BaseHandle, CpuEngine, EngineError, EngineModulus, Job, ModExpEngine, Output, PreparedBase, PreparedModulus,
+    SecretJob, SecretPolicy, TrustError, TrustedEngine, TrustedModulus,
+};
 pub use error::BigIntError;
 pub use exponent::Exponents;
 pub use fixed_base::FixedBase;

@@ -64,6 +64,11 @@ pub(crate) fn coverage(model: &Model) {
     let _ = model.write_coverage(&folder.join(name));
 }
 
+/// Whether instances leave waveforms.
+pub(crate) fn is_recording_waves() -> bool {
+    std::env::var_os("CIPHERMILL_HW_WAVES").is_some()
+}
+
 /// Where an instance that begins leaves its waveform, and of how many cycles; none if none is wanted, or it is not the first.
 ///
 /// # Panics

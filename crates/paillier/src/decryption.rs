@@ -171,7 +171,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::encryption::Blinding;
+    use crate::blinding::Blinding;
     use crate::parameters::KeyBits;
 
     /// Flips a bit of one value at one place.

@@ -3,6 +3,7 @@
 use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Residues, WeightMatrix, limbs};
 use zeroize::Zeroizing;
 
+use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
 use crate::error::PaillierError;
 use crate::keys::{PrimeSide, PublicKey, SecretKey};
@@ -17,16 +18,6 @@ const MIN_OWNER_BATCH: usize = 16;
 /// Draws of a batch until all of it shares no factor with n. Of a modulus of two large primes one of 2^1000 draws fails; one
 /// of many small primes, which nobody but its maker can tell from it, would let them fail forever.
 const ATTEMPTS: usize = 16;
-
-/// How blinding factors are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Blinding {
-    /// h_s^a for a random a of half of n's bits (Damgård, Jurik, Nielsen 2010, section 4.2). It rests on the assumption that
-    /// this cannot be told from a random n-th power.
-    Djn,
-    /// rⁿ for a random unit r, as Paillier has it: no further assumption.
-    Strict,
-}
 
 impl PublicKey {
     /// Encrypts, with fresh blinding factors. Constant-time in plaintexts and factors.

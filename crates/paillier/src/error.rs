@@ -1,6 +1,6 @@
 //! What can be wrong with keys, plaintexts, scalars and ciphertexts.
 
-use ciphermill_bigint::BigIntError;
+use ciphermill_bigint::{BigIntError, EngineError, TrustError};
 use ciphermill_wire::WireError;
 
 use crate::parameters::{KeyBits, KeyTag};
@@ -156,6 +156,12 @@ pub enum PaillierError {
     /// The arithmetic refused its operands.
     #[error(transparent)]
     BigInt(#[from] BigIntError),
+    /// The engine cannot do the work, or failed at it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine may not receive the secrets of the operation.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// The envelope is damaged, or of another kind.
     #[error(transparent)]
     Wire(#[from] WireError),

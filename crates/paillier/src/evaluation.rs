@@ -6,8 +6,8 @@ use ciphermill_bigint::{BigIntError, Exponents, IntegerBatch, Residues, WeightMa
 use num_bigint::{BigInt, Sign};
 use zeroize::Zeroizing;
 
+use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
-use crate::encryption::Blinding;
 use crate::error::PaillierError;
 use crate::integers;
 use crate::parallel;
@@ -15,7 +15,6 @@ use crate::parameters::KeyBits;
 use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
-use crate::signed;
 
 /// Integers that ciphertexts are multiplied by: magnitudes of a declared width, with or without signs. Multiplication takes
 /// the same time for all scalars of one width. Wiped when dropped.
@@ -84,8 +83,8 @@ impl Scalars {
         let mut magnitudes = rows.clone();
         let mut negative = IntegerBatch::zeros(rows.len(), 1);
         for (index, row) in rows.rows().enumerate() {
-            let sign = signed::is_negative(row);
-            signed::negate_if(magnitudes.row_mut(index), sign);
+            let sign = integers::is_negative(row);
+            integers::negate_if(magnitudes.row_mut(index), sign);
             negative.row_mut(index)[0] = sign;
         }
         Self { magnitudes, negative: Some(negative), bits }.with_bits(bits)
@@ -115,6 +114,16 @@ impl Scalars {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.magnitudes.is_empty()
+    }
+
+    /// The magnitudes.
+    pub(crate) fn magnitudes(&self) -> &IntegerBatch {
+        &self.magnitudes
+    }
+
+    /// Whether a scalar is negative.
+    pub(crate) fn is_negative(&self, index: usize) -> bool {
+        self.negative.as_ref().is_some_and(|signs| signs.row(index)[0] == 1)
     }
 
     /// Declared bits of a magnitude.

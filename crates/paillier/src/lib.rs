@@ -7,9 +7,11 @@
 //! Batches are split among the threads of `rayon`'s pool. A child that was forked after such work computes on the calling
 //! thread alone, as the pool's threads stay with the parent; if only other code used the pool before the fork, it would hang.
 
+mod blinding;
 mod ciphertext;
 mod decryption;
 mod encryption;
+mod engine;
 mod error;
 mod evaluation;
 pub mod fixed_point;
@@ -26,11 +28,11 @@ mod pool;
 mod product;
 mod random;
 pub mod serial;
-mod signed;
 pub mod weights;
 
+pub use blinding::Blinding;
 pub use ciphertext::CiphertextVector;
-pub use encryption::Blinding;
+pub use engine::{EngineEncryption, EngineEvaluation};
 pub use error::PaillierError;
 pub use evaluation::Scalars;
 pub use head::CiphertextHead;

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use ciphermill_bigint::Residues;
 
+use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
-use crate::encryption::Blinding;
 use crate::error::PaillierError;
 use crate::fork::Mark;
 use crate::keys::{PublicKey, SecretKey};

@@ -1,6 +1,6 @@
 //! Products over all residues of a vector, and what they tell.
 
-use ciphermill_bigint::{OddModulus, Residues, limbs};
+use ciphermill_bigint::{IntegerBatch, OddModulus, Residues, limbs};
 use crypto_bigint::{BoxedUint, Gcd};
 use zeroize::Zeroizing;
 
@@ -73,4 +73,17 @@ fn product_modulo_n(ring: &OddModulus, values: &Residues) -> Result<(BoxedUint, 
     // As wide as n: resizing would leave a copy behind.
     let low = Zeroizing::new(low.resized(n.as_limbs().len()).uint(0));
     Ok((n, low))
+}
+
+/// (n + 1)^m = 1 + m·n modulo n² of plaintexts m < n, at a width; m ≤ n − 1 keeps it below n².
+pub(crate) fn generator_powers(n: &[u64], plaintexts: &IntegerBatch, limbs: usize) -> IntegerBatch {
+    let mut wide = Zeroizing::new(vec![0; 2 * n.len()]);
+    let mut powers = IntegerBatch::zeros(plaintexts.len(), limbs);
+    for (i, m) in plaintexts.rows().enumerate() {
+        wide.fill(0);
+        wide[0] = 1;
+        limbs::multiply_add(&mut wide, m, n);
+        powers.row_mut(i).copy_from_slice(&wide[..limbs]);
+    }
+    powers
 }

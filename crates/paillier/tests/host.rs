@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ciphermill_bigint::{
-    BigIntError, CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedBase,
-    PreparedModulus,
+    BigIntError, CpuEngine, EngineError, EngineModulus, IntegerBatch, Job, ModExpEngine, Output, PreparedModulus,
 };
+use ciphermill_math::{EngineInfo, EngineKind};
 use ciphermill_paillier::Blinding;
 use ciphermill_paillier::host::{Host, HostConfig, Instruction, Limits, Operation, Outcome, Slot, Status};
 use host_support::*;
@@ -16,7 +16,7 @@ use num_bigint::{BigInt, BigUint};
 
 #[test]
 fn computes_what_the_crate_decrypts() {
-    let mut host = Host::new(Arc::new(CpuEngine::current()), config()).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), config()).unwrap();
     let values = [0, 1, 7, u64::MAX, 5];
     let outcomes = over_the_wire(
         &mut host,
@@ -197,9 +197,9 @@ fn a_refused_key_leaves_its_slot_empty() {
 #[test]
 fn keys_are_judged_as_everywhere() {
     // 512 bits protect nothing: refused unless the host was made to measure.
-    let mut strict = Host::new(Arc::new(CpuEngine::current()), HostConfig::default()).unwrap();
+    let mut strict = Host::new(trusted(CpuEngine::current()), HostConfig::default()).unwrap();
     refused(&one(&mut strict, set_key(0)), Status::Key, "insecure_bench");
-    let mut host = Host::new(Arc::new(CpuEngine::current()), config()).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), config()).unwrap();
     let bare = Instruction::SetKey { slot: Slot(0), n: batch(&[key().modulus()]), blinding_base: None };
     assert_eq!(one(&mut host, bare), Outcome::Done);
     refused(&one(&mut host, encrypt(0, Blinding::Djn, &[1])), Status::Key, "no base");
@@ -211,8 +211,7 @@ fn keys_are_judged_as_everywhere() {
 
 #[test]
 fn constants_are_computed_once_and_remembered_within_bounds() {
-    let engine = Arc::new(CpuEngine::current());
-    let mut host = Host::new(engine, HostConfig { remembered: 2, ..config() }).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), HostConfig { remembered: 2, ..config() }).unwrap();
     let modulus = |slot: u8, less: u32| Instruction::SetModulus {
         slot: Slot(slot),
         modulus: batch(&[(BigUint::from(1u32) << 512) - less]),
@@ -238,7 +237,7 @@ fn constants_are_computed_once_and_remembered_within_bounds() {
 #[test]
 fn results_of_a_stream_are_bounded() {
     let limits = Limits { result_bytes: 128 * 10, ..Limits::default() };
-    let mut host = Host::new(Arc::new(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
     let outcomes = over_the_wire(
         &mut host,
         vec![
@@ -273,16 +272,8 @@ struct RecordingModulus {
 }
 
 impl ModExpEngine for Recording {
-    fn name(&self) -> &str {
-        "recording"
-    }
-
-    fn path(&self) -> &str {
-        "none"
-    }
-
-    fn is_constant_time(&self) -> bool {
-        false
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("recording", EngineKind::Simulated)
     }
 
     fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError> {
@@ -301,18 +292,24 @@ impl PreparedModulus for RecordingModulus {
         self.inner.limbs()
     }
 
-    fn multiply(&self, a: &IntegerBatch, b: &IntegerBatch) -> Result<IntegerBatch, EngineError> {
-        self.calls.lock().unwrap().push(format!("multiply {}x{}", a.len(), b.len()));
-        let mut out = self.inner.multiply(a, b)?;
-        if self.spoil.load(Ordering::Relaxed) {
-            out.words_mut().fill(u64::MAX);
-        }
-        Ok(out)
-    }
-
-    fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
-        self.calls.lock().unwrap().push(format!("pow {}^{} bits", bases.len(), exponents.bits()));
-        self.inner.pow(bases, exponents)
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
+        let call = |call| self.calls.lock().unwrap().push(call);
+        let run = |job: &Job<'_>| match *job {
+            Job::Multiply { a, b } => {
+                call(format!("multiply {}x{}", a.len(), b.len()));
+                let mut out = self.inner.multiply(a, b)?;
+                if self.spoil.load(Ordering::Relaxed) {
+                    out.words_mut().fill(u64::MAX);
+                }
+                Ok(Output::Integers(out))
+            }
+            Job::Pow { bases, exponents } => {
+                call(format!("pow {}^{} bits", bases.len(), exponents.bits()));
+                Ok(Output::Integers(self.inner.pow(bases, exponents)?))
+            }
+            other => Err(EngineError::Unsupported { engine: "recording".into(), job: other.name() }),
+        };
+        jobs.iter().map(run).collect()
     }
 }
 
@@ -371,16 +368,8 @@ impl FailingModulus {
 }
 
 impl ModExpEngine for Failing {
-    fn name(&self) -> &str {
-        "failing"
-    }
-
-    fn path(&self) -> &str {
-        "none"
-    }
-
-    fn is_constant_time(&self) -> bool {
-        false
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("failing", EngineKind::Simulated)
     }
 
     fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError> {
@@ -401,16 +390,12 @@ impl PreparedModulus for FailingModulus {
         self.limbs
     }
 
-    fn multiply(&self, _: &IntegerBatch, _: &IntegerBatch) -> Result<IntegerBatch, EngineError> {
-        self.answer()
-    }
-
-    fn pow(&self, _: &IntegerBatch, _: &Exponents) -> Result<IntegerBatch, EngineError> {
-        self.answer()
-    }
-
-    fn fixed_base(&self, _: &IntegerBatch, _: u32) -> Result<Option<Box<dyn PreparedBase>>, EngineError> {
-        Ok(None)
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
+        let run = |job: &Job<'_>| match job {
+            Job::Multiply { .. } | Job::Pow { .. } => Ok(Output::Integers(self.answer()?)),
+            other => Err(EngineError::Unsupported { engine: "failing".into(), job: other.name() }),
+        };
+        jobs.iter().map(run).collect()
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ciphermill_bigint::{
-    CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedModulus,
+    CpuEngine, EngineError, EngineModulus, IntegerBatch, Job, ModExpEngine, Output, PreparedModulus,
 };
+use ciphermill_math::{EngineInfo, EngineKind};
 use ciphermill_paillier::host::{
     FieldError, Host, HostConfig, Instruction, Limits, Operation, Outcome, REQUEST, Request, Response, STREAM_VERSION,
     Slot, Status, StreamError,
@@ -154,7 +155,7 @@ fn streams_with_right_checksums_and_wrong_bytes_never_panic() {
 #[test]
 fn instructions_that_no_stream_can_hold_are_refused() {
     let limits = Limits { elements: 3, slots: 4, modulus_bits: 1024, exponent_bits: 100, ..Limits::default() };
-    let mut host = Host::new(Arc::new(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
     let slot = Slot(0);
     let (none, two, four) = (IntegerBatch::zeros(0, 8), small(&[3, 5]), small(&[1, 2, 3, 4]));
     let wide = IntegerBatch::from_words(17, [[1].as_slice(), &[0; 16]].concat());
@@ -207,7 +208,7 @@ fn instructions_that_no_stream_can_hold_are_refused() {
         refused(&one(&mut host, encrypt(0, Blinding::Strict, &[1])), Status::Slot, "slot 0 is empty");
     }
     let limits = Limits { instructions: 2, ..Limits::default() };
-    let mut host = Host::new(Arc::new(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
+    let mut host = Host::new(trusted(CpuEngine::current()), HostConfig { limits, ..config() }).unwrap();
     let outcomes = host.execute(&Request { instructions: vec![set_key(0), set_key(1), set_key(0)] }).outcomes;
     assert_eq!(outcomes[..2], [Outcome::Done, Outcome::Done]);
     refused(&outcomes[2], Status::Operand, "instructions: 3 lies outside 0 to 2");
@@ -227,16 +228,8 @@ struct CountedModulus {
 }
 
 impl ModExpEngine for Counting {
-    fn name(&self) -> &str {
-        "counting"
-    }
-
-    fn path(&self) -> &str {
-        "none"
-    }
-
-    fn is_constant_time(&self) -> bool {
-        false
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("counting", EngineKind::Simulated)
     }
 
     fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError> {
@@ -251,12 +244,8 @@ impl PreparedModulus for CountedModulus {
         self.inner.limbs()
     }
 
-    fn multiply(&self, a: &IntegerBatch, b: &IntegerBatch) -> Result<IntegerBatch, EngineError> {
-        self.inner.multiply(a, b)
-    }
-
-    fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
-        self.inner.pow(bases, exponents)
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
+        self.inner.run(jobs)
     }
 }
 
@@ -273,7 +262,7 @@ fn a_stream_of_many_moduli_holds_the_constants_of_few() {
         let limits = Limits { slots: 3, ..Limits::default() };
         let engine = Counting::default();
         let (now, most) = (Arc::clone(&engine.now), Arc::clone(&engine.most));
-        let mut host = Host::new(Arc::new(engine), HostConfig { limits, remembered, ..config() }).unwrap();
+        let mut host = Host::new(trusted(engine), HostConfig { limits, remembered, ..config() }).unwrap();
         let moduli: Vec<BigUint> = (0..60u32).map(|i| (BigUint::from(1u32) << 512) - (2 * i + 1)).collect();
         let value = BigUint::from(1u32) << 511;
         let mut instructions = Vec::new();

@@ -6,7 +6,7 @@ use num_traits::Zero;
 
 use super::number::divided_to_nearest;
 use super::{FixedPointError, MAX_FRACTION_BITS, MAX_INTEGER_BITS};
-use crate::signed;
+use crate::integers;
 
 /// What becomes of a number that is no multiple of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +116,7 @@ impl FixedPoint {
             }
             row[0] = quotient + u64::from(rest + (quotient & 1) > half);
         }
-        signed::negate_if(row, bits >> 63);
+        integers::negate_if(row, bits >> 63);
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl FixedPoint {
     /// [`FixedPointError::NotFinite`], [`FixedPointError::Magnitude`], [`FixedPointError::Inexact`].
     pub fn encode_f64(self, value: f64) -> Result<BigInt, FixedPointError> {
         let row = self.encode_rows(&[value])?;
-        Ok(signed::to_bigint(row.row(0)))
+        Ok(integers::to_bigint(row.row(0)))
     }
 
     /// An integer to the integer that is its plaintext; exact.

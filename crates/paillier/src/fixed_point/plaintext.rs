@@ -9,9 +9,9 @@ use super::vector::check_limit;
 use super::{FixedPoint, FixedPointError, FixedPointVector, Number};
 use crate::ciphertext::CiphertextVector;
 use crate::error::PaillierError;
+use crate::integers;
 use crate::keys::PublicKey;
 use crate::plaintext::PlaintextVector;
-use crate::signed;
 
 /// Numbers encoded in a [`FixedPoint`] format, for any key that has room for them. Wiped when dropped.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl FixedPointPlaintext {
         let mut rows = IntegerBatch::zeros(values.len(), format.limbs());
         for (index, (numerator, denominator)) in values.enumerate() {
             let encoded = format.encode_ratio_at(numerator, denominator, index)?;
-            let row = signed::from_bigint(&encoded, format.limbs()).expect("a format has room for its bound");
+            let row = integers::from_bigint(&encoded, format.limbs()).expect("a format has room for its bound");
             rows.row_mut(index).copy_from_slice(&row);
         }
         Ok(Self { format, rows })
@@ -88,7 +88,7 @@ impl FixedPointPlaintext {
 
     /// The numbers that are encoded.
     pub fn to_numbers(&self) -> Vec<Number> {
-        self.rows.rows().map(|row| Number::new(signed::to_bigint(row), self.fraction_bits())).collect()
+        self.rows.rows().map(|row| Number::new(integers::to_bigint(row), self.fraction_bits())).collect()
     }
 
     /// Encrypts by whatever encrypts plaintexts of `key`:
@@ -112,7 +112,7 @@ impl FixedPointPlaintext {
         let width = self.rows.limbs() + limbs + 1;
         let mut shifted = IntegerBatch::zeros(self.rows.len(), width);
         for (i, row) in self.rows.rows().enumerate() {
-            let extension = signed::is_negative(row).wrapping_neg();
+            let extension = integers::is_negative(row).wrapping_neg();
             let at = |j: usize| row.get(j).copied().unwrap_or(extension);
             let out = shifted.row_mut(i);
             for (j, limb) in out.iter_mut().enumerate().skip(limbs) {
@@ -120,7 +120,7 @@ impl FixedPointPlaintext {
                 *limb = if bits == 0 { high } else { high << bits | low >> (64 - bits) };
             }
         }
-        Ok(PlaintextVector::from_residues(key, signed::to_residues(&shifted, key.n()))?)
+        Ok(PlaintextVector::from_residues(key, integers::to_residues(&shifted, key.n()))?)
     }
 
     pub(super) fn rows(&self) -> &IntegerBatch {

@@ -6,14 +6,14 @@ use ciphermill_bigint::WeightMatrix;
 use num_bigint::BigUint;
 
 use super::{FixedPointError, FixedPointPlaintext, MAX_FRACTION_BITS, Number};
+use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
-use crate::encryption::Blinding;
 use crate::error::PaillierError;
 use crate::evaluation::Scalars;
+use crate::integers;
 use crate::keys::{PublicKey, SecretKey};
 use crate::plaintext::PlaintextVector;
 use crate::random::Csprng;
-use crate::signed;
 
 /// Ciphertexts of integers that stand for numbers times 2^fraction_bits, of magnitudes that do not exceed a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,9 +247,9 @@ impl FixedPointVector {
         if self.len() != plaintexts.len() {
             return Err(PaillierError::Length { left: self.len(), right: plaintexts.len() }.into());
         }
-        let rows = signed::from_residues(plaintexts.residues(), self.key().n());
+        let rows = integers::from_residues(plaintexts.residues(), self.key().n());
         let decode = |(index, row)| {
-            let value = signed::to_bigint(row);
+            let value = integers::to_bigint(row);
             if *value.magnitude() > self.bound {
                 return Err(FixedPointError::BeyondBound { index, bound: self.bound.clone() });
             }

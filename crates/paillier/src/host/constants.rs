@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use ciphermill_bigint::{EngineModulus, IntegerBatch, ModExpEngine, Path, PreparedBase, PreparedModulus, limbs};
+use ciphermill_bigint::{BaseHandle, EngineModulus, IntegerBatch, Path, TrustedEngine, TrustedModulus, limbs};
 
 use super::{Refusal, Slot};
 use crate::integers;
@@ -13,7 +13,7 @@ use crate::parameters::SizePolicy;
 pub(super) struct Constants {
     /// N; n² of a key.
     pub(super) modulus: Vec<u64>,
-    pub(super) prepared: Arc<dyn PreparedModulus>,
+    pub(super) prepared: TrustedModulus,
     pub(super) key: Option<KeyConstants>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct KeyConstants {
 /// h_s and, if the engine has them, powers of it.
 pub(super) struct BaseConstants {
     pub(super) value: IntegerBatch,
-    pub(super) powers: Option<Box<dyn PreparedBase>>,
+    pub(super) powers: Option<BaseHandle>,
 }
 
 /// What constants are found by: a key by n and h_s, a modulus by N.
@@ -85,7 +85,7 @@ impl Store {
     /// `n`, and `base` if given, has one row.
     pub(super) fn set_key(
         &mut self,
-        engine: &dyn ModExpEngine,
+        engine: &TrustedEngine,
         slot: Slot,
         n: &IntegerBatch,
         base: Option<&IntegerBatch>,
@@ -98,7 +98,7 @@ impl Store {
     /// `modulus` has one row.
     pub(super) fn set_modulus(
         &mut self,
-        engine: &dyn ModExpEngine,
+        engine: &TrustedEngine,
         slot: Slot,
         modulus: &IntegerBatch,
     ) -> Result<(), Refusal> {
@@ -137,7 +137,7 @@ impl Store {
 }
 
 fn key(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     policy: SizePolicy,
     n: &IntegerBatch,
     base: Option<&IntegerBatch>,
@@ -152,7 +152,7 @@ fn key(
         None => None,
         Some(words) => {
             let value = IntegerBatch::from_words(modulus.len(), words);
-            let powers = prepared.fixed_base(&value, public.blinding_exponent_bits())?;
+            let powers = prepared.prepare_base(&value, public.blinding_exponent_bits())?;
             Some(BaseConstants { value, powers })
         }
     };

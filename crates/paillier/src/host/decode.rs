@@ -6,7 +6,7 @@ use ciphermill_wire::{Decoder, WireError, open};
 use super::request::{REQUEST, STREAM_VERSION};
 use super::response::MESSAGE_BYTES;
 use super::{FieldError, Instruction, Operation, Request, Slot, StreamError};
-use crate::encryption::Blinding;
+use crate::blinding::Blinding;
 
 /// What a host takes in at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The third stage: jobs to the engine, and its answers checked.
 
-use ciphermill_bigint::{EngineError, Exponents, IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{EngineError, Exponents, IntegerBatch, TrustedEngine, limbs};
 
 use super::Refusal;
 use super::constants::Constants;
 use super::plan::{Factors, Job};
 
 /// The job's integers, if it gives any. Whatever fails, nothing is given.
-pub(super) fn dispatch(engine: &dyn ModExpEngine, job: &Job) -> Result<Option<IntegerBatch>, Refusal> {
+pub(super) fn dispatch(engine: &TrustedEngine, job: &Job) -> Result<Option<IntegerBatch>, Refusal> {
     match job {
         Job::Nothing => Ok(None),
         Job::Multiply { constants, left, right } => {
@@ -34,7 +34,7 @@ fn factors(constants: &Constants, blinding: &Factors, len: usize) -> Result<Inte
             let key = constants.key.as_ref().expect("a key");
             let base = key.base.as_ref().expect("a key with a base");
             match &base.powers {
-                Some(powers) => powers.pow(exponents),
+                Some(powers) => constants.prepared.pow_fixed(powers, exponents),
                 None => {
                     let bases = IntegerBatch::concat(&vec![base.value.clone(); len]);
                     let bits = key.public.blinding_exponent_bits();
@@ -47,7 +47,7 @@ fn factors(constants: &Constants, blinding: &Factors, len: usize) -> Result<Inte
 
 /// An answer of the right shape, below the modulus: an engine is another machine, and what it sends is looked at.
 pub(super) fn answer(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     constants: &Constants,
     len: usize,
     given: Result<IntegerBatch, EngineError>,
@@ -66,6 +66,6 @@ pub(super) fn answer(
 }
 
 /// What is said of an answer that cannot be right.
-pub(super) fn wrong(engine: &dyn ModExpEngine, what: &'static str) -> Refusal {
-    Refusal::Answer { engine: engine.name().to_owned(), what }
+pub(super) fn wrong(engine: &TrustedEngine, what: &'static str) -> Refusal {
+    Refusal::Answer { engine: engine.info().name.into_owned(), what }
 }

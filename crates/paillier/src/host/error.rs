@@ -207,7 +207,8 @@ impl Refusal {
             | Self::Field { .. }
             | Self::Length { .. }
             | Self::Results { .. }
-            | Self::Operands(_) => Status::Operand,
+            | Self::Operands(_)
+            | Self::Engine(EngineError::ModulusBits { .. } | EngineError::ExponentBits { .. }) => Status::Operand,
             Self::Engine(_) | Self::Answer { .. } => Status::Engine,
             Self::Random(_) => Status::Random,
         }

@@ -29,10 +29,9 @@ mod request;
 mod response;
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ciphermill_bigint::ModExpEngine;
+use ciphermill_bigint::{ModExpEngine, TrustedEngine};
 
 pub use decode::Limits;
 pub use error::{FieldError, Refusal, Status, StreamError};
@@ -64,7 +63,7 @@ impl Default for HostConfig {
 
 /// Executes streams on an engine. Slots outlive a stream; one host serves one peer.
 pub struct Host {
-    engine: Arc<dyn ModExpEngine>,
+    engine: TrustedEngine,
     limits: Limits,
     store: Store,
     random: Csprng,
@@ -76,7 +75,7 @@ impl Host {
     ///
     /// # Errors
     /// [`RandomError`].
-    pub fn new(engine: Arc<dyn ModExpEngine>, config: HostConfig) -> Result<Self, RandomError> {
+    pub fn new(engine: TrustedEngine, config: HostConfig) -> Result<Self, RandomError> {
         let store = Store::new(config.limits.slots, config.remembered, config.policy);
         let random = Csprng::from_os()?;
         Ok(Self { engine, limits: config.limits, store, random, metrics: Metrics::default() })
@@ -84,7 +83,7 @@ impl Host {
 
     /// The engine.
     pub fn engine(&self) -> &dyn ModExpEngine {
-        &*self.engine
+        &**self.engine.engine()
     }
 
     /// What it takes in.
@@ -127,8 +126,7 @@ impl Host {
                 outcomes.extend(planned.drain(..).map(|plan| self.dispatch(plan)));
             }
             let Self { engine, store, random, limits, .. } = self;
-            let (job, planning) =
-                timed(|| plan::plan(&**engine, limits, store, random, &mut room, (index, instruction)));
+            let (job, planning) = timed(|| plan::plan(engine, limits, store, random, &mut room, (index, instruction)));
             planned.push(Planned { operation: instruction.operation(), job, planning });
         }
         outcomes.extend(planned.into_iter().map(|plan| self.dispatch(plan)));
@@ -137,7 +135,7 @@ impl Host {
     }
 
     fn dispatch(&mut self, Planned { operation, job, planning }: Planned) -> Outcome {
-        let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&*self.engine, &job)));
+        let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&self.engine, &job)));
         let counts = self.metrics.of_mut(operation);
         counts.planning += planning;
         counts.engine += engine;

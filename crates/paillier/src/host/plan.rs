@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ciphermill_bigint::{Exponents, IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{Exponents, IntegerBatch, TrustedEngine, limbs};
 use zeroize::Zeroizing;
 
 use super::constants::{Constants, KeyConstants, Store};
 use super::{Instruction, Limits, Refusal, Slot, randomness};
-use crate::encryption::Blinding;
+use crate::blinding::Blinding;
+use crate::product;
 use crate::random::Csprng;
 
 /// What an engine can be given without further thought.
@@ -57,7 +58,7 @@ impl Room {
 /// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that what follows in the
 /// stream finds them.
 pub(super) fn plan(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     limits: &Limits,
     store: &mut Store,
     random: &mut Csprng,
@@ -114,7 +115,7 @@ pub(super) fn plan(
 }
 
 fn encrypt(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     store: &Store,
     random: &mut Csprng,
     room: &mut Room,
@@ -135,16 +136,7 @@ fn encrypt(
         Blinding::Djn if base.is_none() => return Err(Refusal::NoBlindingBase { slot }),
         Blinding::Djn => Factors::Djn { exponents: randomness::exponents(random, public, plaintexts.len())? },
     };
-    // (n + 1)^m = 1 + m·n modulo n², and m ≤ n − 1 keeps it below n².
-    let mut wide = Zeroizing::new(vec![0; 2 * n.len()]);
-    let mut units = IntegerBatch::zeros(plaintexts.len(), constants.modulus.len());
-    for (i, m) in plaintexts.rows().enumerate() {
-        wide.fill(0);
-        wide[0] = 1;
-        limbs::multiply_add(&mut wide, m, n);
-        let row = units.row_mut(i);
-        row.copy_from_slice(&wide[..row.len()]);
-    }
+    let units = product::generator_powers(n, &plaintexts, constants.modulus.len());
     Ok(Job::Encrypt { constants, units, blinding })
 }
 
@@ -191,7 +183,7 @@ fn below(
 
 /// Ciphertexts of a key: 0 < c < n², and units.
 fn ciphertexts(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     constants: &Constants,
     slot: Slot,
     values: &IntegerBatch,

@@ -1,6 +1,6 @@
 //! The second stage, its randomness: drawn before anything is dispatched.
 
-use ciphermill_bigint::{IntegerBatch, ModExpEngine, limbs};
+use ciphermill_bigint::{IntegerBatch, TrustedEngine, limbs};
 use crypto_bigint::{Gcd, Resize};
 use zeroize::Zeroizing;
 
@@ -15,7 +15,7 @@ const ATTEMPTS: usize = 16;
 
 /// `len` units modulo n, uniform.
 pub(super) fn units(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     random: &mut Csprng,
     constants: &Constants,
     key: &PublicKey,
@@ -40,7 +40,7 @@ pub(super) fn exponents(random: &mut Csprng, key: &PublicKey, len: usize) -> Res
 /// The engine multiplies them, and one greatest common divisor tells about all; only if there is a factor are they looked at
 /// one by one. Each divisor is taken in constant time, and how many are taken tells nothing of those that are kept.
 pub(super) fn not_a_unit(
-    engine: &dyn ModExpEngine,
+    engine: &TrustedEngine,
     constants: &Constants,
     key: &PublicKey,
     values: &IntegerBatch,
@@ -57,7 +57,7 @@ pub(super) fn not_a_unit(
 }
 
 /// The product of all numbers, of which there is one at least.
-fn product(engine: &dyn ModExpEngine, constants: &Constants, values: &IntegerBatch) -> Result<IntegerBatch, Refusal> {
+fn product(engine: &TrustedEngine, constants: &Constants, values: &IntegerBatch) -> Result<IntegerBatch, Refusal> {
     let mut rest = values.clone();
     while rest.len() > 1 {
         let half = rest.len() / 2;

@@ -6,7 +6,7 @@ use ciphermill_bigint::IntegerBatch;
 use ciphermill_wire::{Encoder, Kind, seal};
 use zeroize::Zeroizing;
 
-use crate::encryption::Blinding;
+use crate::blinding::Blinding;
 
 /// The envelope's kind of a stream of instructions.
 pub const REQUEST: Kind = Kind(0x0405);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use ciphermill_bigint::{FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
 use num_bigint::BigUint;
 
-use crate::encryption::Blinding;
+use crate::blinding::Blinding;
 use crate::error::PaillierError;
 use crate::integers;
 use crate::parameters::{KeyBits, KeyTag, SizePolicy};

@@ -1,9 +1,12 @@
 //! The secret key.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use ciphermill_bigint::{Exponents, FixedBase, IntegerBatch, OddModulus, Path, Residues, limbs};
+use ciphermill_bigint::{
+    EngineError, EngineModulus, Exponents, FixedBase, IntegerBatch, ModExpEngine, OddModulus, Path, Residues,
+    TrustedEngine, TrustedModulus, limbs,
+};
 use crypto_bigint::{BoxedUint, NonZero, Odd};
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
@@ -37,6 +40,8 @@ pub(crate) struct PrimeSide {
     square: OddModulus,
     /// Z/p² for a few numbers, where one by one they take less than a group of lanes.
     single: Option<OddModulus>,
+    /// p² on an engine, which then computes the exponentiations of decryption.
+    engine: Option<TrustedModulus>,
     /// p − 1.
     less_one: Exponents,
     /// p.
@@ -97,6 +102,7 @@ impl PrimeSide {
             ring,
             square,
             single,
+            engine: None,
         })
     }
 
@@ -126,6 +132,13 @@ impl PrimeSide {
     /// The values, reduced modulo p², to the power of p − 1: what is below p of each, and what is above. What is left over
     /// from full groups goes one by one where it is little.
     pub(crate) fn fermat_powers(&self, values: &IntegerBatch) -> Result<(IntegerBatch, IntegerBatch), PaillierError> {
+        if let Some(engine) = &self.engine {
+            let powers = engine.pow(values, &self.less_one)?;
+            if powers.len() != values.len() {
+                return Err(EngineError::Outputs { reason: "another number of integers" }.into());
+            }
+            return Ok(self.square.leave_parts(&self.square.enter(&powers)?));
+        }
         let in_groups = |values: &IntegerBatch| -> Result<_, PaillierError> {
             Ok(self.square.leave_parts(&self.square.pow(&self.square.enter(values)?, &self.less_one)?))
         };
@@ -191,6 +204,54 @@ impl SecretKey {
     pub fn generate_on(bits: KeyBits, rng: &mut Csprng, path: Path) -> Result<Self, PaillierError> {
         let (p, q) = primes::generate(bits, rng)?;
         Self::over(bits, &Zeroizing::new(p), &Zeroizing::new(q), Base::Draw(rng), path)
+    }
+
+    /// As [`generate`](Self::generate), for a key that an engine decrypts with.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate), and as [`on_engine`](Self::on_engine).
+    pub fn generate_with(
+        bits: KeyBits,
+        rng: &mut Csprng,
+        engine: Arc<dyn ModExpEngine>,
+    ) -> Result<Self, PaillierError> {
+        // Nothing is drawn for an engine that is refused.
+        let path = TrustedEngine::for_keys(Arc::clone(&engine))?.engine().native_path();
+        Self::generate_on(bits, rng, path.unwrap_or_else(Path::current))?.on_engine(engine)
+    }
+
+    /// The same key, whose decryption exponentiates on an engine. The engine's results are checked like those of the
+    /// CPU's own path.
+    ///
+    /// # Errors
+    /// [`PaillierError::Trust`] unless the engine's kind is `Cpu` and it is constant-time; [`PaillierError::Engine`];
+    /// [`PaillierError::BigInt`] if this CPU cannot run the engine's native path.
+    ///
+    /// # Example
+    /// ```
+    /// use std::sync::Arc;
+    /// use ciphermill_bigint::CpuEngine;
+    /// use ciphermill_paillier::{Blinding, Csprng, KeyBits, PlaintextVector, SecretKey};
+    ///
+    /// let mut rng = Csprng::from_os()?;
+    /// let key = SecretKey::generate(KeyBits::insecure_bench(512)?, &mut rng)?;
+    /// let key = key.on_engine(Arc::new(CpuEngine::current()))?;
+    /// let plaintexts = PlaintextVector::from_i64(key.public_key(), &[3, -5]);
+    /// let ciphertexts = key.encrypt(&plaintexts, Blinding::Djn, &mut rng)?;
+    /// assert_eq!(key.decrypt(&ciphertexts)?.to_i64()?, [3, -5]);
+    /// # Ok::<_, ciphermill_paillier::PaillierError>(())
+    /// ```
+    pub fn on_engine(&self, engine: Arc<dyn ModExpEngine>) -> Result<Self, PaillierError> {
+        let engine = TrustedEngine::for_keys(engine)?;
+        if let Some(path) = engine.engine().native_path() {
+            return self.on_path(path);
+        }
+        let mut key = self.on_path(self.public.path())?;
+        for side in [&mut key.p, &mut key.q] {
+            let prime = Zeroizing::new(limbs::to_uint(side.prime()));
+            side.engine = Some(engine.prepare(EngineModulus::SquareOf(&prime))?);
+        }
+        Ok(key)
     }
 
     /// A key of primes from elsewhere. They must be of exactly half the bits of their product each, and far apart. The key

@@ -5,14 +5,14 @@ use std::fmt;
 use ciphermill_bigint::IntegerBatch;
 
 use super::{Packing, PackingError};
+use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
-use crate::encryption::Blinding;
 use crate::error::PaillierError;
 use crate::evaluation::Scalars;
+use crate::integers;
 use crate::keys::{PublicKey, SecretKey};
 use crate::plaintext::PlaintextVector;
 use crate::random::Csprng;
-use crate::signed;
 
 /// Values packed for any key that has room for the layout. Wiped when dropped.
 #[derive(Clone)]
@@ -71,7 +71,7 @@ impl PackedPlaintext {
 
     fn plaintexts(&self, key: &PublicKey) -> Result<PlaintextVector, PackingError> {
         self.packing.check_key(key.bits().get())?;
-        Ok(PlaintextVector::from_residues(key, signed::to_residues(&self.rows, key.n()))?)
+        Ok(PlaintextVector::from_residues(key, integers::to_residues(&self.rows, key.n()))?)
     }
 }
 
@@ -232,7 +232,7 @@ impl PackedCiphertextVector {
         if self.ciphertexts.len() != plaintexts.len() {
             return Err(PaillierError::Length { left: self.ciphertexts.len(), right: plaintexts.len() }.into());
         }
-        let rows = signed::from_residues(plaintexts.residues(), self.key().n());
+        let rows = integers::from_residues(plaintexts.residues(), self.key().n());
         self.packing.unpack_rows(&rows, self.len, self.bound)
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ciphermill_bigint::{IntegerBatch, ModExpEngine};
+use ciphermill_bigint::{IntegerBatch, ModExpEngine, SecretPolicy, TrustedEngine};
 use ciphermill_paillier::host::{Host, HostConfig, Instruction, Outcome, Request, Response, Slot, Status};
 use ciphermill_paillier::{Blinding, CiphertextVector, Csprng, KeyBits, PublicKey, SecretKey, SizePolicy};
 use num_bigint::{BigInt, BigUint};
@@ -92,8 +92,13 @@ pub fn refused(outcome: &Outcome, expected: Status, part: &str) {
     }
 }
 
+/// An engine of a test, which works on keys that protect nothing.
+pub fn trusted(engine: impl ModExpEngine + 'static) -> TrustedEngine {
+    TrustedEngine::new(Arc::new(engine), SecretPolicy::InsecureParameters).unwrap()
+}
+
 pub fn ready(engine: impl ModExpEngine + 'static) -> Host {
-    let mut host = Host::new(Arc::new(engine), config()).unwrap();
+    let mut host = Host::new(trusted(engine), config()).unwrap();
     assert_eq!(one(&mut host, set_key(0)), Outcome::Done);
     host
 }

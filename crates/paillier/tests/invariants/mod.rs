@@ -1,9 +1,9 @@
 //! What must hold for every input whatsoever. The fuzz targets and the corpus replay run exactly these functions.
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target includes this file too, and runs one of the functions")]
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use ciphermill_bigint::CpuEngine;
+use ciphermill_bigint::TrustedEngine;
 use ciphermill_paillier::host::{Host, HostConfig, Limits, REQUEST, RESPONSE, Request, Response, STREAM_VERSION};
 use ciphermill_paillier::weights::{PublicWeights, WEIGHTS, WEIGHTS_VERSION};
 use ciphermill_paillier::{CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial};
@@ -71,7 +71,7 @@ pub fn paillier_host(data: &[u8]) -> bool {
         Ok(request) => {
             assert!(request.encode() == bytes, "a stream has one form");
             let config = HostConfig { limits, policy: POLICY, ..HostConfig::default() };
-            let mut host = Host::new(Arc::new(CpuEngine::current()), config).expect("randomness");
+            let mut host = Host::new(TrustedEngine::cpu(), config).expect("randomness");
             let response = host.execute(&request);
             assert_eq!(response.outcomes.len(), request.instructions.len());
             let encoded = response.encode();

@@ -116,7 +116,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         machine: Machine::this(),
         more: More {
             path: path.name(),
-            constant_time: engine.is_constant_time(),
+            constant_time: engine.info().constant_time,
             ops_per_s: per_second(median_ns as f64),
         },
     };

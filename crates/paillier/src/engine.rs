@@ -1,0 +1,321 @@
+//! Encryption and evaluation on an engine, which may be an accelerator.
+//!
+//! Results are those of [`PublicKey::encrypt`] and of [`CiphertextVector`]'s operations, bit for bit, from the same
+//! randomness. An engine that is this CPU ([`ModExpEngine::native_path`]) computes in Montgomery form without conversions,
+//! with the fixed bases and multi-exponentiations of `ciphermill-bigint`.
+
+use std::sync::{Arc, OnceLock};
+
+use ciphermill_bigint::{
+    BaseHandle, EngineError, EngineModulus, Exponents, IntegerBatch, ModExpEngine, PreparedModulus, TrustedEngine,
+    TrustedModulus, WeightMatrix, limbs,
+};
+use zeroize::Zeroizing;
+
+use crate::blinding::Blinding;
+use crate::ciphertext::CiphertextVector;
+use crate::error::PaillierError;
+use crate::evaluation::Scalars;
+use crate::keys::PublicKey;
+use crate::plaintext::PlaintextVector;
+use crate::product;
+use crate::random::Csprng;
+
+/// Draws of a batch until all of it shares no factor with n, as in [`PublicKey::encrypt`].
+const ATTEMPTS: usize = 16;
+
+/// Encryption under one public key on a trusted engine.
+///
+/// An engine that is not trusted is refused by the compiler:
+///
+/// ```compile_fail
+/// use ciphermill_bigint::ModExpEngine;
+/// use ciphermill_paillier::{EngineEncryption, PublicKey};
+///
+/// fn encrypt_on(key: &PublicKey, remote: &dyn ModExpEngine) {
+///     let _ = EngineEncryption::new(key, remote); // expected `&TrustedEngine`
+/// }
+/// ```
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::TrustedEngine;
+/// use ciphermill_paillier::{Blinding, Csprng, EngineEncryption, KeyBits, PlaintextVector, SecretKey};
+///
+/// let mut rng = Csprng::from_os()?;
+/// let key = SecretKey::generate(KeyBits::insecure_bench(512)?, &mut rng)?;
+/// let encryption = EngineEncryption::new(key.public_key(), &TrustedEngine::cpu())?;
+/// let plaintexts = PlaintextVector::from_i64(key.public_key(), &[3, -5]);
+/// let ciphertexts = encryption.encrypt(&plaintexts, Blinding::Djn, &mut rng)?;
+/// assert_eq!(key.decrypt(&ciphertexts)?.to_i64()?, [3, -5]);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub struct EngineEncryption {
+    key: PublicKey,
+    /// `None` if the key's own ring computes.
+    accelerator: Option<Accelerator>,
+}
+
+struct Accelerator {
+    modulus: TrustedModulus,
+    /// h_s on the engine, made by the first caller; `None` if the engine does not prepare bases.
+    base: OnceLock<Option<BaseHandle>>,
+}
+
+impl EngineEncryption {
+    /// Prepares the key on an engine.
+    ///
+    /// # Errors
+    /// [`PaillierError::Engine`] if the engine does not support the size of n²; [`PaillierError::BigInt`].
+    pub fn new(key: &PublicKey, engine: &TrustedEngine) -> Result<Self, PaillierError> {
+        let (key, native) = on_native_path(key, &**engine.engine())?;
+        if native {
+            return Ok(Self { key, accelerator: None });
+        }
+        let modulus = engine.prepare(EngineModulus::SquareOf(&limbs::to_uint(key.n())))?;
+        Ok(Self { key, accelerator: Some(Accelerator { modulus, base: OnceLock::new() }) })
+    }
+
+    /// The key.
+    pub fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// Encrypts with fresh blinding factors: the bits of [`PublicKey::encrypt`] from the same randomness.
+    ///
+    /// # Errors
+    /// As [`PublicKey::encrypt`], and [`PaillierError::Engine`].
+    pub fn encrypt(
+        &self,
+        plaintexts: &PlaintextVector,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(accelerator) = &self.accelerator else { return self.key.encrypt(plaintexts, blinding, rng) };
+        self.key.check_same(plaintexts.key())?;
+        let modulus = &accelerator.modulus;
+        let factors = match blinding {
+            Blinding::Djn => self.short_factors(accelerator, plaintexts.len(), rng)?,
+            Blinding::Strict => {
+                let n = Exponents::shared(&limbs::to_uint(self.key.n()), self.key.bits().get())?;
+                modulus.pow(&self.units(plaintexts.len(), rng)?, &n)?
+            }
+        };
+        let units = product::generator_powers(self.key.n(), plaintexts.residues(), self.key.ring().limbs());
+        received(&self.key, plaintexts.len(), modulus.multiply(&units, &factors)?)
+    }
+
+    /// Powers of h_s to random exponents of half of n's bits.
+    fn short_factors(
+        &self,
+        accelerator: &Accelerator,
+        len: usize,
+        rng: &mut Csprng,
+    ) -> Result<IntegerBatch, PaillierError> {
+        let (modulus, bits) = (&accelerator.modulus, self.key.blinding_exponent_bits());
+        let base = self.key.base().ok_or(PaillierError::NoBlindingBase)?;
+        let exponents = rng.bits(len, bits)?;
+        let base = self.key.ring().leave(base);
+        let handle = match accelerator.base.get() {
+            Some(handle) => handle,
+            None => {
+                let handle = modulus.prepare_base(&base, bits)?;
+                accelerator.base.get_or_init(|| handle)
+            }
+        };
+        Ok(match handle {
+            Some(handle) => modulus.pow_fixed(handle, &exponents)?,
+            None => modulus.pow(&base, &Exponents::each(exponents, bits)?)?,
+        })
+    }
+
+    /// Random units modulo n.
+    fn units(&self, len: usize, rng: &mut Csprng) -> Result<IntegerBatch, PaillierError> {
+        let ring = self.key.ring();
+        for _ in 0..ATTEMPTS {
+            let units = rng.below(len, self.key.n())?;
+            if product::are_secret_units(ring, &ring.enter(&units)?)? {
+                return Ok(units);
+            }
+        }
+        Err(PaillierError::Modulus { reason: "random numbers share factors with it" })
+    }
+}
+
+/// Evaluation under one public key on any engine. All operands are public: ciphertexts, and scalars and weights that
+/// everyone may know.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::CpuEngine;
+/// use ciphermill_paillier::{Blinding, Csprng, EngineEvaluation, KeyBits, PlaintextVector, SecretKey};
+///
+/// let mut rng = Csprng::from_os()?;
+/// let key = SecretKey::generate(KeyBits::insecure_bench(512)?, &mut rng)?;
+/// let x = PlaintextVector::from_i64(key.public_key(), &[3, -5]);
+/// let x = key.encrypt(&x, Blinding::Djn, &mut rng)?;
+/// let evaluation = EngineEvaluation::new(key.public_key(), &CpuEngine::current())?;
+/// assert_eq!(key.decrypt(&evaluation.add(&x, &x)?)?.to_i64()?, [6, -10]);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct EngineEvaluation {
+    key: PublicKey,
+    /// `None` if the key's own ring computes.
+    modulus: Option<Arc<dyn PreparedModulus>>,
+}
+
+impl EngineEvaluation {
+    /// Prepares the key on an engine.
+    ///
+    /// # Errors
+    /// [`PaillierError::Engine`] if the engine does not support the size of n²; [`PaillierError::BigInt`].
+    pub fn new(key: &PublicKey, engine: &dyn ModExpEngine) -> Result<Self, PaillierError> {
+        let (key, native) = on_native_path(key, engine)?;
+        let modulus = match native {
+            true => None,
+            false => Some(engine.prepare(EngineModulus::SquareOf(&limbs::to_uint(key.n())))?),
+        };
+        Ok(Self { key, modulus })
+    }
+
+    /// The key, on the path that computes with it.
+    pub fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// As [`CiphertextVector::add`].
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn add(&self, left: &CiphertextVector, right: &CiphertextVector) -> Result<CiphertextVector, PaillierError> {
+        let Some(modulus) = &self.modulus else { return left.add(right) };
+        self.key.check_same(left.key())?;
+        self.key.check_same(right.key())?;
+        self.product(&**modulus, &left.to_integers(), &right.to_integers())
+    }
+
+    /// As [`CiphertextVector::subtract`]. The inverses are computed on the CPU.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn subtract(
+        &self,
+        left: &CiphertextVector,
+        right: &CiphertextVector,
+    ) -> Result<CiphertextVector, PaillierError> {
+        if self.modulus.is_none() { left.subtract(right) } else { self.add(left, &right.negate()?) }
+    }
+
+    /// As [`CiphertextVector::add_plain`], with public numbers.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn add_public(
+        &self,
+        ciphertexts: &CiphertextVector,
+        plaintexts: &PlaintextVector,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(modulus) = &self.modulus else { return ciphertexts.add_plain(plaintexts) };
+        self.key.check_same(ciphertexts.key())?;
+        self.key.check_same(plaintexts.key())?;
+        if ciphertexts.len() != plaintexts.len() {
+            return Err(PaillierError::Length { left: ciphertexts.len(), right: plaintexts.len() });
+        }
+        let units = product::generator_powers(self.key.n(), plaintexts.residues(), self.key.ring().limbs());
+        self.product(&**modulus, &ciphertexts.to_integers(), &units)
+    }
+
+    /// As [`CiphertextVector::multiply_scalars`], with public scalars.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn multiply_public(
+        &self,
+        ciphertexts: &CiphertextVector,
+        scalars: &Scalars,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(modulus) = &self.modulus else { return ciphertexts.multiply_scalars(scalars) };
+        self.key.check_same(ciphertexts.key())?;
+        let (len, shared) = (ciphertexts.len(), scalars.len() == 1);
+        if !shared && scalars.len() != len {
+            return Err(PaillierError::Length { left: len, right: scalars.len() });
+        }
+        let mut bases = ciphertexts.to_integers();
+        if (0..scalars.len()).any(|index| scalars.is_negative(index)) {
+            let inverses = ciphertexts.negate()?.to_integers();
+            for index in (0..len).filter(|&index| scalars.is_negative(if shared { 0 } else { index })) {
+                bases.row_mut(index).copy_from_slice(inverses.row(index));
+            }
+        }
+        let magnitudes = scalars.magnitudes();
+        let exponents = if shared {
+            Exponents::shared(&Zeroizing::new(magnitudes.uint(0)), scalars.bits())?
+        } else {
+            Exponents::each(magnitudes.clone(), scalars.bits())?
+        };
+        received(&self.key, len, modulus.pow(&bases, &exponents)?)
+    }
+
+    /// As [`CiphertextVector::matrix_vector_public`].
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn matrix_vector_public(
+        &self,
+        ciphertexts: &CiphertextVector,
+        weights: &WeightMatrix,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(modulus) = &self.modulus else { return ciphertexts.matrix_vector_public(weights) };
+        self.key.check_same(ciphertexts.key())?;
+        if ciphertexts.len() != weights.columns() {
+            return Err(PaillierError::Length { left: ciphertexts.len(), right: weights.columns() });
+        }
+        received(&self.key, weights.rows(), modulus.multi_pow(&ciphertexts.to_integers(), weights)?)
+    }
+
+    fn product(
+        &self,
+        modulus: &dyn PreparedModulus,
+        left: &IntegerBatch,
+        right: &IntegerBatch,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let len = match (left.len(), right.len()) {
+            (left, right) if left == right || left == 1 || right == 1 => left.max(right).min(left * right),
+            (left, right) => return Err(PaillierError::Length { left, right }),
+        };
+        received(&self.key, len, modulus.multiply(left, right)?)
+    }
+}
+
+/// Shows the key and whether the key's own ring computes.
+impl std::fmt::Debug for EngineEvaluation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineEvaluation")
+            .field("key", &self.key)
+            .field("native", &self.modulus.is_none())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The key on the engine's native path and true, or the key itself and false.
+fn on_native_path(key: &PublicKey, engine: &dyn ModExpEngine) -> Result<(PublicKey, bool), PaillierError> {
+    Ok(match engine.native_path() {
+        Some(path) if path == key.path() => (key.clone(), true),
+        Some(path) => (key.on_path(path)?, true),
+        None => (key.clone(), false),
+    })
+}
+
+/// An engine's integers as ciphertexts: of the right number, below n², and units.
+fn received(key: &PublicKey, len: usize, integers: IntegerBatch) -> Result<CiphertextVector, PaillierError> {
+    if integers.len() != len {
+        return Err(EngineError::Outputs { reason: "another number of integers" }.into());
+    }
+    CiphertextVector::from_integers(key, &integers).map_err(|error| match error {
+        PaillierError::CiphertextRange { .. } | PaillierError::CiphertextNotUnit { .. } => {
+            EngineError::Outputs { reason: "an integer that is not a ciphertext" }.into()
+        }
+        other => other,
+    })
+}
