@@ -102,7 +102,8 @@ fn handlers(
     security: Security,
     progress: Option<LoadProgress>,
 ) -> Result<Vec<Arc<dyn ObjectHandler>>, ClientError> {
-    let engines = handlers::Engines { bootstrap: engines.bootstrap()?, mat_vec: engines.mat_vec()? };
+    let engines =
+        handlers::Engines { bootstrap: engines.bootstrap()?, mat_vec: engines.mat_vec()?, mod_exp: engines.mod_exp()? };
     let policy = handlers::Policy { tfhe: security.tfhe(), paillier: security.paillier() };
     Ok(handlers::standard(engines, policy, progress))
 }

@@ -8,8 +8,10 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ciphermill_bigint::ModExpEngine;
 use ciphermill_paillier::{
-    CiphertextVector, KeyBits, PaillierError, PlaintextVector, PublicKey, PublicWeights, Scalars, SizePolicy,
+    CiphertextVector, EngineEvaluation, KeyBits, PaillierError, PlaintextVector, PublicKey, PublicWeights, Scalars,
+    SizePolicy,
 };
 use ciphermill_program::{
     DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Operand, Operands, ResultLength, Scheme,
@@ -143,23 +145,40 @@ const INITIAL_PRODUCT_NS: f64 = 200e3;
 const INITIAL_UNKNOWN_NS: f64 = 100e6;
 
 /// The handler.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+/// use ciphermill_bigint::CpuEngine;
+/// use ciphermill_device::handlers::PaillierHandler;
+/// use ciphermill_paillier::SizePolicy;
+///
+/// let handler = PaillierHandler::new(Arc::new(CpuEngine::current()), SizePolicy::Standard);
+/// # drop(handler);
+/// ```
 #[derive(Debug)]
 pub struct PaillierHandler {
+    engine: Arc<dyn ModExpEngine>,
     policy: SizePolicy,
     /// What `padd`, `psub` and `paddplain`, what `pscale`, and what `pmatvec` take for each unit of [`work`].
     costs: [Rate; 3],
 }
 
-/// A public key, of which both the shape and the loaded form consist: it is small and quickly made ready.
+/// A public key, as the shape of a key.
 #[derive(Debug)]
 struct Key(PublicKey);
 
+/// A public key on the engine. All operands of a device are public, so any engine will do.
+#[derive(Debug)]
+struct Loaded(EngineEvaluation);
+
 impl PaillierHandler {
-    /// A handler that accepts keys of the sizes that `policy` admits.
+    /// A handler that computes on an engine and accepts keys of the sizes that `policy` admits. A key that is too long for
+    /// the engine can be stored; an instruction that needs it is refused.
     #[must_use]
-    pub fn new(policy: SizePolicy) -> Self {
+    pub fn new(engine: Arc<dyn ModExpEngine>, policy: SizePolicy) -> Self {
         let costs = [INITIAL_SUM_NS, INITIAL_SCALE_NS, INITIAL_PRODUCT_NS];
-        Self { policy, costs: costs.map(|unit_ns| Rate::new(unit_ns, INITIAL_UNKNOWN_NS)) }
+        Self { engine, policy, costs: costs.map(|unit_ns| Rate::new(unit_ns, INITIAL_UNKNOWN_NS)) }
     }
 
     fn cost(&self, instruction: &Instruction) -> Option<&Rate> {
@@ -268,12 +287,16 @@ fn scalars(row: &[i128]) -> Result<Scalars, PaillierError> {
     scalars.with_bits(bits)
 }
 
-fn compute(key: &PublicKey, instruction: &Instruction, operands: &[&[u8]]) -> Option<Result<Vec<u8>, HandlerError>> {
+fn compute(
+    key: &EngineEvaluation,
+    instruction: &Instruction,
+    operands: &[&[u8]],
+) -> Option<Result<Vec<u8>, HandlerError>> {
     let result = match (instruction.opcode(), instruction.operands(), operands) {
-        (opcode::ADD, Operands::Two(n1, n2), &[left, right]) => pair(key, [n1, n2], [left, right])
-            .and_then(|[left, right]| left.add(&right).map_err(|e| operand_error(n2, &e))),
-        (opcode::SUBTRACT, Operands::Two(n1, n2), &[left, right]) => pair(key, [n1, n2], [left, right])
-            .and_then(|[left, right]| left.subtract(&right).map_err(|e| operand_error(n2, &e))),
+        (opcode::ADD, Operands::Two(n1, n2), &[left, right]) => pair(key.key(), [n1, n2], [left, right])
+            .and_then(|[left, right]| key.add(&left, &right).map_err(|e| operand_error(n2, &e))),
+        (opcode::SUBTRACT, Operands::Two(n1, n2), &[left, right]) => pair(key.key(), [n1, n2], [left, right])
+            .and_then(|[left, right]| key.subtract(&left, &right).map_err(|e| operand_error(n2, &e))),
         (opcode::ADD_PLAIN, Operands::Two(w, n), &[matrix, input]) => add_plain(key, [w, n], [matrix, input]),
         (opcode::SCALE, Operands::Two(w, n), &[matrix, input]) => scale(key, [w, n], [matrix, input]),
         (opcode::MAT_VEC, Operands::Two(w, n), &[matrix, input]) => multiply(key, [w, n], [matrix, input]),
@@ -285,27 +308,28 @@ fn compute(key: &PublicKey, instruction: &Instruction, operands: &[&[u8]]) -> Op
     Some(result.and_then(written))
 }
 
-fn add_plain(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+fn add_plain(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
     let matrix = weights(ids[0], bytes[0])?;
-    let plain = PlaintextVector::from_i128(key, single_row(ids[0], &matrix)?);
-    vector(key, ids[1], bytes[1])?.add_plain(&plain).map_err(|e| operand_error(ids[0], &e))
+    let plain = PlaintextVector::from_i128(key.key(), single_row(ids[0], &matrix)?);
+    key.add_public(&vector(key.key(), ids[1], bytes[1])?, &plain).map_err(|e| operand_error(ids[0], &e))
 }
 
-fn scale(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+fn scale(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
     let matrix = weights(ids[0], bytes[0])?;
     let factors = scalars(single_row(ids[0], &matrix)?).map_err(|e| operand_error(ids[0], &e))?;
-    vector(key, ids[1], bytes[1])?.multiply_scalars(&factors).map_err(|e| operand_error(ids[0], &e))
+    key.multiply_public(&vector(key.key(), ids[1], bytes[1])?, &factors).map_err(|e| operand_error(ids[0], &e))
 }
 
-fn multiply(key: &PublicKey, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
+fn multiply(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
     let matrix = weights(ids[0], bytes[0])?;
-    let size = CiphertextVector::sealed_len(key.bits(), matrix.rows() as u64);
+    let size = CiphertextVector::sealed_len(key.key().bits(), matrix.rows() as u64);
     if size > MAX_OBJECT_BYTES {
         let what =
             format!("the product with its {} rows takes {size} bytes, at most {MAX_OBJECT_BYTES} are", matrix.rows());
         return Err(HandlerError::Operand { id: ids[0], what: format!("{what} allowed") });
     }
-    vector(key, ids[1], bytes[1])?.matrix_vector_public(matrix.matrix()).map_err(|e| operand_error(ids[0], &e))
+    key.matrix_vector_public(&vector(key.key(), ids[1], bytes[1])?, matrix.matrix())
+        .map_err(|e| operand_error(ids[0], &e))
 }
 
 impl ObjectHandler for PaillierHandler {
@@ -386,7 +410,10 @@ impl ObjectHandler for PaillierHandler {
             key: key_id,
             missing: format!("the Paillier public key {}", public_key(key_id)),
         })?;
-        Ok(Arc::new(Key(self.read_key(part.id, &mut part.content)?)))
+        let key = self.read_key(part.id, &mut part.content)?;
+        let evaluation = EngineEvaluation::new(&key, &*self.engine)
+            .map_err(|e| HandlerError::Engine { what: format!("the key {key_id} cannot be prepared: {e}") })?;
+        Ok(Arc::new(Loaded(evaluation)))
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
@@ -427,12 +454,12 @@ impl ObjectHandler for PaillierHandler {
     ) -> Result<(), HandlerError> {
         let unsupported = || HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() };
         let cost = self.cost(instruction).ok_or_else(unsupported)?;
-        let Key(key) = loaded(key, "an instruction of Paillier")?;
+        let Loaded(evaluation) = loaded(key, "an instruction of Paillier")?;
         let start = Instant::now();
-        *result = compute(key, instruction, operands).ok_or_else(unsupported)??;
+        *result = compute(evaluation, instruction, operands).ok_or_else(unsupported)??;
         let took = start.elapsed();
         let sizes: Vec<_> = operands.iter().map(|bytes| Some(bytes.len() as u64)).collect();
-        cost.observe(work(key, instruction, &sizes).unwrap_or(0.0), took);
+        cost.observe(work(evaluation.key(), instruction, &sizes).unwrap_or(0.0), took);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ciphermill_bigint::{CpuEngine as ModExpCpuEngine, ModExpEngine};
 use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
 use ciphermill_paillier::SizePolicy;
 use ciphermill_tfhe::{Backend, CpuEngine, SecurityPolicy, TfheEngine};
@@ -18,13 +19,19 @@ pub struct Engines {
     pub bootstrap: Arc<dyn TfheEngine>,
     /// Computes products of matrices and encrypted vectors.
     pub mat_vec: Arc<dyn MatVecEngine>,
+    /// Computes Paillier's products and powers.
+    pub mod_exp: Arc<dyn ModExpEngine>,
 }
 
 impl Engines {
     /// The engines of the CPU; bootstraps multiply polynomials with `backend`.
     #[must_use]
     pub fn cpu(backend: Backend) -> Self {
-        Self { bootstrap: Arc::new(CpuEngine::new(backend)), mat_vec: Arc::new(MatVecCpuEngine::default()) }
+        Self {
+            bootstrap: Arc::new(CpuEngine::new(backend)),
+            mat_vec: Arc::new(MatVecCpuEngine::default()),
+            mod_exp: Arc::new(ModExpCpuEngine::current()),
+        }
     }
 }
 
@@ -57,6 +64,6 @@ pub fn standard(engines: Engines, policy: Policy, progress: Option<LoadProgress>
         tfhe = tfhe.with_progress(progress);
     }
     let bfv = BfvHandler::new(engines.mat_vec, ciphermill_bfv::SecurityPolicy::Require128Bits);
-    let paillier = PaillierHandler::new(policy.paillier);
+    let paillier = PaillierHandler::new(engines.mod_exp, policy.paillier);
     vec![Arc::new(tfhe), Arc::new(bfv), Arc::new(paillier)]
 }

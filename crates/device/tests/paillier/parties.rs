@@ -77,7 +77,7 @@ pub(crate) fn device_with(directory: &tempfile::TempDir, policy: SizePolicy) -> 
     let handlers: Vec<Arc<dyn ObjectHandler>> = vec![
         Arc::new(TfheHandler::new(Arc::new(tfhe), ciphermill_tfhe::SecurityPolicy::Require128Bits)),
         Arc::new(BfvHandler::new(Arc::new(products), ciphermill_bfv::SecurityPolicy::Require128Bits)),
-        Arc::new(PaillierHandler::new(policy)),
+        Arc::new(PaillierHandler::new(Arc::new(ciphermill_bigint::CpuEngine::current()), policy)),
     ];
     Device::open(DeviceConfig::in_directory(directory.path()), handlers).expect("a device")
 }

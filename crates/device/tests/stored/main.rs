@@ -58,7 +58,7 @@ fn handlers() -> Vec<Arc<dyn ObjectHandler>> {
     vec![
         Arc::new(TfheHandler::new(Arc::new(tfhe), TFHE_POLICY)),
         Arc::new(BfvHandler::new(Arc::new(ciphermill_hmvp::CpuEngine::default()), BFV_POLICY)),
-        Arc::new(PaillierHandler::new(SizePolicy::InsecureBench)),
+        Arc::new(PaillierHandler::new(Arc::new(ciphermill_bigint::CpuEngine::current()), SizePolicy::InsecureBench)),
     ]
 }
 
