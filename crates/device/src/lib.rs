@@ -6,7 +6,7 @@
 //! with FPGA-based TFHE Accelerator"; what it adds is that an acknowledged write survives any crash, whole.
 //!
 //! From the bottom up:
-//! - [`storage`]: one trait for every byte on a disk, with a simulated disk that loses power;
+//! - [`storage`]: the crate `ciphermill-storage`, random access to files, with a simulated disk that loses power;
 //! - [`store`]: named, checksummed objects, replaced by copy-on-write, committed in groups;
 //! - [`memory`]: bounded main memory with virtual addresses, a page table and a swap area;
 //! - [`handler`]: the seam behind which a scheme stands; the core names none;
@@ -22,9 +22,9 @@ pub mod handler;
 pub mod handlers;
 pub mod memory;
 mod metrics;
-pub mod storage;
 pub mod store;
 
+pub use ciphermill_storage::{self as storage, StorageError};
 pub use device::{
     Device, DeviceConfig, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, ReadOptions, Space, WriteMode,
     WriteOptions, Written, program_register,
@@ -33,5 +33,4 @@ pub use error::{DeviceError, RunError};
 pub use handler::{HandlerError, ObjectHandler};
 pub use memory::MemoryError;
 pub use metrics::{InstructionMetrics, MetricsSnapshot, SpaceMetrics};
-pub use storage::StorageError;
 pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};

@@ -5,13 +5,12 @@
 
 use super::{
     BLOCK_BYTES, Shared, VolumeConfig, VolumeError,
-    free::FreeMap,
     map::{Key, Stripe},
     rows::State,
     segment::{Extent, Segment},
     table::{Rows, Table},
 };
-use ciphermill_device::{StorageError, storage::Storage};
+use ciphermill_storage::{FreeBlocks, Storage, StorageError};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -59,7 +58,7 @@ enum Task {
 pub(super) struct Checkpointer {
     blocks: Arc<dyn Storage>,
     table: Table,
-    free: FreeMap,
+    free: FreeBlocks<u32>,
     /// As of the last checkpoint.
     state: State,
     config: VolumeConfig,
@@ -72,7 +71,7 @@ impl Checkpointer {
     pub(super) fn new(
         blocks: Arc<dyn Storage>,
         table: Table,
-        free: FreeMap,
+        free: FreeBlocks<u32>,
         state: State,
         config: VolumeConfig,
         shared: Arc<Shared>,
@@ -192,7 +191,7 @@ impl Checkpointer {
         let size = self.config.segment_blocks;
         let (growable, low) = growable(&*self.blocks, self.free.end(), &self.config)?;
         let size = if low { RELIEF_BLOCKS } else { size };
-        let mut extents = self.free.take(size, size.div_ceil(16));
+        let mut extents = self.free.take_longest(size, size.div_ceil(16));
         // Short runs are left alone until a quarter of the file consists of them, then they are used up before it grows.
         let used = u64::from(self.free.end()) - self.free.free();
         let grow_first = self.free.free() < used / 4 + 4 * u64::from(size);
@@ -201,7 +200,7 @@ impl Checkpointer {
             extents.extend(self.grow(size)?);
         }
         let missing = size - blocks(&extents);
-        extents.extend(self.free.take(missing, 1));
+        extents.extend(self.free.take_longest(missing, 1));
         let missing = (size - blocks(&extents)).min(growable);
         if missing > 0 {
             extents.extend(self.grow(missing)?);

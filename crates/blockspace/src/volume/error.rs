@@ -1,6 +1,6 @@
 //! What can go wrong in a volume.
 
-use ciphermill_device::StorageError;
+use ciphermill_storage::{DatabaseError, FormatError, StorageError, TableError};
 use std::{io, path::PathBuf, sync::Arc};
 
 /// What can go wrong in a [`Volume`](super::Volume).
@@ -131,4 +131,30 @@ pub enum VolumeError {
         #[source]
         source: Arc<io::Error>,
     },
+}
+
+impl From<FormatError> for VolumeError {
+    fn from(error: FormatError) -> Self {
+        match error {
+            FormatError::Foreign => Self::NotAVolume,
+            FormatError::Version { given, supported } => Self::Version { given, supported },
+            FormatError::Corrupt { what } => Self::Corrupt { what },
+        }
+    }
+}
+
+impl From<DatabaseError> for VolumeError {
+    fn from(DatabaseError { operation, what }: DatabaseError) -> Self {
+        Self::Map { operation, what }
+    }
+}
+
+impl From<TableError> for VolumeError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Storage(error) => error.into(),
+            TableError::Database(error) => error.into(),
+            TableError::Format(error) => error.into(),
+        }
+    }
 }

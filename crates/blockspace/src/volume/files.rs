@@ -1,7 +1,7 @@
 //! The files of a volume.
 
 use super::VolumeError;
-use ciphermill_device::storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
+use ciphermill_storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
 use std::{path::Path, sync::Arc};
 
 /// The two files of a volume.

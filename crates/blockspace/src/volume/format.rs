@@ -1,61 +1,28 @@
 //! The bytes of the block file: the superblock and the records. `docs/blockspace-volume.md` draws them. All integers are
 //! little-endian.
 
-use super::{BLOCK_BYTES, MAX_BLOCKS, MAX_LABEL_BYTES, VolumeError, map::STRIPE_BLOCKS};
+use super::{BLOCK_BYTES, MAX_BLOCKS, MAX_LABEL_BYTES, map::STRIPE_BLOCKS};
+use ciphermill_storage::{FormatError, SuperblockFormat};
+use ciphermill_wire::Decoder;
 
 /// Version of the volume format that this build reads and writes.
 pub(super) const VOLUME_VERSION: u16 = 1;
 
-const MAGIC: [u8; 8] = *b"CMVOLUM\x1a";
-const SUPERBLOCK_BYTES: usize = 40;
+/// The superblock of the block file. Its identity, the volume id, is never shown to a host, so that no host can write a
+/// block that passes for a record.
+pub(super) const SUPERBLOCK: SuperblockFormat = SuperblockFormat {
+    file: "the block file",
+    magic: *b"CMVOLUM\x1a",
+    version: VOLUME_VERSION,
+    block_bytes: BLOCK_BYTES as u32,
+    unit: STRIPE_BLOCKS as u32,
+    units: "stripes",
+    padding: 0,
+};
+
 const RECORD_MAGIC: [u8; 8] = *b"CMVOREC\x1a";
 /// Bytes of a record header before its entries.
 pub(super) const RECORD_HEAD_BYTES: usize = 64;
-
-/// The first block of the block file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Superblock {
-    /// Whether the creation came to its end; before, nothing was ever acknowledged.
-    pub(super) ready: bool,
-    /// Drawn at creation and never shown to a host, so that no host can write a block that passes for a record.
-    pub(super) volume_id: [u8; 16],
-}
-
-impl Superblock {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(BLOCK_BYTES);
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VOLUME_VERSION.to_le_bytes());
-        bytes.extend_from_slice(&u16::from(self.ready).to_le_bytes());
-        bytes.extend_from_slice(&(BLOCK_BYTES as u32).to_le_bytes());
-        bytes.extend_from_slice(&(STRIPE_BLOCKS as u32).to_le_bytes());
-        bytes.extend_from_slice(&self.volume_id);
-        seal(&mut bytes, &[]);
-        bytes.resize(BLOCK_BYTES, 0);
-        bytes
-    }
-
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, VolumeError> {
-        let head = bytes.get(..SUPERBLOCK_BYTES).ok_or_else(|| corrupt("the block file ends within its superblock"))?;
-        if head[..8] != MAGIC {
-            return Err(VolumeError::NotAVolume);
-        }
-        let mut fields = Fields(&head[8..]);
-        // The version comes before the checksum, because another version may checksum other bytes.
-        check_version(fields.u16())?;
-        unseal(head, &[]).ok_or_else(|| corrupt("the superblock of the block file does not match its checksum"))?;
-        let ready = match fields.u16() {
-            0 => false,
-            1 => true,
-            state => return Err(corrupt(format!("the superblock holds the unknown state {state}"))),
-        };
-        let (block, stripe) = (fields.u32(), fields.u32());
-        if (block as usize, u64::from(stripe)) != (BLOCK_BYTES, STRIPE_BLOCKS) {
-            return Err(corrupt(format!("blocks of {block} bytes in stripes of {stripe}, which this version has not")));
-        }
-        Ok(Self { ready, volume_id: fields.array() })
-    }
-}
 
 /// One step of a change, as a record holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,37 +106,27 @@ impl Entry {
         }
     }
 
-    fn decode(fields: &mut Fields<'_>) -> Option<Self> {
-        let kind = fields.array::<1>()[0];
-        if fields.0.len() < 4 {
-            return None;
-        }
-        let space = fields.u32();
+    fn decode(fields: &mut Decoder<'_>) -> Option<Self> {
+        let (kind, space) = (fields.u8().ok()?, fields.u32().ok()?);
         if kind == 6 {
             return Some(Self::Drop { space });
         }
-        if fields.0.len() < 8 {
-            return None;
-        }
-        let lba = fields.u64();
+        let lba = fields.u64().ok()?;
         let range = |blocks: u64| (blocks > 0 && lba.checked_add(blocks)? <= MAX_BLOCKS).then_some(blocks);
         Some(match kind {
             1 => {
-                let count = u64::from(fields.u32());
-                range(count).filter(|count| count * 4 <= fields.0.len() as u64)?;
-                Self::Write { space, lba, checksums: (0..count).map(|_| fields.u32()).collect() }
+                let count = range(fields.u32().ok()?.into())?;
+                Self::Write { space, lba, checksums: fields.u32s(count as usize).ok()? }
             }
-            2 => Self::Zero { space, lba, blocks: range(fields.u64())? },
-            3 => Self::Unmap { space, lba, blocks: range(fields.u64())? },
+            2 => Self::Zero { space, lba, blocks: range(fields.u64().ok()?)? },
+            3 => Self::Unmap { space, lba, blocks: range(fields.u64().ok()?)? },
             4 => {
-                let len = usize::from(fields.u16());
+                let len = usize::from(fields.u16().ok()?);
                 range(1)?;
-                if len > MAX_LABEL_BYTES || len > fields.0.len() {
+                if len > MAX_LABEL_BYTES {
                     return None;
                 }
-                let (label, rest) = fields.0.split_at(len);
-                fields.0 = rest;
-                Self::SetLabel { space, lba, label: label.to_vec() }
+                Self::SetLabel { space, lba, label: fields.bytes(len).ok()?.to_vec() }
             }
             5 => {
                 range(1)?;
@@ -230,26 +187,26 @@ pub(super) fn encode_record<'a>(
 
 /// The sizes of the record that begins with this block, or `None` when that is not the one expected here.
 pub(super) fn decode_record_sizes(block: &[u8], name: RecordName) -> Option<RecordSizes> {
-    let mut fields = Fields(block.get(..RECORD_HEAD_BYTES)?);
-    let found = (fields.array::<8>(), fields.array::<16>(), fields.u64(), fields.u64());
+    let mut fields = Decoder::new(block.get(..RECORD_HEAD_BYTES)?);
+    let found = (fields.array().ok()?, fields.array().ok()?, fields.u64().ok()?, fields.u64().ok()?);
     if found != (RECORD_MAGIC, name.volume_id, name.generation, name.sequence) {
         return None;
     }
-    Some(RecordSizes { header_blocks: fields.u32(), data_blocks: fields.u32() })
+    Some(RecordSizes { header_blocks: fields.u32().ok()?, data_blocks: fields.u32().ok()? })
 }
 
 /// The sequence number of the record that begins with this block, if one of the segment does.
 pub(super) fn record_sequence(block: &[u8], volume_id: [u8; 16], generation: u64) -> Option<u64> {
-    let mut fields = Fields(block.first_chunk::<RECORD_HEAD_BYTES>()?);
-    let found = (fields.array::<8>(), fields.array::<16>(), fields.u64());
-    (found == (RECORD_MAGIC, volume_id, generation)).then(|| fields.u64())
+    let mut fields = Decoder::new(block.first_chunk::<RECORD_HEAD_BYTES>()?);
+    let found = (fields.array().ok()?, fields.array().ok()?, fields.u64().ok()?);
+    if found == (RECORD_MAGIC, volume_id, generation) { fields.u64().ok() } else { None }
 }
 
 /// The entries of a whole record header, or `None` when anything in it is not as it was written.
 pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry>> {
     let sizes = decode_record_sizes(header, name)?;
-    let mut fields = Fields(&header[48..RECORD_HEAD_BYTES]);
-    let (count, entry_bytes, crc) = (fields.u32(), fields.u32() as usize, fields.u32());
+    let mut fields = Decoder::new(&header[48..RECORD_HEAD_BYTES]);
+    let (count, entry_bytes, crc) = (fields.u32().ok()?, fields.u32().ok()? as usize, fields.u32().ok()?);
     let mut head = *header.first_chunk::<RECORD_HEAD_BYTES>()?;
     head[56..60].fill(0);
     let body = header[RECORD_HEAD_BYTES..].get(..entry_bytes)?;
@@ -259,7 +216,7 @@ pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry
     {
         return None;
     }
-    let mut fields = Fields(body);
+    let mut fields = Decoder::new(body);
     let mut entries = Vec::new();
     let mut data_blocks = 0;
     for _ in 0..count {
@@ -269,55 +226,15 @@ pub(super) fn decode_record(header: &[u8], name: RecordName) -> Option<Vec<Entry
         }
         entries.push(entry);
     }
-    (fields.0.is_empty() && data_blocks == u64::from(sizes.data_blocks)).then_some(entries)
+    (fields.remaining() == 0 && data_blocks == u64::from(sizes.data_blocks)).then_some(entries)
 }
 
-/// Appends the CRC-32C of `context` and `bytes`.
-pub(super) fn seal(bytes: &mut Vec<u8>, context: &[u8]) {
-    let crc = crc32c::crc32c_append(crc32c::crc32c(context), bytes);
-    bytes.extend_from_slice(&crc.to_le_bytes());
+pub(super) fn check_version(given: u16) -> Result<(), FormatError> {
+    FormatError::check_version(given, VOLUME_VERSION)
 }
 
-/// The bytes before their checksum, if it is right.
-pub(super) fn unseal<'a>(bytes: &'a [u8], context: &[u8]) -> Option<&'a [u8]> {
-    let (body, crc) = bytes.split_last_chunk::<4>()?;
-    (crc32c::crc32c_append(crc32c::crc32c(context), body) == u32::from_le_bytes(*crc)).then_some(body)
-}
-
-pub(super) fn check_version(given: u16) -> Result<(), VolumeError> {
-    match given {
-        VOLUME_VERSION => Ok(()),
-        given => Err(VolumeError::Version { given, supported: VOLUME_VERSION }),
-    }
-}
-
-pub(super) fn corrupt(what: impl Into<String>) -> VolumeError {
-    VolumeError::Corrupt { what: what.into() }
-}
-
-/// Takes integers off the front of a slice; beyond its end there are zeros.
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
-
-impl Fields<'_> {
-    pub(super) fn array<const N: usize>(&mut self) -> [u8; N] {
-        let mut out = [0; N];
-        let (head, tail) = self.0.split_at(N.min(self.0.len()));
-        out[..head.len()].copy_from_slice(head);
-        self.0 = tail;
-        out
-    }
-
-    pub(super) fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.array())
-    }
-
-    pub(super) fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.array())
-    }
-
-    pub(super) fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.array())
-    }
+pub(super) fn corrupt(what: impl Into<String>) -> FormatError {
+    FormatError::corrupt(what)
 }
 
 #[cfg(test)]

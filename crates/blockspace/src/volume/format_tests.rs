@@ -1,4 +1,5 @@
 use super::*;
+use ciphermill_storage::Superblock;
 
 fn name() -> RecordName {
     RecordName { volume_id: [7; 16], generation: 3, sequence: 9 }
@@ -79,13 +80,13 @@ fn a_record_of_many_blocks_comes_back_and_one_that_lies_does_not() {
 
 #[test]
 fn every_flipped_bit_of_a_superblock_is_noticed() {
-    let superblock = Superblock { ready: true, volume_id: [7; 16] };
-    let bytes = superblock.encode();
+    let superblock = Superblock { ready: true, id: [7; 16] };
+    let bytes = SUPERBLOCK.encode(superblock);
     assert_eq!(bytes.len(), BLOCK_BYTES);
-    assert_eq!(Superblock::decode(&bytes).expect("sound"), superblock);
-    for bit in 0..SUPERBLOCK_BYTES * 8 {
+    assert_eq!(SUPERBLOCK.decode(&bytes).expect("sound"), superblock);
+    for bit in 0..SUPERBLOCK.bytes() * 8 {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        assert!(Superblock::decode(&damaged).is_err(), "bit {bit}");
+        assert!(SUPERBLOCK.decode(&damaged).is_err(), "bit {bit}");
     }
 }

@@ -1,11 +1,12 @@
 //! Golden bytes of the volume format: computed outside of this code, from the drawings in `docs/blockspace-volume.md`.
 
 use super::{
-    format::{self, Entry, RecordName, Superblock},
+    format::{self, Entry, RecordName, SUPERBLOCK},
     map::{Slot, Stripe},
     rows::{self, State},
     segment::{Extent, Segment},
 };
+use ciphermill_storage::Superblock;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -17,11 +18,11 @@ fn id() -> [u8; 16] {
 
 #[test]
 fn the_superblock() {
-    let superblock = Superblock { ready: true, volume_id: id() };
-    let bytes = superblock.encode();
+    let superblock = Superblock { ready: true, id: id() };
+    let bytes = SUPERBLOCK.encode(superblock);
     assert_eq!(hex(&bytes[..40]), "434d564f4c554d1a010001000010000020000000000102030405060708090a0b0c0d0e0fc067351a");
     assert!(bytes.len() == 4096 && bytes[40..].iter().all(|byte| *byte == 0));
-    assert_eq!(Superblock::decode(&bytes).expect("sound"), superblock);
+    assert_eq!(SUPERBLOCK.decode(&bytes).expect("sound"), superblock);
 }
 
 #[test]

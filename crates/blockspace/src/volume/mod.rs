@@ -15,7 +15,6 @@ mod checkpoint;
 mod error;
 mod files;
 mod format;
-mod free;
 mod gap;
 #[cfg(test)]
 mod golden_tests;
@@ -38,7 +37,7 @@ pub use types::{
     ScrubEvent, ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,
 };
 
-use ciphermill_device::storage::Storage;
+use ciphermill_storage::Storage;
 use map::{Map, Slot};
 use queue::{ChangeLimits, Pending, Prepared, Queue};
 use std::{

@@ -3,20 +3,19 @@
 use super::{
     BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError, VolumeFiles,
     checkpoint::{Checkpointer, Checkpoints, Job, RELIEF_BLOCKS},
-    format::{self, Superblock, corrupt},
-    free::FreeMap,
+    format::{self, SUPERBLOCK, corrupt},
     map::{Effects, Map},
     queue::{ChangeLimits, Queue},
     replay::replay,
     rows::State,
-    segment::Segment,
+    segment::{Extent, Segment},
     table::{Content, Table},
     writer::Writer,
 };
-use ciphermill_device::storage::{OverlayStorage, Storage};
+use ciphermill_storage::{self as storage, FreeBlocks, Storage, Superblock};
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File},
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
@@ -36,18 +35,8 @@ impl Volume {
     pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
         let refused = |source| VolumeError::Directory { path: path.to_owned(), source: Arc::new(source) };
         create_directory(path).map_err(refused)?;
-        let lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path.join("blocks.lock"))
-            .map_err(refused)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(VolumeError::AlreadyOpen { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => return Err(refused(source)),
-        }
+        let lock = storage::lock_file(&path.join("blocks.lock")).map_err(refused)?;
+        let lock = lock.ok_or_else(|| VolumeError::AlreadyOpen { path: path.to_owned() })?;
         let files = VolumeFiles::in_directory(path)?;
         // The names of the files must survive a crash as their bytes do.
         File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
@@ -68,21 +57,20 @@ impl Volume {
     fn open_files(files: VolumeFiles, config: VolumeConfig, lock: Option<File>) -> Result<Self, VolumeError> {
         let config = VolumeConfig { segment_blocks: config.segment_blocks.clamp(64, 1 << 20), ..config };
         let failed = Arc::new(AtomicBool::new(false));
-        let (table, content) = match read_superblock(&files)? {
-            Some(Superblock { ready: true, volume_id }) => {
+        let (table, content) = match SUPERBLOCK.read(&*files.blocks, &*files.map, "a map")? {
+            Some(Superblock { ready: true, id: volume_id }) => {
                 // First on scratch: a damaged volume must be found out before opening it repairs, hence changes, it.
-                let scratch = Arc::new(OverlayStorage::new(Arc::clone(&files.map))?);
-                check(Table::check(scratch, volume_id)?, &*files.blocks)?;
+                check(Table::check(Arc::clone(&files.map), volume_id)?, &*files.blocks)?;
                 Table::open(Arc::clone(&files.map), volume_id, Arc::clone(&failed))?
             }
-            Some(Superblock { ready: false, volume_id }) => create(&files, volume_id, &failed)?,
+            Some(Superblock { ready: false, id: volume_id }) => create(&files, volume_id, &failed)?,
             None => create(&files, fresh_id()?, &failed)?,
         };
         let Content { state, stripes, labels, segments } = content;
         let mut map = Map::new(stripes, labels);
         let mut effects = Effects::default();
         let sequence = replay(&*files.blocks, state, &segments, &mut map, &mut effects)?;
-        let free = FreeMap::around(physical_blocks(&map))?;
+        let free = free_around(physical_blocks(&map))?;
         // What was replayed is stored at once, and the segments it came from are forgotten: so nothing of a torn record
         // can ever be taken for one that was acknowledged.
         let job = Job {
@@ -175,38 +163,27 @@ fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 fn fresh_id() -> Result<[u8; 16], VolumeError> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| VolumeError::Directory {
-        path: "/dev/urandom".into(),
-        source: Arc::new(io::Error::other(error.to_string())),
-    })?;
-    Ok(id)
+    storage::fresh_id()
+        .map_err(|source| VolumeError::Directory { path: "/dev/urandom".into(), source: Arc::new(source) })
 }
 
-/// The superblock, or `None` when the files hold no volume yet: they are empty, or a crash cut the very first write short.
-fn read_superblock(files: &VolumeFiles) -> Result<Option<Superblock>, VolumeError> {
-    let len = files.blocks.len()?;
-    let mut block = vec![0; len.min(BLOCK_BYTES as u64) as usize];
-    files.blocks.read_at(0, &mut block)?;
-    if block.iter().all(|byte| *byte == 0) && len <= BLOCK_BYTES as u64 {
-        if files.map.is_empty()? {
-            return Ok(None);
-        }
-        return Err(corrupt("there is a map, but the block file is empty"));
-    }
-    Superblock::decode(&block).map(Some)
-}
-
-/// Makes the files of a new volume, in an order that lets a crash in between be told from a finished volume.
+/// Makes the files of a new volume.
 fn create(files: &VolumeFiles, volume_id: [u8; 16], failed: &Arc<AtomicBool>) -> Result<(Table, Content), VolumeError> {
-    let superblock = |ready| Superblock { ready, volume_id }.encode();
-    files.blocks.write_at(0, &superblock(false))?;
-    files.blocks.sync()?;
     let state = State { volume_id, sequence: 1, generation: 1, checkpoint: 0 };
-    let table = Table::create(Arc::clone(&files.map), state, Arc::clone(failed))?;
-    files.blocks.write_at(0, &superblock(true))?;
-    files.blocks.sync()?;
+    let make_table = || Table::create(Arc::clone(&files.map), state, Arc::clone(failed));
+    let table = SUPERBLOCK.create(&*files.blocks, volume_id, make_table)?;
     Ok((table, Content { state, stripes: BTreeMap::new(), labels: BTreeMap::new(), segments: Vec::new() }))
+}
+
+/// The free blocks around the `used` ones.
+fn free_around(mut used: Vec<u32>) -> Result<FreeBlocks<u32>, VolumeError> {
+    used.sort_unstable();
+    let mut free = FreeBlocks::new();
+    for start in used {
+        free.use_next(Extent { start, blocks: 1 })
+            .map_err(|block| corrupt(format!("block {block} of the block file has two owners")))?;
+    }
+    Ok(free)
 }
 
 fn physical_blocks(map: &Map) -> Vec<u32> {
@@ -222,9 +199,21 @@ fn check(content: Content, blocks: &dyn Storage) -> Result<(), VolumeError> {
     if let Some(last) = used.iter().max()
         && u64::from(*last) >= in_file
     {
-        return Err(corrupt(format!("the map names block {last} of a block file of {in_file} blocks")));
+        return Err(corrupt(format!("the map names block {last} of a block file of {in_file} blocks")).into());
     }
     used.extend(content.segments.iter().flat_map(|segment| segment.physical(0, segment.blocks())));
-    FreeMap::around(used)?;
+    free_around(used)?;
     replay(blocks, content.state, &content.segments, &mut map, &mut Effects::default()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_block_has_two_owners() {
+        assert!(matches!(free_around(vec![5, 4, 5]), Err(VolumeError::Corrupt { .. })));
+        assert!(matches!(free_around(vec![0]), Err(VolumeError::Corrupt { .. })));
+        assert_eq!(free_around(vec![9, 3, 4, 20]).expect("no block twice").free(), 2 + 4 + 10);
+    }
 }

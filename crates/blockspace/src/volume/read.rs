@@ -4,7 +4,7 @@ use super::{
     BLOCK_BYTES, BlockState, MAX_BLOCKS, ScrubEvent, ScrubObserver, ScrubReport, Shared, VolumeError,
     map::{Key, STRIPE_BLOCKS, Slot},
 };
-use ciphermill_device::StorageError;
+use ciphermill_storage::StorageError;
 use std::{
     ops::ControlFlow,
     sync::{Arc, PoisonError},

@@ -8,7 +8,7 @@ use super::{
     rows::State,
     segment::Segment,
 };
-use ciphermill_device::storage::Storage;
+use ciphermill_storage::Storage;
 
 /// Blocks that the search for the newest record reads at once.
 const SEARCH_BLOCKS: u32 = 256;
@@ -62,7 +62,8 @@ pub(super) fn replay(
         Some(newest) if newest > sequence => Err(corrupt(format!(
             "record {sequence} of the block file cannot be read, but record {newest} follows it: acknowledged changes \
              would be lost"
-        ))),
+        ))
+        .into()),
         _ => Ok(sequence),
     }
 }

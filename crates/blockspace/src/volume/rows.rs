@@ -2,11 +2,13 @@
 //! little-endian, except in keys, which are big-endian so that their byte order is the order of (space, address).
 
 use super::{
-    MAX_BLOCKS, MAX_LABEL_BYTES, VolumeError,
-    format::{Fields, VOLUME_VERSION, check_version, corrupt, seal, unseal},
+    MAX_BLOCKS, MAX_LABEL_BYTES,
+    format::{VOLUME_VERSION, check_version, corrupt},
     map::{Key, STRIPE_BLOCKS, Slot, Stripe},
     segment::{Extent, Segment},
 };
+use ciphermill_storage::{FormatError, seal, unseal};
+use ciphermill_wire::{Decoder, WireError};
 
 /// Where the map stands, in the map's own database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +33,22 @@ impl State {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8], volume_id: [u8; 16]) -> Result<Self, VolumeError> {
+    pub(super) fn decode(bytes: &[u8], volume_id: [u8; 16]) -> Result<Self, FormatError> {
         let damaged = || corrupt("the state row of the map does not match its checksum");
-        let mut fields = Fields(unseal(bytes, &[]).filter(|body| body.len() == 42).ok_or_else(damaged)?);
-        check_version(fields.u16())?;
-        let state = Self {
-            volume_id: fields.array(),
-            sequence: fields.u64(),
-            generation: fields.u64(),
-            checkpoint: fields.u64(),
-        };
+        let body = unseal(bytes, &[]).filter(|body| body.len() == 42).ok_or_else(damaged)?;
+        let (version, state) = Self::fields(body).map_err(|_| damaged())?;
+        check_version(version)?;
         if state.volume_id != volume_id {
             return Err(corrupt("the map and the block file belong to two different volumes"));
         }
         Ok(state)
+    }
+
+    fn fields(body: &[u8]) -> Result<(u16, Self), WireError> {
+        let mut fields = Decoder::new(body);
+        let version = fields.u16()?;
+        let (volume_id, sequence) = (fields.array()?, fields.u64()?);
+        Ok((version, Self { volume_id, sequence, generation: fields.u64()?, checkpoint: fields.u64()? }))
     }
 }
 
@@ -84,25 +88,26 @@ pub(super) fn encode_stripe(key: Key, stripe: &Stripe) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn decode_stripe(key: Key, bytes: &[u8]) -> Result<Stripe, VolumeError> {
+pub(super) fn decode_stripe(key: Key, bytes: &[u8]) -> Result<Stripe, FormatError> {
     let damaged = |what: &str| corrupt(format!("the map row of stripe {} of space {} {what}", key.1, key.0));
     let body = unseal(bytes, &encode_key(key)).ok_or_else(|| damaged("does not match its checksum"))?;
     if key.1 >= MAX_BLOCKS / STRIPE_BLOCKS || body.len() < 8 {
         return Err(damaged("cannot be"));
     }
-    let mut fields = Fields(body);
-    let (mapped, zero) = (fields.u32(), fields.u32());
-    if mapped == 0 || zero & !mapped != 0 || fields.0.len() != 8 * (mapped & !zero).count_ones() as usize {
-        return Err(damaged("has another length than it says"));
+    let cut = |_| damaged("ends before its slots do");
+    let mut fields = Decoder::new(body);
+    let (mapped, zero) = (fields.u32().map_err(cut)?, fields.u32().map_err(cut)?);
+    if mapped == 0 || zero & !mapped != 0 || fields.remaining() != 8 * (mapped & !zero).count_ones() as usize {
+        return Err(damaged("has another length than its masks require"));
     }
     let mut stripe = Stripe::EMPTY;
     for (index, slot) in stripe.slots.iter_mut().enumerate() {
         if zero >> index & 1 == 1 {
             *slot = Slot::ZERO;
         } else if mapped >> index & 1 == 1 {
-            *slot = Slot { physical: fields.u32(), checksum: fields.u32() };
+            *slot = Slot { physical: fields.u32().map_err(cut)?, checksum: fields.u32().map_err(cut)? };
             if slot.physical == Slot::ABSENT.physical || slot.physical == Slot::ZERO.physical {
-                return Err(damaged("names a block that cannot be"));
+                return Err(damaged("names a block that cannot exist"));
             }
         }
     }
@@ -115,7 +120,7 @@ pub(super) fn encode_label(key: Key, label: &[u8]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn decode_label(key: Key, bytes: &[u8]) -> Result<Vec<u8>, VolumeError> {
+pub(super) fn decode_label(key: Key, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
     unseal(bytes, &encode_key(key))
         .filter(|label| label.len() <= MAX_LABEL_BYTES && key.1 < MAX_BLOCKS)
         .map(<[u8]>::to_vec)
@@ -132,11 +137,11 @@ pub(super) fn encode_segment(segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn decode_segment(generation: u64, bytes: &[u8]) -> Result<Segment, VolumeError> {
+pub(super) fn decode_segment(generation: u64, bytes: &[u8]) -> Result<Segment, FormatError> {
     let damaged = || corrupt(format!("the row of segment {generation} does not match its checksum"));
     let body = unseal(bytes, &generation.to_be_bytes()).filter(|body| body.len() % 8 == 0).ok_or_else(damaged)?;
-    let mut fields = Fields(body);
-    let extents = (0..body.len() / 8).map(|_| Extent { start: fields.u32(), blocks: fields.u32() }).collect();
+    let words = Decoder::new(body).u32s(body.len() / 4).map_err(|_| damaged())?;
+    let extents = words.as_chunks().0.iter().map(|[start, blocks]| Extent { start: *start, blocks: *blocks }).collect();
     Segment::new(generation, extents).ok_or_else(damaged)
 }
 
@@ -145,7 +150,7 @@ mod tests {
     use super::*;
 
     /// Every flipped bit and every cut of `bytes` must be refused.
-    fn refuses<T>(bytes: &[u8], decode: impl Fn(&[u8]) -> Result<T, VolumeError>) {
+    fn refuses<T>(bytes: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) {
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.to_vec();
             damaged[bit / 8] ^= 1 << (bit % 8);

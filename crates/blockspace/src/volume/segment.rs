@@ -1,13 +1,7 @@
 //! Segments: where records are appended.
 
 /// A run of blocks of the block file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Extent {
-    /// First block; block 0 is the superblock, so never 0.
-    pub(super) start: u32,
-    /// Number of blocks, at least 1.
-    pub(super) blocks: u32,
-}
+pub(super) type Extent = ciphermill_storage::Extent<u32>;
 
 /// A list of extents that is filled from its first block to its last.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,15 +7,11 @@ use super::{
     rows::{self, KEY_BYTES, State},
     segment::Segment,
 };
-use ciphermill_device::storage::{self, RedbBackend, Storage};
-use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
+use ciphermill_storage::{DatabaseError, Storage, TableError, TableFile, failure, guarded};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
     collections::BTreeMap,
-    fmt::Display,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
 };
 
 const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
@@ -50,61 +46,32 @@ pub(super) struct Content {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    storage: Arc<dyn Storage>,
+    file: TableFile,
     volume_id: [u8; 16],
     /// `None` after a failed commit, until the next one opens it again.
     database: Option<Database>,
-    failed: Arc<AtomicBool>,
-}
-
-fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> VolumeError {
-    move |error| VolumeError::Map { operation, what: error.to_string() }
-}
-
-fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, VolumeError>) -> Result<T, VolumeError> {
-    storage::guarded(work, |what| VolumeError::Map { operation, what })
-}
-
-fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, VolumeError> {
-    Builder::new()
-        .set_cache_size(CACHE_BYTES)
-        .create_with_backend(RedbBackend::new(storage, failed))
-        .map_err(failure("open"))
 }
 
 impl Table {
+    fn file(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> TableFile {
+        TableFile::new(storage, "the map", CACHE_BYTES, failed)
+    }
+
     /// Makes the map of a new volume and waits until it is durable.
     pub(super) fn create(
         storage: Arc<dyn Storage>,
         state: State,
         failed: Arc<AtomicBool>,
     ) -> Result<Self, VolumeError> {
-        storage.set_len(0)?;
         let changes = Rows { state, stripes: Vec::new(), labels: Vec::new(), closed: Vec::new(), opened: Vec::new() };
-        let database = guarded("create", || {
-            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
-            apply(&database, &changes)?;
-            Ok(database)
-        })?;
-        Ok(Self { storage, volume_id: state.volume_id, database: Some(database), failed })
+        let file = Self::file(storage, failed);
+        let database = file.create(|database| Ok(apply(database, &changes)?))?;
+        Ok(Self { file, volume_id: state.volume_id, database: Some(database) })
     }
 
-    /// Checks every page of the stored map without changing a byte of `scratch`'s base, and reads all of it.
-    pub(super) fn check(scratch: Arc<dyn Storage>, volume_id: [u8; 16]) -> Result<Content, VolumeError> {
-        if scratch.is_empty()? {
-            return Err(corrupt("the map is empty"));
-        }
-        guarded("check", || {
-            let mut database = open(scratch, Arc::default())?;
-            if !database.check_integrity().map_err(failure("check"))? {
-                return Err(corrupt("the pages of the map do not match their checksums"));
-            }
-            read_all(&database, volume_id)
-        })
-        .map_err(|error| match error {
-            VolumeError::Map { what, .. } => corrupt(format!("the map cannot be read ({what})")),
-            error => error,
-        })
+    /// Checks every page of the stored map without changing a byte of `storage`, and reads all of it.
+    pub(super) fn check(storage: Arc<dyn Storage>, volume_id: [u8; 16]) -> Result<Content, VolumeError> {
+        Ok(Self::file(storage, Arc::default()).check(|database| read_all(database, volume_id))?)
     }
 
     /// Opens the map of a volume that [`check`](Self::check) found sound.
@@ -113,40 +80,38 @@ impl Table {
         volume_id: [u8; 16],
         failed: Arc<AtomicBool>,
     ) -> Result<(Self, Content), VolumeError> {
-        let (database, content) = guarded("open", || {
-            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
-            let content = read_all(&database, volume_id)?;
-            Ok((database, content))
-        })?;
-        Ok((Self { storage, volume_id, database: Some(database), failed }, content))
+        let file = Self::file(storage, failed);
+        let (database, content) = file.open_and_read("open", |database| read_all(database, volume_id))?;
+        Ok((Self { file, volume_id, database: Some(database) }, content))
     }
 
     /// Makes the rows durable, all or none. After an error it is unknown which; the same rows may be handed in again,
     /// and none but the same: what a failed attempt left behind is found out then.
     pub(super) fn commit(&mut self, changes: &Rows) -> Result<(), VolumeError> {
-        let outcome = guarded("commit", || {
+        let outcome: Result<(), TableError> = guarded("commit", || {
             if let Some(database) = &self.database {
-                return apply(database, changes);
+                return Ok(apply(database, changes)?);
             }
             // A database that met an I/O error refuses further work; a fresh one reads what the medium really holds.
-            let database = open(Arc::clone(&self.storage), Arc::clone(&self.failed))?;
+            let database = self.file.open()?;
             let state = read_state(&database, self.volume_id)?;
             let database = self.database.insert(database);
-            if state.checkpoint == changes.state.checkpoint { Ok(()) } else { apply(database, changes) }
+            if state.checkpoint == changes.state.checkpoint { Ok(()) } else { Ok(apply(database, changes)?) }
         });
         if outcome.is_err() {
             let database = self.database.take();
             // Dropping it may write, and fail, and panic: none of that tells anything more.
-            let _ = guarded("close", || {
+            let _: Result<(), DatabaseError> = guarded("close", || {
                 drop(database);
                 Ok(())
             });
         }
-        outcome.and_then(|()| if self.failed.load(Ordering::SeqCst) { Err(VolumeError::Failed) } else { Ok(()) })
+        outcome?;
+        if self.file.sync_failed() { Err(VolumeError::Failed) } else { Ok(()) }
     }
 }
 
-fn apply(database: &Database, changes: &Rows) -> Result<(), VolumeError> {
+fn apply(database: &Database, changes: &Rows) -> Result<(), DatabaseError> {
     let transaction = database.begin_write().map_err(failure("begin"))?;
     {
         let mut stripes = transaction.open_table(STRIPES).map_err(failure("write"))?;
@@ -183,14 +148,14 @@ fn apply(database: &Database, changes: &Rows) -> Result<(), VolumeError> {
     transaction.commit().map_err(failure("commit"))
 }
 
-fn read_state(database: &Database, volume_id: [u8; 16]) -> Result<State, VolumeError> {
+fn read_state(database: &Database, volume_id: [u8; 16]) -> Result<State, TableError> {
     let transaction = database.begin_read().map_err(failure("read"))?;
     let table = transaction.open_table(FORMAT).map_err(failure("read"))?;
     let row = table.get(STATE).map_err(failure("read"))?;
-    State::decode(row.as_ref().map_or(&[][..], |row| row.value()), volume_id)
+    Ok(State::decode(row.as_ref().map_or(&[][..], |row| row.value()), volume_id)?)
 }
 
-fn read_all(database: &Database, volume_id: [u8; 16]) -> Result<Content, VolumeError> {
+fn read_all(database: &Database, volume_id: [u8; 16]) -> Result<Content, TableError> {
     let state = read_state(database, volume_id)?;
     let transaction = database.begin_read().map_err(failure("read"))?;
     let (mut stripes, mut labels, mut segments) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
@@ -209,7 +174,7 @@ fn read_all(database: &Database, volume_id: [u8; 16]) -> Result<Content, VolumeE
         segments.push(rows::decode_segment(generation.value(), row.value())?);
     }
     if segments.iter().any(|segment: &Segment| segment.generation >= state.generation) {
-        return Err(corrupt("a segment has a generation that was never given"));
+        return Err(corrupt("a segment has a generation that was never given").into());
     }
     Ok(Content { state, stripes, labels, segments })
 }

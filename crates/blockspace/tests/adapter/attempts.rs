@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use ciphermill_blockspace::{BlockSpaceConfig, adapter::status};
-use ciphermill_device::storage::{Fault, SimulatedDisk};
 use ciphermill_program::Metadata;
+use ciphermill_storage::{Fault, SimulatedDisk};
 
 /// As the sealed formats are: the CRC-32C of what is before it at the end.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {

@@ -3,8 +3,9 @@
 use crate::support::*;
 use ciphermill_blockspace::BlockSpaceConfig;
 use ciphermill_blockspace::volume::VolumeFiles;
-use ciphermill_device::{StoreFiles, storage::FileStorage};
+use ciphermill_device::StoreFiles;
 use ciphermill_nvme::Namespace;
+use ciphermill_storage::FileStorage;
 use std::{collections::VecDeque, path::Path, sync::Arc, time::Instant};
 
 /// Bytes of each command.

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Volume, VolumeConfig, VolumeError, VolumeFiles};
-use ciphermill_device::storage::SimulatedDisk;
+use ciphermill_storage::SimulatedDisk;
 use std::{
     ops::ControlFlow,
     sync::{

@@ -4,7 +4,7 @@
 
 use crate::support::*;
 use ciphermill_blockspace::volume::{Volume, VolumeError};
-use ciphermill_device::storage::{Fault, SimulatedDisk};
+use ciphermill_storage::{Fault, SimulatedDisk};
 use std::{
     env,
     sync::mpsc::{Receiver, channel},

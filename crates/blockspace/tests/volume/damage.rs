@@ -5,7 +5,7 @@ use crate::{
     support::*,
 };
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Volume, VolumeError};
-use ciphermill_device::storage::SimulatedDisk;
+use ciphermill_storage::SimulatedDisk;
 
 const RECORDS: u64 = 10;
 

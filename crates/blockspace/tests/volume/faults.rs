@@ -4,7 +4,7 @@ use crate::support::*;
 use ciphermill_blockspace::volume::{
     BLOCK_BYTES, BlockState, Change, Operation, ScrubEvent, Volume, VolumeConfig, VolumeError, VolumeFiles,
 };
-use ciphermill_device::storage::{Fault, FileStorage, MemoryStorage, SimulatedDisk, Storage, StorageError};
+use ciphermill_storage::{Fault, FileStorage, MemoryStorage, SimulatedDisk, Storage, StorageError};
 use std::{ops::ControlFlow, sync::Arc};
 
 pub(crate) fn write(volume: &Volume, space: u32, lba: u64, tags: &[u64]) -> Result<(), VolumeError> {

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Change, Operation, Quota, Volume, VolumeError, VolumeFiles};
-use ciphermill_device::storage::SimulatedDisk;
+use ciphermill_storage::SimulatedDisk;
 use proptest::prelude::*;
 
 fn step(span: u64) -> impl Strategy<Value = Step> {

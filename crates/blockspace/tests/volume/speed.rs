@@ -4,7 +4,7 @@
 
 use crate::support::*;
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeConfig, VolumeError};
-use ciphermill_device::storage::{FileStorage, Storage};
+use ciphermill_storage::{FileStorage, Storage};
 use std::{
     env,
     path::Path,

@@ -3,7 +3,7 @@
 use ciphermill_blockspace::volume::{
     BLOCK_BYTES, BlockState, Change, MAX_BLOCKS, Operation, Quota, Volume, VolumeConfig, VolumeError, VolumeFiles,
 };
-use ciphermill_device::storage::SimulatedDisk;
+use ciphermill_storage::SimulatedDisk;
 use std::collections::BTreeMap;
 
 /// SplitMix64.

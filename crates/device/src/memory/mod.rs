@@ -8,7 +8,7 @@ mod address;
 mod pager;
 mod table;
 
-use crate::storage::{Storage, StorageError};
+use ciphermill_storage::{Storage, StorageError};
 use pager::Pager;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,7 @@ use super::{
     MemoryError, MemoryUsage,
     address::{PAGE_BYTES, PageNumber, VIRTUAL_PAGES},
 };
-use crate::storage::Storage;
+use ciphermill_storage::Storage;
 use std::{collections::BTreeMap, sync::Arc};
 
 const PAGE: usize = PAGE_BYTES as usize;

@@ -4,62 +4,14 @@ use super::{
     StoreError,
     format::{BLOCK_BYTES, Extent, corrupt},
 };
-use crate::storage::Storage;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use ciphermill_storage::{FreeBlocks, Storage};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Free runs of blocks below `end`, by start and by length; all blocks from `end` on are free too, as far as the medium
-/// lets the file grow.
 #[derive(Debug)]
 struct FreeMap {
-    by_start: BTreeMap<u64, u64>,
-    by_length: BTreeSet<(u64, u64)>,
-    end: u64,
-    /// Nothing is handed out or taken back any more.
+    runs: FreeBlocks<u64>,
+    /// Extents are neither handed out nor taken back any more.
     stopped: bool,
-}
-
-impl FreeMap {
-    fn insert(&mut self, mut start: u64, mut blocks: u64) {
-        if let Some((&before, &len)) = self.by_start.range(..start).next_back()
-            && before + len == start
-        {
-            self.remove(before, len);
-            start = before;
-            blocks += len;
-        }
-        if let Some(&len) = self.by_start.get(&(start + blocks)) {
-            self.remove(start + blocks, len);
-            blocks += len;
-        }
-        if start + blocks == self.end {
-            self.end = start;
-        } else {
-            self.by_start.insert(start, blocks);
-            self.by_length.insert((blocks, start));
-        }
-    }
-
-    fn remove(&mut self, start: u64, blocks: u64) {
-        self.by_start.remove(&start);
-        self.by_length.remove(&(blocks, start));
-    }
-
-    /// Takes `blocks` from the front of the free run (start, len).
-    fn take(&mut self, start: u64, len: u64, blocks: u64) -> Extent {
-        self.remove(start, len);
-        if len > blocks {
-            self.by_start.insert(start + blocks, len - blocks);
-            self.by_length.insert((len - blocks, start + blocks));
-        }
-        Extent { start, blocks }
-    }
-
-    fn free_blocks(&self) -> u64 {
-        self.by_start.values().sum()
-    }
 }
 
 /// Hands out extents of the data file. Nothing of it is stored: the map is rebuilt from the object table at open.
@@ -77,26 +29,20 @@ impl Allocator {
     pub(crate) fn rebuild(data: Arc<dyn Storage>, mut used: Vec<Extent>) -> Result<Self, StoreError> {
         let blocks_in_file = data.len()? / BLOCK_BYTES;
         used.sort_unstable();
-        let mut map = FreeMap { by_start: BTreeMap::new(), by_length: BTreeSet::new(), end: 1, stopped: false };
+        let mut runs = FreeBlocks::new();
         for extent in used {
             let end = extent.start.checked_add(extent.blocks).filter(|end| *end <= blocks_in_file);
-            let Some(end) = end.filter(|_| extent.blocks > 0) else {
+            if end.is_none() || extent.blocks == 0 {
                 return Err(corrupt(format!(
                     "an extent of {} blocks at block {} passes the end of the data file ({blocks_in_file} blocks)",
                     extent.blocks, extent.start
-                )));
-            };
-            if extent.start < map.end {
-                return Err(corrupt(format!("two extents share block {} of the data file", extent.start)));
+                ))
+                .into());
             }
-            if extent.start > map.end {
-                let (start, blocks) = (map.end, extent.start - map.end);
-                map.by_start.insert(start, blocks);
-                map.by_length.insert((blocks, start));
-            }
-            map.end = end;
+            runs.use_next(extent)
+                .map_err(|block| corrupt(format!("two extents share block {block} of the data file")))?;
         }
-        Ok(Self { data, map: Mutex::new(map) })
+        Ok(Self { data, map: Mutex::new(FreeMap { runs, stopped: false }) })
     }
 
     fn lock(&self) -> MutexGuard<'_, FreeMap> {
@@ -105,7 +51,7 @@ impl Allocator {
 
     /// First byte behind the last extent.
     pub(crate) fn end_bytes(&self) -> u64 {
-        self.lock().end * BLOCK_BYTES
+        self.lock().runs.end() * BLOCK_BYTES
     }
 
     /// Hands out no extent any more and takes none back: nobody knows any more which extents the object table names.
@@ -126,28 +72,31 @@ impl Allocator {
         if map.stopped {
             return Err(StoreError::Failed);
         }
-        let end = map.end;
-        let best = map.by_length.range((blocks, 0)..).next().copied();
-        let extents = if let Some((len, start)) = best {
-            vec![map.take(start, len, blocks)]
+        let runs = &mut map.runs;
+        let end = runs.end();
+        let extents = if let Some(extent) = runs.take_best(blocks) {
+            vec![extent]
         } else {
-            let growth = self.growable_blocks(map.end)?;
+            let growth = self.growable_blocks(end)?;
             if growth >= blocks {
-                let start = map.end;
-                map.end = start.checked_add(blocks).ok_or(StoreError::NoSpace { needed: bytes, free: 0 })?;
-                vec![Extent { start, blocks }]
+                vec![runs.grow(blocks).ok_or(StoreError::NoSpace { needed: bytes, free: 0 })?]
             } else {
-                let free = map.free_blocks().saturating_add(growth);
+                let free = runs.free().saturating_add(growth);
                 if free < blocks {
                     return Err(StoreError::NoSpace { needed: bytes, free: free.saturating_mul(BLOCK_BYTES) });
                 }
-                Self::gather(&mut map, blocks)
+                let mut extents = runs.take_longest(blocks, 1);
+                let missing = blocks - extents.iter().map(|extent| extent.blocks).sum::<u64>();
+                if missing > 0 {
+                    extents.extend(runs.grow(missing));
+                }
+                extents
             }
         };
-        if map.end > end
-            && let Err(error) = self.back(map.end)
+        if runs.end() > end
+            && let Err(error) = self.back(runs.end())
         {
-            extents.iter().for_each(|extent| map.insert(extent.start, extent.blocks));
+            extents.iter().for_each(|extent| runs.insert(*extent));
             return Err(error);
         }
         drop(map);
@@ -168,31 +117,11 @@ impl Allocator {
     /// [`StoreError::NoSpace`] when it would not.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), StoreError> {
         let map = self.lock();
-        let free = map.free_blocks().saturating_add(self.growable_blocks(map.end)?);
+        let free = map.runs.free().saturating_add(self.growable_blocks(map.runs.end())?);
         match free >= bytes.div_ceil(BLOCK_BYTES) {
             true => Ok(()),
             false => Err(StoreError::NoSpace { needed: bytes, free: free.saturating_mul(BLOCK_BYTES) }),
         }
-    }
-
-    /// Takes the largest free runs until `blocks` are together; what is missing then comes from the end.
-    fn gather(map: &mut FreeMap, blocks: u64) -> Vec<Extent> {
-        let mut missing = blocks;
-        let mut extents = Vec::new();
-        while missing > 0 {
-            match map.by_length.last().copied() {
-                Some((len, start)) => {
-                    extents.push(map.take(start, len, missing.min(len)));
-                    missing -= missing.min(len);
-                }
-                None => {
-                    extents.push(Extent { start: map.end, blocks: missing });
-                    map.end += missing;
-                    missing = 0;
-                }
-            }
-        }
-        extents
     }
 
     /// Blocks by which the data file may still grow behind `end`, less what is reserved there but not yet written.
@@ -209,7 +138,7 @@ impl Allocator {
 
     /// Bytes in free runs inside the file.
     pub(crate) fn free_bytes(&self) -> u64 {
-        self.lock().free_blocks() * BLOCK_BYTES
+        self.lock().runs.free() * BLOCK_BYTES
     }
 }
 
@@ -255,7 +184,7 @@ impl Drop for ExtentLease {
             return;
         }
         for extent in &self.extents {
-            map.insert(extent.start, extent.blocks);
+            map.runs.insert(*extent);
         }
     }
 }
@@ -263,7 +192,7 @@ impl Drop for ExtentLease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::MemoryStorage;
+    use ciphermill_storage::MemoryStorage;
 
     #[test]
     fn freed_runs_join_and_are_used_again() {
@@ -314,12 +243,12 @@ mod tests {
 
     #[test]
     fn a_medium_that_fails_to_grow_gets_its_blocks_back() {
-        let disk = crate::storage::SimulatedDisk::new();
+        let disk = ciphermill_storage::SimulatedDisk::new();
         let data = Arc::new(disk.file("data"));
         data.set_len(4096).expect("room");
         let allocator = Arc::new(Allocator::rebuild(data, vec![]).expect("empty"));
-        disk.inject(crate::storage::Fault::Capacity(1 << 20));
-        disk.inject(crate::storage::Fault::FailAt(disk.operations()));
+        disk.inject(ciphermill_storage::Fault::Capacity(1 << 20));
+        disk.inject(ciphermill_storage::Fault::FailAt(disk.operations()));
         assert!(matches!(allocator.reserve(8192), Err(StoreError::Storage(_))));
         assert_eq!((allocator.end_bytes(), allocator.free_bytes()), (4096, 0));
         allocator.reserve(8192).expect("the next one");

@@ -10,7 +10,7 @@ use super::{
     format::{CHUNK_BYTES, Record},
     table::Row,
 };
-use crate::storage::StorageError;
+use ciphermill_storage::StorageError;
 use std::{
     collections::BTreeMap,
     sync::{

@@ -1,7 +1,7 @@
 //! What can go wrong in the store.
 
 use super::{ObjectKey, SpaceId};
-use crate::storage::StorageError;
+use ciphermill_storage::{DatabaseError, FormatError, StorageError, TableError};
 use std::{io, path::PathBuf, sync::Arc};
 
 /// What can go wrong in the object store.
@@ -119,6 +119,32 @@ pub enum StoreError {
     /// A sync failed earlier, so that nobody knows what is durable.
     #[error("the store stopped writing after its medium failed to sync; reads go on, reopen the store to write again")]
     Failed,
+}
+
+impl From<FormatError> for StoreError {
+    fn from(error: FormatError) -> Self {
+        match error {
+            FormatError::Foreign => Self::NotAStore,
+            FormatError::Version { given, supported } => Self::Version { given, supported },
+            FormatError::Corrupt { what } => Self::Corrupt { what },
+        }
+    }
+}
+
+impl From<DatabaseError> for StoreError {
+    fn from(DatabaseError { operation, what }: DatabaseError) -> Self {
+        Self::Table { operation, what }
+    }
+}
+
+impl From<TableError> for StoreError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Storage(error) => error.into(),
+            TableError::Database(error) => error.into(),
+            TableError::Format(error) => error.into(),
+        }
+    }
 }
 
 impl StoreError {

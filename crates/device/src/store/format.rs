@@ -3,8 +3,10 @@
 //! `docs/device.md` draws them. All integers are little-endian, except in table keys, which are big-endian so that
 //! their byte order is the order of (space, type, key id, data id).
 
-use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError};
+use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits};
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+use ciphermill_storage::{self as storage, FormatError, SuperblockFormat, seal, unseal};
+use ciphermill_wire::{Decoder, Encoder, WireError};
 
 /// Unit of allocation in the data file, in bytes; every extent starts and ends on a multiple of it.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -13,8 +15,17 @@ pub const CHUNK_BYTES: u64 = 1 << 20;
 /// Version of the store format that this build reads and writes.
 pub const STORE_VERSION: u16 = 1;
 
-const MAGIC: [u8; 8] = *b"CMSTORE\x1a";
-const SUPERBLOCK_BYTES: usize = 44;
+/// The superblock of the data file.
+pub(crate) const SUPERBLOCK: SuperblockFormat = SuperblockFormat {
+    file: "the data file",
+    magic: *b"CMSTORE\x1a",
+    version: STORE_VERSION,
+    block_bytes: BLOCK_BYTES as u32,
+    unit: CHUNK_BYTES as u32,
+    units: "chunks",
+    padding: 4,
+};
+
 const RECORD_HEAD_BYTES: usize = 32;
 /// A record that names extents.
 const RECORD_EXTENTS: u16 = 1;
@@ -28,93 +39,29 @@ const ORIGIN_BYTES: usize = 8;
 /// page of 16 KiB of the table.
 pub const INLINE_BYTES: u64 = 16_000;
 
-/// Whether the creation of a store came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreState {
-    /// The object table may be incomplete; no object was ever acknowledged.
-    Creating,
-    Ready,
-}
-
-/// The first block of the data file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Superblock {
-    pub(crate) state: StoreState,
-    /// Drawn at creation; the object table carries it too, so that files of two stores cannot be mixed.
-    pub(crate) store_id: [u8; 16],
-}
-
-impl Superblock {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&STORE_VERSION.to_le_bytes());
-        bytes.extend_from_slice(&u16::from(self.state == StoreState::Ready).to_le_bytes());
-        bytes.extend_from_slice(&(BLOCK_BYTES as u32).to_le_bytes());
-        bytes.extend_from_slice(&(CHUNK_BYTES as u32).to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&self.store_id);
-        let crc = crc32c::crc32c(&bytes);
-        bytes.extend_from_slice(&crc.to_le_bytes());
-        bytes.resize(BLOCK_BYTES as usize, 0);
-        bytes
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        let head = bytes.get(..SUPERBLOCK_BYTES).ok_or_else(|| corrupt("the data file ends within its superblock"))?;
-        if head[..8] != MAGIC {
-            return Err(StoreError::NotAStore);
-        }
-        let mut fields = Fields(&head[8..]);
-        let version = fields.u16();
-        // The version comes before the checksum, because another version may checksum other bytes.
-        if version != STORE_VERSION {
-            return Err(StoreError::Version { given: version, supported: STORE_VERSION });
-        }
-        if crc32c::crc32c(&head[..SUPERBLOCK_BYTES - 4]) != Fields(&head[SUPERBLOCK_BYTES - 4..]).u32() {
-            return Err(corrupt("the superblock of the data file does not match its checksum"));
-        }
-        let state = match fields.u16() {
-            0 => StoreState::Creating,
-            1 => StoreState::Ready,
-            state => return Err(corrupt(format!("the superblock holds the unknown state {state}"))),
-        };
-        let (block, chunk) = (fields.u32(), fields.u32());
-        if (u64::from(block), u64::from(chunk)) != (BLOCK_BYTES, CHUNK_BYTES) {
-            return Err(corrupt(format!(
-                "blocks of {block} and chunks of {chunk} bytes; this version has {BLOCK_BYTES} and {CHUNK_BYTES}"
-            )));
-        }
-        fields.u32();
-        Ok(Self { state, store_id: fields.array() })
-    }
-}
-
-/// The row of the object table that bounds the generations given out: the first that is free, and a checksum.
-pub(crate) fn encode_generation(next: u64) -> [u8; 12] {
-    let mut bytes = [0; 12];
-    bytes[..8].copy_from_slice(&next.to_le_bytes());
-    let crc = crc32c::crc32c(&bytes[..8]);
-    bytes[8..].copy_from_slice(&crc.to_le_bytes());
+/// The row of the object table that bounds the generations in use: the first unused one, and a checksum.
+pub(crate) fn encode_generation(next: u64) -> Vec<u8> {
+    let mut bytes = next.to_le_bytes().to_vec();
+    seal(&mut bytes, &[]);
     bytes
 }
 
-/// Reads what [`encode_generation`] wrote.
-pub(crate) fn decode_generation(bytes: &[u8]) -> Result<u64, StoreError> {
-    if bytes.len() != 12 || crc32c::crc32c(&bytes[..8]) != Fields(&bytes[8..]).u32() {
-        return Err(corrupt("the bound of the generations does not match its checksum"));
-    }
-    Ok(Fields(bytes).u64())
+/// Reads the row that [`encode_generation`] wrote.
+pub(crate) fn decode_generation(bytes: &[u8]) -> Result<u64, FormatError> {
+    unsealed(bytes, |fields| fields.u64())
+        .ok_or_else(|| corrupt("the bound of the generations does not match its checksum"))
+}
+
+/// The fields of a row without its checksum; `None` when the checksum or the length is wrong.
+fn unsealed<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, WireError>) -> Option<T> {
+    let mut fields = Decoder::new(unseal(bytes, &[])?);
+    let row = read(&mut fields).ok()?;
+    fields.finish().ok()?;
+    Some(row)
 }
 
 /// A run of blocks of the data file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Extent {
-    /// First block; block 0 is the superblock, so never 0.
-    pub(crate) start: u64,
-    /// Number of blocks, at least 1.
-    pub(crate) blocks: u64,
-}
+pub(crate) type Extent = storage::Extent<u64>;
 
 /// What the object table says of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,38 +83,28 @@ impl Record {
     /// The record's bytes. `content` is the object's if the record is to hold them, else empty.
     pub(crate) fn encode(&self, content: &[u8]) -> Vec<u8> {
         let rest = 16 * self.extents.len() + 4 * self.chunks.len() + content.len() + 4;
-        let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + ORIGIN_BYTES + rest);
         let version = match (self.is_inline(), self.origin) {
             (false, 0) => RECORD_EXTENTS,
             (true, 0) => RECORD_INLINE,
             (false, _) => RECORD_EXTENTS_ORIGIN,
             (true, _) => RECORD_INLINE_ORIGIN,
         };
-        bytes.extend_from_slice(&version.to_le_bytes());
-        bytes.extend_from_slice(&u16::from(self.computed).to_le_bytes());
-        bytes.extend_from_slice(&self.flags.bits().to_le_bytes());
-        bytes.extend_from_slice(&self.size.to_le_bytes());
-        bytes.extend_from_slice(&self.generation.to_le_bytes());
+        let mut out = Encoder::with_capacity(RECORD_HEAD_BYTES + ORIGIN_BYTES + rest);
+        out.u16(version).u16(self.computed.into()).u32(self.flags.bits()).u64(self.size).u64(self.generation);
         if self.origin != 0 {
-            bytes.extend_from_slice(&self.origin.to_le_bytes());
+            out.u64(self.origin);
         }
         if self.is_inline() {
-            bytes.extend_from_slice(&self.chunks.first().copied().unwrap_or(0).to_le_bytes());
-            bytes.extend_from_slice(&[0; 4]);
-            bytes.extend_from_slice(content);
+            out.u32(self.chunks.first().copied().unwrap_or(0)).u32(0).bytes(content);
         } else {
-            bytes.extend_from_slice(&(self.extents.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(&(self.chunks.len() as u32).to_le_bytes());
+            out.u32(self.extents.len() as u32).u32(self.chunks.len() as u32);
             for extent in &self.extents {
-                bytes.extend_from_slice(&extent.start.to_le_bytes());
-                bytes.extend_from_slice(&extent.blocks.to_le_bytes());
+                out.u64(extent.start).u64(extent.blocks);
             }
-            for chunk in &self.chunks {
-                bytes.extend_from_slice(&chunk.to_le_bytes());
-            }
+            out.u32s(&self.chunks);
         }
-        let crc = crc32c::crc32c(&bytes);
-        bytes.extend_from_slice(&crc.to_le_bytes());
+        let mut bytes = out.into_vec();
+        seal(&mut bytes, &[]);
         bytes
     }
 
@@ -186,58 +123,54 @@ impl Record {
     }
 
     /// Reads a record; `object` is for messages.
-    pub(crate) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Self, StoreError> {
+    pub(crate) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Self, FormatError> {
         let damaged = |what: &str| corrupt(format!("the table record of {object} {what}"));
-        let body = bytes
-            .len()
-            .checked_sub(4)
-            .filter(|len| *len >= RECORD_HEAD_BYTES)
-            .map(|len| &bytes[..len])
-            .ok_or_else(|| damaged("is too short"))?;
-        if crc32c::crc32c(body) != Fields(&bytes[body.len()..]).u32() {
-            return Err(damaged("does not match its checksum"));
+        let cut = |_| damaged("is too short");
+        if bytes.len() < RECORD_HEAD_BYTES + 4 {
+            return Err(damaged("is too short"));
         }
-        let mut fields = Fields(body);
-        let version = fields.u16();
+        let mut fields = Decoder::new(unseal(bytes, &[]).ok_or_else(|| damaged("does not match its checksum"))?);
+        let version = fields.u16().map_err(cut)?;
         if !(RECORD_EXTENTS..=RECORD_INLINE_ORIGIN).contains(&version) {
-            return Err(StoreError::Version { given: version, supported: RECORD_INLINE_ORIGIN });
+            return Err(FormatError::Version { given: version, supported: RECORD_INLINE_ORIGIN });
         }
-        let computed = match fields.u16() {
+        let computed = match fields.u16().map_err(cut)? {
             0 => false,
             1 => true,
             _ => return Err(damaged("holds unknown marks")),
         };
-        let flags = ObjectFlags::from_bits(fields.u32()).ok_or_else(|| damaged("holds unknown flags"))?;
-        let (size, generation) = (fields.u64(), fields.u64());
+        let flags = ObjectFlags::from_bits(fields.u32().map_err(cut)?).ok_or_else(|| damaged("holds unknown flags"))?;
+        let (size, generation) = (fields.u64().map_err(cut)?, fields.u64().map_err(cut)?);
         let origin = match version {
             RECORD_EXTENTS | RECORD_INLINE => 0,
-            _ if body.len() < RECORD_HEAD_BYTES + ORIGIN_BYTES => return Err(damaged("is too short")),
-            _ => fields.u64(),
+            _ => fields.u64().map_err(cut)?,
         };
+        let (first, second) = (fields.u32().map_err(cut)?, fields.u32().map_err(cut)?);
+        let rest = fields.remaining();
         if matches!(version, RECORD_INLINE | RECORD_INLINE_ORIGIN) {
-            let checksum = fields.u32();
-            fields.u32();
-            if !(1..=INLINE_BYTES).contains(&size) || fields.0.len() as u64 != size {
-                return Err(damaged("has another length than it says"));
+            if !(1..=INLINE_BYTES).contains(&size) || rest as u64 != size {
+                return Err(damaged("has another length than its size field"));
             }
-            if crc32c::crc32c(fields.0) != checksum {
+            if crc32c::crc32c(fields.bytes(rest).map_err(cut)?) != first {
                 return Err(damaged("holds bytes that do not match their checksum"));
             }
-            return Ok(Self { flags, size, generation, origin, computed, extents: Vec::new(), chunks: vec![checksum] });
+            return Ok(Self { flags, size, generation, origin, computed, extents: Vec::new(), chunks: vec![first] });
         }
-        let (extents, chunks) = (u64::from(fields.u32()), u64::from(fields.u32()));
-        if fields.0.len() as u64 != extents * 16 + chunks * 4 {
-            return Err(damaged("has another length than it says"));
+        let (extents, chunks) = (u64::from(first), u64::from(second));
+        if rest as u64 != extents * 16 + chunks * 4 {
+            return Err(damaged("has another length than its counts"));
         }
         if size == 0 || extents == 0 || chunks != size.div_ceil(CHUNK_BYTES) {
             return Err(damaged("has no extents, or not one checksum for each chunk"));
         }
-        let extents: Vec<Extent> = (0..extents).map(|_| Extent { start: fields.u64(), blocks: fields.u64() }).collect();
+        let words = fields.u64s(2 * extents as usize).map_err(cut)?;
+        let extents: Vec<Extent> =
+            words.as_chunks().0.iter().map(|[start, blocks]| Extent { start: *start, blocks: *blocks }).collect();
         let blocks = extents.iter().try_fold(0u64, |sum, extent| sum.checked_add(extent.blocks));
         if blocks != Some(size.div_ceil(BLOCK_BYTES)) {
             return Err(damaged("has extents that do not add up to its size"));
         }
-        let chunks = (0..chunks).map(|_| fields.u32()).collect();
+        let chunks = fields.u32s(chunks as usize).map_err(cut)?;
         Ok(Self { flags, size, generation, origin, computed, extents, chunks })
     }
 }
@@ -266,69 +199,34 @@ pub(crate) fn decode_key(bytes: &[u8; KEY_BYTES]) -> ObjectKey {
 pub(crate) fn encode_identity(store_id: [u8; 16]) -> Vec<u8> {
     let mut bytes = STORE_VERSION.to_le_bytes().to_vec();
     bytes.extend_from_slice(&store_id);
-    let crc = crc32c::crc32c(&bytes);
-    bytes.extend_from_slice(&crc.to_le_bytes());
+    seal(&mut bytes, &[]);
     bytes
 }
 
-pub(crate) fn check_identity(bytes: &[u8], store_id: [u8; 16]) -> Result<(), StoreError> {
-    if bytes.len() != 22 || crc32c::crc32c(&bytes[..18]) != Fields(&bytes[18..]).u32() {
-        return Err(corrupt("the format record of the object table does not match its checksum"));
+pub(crate) fn check_identity(bytes: &[u8], store_id: [u8; 16]) -> Result<(), FormatError> {
+    let (version, id) = unsealed(bytes, |fields| Ok((fields.u16()?, fields.array()?)))
+        .ok_or_else(|| corrupt("the format record of the object table does not match its checksum"))?;
+    FormatError::check_version(version, STORE_VERSION)?;
+    match store_id == id {
+        true => Ok(()),
+        false => Err(corrupt("the object table and the data file belong to two different stores")),
     }
-    let mut fields = Fields(bytes);
-    let version = fields.u16();
-    if version != STORE_VERSION {
-        return Err(StoreError::Version { given: version, supported: STORE_VERSION });
-    }
-    if fields.array::<16>() != store_id {
-        return Err(corrupt("the object table and the data file belong to two different stores"));
-    }
-    Ok(())
 }
 
 pub(crate) fn encode_limits(limits: SpaceLimits) -> Vec<u8> {
     let mut bytes = limits.bytes.to_le_bytes().to_vec();
     bytes.extend_from_slice(&limits.objects.to_le_bytes());
-    let crc = crc32c::crc32c(&bytes);
-    bytes.extend_from_slice(&crc.to_le_bytes());
+    seal(&mut bytes, &[]);
     bytes
 }
 
-pub(crate) fn decode_limits(bytes: &[u8], space: SpaceId) -> Result<SpaceLimits, StoreError> {
-    if bytes.len() != 20 || crc32c::crc32c(&bytes[..16]) != Fields(&bytes[16..]).u32() {
-        return Err(corrupt(format!("the record of space {space} does not match its checksum")));
-    }
-    let mut fields = Fields(bytes);
-    Ok(SpaceLimits { bytes: fields.u64(), objects: fields.u64() })
+pub(crate) fn decode_limits(bytes: &[u8], space: SpaceId) -> Result<SpaceLimits, FormatError> {
+    unsealed(bytes, |fields| Ok(SpaceLimits { bytes: fields.u64()?, objects: fields.u64()? }))
+        .ok_or_else(|| corrupt(format!("the record of space {space} does not match its checksum")))
 }
 
-pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {
-    StoreError::Corrupt { what: what.into() }
-}
-
-/// Takes integers off the front of a slice whose length the caller has checked.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn array<const N: usize>(&mut self) -> [u8; N] {
-        let mut out = [0; N];
-        let (head, tail) = self.0.split_at(N.min(self.0.len()));
-        out[..head.len()].copy_from_slice(head);
-        self.0 = tail;
-        out
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.array())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.array())
-    }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.array())
-    }
+pub(crate) fn corrupt(what: impl Into<String>) -> FormatError {
+    FormatError::corrupt(what)
 }
 
 #[cfg(test)]
@@ -338,6 +236,7 @@ mod golden;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ciphermill_storage::Superblock;
 
     fn key() -> ObjectKey {
         ObjectKey { space: SpaceId(9), id: VrId::new(TypeCode(3), KeyId(0x0102_0304), DataId(5)) }
@@ -417,7 +316,7 @@ mod tests {
         assert!(inline(INLINE_BYTES + 1, &[7; INLINE_BYTES as usize + 1]).is_err());
         assert!(inline(0, &[]).is_err() && inline(2, &[7]).is_err() && inline(u64::MAX, &[7]).is_err());
         assert!(sealed(record(1, 5, &[0, 0, 0, 0, 1, 0, 0, 0, 9, 9, 9, 9])).is_err(), "no extents");
-        assert!(matches!(sealed(record(5, 5, &[0; 8])), Err(StoreError::Version { given: 5, supported: 4 })));
+        assert!(matches!(sealed(record(5, 5, &[0; 8])), Err(FormatError::Version { given: 5, supported: 4 })));
         assert!(
             sealed(record(3, 5, &[0; 8])).is_err() && sealed(record(4, 5, &[0; 12])).is_err(),
             "shorter than its head"
@@ -439,14 +338,14 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_of_a_superblock_is_noticed() {
-        let superblock = Superblock { state: StoreState::Ready, store_id: [7; 16] };
-        let bytes = superblock.encode();
+        let superblock = Superblock { ready: true, id: [7; 16] };
+        let bytes = SUPERBLOCK.encode(superblock);
         assert_eq!(bytes.len() as u64, BLOCK_BYTES);
-        assert_eq!(Superblock::decode(&bytes).expect("sound"), superblock);
-        for bit in 0..SUPERBLOCK_BYTES * 8 {
+        assert_eq!(SUPERBLOCK.decode(&bytes).expect("sound"), superblock);
+        for bit in 0..SUPERBLOCK.bytes() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(Superblock::decode(&damaged).is_err(), "bit {bit}");
+            assert!(SUPERBLOCK.decode(&damaged).is_err(), "bit {bit}");
         }
     }
 }

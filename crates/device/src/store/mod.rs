@@ -18,9 +18,9 @@ mod scrub;
 mod table;
 mod writer;
 
-use crate::storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
 use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
+use ciphermill_storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
 use commit::{Change, CommitQueue};
 use place::Place;
 use std::{

@@ -3,13 +3,13 @@
 use super::{
     CommitQueue, Index, Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, StoredObject,
     allocator::Allocator,
-    format::{BLOCK_BYTES, Extent, StoreState, Superblock, corrupt},
+    format::{Extent, SUPERBLOCK, corrupt},
     place::Place,
     table::{Content, Table},
 };
-use crate::storage::{OverlayStorage, Storage};
+use ciphermill_storage::{self as storage, Storage, Superblock};
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     sync::{
@@ -54,16 +54,15 @@ impl Store {
 
     fn open_files(files: StoreFiles, lock: Option<File>) -> Result<Self, StoreError> {
         let failed = Arc::new(AtomicBool::new(false));
-        let (table, content) = match read_superblock(&files)? {
-            Some(Superblock { state: StoreState::Ready, store_id }) => {
+        let (table, content) = match SUPERBLOCK.read(&*files.data, &*files.objects, "an object table")? {
+            Some(Superblock { ready: true, id: store_id }) => {
                 // First on scratch: a damaged store must be found out before opening it repairs, hence changes, it.
-                let scratch = Arc::new(OverlayStorage::new(Arc::clone(&files.objects))?);
-                let checked = Table::check(scratch, store_id)?;
+                let checked = Table::check(Arc::clone(&files.objects), store_id)?;
                 Allocator::rebuild(Arc::clone(&files.data), extents(&checked))?;
                 checked.space_states()?;
                 Table::open(files.objects, store_id, Arc::clone(&failed))?
             }
-            Some(Superblock { state: StoreState::Creating, store_id }) => create(&files, store_id, &failed)?,
+            Some(Superblock { ready: false, id: store_id }) => create(&files, store_id, &failed)?,
             None => create(&files, fresh_id()?, &failed)?,
         };
         let allocator = Arc::new(Allocator::rebuild(Arc::clone(&files.data), extents(&content))?);
@@ -129,18 +128,8 @@ fn directories_to_sync(path: &Path) -> Vec<PathBuf> {
 
 fn lock_directory(path: &Path) -> Result<File, StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
-    let lock = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path.join("lock"))
-        .map_err(refused)?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(StoreError::AlreadyOpen { path: path.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(refused(source)),
-    }
+    let lock = storage::lock_file(&path.join("lock")).map_err(refused)?;
+    lock.ok_or_else(|| StoreError::AlreadyOpen { path: path.to_owned() })
 }
 
 fn extents(content: &Content) -> Vec<Extent> {
@@ -148,37 +137,14 @@ fn extents(content: &Content) -> Vec<Extent> {
 }
 
 fn fresh_id() -> Result<[u8; 16], StoreError> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| StoreError::Directory {
-        path: "/dev/urandom".into(),
-        source: Arc::new(io::Error::other(error.to_string())),
-    })?;
-    Ok(id)
+    storage::fresh_id()
+        .map_err(|source| StoreError::Directory { path: "/dev/urandom".into(), source: Arc::new(source) })
 }
 
-/// The superblock, or `None` when the files hold no store yet: they are empty, or a crash cut the very first write short.
-fn read_superblock(files: &StoreFiles) -> Result<Option<Superblock>, StoreError> {
-    let len = files.data.len()?;
-    let mut block = vec![0; len.min(BLOCK_BYTES) as usize];
-    files.data.read_at(0, &mut block)?;
-    if block.iter().all(|byte| *byte == 0) && len <= BLOCK_BYTES {
-        if files.objects.is_empty()? {
-            return Ok(None);
-        }
-        return Err(corrupt("there is an object table, but the data file is empty"));
-    }
-    Superblock::decode(&block).map(Some)
-}
-
-/// Makes the files of a new store, in an order that lets a crash in between be told from a finished store.
+/// Makes the files of a new store.
 fn create(files: &StoreFiles, store_id: [u8; 16], failed: &Arc<AtomicBool>) -> Result<(Table, Content), StoreError> {
-    let superblock = |state| Superblock { state, store_id }.encode();
-    files.data.write_at(0, &superblock(StoreState::Creating))?;
-    files.data.sync()?;
-    let table = Table::create(Arc::clone(&files.objects), store_id, Arc::clone(failed))?;
-    files.data.write_at(0, &superblock(StoreState::Ready))?;
-    files.data.sync()?;
-    Ok((table, Content::default()))
+    let make_table = || Table::create(Arc::clone(&files.objects), store_id, Arc::clone(failed));
+    Ok((SUPERBLOCK.create(&*files.data, store_id, make_table)?, Content::default()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Where the bytes of an object are.
 
 use super::{Inner, ObjectKey, StoreError, StoredObject, allocator::ExtentLease, format::Extent};
-use crate::storage::StorageError;
+use ciphermill_storage::StorageError;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of an inline version, held in memory only while the object table does not hold them: before its commit, and from

@@ -5,11 +5,10 @@ use super::{
     Index, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError,
     format::{self, KEY_BYTES, Record, corrupt},
 };
-use crate::storage::{self, OverlayStorage, RedbBackend, Storage};
-use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition};
+use ciphermill_storage::{DatabaseError, Storage, TableError, TableFile, failure, guarded};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
     collections::BTreeMap,
-    fmt::Display,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -44,38 +43,30 @@ pub(super) struct Content {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    storage: Arc<dyn Storage>,
+    file: TableFile,
     store_id: [u8; 16],
-    /// Commits and reads share the lock; only who opens the database again has it alone. `None` if that failed.
+    /// Commits and reads share the lock; reopening the database takes it exclusively. `None` if reopening failed.
     database: RwLock<Option<Database>>,
     failed: Arc<AtomicBool>,
 }
 
-fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> StoreError {
-    move |error| StoreError::Table { operation, what: error.to_string() }
-}
-
-fn guarded<T>(operation: &'static str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    storage::guarded(work, |what| StoreError::Table { operation, what })
-}
-
-fn open(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> Result<Database, StoreError> {
-    Builder::new()
-        .set_cache_size(CACHE_BYTES)
-        .create_with_backend(RedbBackend::new(storage, failed))
-        .map_err(failure("open"))
-}
-
 impl Table {
+    fn file(storage: Arc<dyn Storage>, failed: Arc<AtomicBool>) -> TableFile {
+        TableFile::new(storage, "the object table", CACHE_BYTES, failed)
+    }
+
+    fn new(file: TableFile, store_id: [u8; 16], database: Database, failed: Arc<AtomicBool>) -> Self {
+        Self { file, store_id, database: RwLock::new(Some(database)), failed }
+    }
+
     /// Makes the table of a new store and waits until it is durable.
     pub(super) fn create(
         storage: Arc<dyn Storage>,
         store_id: [u8; 16],
         failed: Arc<AtomicBool>,
     ) -> Result<Self, StoreError> {
-        storage.set_len(0)?;
-        let database = guarded("create", || {
-            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
+        let file = Self::file(storage, Arc::clone(&failed));
+        let database = file.create(|database| {
             let transaction = database.begin_write().map_err(failure("begin"))?;
             {
                 let mut table = transaction.open_table(FORMAT).map_err(failure("create"))?;
@@ -83,28 +74,14 @@ impl Table {
                 transaction.open_table(OBJECTS).map_err(failure("create"))?;
                 transaction.open_table(SPACES).map_err(failure("create"))?;
             }
-            transaction.commit().map_err(failure("commit"))?;
-            Ok(database)
+            Ok(transaction.commit().map_err(failure("commit"))?)
         })?;
-        Ok(Self { storage, store_id, database: RwLock::new(Some(database)), failed })
+        Ok(Self::new(file, store_id, database, failed))
     }
 
-    /// Checks every page of the table without changing a byte of `storage`'s base, and reads all records.
-    pub(super) fn check(scratch: Arc<dyn Storage>, store_id: [u8; 16]) -> Result<Content, StoreError> {
-        if scratch.is_empty()? {
-            return Err(corrupt("the object table is empty"));
-        }
-        guarded("check", || {
-            let mut database = open(scratch, Arc::default())?;
-            if !database.check_integrity().map_err(failure("check"))? {
-                return Err(corrupt("the pages of the object table do not match their checksums"));
-            }
-            read_all(&database, store_id)
-        })
-        .map_err(|error| match error {
-            StoreError::Table { what, .. } => corrupt(format!("the object table cannot be read ({what})")),
-            error => error,
-        })
+    /// Checks every page of the table without changing a byte of `storage`, and reads all records.
+    pub(super) fn check(storage: Arc<dyn Storage>, store_id: [u8; 16]) -> Result<Content, StoreError> {
+        Ok(Self::file(storage, Arc::default()).check(|database| read_all(database, store_id))?)
     }
 
     /// Opens the table of a store that [`check`](Self::check) found sound.
@@ -113,12 +90,9 @@ impl Table {
         store_id: [u8; 16],
         failed: Arc<AtomicBool>,
     ) -> Result<(Self, Content), StoreError> {
-        let (database, content) = guarded("open", || {
-            let database = open(Arc::clone(&storage), Arc::clone(&failed))?;
-            let content = read_all(&database, store_id)?;
-            Ok((database, content))
-        })?;
-        Ok((Self { storage, store_id, database: RwLock::new(Some(database)), failed }, content))
+        let file = Self::file(storage, Arc::clone(&failed));
+        let (database, content) = file.open_and_read("open", |database| read_all(database, store_id))?;
+        Ok((Self::new(file, store_id, database, failed), content))
     }
 
     fn shared(&self) -> RwLockReadGuard<'_, Option<Database>> {
@@ -131,17 +105,17 @@ impl Table {
 
     /// Length of the database in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        self.storage.len().unwrap_or(0)
+        self.file.storage().len().unwrap_or(0)
     }
 
     /// Bytes by which the database may still grow, if its medium says.
     pub(super) fn free_space(&self) -> Result<Option<u64>, StoreError> {
-        Ok(self.storage.free_space()?)
+        Ok(self.file.storage().free_space()?)
     }
 
     /// What the table holds of an object now.
     pub(super) fn record(&self, key: ObjectKey) -> Result<Option<Record>, StoreError> {
-        self.look_up(key, |value| Record::decode(value, key))
+        self.look_up(key, |value| Ok(Record::decode(value, key)?))
     }
 
     /// The bytes of an inline object, if this version is what the table holds.
@@ -173,14 +147,7 @@ impl Table {
     /// Checks every page as it is on the medium, and all records. What it says means something only if nothing was
     /// committed meanwhile.
     pub(super) fn check_now(&self) -> Result<(), StoreError> {
-        let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage))?);
-        Self::check(scratch, self.store_id).map(drop)
-    }
-
-    /// A database that only reads, where nothing may be written any more: what opening it repairs stays in memory.
-    fn for_reading(&self) -> Option<Database> {
-        let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage)).ok()?);
-        guarded("reopen", || open(scratch, Arc::default())).ok()
+        Ok(self.file.check(|database| read_all(database, self.store_id)).map(drop)?)
     }
 
     /// Makes the rows durable, all or none, and with them that all generations below `next_generation` are used.
@@ -190,8 +157,9 @@ impl Table {
     pub(super) fn commit(&self, rows: &[Row], next_generation: u64) -> Result<(), StoreError> {
         let outcome = {
             let database = self.shared();
-            guarded("commit", || {
-                database.as_ref().map_or(Err(StoreError::Failed), |database| apply(database, rows, next_generation))
+            guarded("commit", || match database.as_ref() {
+                None => Err(StoreError::Failed),
+                Some(database) => Ok(apply(database, rows, next_generation)?),
             })
         };
         let Err(error) = outcome else { return Ok(()) };
@@ -199,14 +167,10 @@ impl Table {
         // A database that met an I/O error refuses further work; a fresh handle reads what the medium really holds.
         *database = None;
         if self.failed.load(Ordering::SeqCst) {
-            *database = self.for_reading();
+            *database = self.file.open_for_reading();
             return Err(error);
         }
-        let reread = guarded("reopen", || {
-            let fresh = open(Arc::clone(&self.storage), Arc::clone(&self.failed))?;
-            let content = read_all(&fresh, self.store_id)?;
-            Ok((fresh, content))
-        });
+        let reread = self.file.open_and_read("reopen", |database| read_all(database, self.store_id));
         match reread {
             Ok((fresh, content)) => {
                 *database = Some(fresh);
@@ -214,14 +178,14 @@ impl Table {
             }
             Err(_) => {
                 self.failed.store(true, Ordering::SeqCst);
-                *database = self.for_reading();
+                *database = self.file.open_for_reading();
                 Err(error)
             }
         }
     }
 }
 
-fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), StoreError> {
+fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), DatabaseError> {
     let transaction = database.begin_write().map_err(failure("begin"))?;
     {
         let mut format = transaction.open_table(FORMAT).map_err(failure("write"))?;
@@ -246,7 +210,7 @@ fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), 
     transaction.commit().map_err(failure("commit"))
 }
 
-fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, StoreError> {
+fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, TableError> {
     let transaction = database.begin_read().map_err(failure("read"))?;
     let format = transaction.open_table(FORMAT).map_err(failure("read"))?;
     let identity = format.get(IDENTITY).map_err(failure("read"))?;
@@ -264,7 +228,7 @@ fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, StoreErr
         let (key, record) = row.map_err(failure("read"))?;
         let key = format::decode_key(key.value());
         if !content.spaces.contains_key(&key.space) {
-            return Err(corrupt(format!("{key} belongs to a space without a record")));
+            return Err(corrupt(format!("{key} belongs to a space without a record")).into());
         }
         content.objects.insert(key, Record::decode(record.value(), key)?);
     }

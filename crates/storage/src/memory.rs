@@ -1,6 +1,6 @@
 //! Storage that lives as long as the process.
 
-use super::{Storage, StorageError};
+use crate::{Storage, StorageError};
 use std::sync::{PoisonError, RwLock};
 
 /// A [`Storage`] in memory, for devices that need not outlive their process, and for tests. It may have a capacity, so

@@ -1,6 +1,6 @@
 //! A file of the operating system.
 
-use super::{Storage, StorageError};
+use crate::{Storage, StorageError};
 use rustix::{
     fs::FallocateFlags,
     io::{Errno, ReadWriteFlags},

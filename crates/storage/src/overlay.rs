@@ -1,6 +1,6 @@
 //! A scratch copy of a storage: reads fall through, writes stay in memory.
 
-use super::{Storage, StorageError};
+use crate::{Storage, StorageError};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -126,7 +126,7 @@ impl Storage for OverlayStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::MemoryStorage;
+    use crate::MemoryStorage;
 
     #[test]
     fn changes_stay_in_the_overlay() {

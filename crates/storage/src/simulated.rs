@@ -1,6 +1,6 @@
 //! A disk that loses power: unsynced writes are kept, lost, reordered or torn.
 
-use super::{Storage, StorageError};
+use crate::{Storage, StorageError};
 use std::{
     collections::BTreeMap,
     io,

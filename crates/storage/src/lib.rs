@@ -1,24 +1,53 @@
-//! Random-access storage: the one door through which the device reaches a disk.
+//! Disks, and the parts that the storage formats share.
 //!
-//! The data file, the swap area and the pages of the object table (a `redb` database, through [`RedbBackend`]) all go
-//! through [`Storage`], so one implementation that misbehaves ([`SimulatedStorage`]) puts every byte the device keeps
-//! to the test.
+//! - [`Storage`] is random access to one file: on disk ([`FileStorage`]), in memory ([`MemoryStorage`]), on a disk that
+//!   loses power ([`SimulatedStorage`]), or over another storage without changing it ([`OverlayStorage`]). The device's
+//!   object store, its swap area and the block volume reach their files through it and nothing else, so the simulated
+//!   disk exposes every byte that they keep to power loss and I/O errors.
+//! - [`SuperblockFormat`] encodes the first block of a file and orders the steps of creating a store.
+//! - [`TableFile`] opens a `redb` database in a storage, after checking it over an overlay.
+//! - [`FreeBlocks`] and [`Extent`] manage the free blocks of a file.
+//! - [`seal`], [`unseal`] and [`FormatError`] protect and judge records; their fields go through the codec of
+//!   `ciphermill-wire`.
+//!
+//! The object store of `ciphermill-device` and the volume of `ciphermill-blockspace` are two formats on this one code.
+//!
+//! ```
+//! use ciphermill_storage::{SimulatedDisk, Storage, StorageError};
+//!
+//! let disk = SimulatedDisk::new();
+//! let file = disk.file("data");
+//! file.write_at(0, b"synced")?;
+//! file.sync()?;
+//! file.write_at(6, b" lost or not")?;
+//! let after = disk.crash(7).file("data");
+//! let mut head = [0; 6];
+//! after.read_at(0, &mut head)?;
+//! assert_eq!(&head, b"synced");
+//! # Ok::<(), StorageError>(())
+//! ```
 
+mod database;
+mod directory;
+mod extents;
 mod file;
-mod guard;
+mod format;
 mod memory;
 mod overlay;
-mod redb_backend;
 mod simulated;
+mod superblock;
 
 use std::{fmt, io, sync::Arc};
 
+pub use database::{DatabaseError, TableError, TableFile, failure, guarded};
+pub use directory::{fresh_id, lock_file};
+pub use extents::{BlockNumber, Extent, FreeBlocks};
 pub use file::FileStorage;
-pub use guard::guarded;
+pub use format::{FormatError, seal, unseal};
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
-pub use redb_backend::RedbBackend;
 pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
+pub use superblock::{Superblock, SuperblockFormat};
 
 /// A linear array of bytes that can be read and written at any offset and be made durable.
 ///
