@@ -2,8 +2,7 @@
 
 use crate::{
     blob::{BlobId, BlobStat, Metadata, ReadMode, Transferred, WriteMode, Written},
-    io::pull,
-    transport::{Transport, TransportError},
+    transport::{Transport, TransportError, pull},
 };
 use ciphermill_device::{self as device, DeviceError, ObjectStat, Space, StorageError, StoreError, WriteOptions};
 use std::io::{Read, Write};

@@ -15,7 +15,6 @@ mod blob;
 mod embedded;
 mod error;
 mod file;
-mod io;
 mod middleware;
 mod nvme;
 mod operation;

@@ -114,3 +114,13 @@ pub enum TransportError {
     #[error("the device failed: {0}")]
     Failed(#[source] Cause),
 }
+
+/// Reads once, and again when a signal interrupted the read.
+pub(crate) fn pull(content: &mut dyn Read, out: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match content.read(out) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}

@@ -1,11 +1,12 @@
 //! Doing what was planned: in the volume, in the index, and, where objects go, in the device.
 
 use super::{
-    BlockSpace, Outcome, blocks_of,
+    BlockSpace, Outcome,
+    bindings::Declared,
+    blocks_of,
     coverage::Coverage,
     crowded,
     locks::Ranges,
-    places::Declared,
     plan::{Plan, Step},
     status,
     write::Edit,

@@ -1,13 +1,14 @@
 //! From a declared object with all its blocks to one in the device.
 
 use super::{
-    BlockSpace, Outcome, Taking, blocks_of, count,
+    BlockSpace, Outcome, Taking,
+    bindings::{Bound, Declared},
+    blocks_of, count,
     coverage::Extra,
     crowded,
     labels::{Declaration, Kind, Label},
     locked,
     locks::{RangeGuard, Ranges},
-    places::{Bound, Declared},
     point, status,
 };
 use crate::volume::{BLOCK_BYTES, Operation, VolumeError};
@@ -305,7 +306,7 @@ impl BlockSpace {
         self.index_mut().bind(first, bound);
     }
 
-    /// Waits until the volume has what the device has. After an error the object is declared as before, though the device
+    /// WaitLimit until the volume has what the device has. After an error the object is declared as before, though the device
     /// has the new version; opening makes up for that.
     pub(super) async fn bound(&self, mut binding: Binding) -> Outcome {
         let mut pause = FIRST_PAUSE;

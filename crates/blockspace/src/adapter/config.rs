@@ -92,9 +92,9 @@ pub enum BlockSpaceError {
         /// What is there.
         what: &'static str,
     },
-    /// Places of objects contradict each other: the volume does not belong to this device.
+    /// Bindings of objects contradict each other: the volume does not belong to this device.
     #[error("the place of an object at block {lba} of space {space} {what}")]
-    Place {
+    Binding {
         /// The space.
         space: u32,
         /// Its first block.

@@ -31,6 +31,7 @@
 use super::BlockSpace;
 use ciphermill_device::ObjectFlags;
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+use ciphermill_wire::Decoder;
 use std::sync::atomic::Ordering;
 
 /// The first eight bytes of a directory.
@@ -131,24 +132,26 @@ impl DirectoryEntry {
 
     fn decode(record: &[u8; RECORD], index: usize) -> Result<Self, DirectoryError> {
         let refuse = |what| DirectoryError::Entry { index, what };
-        let lba = u64::from_le_bytes(array(record, 24));
-        let flags = ObjectFlags::from_bits(u32::from_le_bytes(array(record, 12)));
-        let size = u64::from_le_bytes(array(record, 16));
-        let bits = u32::from_le_bytes(array(record, 44));
+        let cut = |_| refuse("it ends within a field");
+        let mut fields = Decoder::new(record);
+        let mut word = || fields.u32().map_err(cut);
+        // The type is followed by two zero bytes, which are ignored.
+        let type_code = TypeCode(word()? as u16);
+        let (key_id, data_id) = (KeyId(word()?), DataId(word()?));
+        let flags = ObjectFlags::from_bits(word()?);
+        let mut long = || fields.u64().map_err(cut);
+        let (size, lba, blocks) = (long()?, long()?, long()?);
+        let (checksum, bits) = (fields.u32().map_err(cut)?, fields.u32().map_err(cut)?);
         if size == 0 {
             return Err(refuse("the size is 0"));
         }
         Ok(Self {
-            id: VrId::new(
-                TypeCode(u16::from_le_bytes(array(record, 0))),
-                KeyId(u32::from_le_bytes(array(record, 4))),
-                DataId(u32::from_le_bytes(array(record, 8))),
-            ),
+            id: VrId::new(type_code, key_id, data_id),
             flags: flags.ok_or(refuse("a flag is not known"))?,
             size,
             lba: (lba != NO_PLACE).then_some(lba),
-            blocks: u64::from_le_bytes(array(record, 32)),
-            checksum: u32::from_le_bytes(array(record, 40)),
+            blocks,
+            checksum,
             declared: bits & 1 == 1,
             computed: bits & 2 == 2,
         })
@@ -186,27 +189,26 @@ impl Directory {
     pub fn decode(bytes: &[u8]) -> Result<Self, DirectoryError> {
         let short = |needed| DirectoryError::Short { given: bytes.len(), needed };
         let header: &[u8; RECORD] = bytes.first_chunk().ok_or(short(RECORD))?;
-        let sizes = [u16::from_le_bytes(array(header, 8)), u16::from_le_bytes(array(header, 10))];
-        if array(header, 0) != DIRECTORY_MAGIC || sizes != [VERSION, RECORD as u16] {
+        let cut = |_| short(RECORD);
+        let mut fields = Decoder::new(header);
+        let magic = fields.array().map_err(cut)?;
+        let sizes = [fields.u16().map_err(cut)?, fields.u16().map_err(cut)?];
+        if magic != DIRECTORY_MAGIC || sizes != [VERSION, RECORD as u16] {
             return Err(DirectoryError::Header);
         }
-        let count = u32::from_le_bytes(array(header, 12)) as usize;
+        let count = fields.u32().map_err(cut)? as usize;
         let (records, _) = bytes[RECORD..].as_chunks();
         let records = records.get(..count).ok_or(short(count.saturating_add(1).saturating_mul(RECORD)))?;
         let entries = records.iter().enumerate().map(|(index, record)| DirectoryEntry::decode(record, index));
+        let mut long = || fields.u64().map_err(cut);
         Ok(Self {
-            total: u64::from_le_bytes(array(header, 16)),
-            free_from: u64::from_le_bytes(array(header, 24)),
-            half: u64::from_le_bytes(array(header, 32)),
-            max_object_bytes: u64::from_le_bytes(array(header, 40)),
+            total: long()?,
+            free_from: long()?,
+            half: long()?,
+            max_object_bytes: long()?,
             entries: entries.collect::<Result<_, _>>()?,
         })
     }
-}
-
-/// The `N` bytes at `offset`; all callers stay within the record.
-fn array<const N: usize>(record: &[u8; RECORD], offset: usize) -> [u8; N] {
-    std::array::from_fn(|index| record[offset + index])
 }
 
 impl BlockSpace {

@@ -16,7 +16,7 @@
 //! ```
 //! All numbers are little-endian.
 
-use super::places::Bound;
+use super::bindings::Bound;
 use ciphermill_program::{DataId, KeyId, META_BLOCK_BYTES, Metadata, TypeCode, VrId};
 
 const VERSION: u8 = 2;

@@ -3,7 +3,7 @@
 //! First come, first served: a request waits behind what is held and behind every earlier request that it conflicts with.
 //! All ranges of a request are had at one time, so that requests cannot wait for each other in a circle.
 
-use super::waits::{Crowded, Waits};
+use super::wait_limit::{TooManyWaiting, WaitLimit};
 use std::{
     collections::{HashMap, VecDeque},
     ops::Range,
@@ -105,7 +105,7 @@ impl Table {
 #[derive(Clone, Debug)]
 pub(super) struct RangeLocks {
     table: Arc<Mutex<Table>>,
-    waits: Waits,
+    waits: WaitLimit,
 }
 
 /// What is held; let go when dropped.
@@ -121,7 +121,7 @@ fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
 
 impl RangeLocks {
     /// Requests wait as `waits` lets them.
-    pub(super) fn new(waits: Waits) -> Self {
+    pub(super) fn new(waits: WaitLimit) -> Self {
         Self { table: Arc::default(), waits }
     }
 
@@ -143,17 +143,17 @@ impl RangeLocks {
     }
 
     /// A shared hold.
-    pub(super) async fn shared(&self, range: Range<u64>) -> Result<RangeGuard, Crowded> {
+    pub(super) async fn shared(&self, range: Range<u64>) -> Result<RangeGuard, TooManyWaiting> {
         self.acquire(Request { ranges: range.into(), exclusive: false }, true).await
     }
 
     /// An exclusive hold.
-    pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
+    pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
         self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, true).await
     }
 
     /// An exclusive hold for a command that has others already and has begun to take effect: it waits however many do.
-    pub(super) async fn exclusive_always(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, Crowded> {
+    pub(super) async fn exclusive_always(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
         self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, false).await
     }
 
@@ -162,7 +162,7 @@ impl RangeLocks {
         !lock(&self.table).waiting.is_empty()
     }
 
-    async fn acquire(&self, request: Request, bounded: bool) -> Result<RangeGuard, Crowded> {
+    async fn acquire(&self, request: Request, bounded: bool) -> Result<RangeGuard, TooManyWaiting> {
         let (receiver, _waiting) = {
             let mut table = lock(&self.table);
             let request = match self.try_hold(&mut table, request) {
@@ -181,7 +181,7 @@ impl RangeLocks {
             (receiver, waiting)
         };
         // The sender is dropped only after it has sent.
-        receiver.await.map_err(|_| Crowded)
+        receiver.await.map_err(|_| TooManyWaiting)
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn shared_holds_go_together_and_exclusive_ones_alone() {
-        let locks = RangeLocks::new(Waits::new(8, 8));
+        let locks = RangeLocks::new(WaitLimit::new(8, 8));
         let first = locks.try_shared(0..10).expect("free");
         let second = locks.try_shared(5..15).expect("both shared");
         assert!(locks.try_exclusive((14..16).into()).is_none());
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn who_comes_later_does_not_overtake_who_waits() {
-        let locks = RangeLocks::new(Waits::new(2, 2));
+        let locks = RangeLocks::new(WaitLimit::new(2, 2));
         let held = locks.try_shared(0..10).expect("free");
         let mut exclusive = pin!(locks.exclusive(5..20));
         assert!(poll(exclusive.as_mut()).is_none());
@@ -252,7 +252,7 @@ mod tests {
         assert!(locks.try_shared(0..5).is_some(), "beside it");
         let mut later = pin!(locks.shared(19..25));
         assert!(poll(later.as_mut()).is_none());
-        assert!(matches!(poll(pin!(locks.shared(6..7))), Some(Err(Crowded))));
+        assert!(matches!(poll(pin!(locks.shared(6..7))), Some(Err(TooManyWaiting))));
         drop(held);
         let guard = poll(exclusive.as_mut()).expect("its turn").expect("a guard");
         assert!(poll(later.as_mut()).is_none());
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn many_ranges_are_held_as_one() {
-        let locks = RangeLocks::new(Waits::new(8, 8));
+        let locks = RangeLocks::new(WaitLimit::new(8, 8));
         let mut ranges = Ranges::from(0..0);
         ranges.extend((10..20).map(|index| 10 * index..10 * index + 1));
         let held = locks.try_exclusive(ranges).expect("free");
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn letting_go_grants_those_who_waited_for_it_in_turn() {
-        let locks = RangeLocks::new(Waits::new(8, 8));
+        let locks = RangeLocks::new(WaitLimit::new(8, 8));
         let low = locks.try_exclusive((0..10).into()).expect("free");
         let high = locks.try_exclusive((20..30).into()).expect("free");
         let mut both = pin!(locks.exclusive(5..25));
@@ -292,21 +292,21 @@ mod tests {
 
     #[test]
     fn who_waits_for_one_range_leaves_room_for_those_of_others() {
-        let waits = Waits::new(3, 2);
+        let waits = WaitLimit::new(3, 2);
         let (locks, views) = (RangeLocks::new(waits.clone()), RangeLocks::new(waits));
         let _held = (locks.try_exclusive((0..30).into()), views.try_exclusive((0..30).into()));
         let (mut first, mut second) = (pin!(locks.shared(0..10)), pin!(locks.shared(9..12)));
         assert!(poll(first.as_mut()).is_none() && poll(second.as_mut()).is_none());
-        assert!(matches!(poll(pin!(locks.shared(9..10))), Some(Err(Crowded))), "two wait for block 9");
+        assert!(matches!(poll(pin!(locks.shared(9..10))), Some(Err(TooManyWaiting))), "two wait for block 9");
         let mut third = pin!(views.shared(9..10));
         assert!(poll(third.as_mut()).is_none(), "nobody does here");
-        assert!(matches!(poll(pin!(locks.shared(20..21))), Some(Err(Crowded))), "three wait in all");
+        assert!(matches!(poll(pin!(locks.shared(20..21))), Some(Err(TooManyWaiting))), "three wait in all");
         assert!(poll(pin!(locks.exclusive_always(20..21))).is_none(), "who must not fail waits all the same");
     }
 
     #[test]
     fn a_grant_that_nobody_waits_for_is_let_go() {
-        let locks = RangeLocks::new(Waits::new(8, 8));
+        let locks = RangeLocks::new(WaitLimit::new(8, 8));
         let held = locks.try_exclusive((0..10).into()).expect("free");
         {
             let mut gone = pin!(locks.exclusive(0..10));

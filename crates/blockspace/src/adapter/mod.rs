@@ -44,39 +44,41 @@
 //! lets go of its lock, and then tries the exclusive lock. It fails only while somebody else holds a lock on the same
 //! blocks, and everybody who held one looks at marked objects after letting go.
 
+mod bindings;
 mod carry_out;
 mod complete;
 mod config;
 mod coverage;
 mod directory;
+mod helpers;
 mod labels;
 mod locks;
 mod objects;
 mod open;
-mod places;
 mod plan;
 mod read;
 mod recover;
 mod restructure;
 mod sessions;
 pub mod status;
-mod waits;
+mod wait_limit;
 mod write;
 
 use crate::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeError};
+use bindings::Bindings;
 use ciphermill_device::{Space, SpaceId};
 use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
 use ciphermill_program::TypeCode;
 use config::Counters;
+use helpers::{blocks_of, locked};
 use locks::{RangeGuard, RangeLocks};
-use places::Places;
 use sessions::{Opens, PageCache, Sessions};
 use std::{
     collections::HashSet,
     fmt,
     ops::Range,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -84,7 +86,7 @@ use tokio::{
     runtime::Handle,
     sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot},
 };
-use waits::{Crowded, Waiting, Waits};
+use wait_limit::{TooManyWaiting, WaitLimit, WaitPermit};
 
 pub use config::{BlockSpaceConfig, BlockSpaceError, BlockSpaceMetrics};
 pub use directory::{DIRECTORY_MAGIC, Directory, DirectoryEntry, DirectoryError, NO_PLACE, directory_dwords};
@@ -106,11 +108,11 @@ pub struct BlockSpace {
     /// Types whose writes may give another size than was written.
     computing: HashSet<TypeCode>,
     runtime: Handle,
-    waits: Waits,
+    waits: WaitLimit,
     changes: RangeLocks,
     registers: RangeLocks,
     views: RangeLocks,
-    places: RwLock<Places>,
+    places: RwLock<Bindings>,
     /// Told when a range that was being taken is free or taken.
     settled: Notify,
     staging: Arc<Semaphore>,
@@ -133,14 +135,6 @@ impl fmt::Debug for BlockSpace {
 }
 
 type Outcome<T = ()> = Result<T, CommandError>;
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn blocks_of(bytes: u64) -> u64 {
-    bytes.div_ceil(BLOCK_BYTES as u64)
-}
 
 /// Where in the table of register locks a register is; two that meet there only wait for each other.
 fn point(id: ciphermill_program::VrId) -> Range<u64> {
@@ -183,11 +177,11 @@ impl BlockSpace {
         }
     }
 
-    fn index(&self) -> RwLockReadGuard<'_, Places> {
+    fn index(&self) -> RwLockReadGuard<'_, Bindings> {
         self.places.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn index_mut(&self) -> RwLockWriteGuard<'_, Places> {
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Bindings> {
         self.places.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -259,7 +253,7 @@ impl BlockSpace {
     }
 
     /// The place of a computed read that has to wait for its turn: programs may be before it, for long.
-    fn queued(&self) -> Outcome<Option<Waiting>> {
+    fn queued(&self) -> Outcome<Option<WaitPermit>> {
         match self.jobs.available_permits() {
             0 => crowded(self.waits.enter(0)).map(Some),
             _ => Ok(None),
@@ -275,8 +269,8 @@ impl BlockSpace {
     }
 }
 
-fn crowded<T>(outcome: Result<T, Crowded>) -> Outcome<T> {
-    outcome.map_err(|Crowded| status::interrupted("too many commands wait for others"))
+fn crowded<T>(outcome: Result<T, TooManyWaiting>) -> Outcome<T> {
+    outcome.map_err(|TooManyWaiting| status::interrupted("too many commands wait for others"))
 }
 
 impl Namespace for BlockSpace {

@@ -1,9 +1,10 @@
 //! The vendor's commands on objects.
 
 use super::{
-    BlockSpace, Directory, Outcome, Taking, blocks_of, crowded,
+    BlockSpace, Directory, Outcome, Taking,
+    bindings::Binding,
+    blocks_of, crowded,
     directory::start_of,
-    places::Place,
     plan::{Standing, Terms},
     point,
     sessions::Content,
@@ -92,7 +93,7 @@ impl BlockSpace {
     async fn release(self: &Arc<Self>, release: Release) -> Outcome {
         let Release { lba, id } = release;
         let only = Standing::Declared(lba, id);
-        let Some(blocks) = self.index().get(lba).map(Place::blocks) else { return Ok(()) };
+        let Some(blocks) = self.index().get(lba).map(Binding::blocks) else { return Ok(()) };
         self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await.map(drop)
     }
 
@@ -136,7 +137,7 @@ impl BlockSpace {
             let place = {
                 let index = self.index();
                 let first = index.place_of(id);
-                first.map(|first| (first, index.get(first).map_or(1, Place::blocks)))
+                first.map(|first| (first, index.get(first).map_or(1, Binding::blocks)))
             };
             if let Some((first, blocks)) = place {
                 let only = Some(Standing::Bound(first, id));

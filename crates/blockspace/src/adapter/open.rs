@@ -5,7 +5,7 @@ use super::{
     locks::RangeLocks,
     recover::recover,
     sessions::{Opens, PageCache, Sessions},
-    waits::Waits,
+    wait_limit::WaitLimit,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, Quota, Volume};
 use ciphermill_device::{
@@ -45,7 +45,7 @@ impl BlockSpace {
             mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
         let semaphore = |permits: usize| Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
         let (idle, timers) = (config.reservation_idle, runtime.clone());
-        let waits = Waits::new(config.max_waiting, config.max_waiting_of_object);
+        let waits = WaitLimit::new(config.max_waiting, config.max_waiting_of_object);
         let opened = Arc::new(Self {
             device: space,
             id: id.0,

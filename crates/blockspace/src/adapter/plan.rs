@@ -1,10 +1,11 @@
 //! What a command that changes what stands where will do, found out under its locks before anything is done.
 
 use super::{
-    BlockSpace, Outcome, Taking, blocks_of,
+    BlockSpace, Outcome, Taking,
+    bindings::{Binding, Bindings, Bound},
+    blocks_of,
     complete::flags_of,
     labels::{Declaration, Kind, Label},
-    places::{Bound, Place, Places},
     status,
     write::{Edit, Erase, overlap},
 };
@@ -75,7 +76,7 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    fn holds(self, index: &Places) -> bool {
+    fn holds(self, index: &Bindings) -> bool {
         match self {
             Self::Declared(first, id) => index.get(first).is_some_and(|place| {
                 place.bound.is_none() && place.declared.as_ref().is_some_and(|declared| declared.metadata.id == id)
@@ -179,7 +180,7 @@ impl BlockSpace {
     }
 
     /// Everything but names: what becomes of the blocks.
-    fn plan_blocks(&self, index: &Places, edit: &Edit, declarations: &Declarations, plan: &mut Plan) {
+    fn plan_blocks(&self, index: &Bindings, edit: &Edit, declarations: &Declarations, plan: &mut Plan) {
         let (mut operations, mut zeros) = (Vec::new(), Vec::new());
         match edit {
             Edit::Write { lba, data } => {
@@ -223,7 +224,7 @@ impl BlockSpace {
 
     fn plan_declaration(
         &self,
-        index: &Places,
+        index: &Bindings,
         (first, reserved): (u64, bool),
         metadata: &Metadata,
         flags: &mut Vec<(VrId, ObjectFlags)>,
@@ -284,7 +285,7 @@ fn named_at(edit: &Edit, lba: u64) -> bool {
 }
 
 /// The places whose metadata blocks the command changes.
-pub(super) fn named<'a>(index: &'a Places, edit: &Edit) -> impl Iterator<Item = (u64, &'a Place)> + use<'a> {
+pub(super) fn named<'a>(index: &'a Bindings, edit: &Edit) -> impl Iterator<Item = (u64, &'a Binding)> + use<'a> {
     let ranges: Vec<_> = edit.ranges().iter().cloned().collect();
     let mut found = BTreeMap::new();
     for range in &ranges {

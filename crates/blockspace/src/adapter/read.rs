@@ -1,8 +1,9 @@
 //! Reads of blocks.
 
 use super::{
-    BlockSpace, Outcome, blocks_of, count, crowded,
-    places::Bound,
+    BlockSpace, Outcome,
+    bindings::Bound,
+    blocks_of, count, crowded,
     sessions::{ResultStat, Session},
     status,
 };
@@ -128,7 +129,7 @@ impl BlockSpace {
     fn collect_blocks(&self, range: &Range<u64>) -> Result<Collected, Failure> {
         let (mut shown, named) = {
             let index = self.index();
-            let bound = |(first, place): (u64, &super::places::Place)| Some((first, place.bound?));
+            let bound = |(first, place): (u64, &super::bindings::Binding)| Some((first, place.bound?));
             let shown: Vec<_> = index.overlapping(index.data_part(range)).filter_map(bound).collect();
             let shown: Vec<_> =
                 shown.into_iter().map(|(first, bound)| (first, bound, first..first + bound.blocks)).collect();

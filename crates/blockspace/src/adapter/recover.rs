@@ -10,10 +10,11 @@
 //!   its blocks stay as they are, so no acknowledged block is lost, and giving the metadata block up deletes the object.
 
 use super::{
-    BlockSpaceError, blocks_of,
+    BlockSpaceError,
+    bindings::{Bindings, Bound, Declared},
+    blocks_of,
     coverage::Coverage,
     labels::{Declaration, Label},
-    places::{Bound, Declared, Places},
 };
 use crate::volume::{BlockState, Change, Operation, Volume};
 use ciphermill_device::{DeviceError, Space, StoreError};
@@ -61,9 +62,9 @@ impl Labels {
 }
 
 /// Blocks the caller, for the disk.
-pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Places, BlockSpaceError> {
+pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindings, BlockSpaceError> {
     let id = space.id().0;
-    let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Place { space: id, lba, what: what.to_owned() });
+    let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Binding { space: id, lba, what: what.to_owned() });
     let beyond = volume.states(id, 2 * half, u64::MAX - 2 * half);
     if let Some(run) = beyond.iter().find(|run| run.state != BlockState::Absent) {
         return Err(BlockSpaceError::Size {
@@ -74,7 +75,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Place
         });
     }
     let mut labels = read(id, volume, half)?;
-    let mut places = Places::new(half);
+    let mut places = Bindings::new(half);
     let mut repairs = Vec::new();
     labels.complete(space, half, &mut repairs);
     let firsts: BTreeSet<u64> =

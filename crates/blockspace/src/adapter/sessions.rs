@@ -1,7 +1,10 @@
 //! What is kept between commands: results that are being read block by block, objects opened by vendor commands, and
 //! stored objects that were read lately.
 
-use super::{BlockSpaceConfig, blocks_of, locked};
+use super::{
+    config::BlockSpaceConfig,
+    helpers::{blocks_of, locked},
+};
 use crate::volume::BLOCK_BYTES;
 use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError};
 use ciphermill_nvme::Host;

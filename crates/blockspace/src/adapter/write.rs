@@ -174,7 +174,7 @@ impl BlockSpace {
     async fn stage(
         &self,
         extra: &Extra,
-        declared: &[Arc<super::places::Declared>],
+        declared: &[Arc<super::bindings::Declared>],
         held: impl Send + 'static,
     ) -> Outcome {
         let range = extra.range();
@@ -253,7 +253,7 @@ impl<F: FnOnce(), P, H> Drop for OnDrop<F, P, H> {
     }
 }
 
-impl super::places::Places {
+impl super::bindings::Bindings {
     /// Whether a write to the range concerns no declared object and no metadata block: its blocks are just blocks,
     /// possibly above a bound object.
     pub(super) fn is_plain(&self, range: &Range<u64>) -> bool {
@@ -261,7 +261,7 @@ impl super::places::Places {
     }
 
     /// Whether this very declaration is the one here.
-    pub(super) fn is_declared(&self, first: u64, declared: &Arc<super::places::Declared>) -> bool {
+    pub(super) fn is_declared(&self, first: u64, declared: &Arc<super::bindings::Declared>) -> bool {
         let here = self.get(first).and_then(|place| place.declared.as_ref());
         here.is_some_and(|here| Arc::ptr_eq(here, declared))
     }

@@ -13,9 +13,7 @@
 
 mod checkpoint;
 mod error;
-mod files;
 mod format;
-mod gap;
 #[cfg(test)]
 mod golden_tests;
 mod map;
@@ -31,7 +29,7 @@ mod types;
 mod writer;
 
 pub use error::VolumeError;
-pub use files::VolumeFiles;
+pub use open::VolumeFiles;
 pub use types::{
     BLOCK_BYTES, BlockState, Change, Done, MAX_BLOCKS, MAX_LABEL_BYTES, MAX_ZERO_BLOCKS, Operation, Quota, Run,
     ScrubEvent, ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,

@@ -1,7 +1,7 @@
-//! Opening a volume, or making one; recovery.
+//! The files of a volume; opening, creation and recovery.
 
 use super::{
-    BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError, VolumeFiles,
+    BLOCK_BYTES, Inner, Metrics, Quota, Shared, Volume, VolumeConfig, VolumeError,
     checkpoint::{Checkpointer, Checkpoints, Job, RELIEF_BLOCKS},
     format::{self, SUPERBLOCK, corrupt},
     map::{Effects, Map},
@@ -12,7 +12,7 @@ use super::{
     table::{Content, Table},
     writer::Writer,
 };
-use ciphermill_storage::{self as storage, FreeBlocks, Storage, Superblock};
+use ciphermill_storage::{self as storage, FileStorage, FreeBlocks, MemoryStorage, SimulatedDisk, Storage, Superblock};
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{self, File},
@@ -25,6 +25,38 @@ use std::{
     },
     thread,
 };
+
+/// The two files of a volume.
+#[derive(Clone, Debug)]
+pub struct VolumeFiles {
+    /// Superblock and segments.
+    pub blocks: Arc<dyn Storage>,
+    /// The `redb` database that keeps the map.
+    pub map: Arc<dyn Storage>,
+}
+
+impl VolumeFiles {
+    /// The files `blocks` and `blocks.redb` of a directory. Takes no lock; [`Volume::open_directory`] does.
+    ///
+    /// # Errors
+    /// [`VolumeError::Storage`] when the operating system refuses one of them.
+    pub fn in_directory(directory: &Path) -> Result<Self, VolumeError> {
+        let open = |name: &str| FileStorage::open(&directory.join(name));
+        Ok(Self { blocks: Arc::new(open("blocks")?), map: Arc::new(open("blocks.redb")?) })
+    }
+
+    /// Files that live as long as the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self { blocks: Arc::new(MemoryStorage::new()), map: Arc::new(MemoryStorage::new()) }
+    }
+
+    /// Files on a simulated disk.
+    #[must_use]
+    pub fn on_simulated_disk(disk: &SimulatedDisk) -> Self {
+        Self { blocks: Arc::new(disk.file("blocks")), map: Arc::new(disk.file("blocks.redb")) }
+    }
+}
 
 impl Volume {
     /// Opens the volume in a directory, and makes directory and volume where there are none. Holds a lock on

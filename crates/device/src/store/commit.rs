@@ -6,93 +6,26 @@
 //! file, the sync of the transaction is the only one.
 
 use super::{
-    Inner, ObjectFlags, ObjectKey, Place, SpaceId, SpaceLimits, SpaceState, StoreError, StoredObject, checksum,
-    format::{CHUNK_BYTES, Record},
+    Inner, ObjectKey, SpaceId, StoreError,
+    format::Record,
+    index::SpaceState,
+    object::{Placement, StoredObject},
+    queue::{Change, Outcome, Ticket},
     table::Row,
 };
 use ciphermill_storage::StorageError;
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    time::Instant,
 };
-
-/// A change that waits to be made durable.
-#[derive(Debug)]
-pub(super) enum Change {
-    /// The extents are written, not synced; inline bytes are kept in the place.
-    Put {
-        key: ObjectKey,
-        record: Record,
-        place: Place,
-    },
-    Delete {
-        key: ObjectKey,
-    },
-    /// With a generation, only that version is changed.
-    Flags {
-        key: ObjectKey,
-        flags: ObjectFlags,
-        generation: Option<u64>,
-    },
-    Space {
-        space: SpaceId,
-        limits: SpaceLimits,
-    },
-}
-
-type Outcome = Result<Option<Arc<StoredObject>>, StoreError>;
-
-#[derive(Debug)]
-struct Ticket {
-    change: Change,
-    outcome: Arc<Mutex<Option<Outcome>>>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    waiting: Vec<Ticket>,
-    busy: bool,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct CommitQueue {
-    queue: Mutex<Queue>,
-    turn: Condvar,
-    groups: AtomicU64,
-    changes: AtomicU64,
-    nanoseconds: AtomicU64,
-}
-
-impl CommitQueue {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The number of groups so far, if none is being committed.
-    pub(super) fn quiet(&self) -> Option<u64> {
-        let queue = self.lock();
-        (!queue.busy).then(|| self.groups.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn time(&self) -> Duration {
-        Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (self.groups.load(Ordering::Relaxed), self.changes.load(Ordering::Relaxed))
-    }
-}
 
 /// How a change will leave the index, decided before anything is written.
 struct Plan {
     rows: Vec<Row>,
     spaces: BTreeMap<SpaceId, SpaceState>,
     /// What the objects changed so far in this group will be: `None` once deleted.
-    objects: BTreeMap<ObjectKey, Option<(Record, Place)>>,
+    objects: BTreeMap<ObjectKey, Option<(Record, Placement)>>,
     /// Whether bytes in the data file wait for their sync.
     extents: bool,
 }
@@ -108,7 +41,7 @@ impl Inner {
                 return outcome;
             }
             if queue.busy {
-                queue = self.queue.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = self.queue.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             queue.busy = true;
@@ -117,7 +50,7 @@ impl Inner {
             self.commit_group(group);
             queue = self.queue.lock();
             queue.busy = false;
-            self.queue.turn.notify_all();
+            self.queue.changed.notify_all();
         }
     }
 
@@ -166,15 +99,15 @@ impl Inner {
                 plan.spaces.entry(*space).or_insert(SpaceState::new(*limits)).limits = *limits;
                 plan.rows.push(Row::Space(*space, *limits));
             }
-            Change::Put { key, record, place } => {
+            Change::Put { key, record, placement } => {
                 let old = self.planned(plan, *key).map(|(record, _)| record.size);
                 plan.change_usage(*key, old, Some(record.size))?;
-                let content = match place {
-                    Place::Inline(kept) => kept.get().cloned(),
-                    Place::Extents(_) => None,
+                let content = match placement {
+                    Placement::Inline(kept) => kept.get().cloned(),
+                    Placement::Extents(_) => None,
                 };
-                plan.extents |= matches!(place, Place::Extents(_));
-                plan.put(*key, record.clone(), place.clone(), content.as_deref().unwrap_or(&[]));
+                plan.extents |= matches!(placement, Placement::Extents(_));
+                plan.put(*key, record.clone(), placement.clone(), content.as_deref().unwrap_or(&[]));
             }
             Change::Delete { key } => {
                 let (record, _) = self.planned(plan, *key).ok_or(StoreError::NotFound { object: *key })?;
@@ -183,31 +116,31 @@ impl Inner {
                 plan.objects.insert(*key, None);
             }
             Change::Flags { key, flags, generation } => {
-                let (record, place) = self
+                let (record, placement) = self
                     .planned(plan, *key)
                     .filter(|(record, _)| generation.is_none_or(|wanted| wanted == record.generation))
                     .ok_or(StoreError::NotFound { object: *key })?;
                 let record = Record { flags: *flags, ..record };
-                let content = match &place {
-                    Place::Inline(kept) => {
-                        let object = StoredObject::new(*key, record.clone(), place.clone());
+                let content = match &placement {
+                    Placement::Inline(kept) => {
+                        let object = StoredObject::new(*key, record.clone(), placement.clone());
                         Some(self.inline_content(&object, kept)?)
                     }
-                    Place::Extents(_) => None,
+                    Placement::Extents(_) => None,
                 };
-                plan.put(*key, record, place, content.as_deref().unwrap_or(&[]));
+                plan.put(*key, record, placement, content.as_deref().unwrap_or(&[]));
             }
         }
         Ok(())
     }
 
     /// The object as the plan leaves it.
-    fn planned(&self, plan: &Plan, key: ObjectKey) -> Option<(Record, Place)> {
+    fn planned(&self, plan: &Plan, key: ObjectKey) -> Option<(Record, Placement)> {
         if let Some(planned) = plan.objects.get(&key) {
             return planned.clone();
         }
         let object = self.index().objects.get(&key).cloned()?;
-        Some((object.record(), object.place.clone()))
+        Some((object.record(), object.placement.clone()))
     }
 
     fn make_durable(&self, plan: &Plan) -> Result<(), StoreError> {
@@ -234,15 +167,15 @@ impl Inner {
         for Ticket { change, outcome } in admitted {
             let mut result = None;
             match change {
-                Change::Put { key, record, place } => {
+                Change::Put { key, record, placement } => {
                     // The table holds the bytes now, unless a later change of the group replaced them at once.
                     let last = plan.objects.get(&key).and_then(Option::as_ref);
                     let in_table = last.is_some_and(|(last, _)| last.generation == record.generation);
-                    let place = match place {
-                        Place::Inline(_) if in_table => Place::Inline(Arc::default()),
-                        place => place,
+                    let placement = match placement {
+                        Placement::Inline(_) if in_table => Placement::Inline(Arc::default()),
+                        placement => placement,
                     };
-                    let object = Arc::new(StoredObject::new(key, record, place));
+                    let object = Arc::new(StoredObject::new(key, record, placement));
                     replaced.push(index.objects.insert(key, Arc::clone(&object)));
                     result = Some(object);
                 }
@@ -267,34 +200,8 @@ impl Plan {
         Ok(())
     }
 
-    fn put(&mut self, key: ObjectKey, record: Record, place: Place, content: &[u8]) {
+    fn put(&mut self, key: ObjectKey, record: Record, placement: Placement, content: &[u8]) {
         self.rows.push(Row::Put(key, record.encode(content)));
-        self.objects.insert(key, Some((record, place)));
-    }
-}
-
-impl Ticket {
-    fn answer(self, outcome: Outcome) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-    }
-}
-
-impl StoredObject {
-    pub(super) fn new(key: ObjectKey, record: Record, place: Place) -> Self {
-        let Record { flags, size, generation, origin, computed, chunks, .. } = record;
-        let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
-        Self { key, flags, size, generation, origin, computed, checksum, chunks: chunks.into(), place }
-    }
-
-    pub(super) fn record(&self) -> Record {
-        Record {
-            flags: self.flags,
-            size: self.size,
-            generation: self.generation,
-            origin: self.origin,
-            computed: self.computed,
-            extents: self.place.extents(),
-            chunks: self.chunks.to_vec(),
-        }
+        self.objects.insert(key, Some((record, placement)));
     }
 }

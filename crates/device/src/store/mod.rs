@@ -9,10 +9,12 @@ mod checksum;
 mod commit;
 mod error;
 mod format;
+mod index;
 mod names;
+mod object;
 mod open;
 mod pages;
-mod place;
+mod queue;
 mod reader;
 mod scrub;
 mod table;
@@ -21,12 +23,11 @@ mod writer;
 use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
 use ciphermill_storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
-use commit::{Change, CommitQueue};
-use place::Place;
+use index::Index;
+use queue::{Change, CommitQueue};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     fs::File,
-    ops::Bound,
     path::Path,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard,
@@ -39,70 +40,11 @@ use table::Table;
 pub use error::StoreError;
 pub use format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, STORE_VERSION};
 pub use names::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits};
+pub use object::StoredObject;
 pub use pages::ObjectPages;
 pub use reader::ObjectReader;
 pub use scrub::{ScrubEvent, ScrubReport};
 pub use writer::{FinishedObject, ObjectWriter};
-
-/// One durable version of an object. Holding it keeps its bytes readable, even when it is replaced or deleted meanwhile:
-/// those in extents stay on disk, those in the object table move to memory then.
-#[derive(Clone, Debug)]
-pub struct StoredObject {
-    key: ObjectKey,
-    flags: ObjectFlags,
-    size: u64,
-    generation: u64,
-    origin: u64,
-    computed: bool,
-    /// CRC-32C of the whole object.
-    checksum: u32,
-    chunks: Arc<[u32]>,
-    place: Place,
-}
-
-impl StoredObject {
-    /// Its name.
-    #[must_use]
-    pub fn key(&self) -> ObjectKey {
-        self.key
-    }
-
-    /// Its flags.
-    #[must_use]
-    pub fn flags(&self) -> ObjectFlags {
-        self.flags
-    }
-
-    /// Its size in bytes, at least 1.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// The number that whoever wrote it gave it ([`ObjectWriter::came_from`]); 0 is none.
-    #[must_use]
-    pub fn origin(&self) -> u64 {
-        self.origin
-    }
-
-    /// Whether it was said to be the result of a program ([`ObjectWriter::came_from`]).
-    #[must_use]
-    pub fn computed(&self) -> bool {
-        self.computed
-    }
-
-    /// CRC-32C of all its bytes, derived from the checksums of its chunks.
-    #[must_use]
-    pub fn checksum(&self) -> u32 {
-        self.checksum
-    }
-
-    /// A number that no other content in the store has had or will have; a change of flags keeps it.
-    #[must_use]
-    pub fn generation(&self) -> u64 {
-        self.generation
-    }
-}
 
 /// The three files of a store.
 #[derive(Clone, Debug)]
@@ -178,60 +120,6 @@ struct Inner {
     failed: Arc<AtomicBool>,
     /// Held for its lock on the store's directory.
     _lock: Option<File>,
-}
-
-/// What the object table says, in memory.
-#[derive(Debug, Default)]
-struct Index {
-    objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
-    spaces: BTreeMap<SpaceId, SpaceState>,
-}
-
-impl Index {
-    fn range(
-        &self,
-        space: SpaceId,
-        first: VrId,
-        last: VrId,
-    ) -> impl DoubleEndedIterator<Item = (&ObjectKey, &Arc<StoredObject>)> {
-        let (first, last) = (ObjectKey { space, id: first }, ObjectKey { space, id: last });
-        self.objects.range((Bound::Included(first), Bound::Included(last)))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SpaceState {
-    limits: SpaceLimits,
-    bytes: u64,
-    objects: u64,
-}
-
-impl SpaceState {
-    fn new(limits: SpaceLimits) -> Self {
-        Self { limits, bytes: 0, objects: 0 }
-    }
-
-    /// The state after an object of `new` bytes replaces one of `old` bytes.
-    fn replaced(self, space: SpaceId, old: Option<u64>, new: Option<u64>) -> Result<Self, StoreError> {
-        let bytes = (self.bytes - old.unwrap_or(0)).saturating_add(new.unwrap_or(0));
-        let objects = self.objects - u64::from(old.is_some()) + u64::from(new.is_some());
-        let refuse = |resource, used: u64, limit: u64, freed: u64, needed: u64| StoreError::Quota {
-            space,
-            resource,
-            needed,
-            free: limit.saturating_sub(used - freed),
-            limit,
-        };
-        // Only growth is refused: a lowered limit must not keep anybody from deleting or from shrinking.
-        if bytes > self.limits.bytes && bytes > self.bytes {
-            let (freed, needed) = (old.unwrap_or(0), new.unwrap_or(0));
-            return Err(refuse("bytes", self.bytes, self.limits.bytes, freed, needed));
-        }
-        if objects > self.limits.objects && objects > self.objects {
-            return Err(refuse("objects", self.objects, self.limits.objects, 0, 1));
-        }
-        Ok(Self { bytes, objects, ..self })
-    }
 }
 
 impl Store {

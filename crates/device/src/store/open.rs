@@ -1,10 +1,12 @@
 //! Opening a store, or making one.
 
 use super::{
-    CommitQueue, Index, Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, StoredObject,
+    Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles,
     allocator::Allocator,
     format::{Extent, SUPERBLOCK, corrupt},
-    place::Place,
+    index::Index,
+    object::{Placement, StoredObject},
+    queue::CommitQueue,
     table::{Content, Table},
 };
 use ciphermill_storage::{self as storage, Storage, Superblock};
@@ -82,11 +84,11 @@ impl Store {
             .objects
             .into_iter()
             .map(|(key, record)| {
-                let place = match record.is_inline() {
-                    true => Place::Inline(Arc::default()),
-                    false => Place::Extents(Arc::new(allocator.adopt(record.extents.clone()))),
+                let placement = match record.is_inline() {
+                    true => Placement::Inline(Arc::default()),
+                    false => Placement::Extents(Arc::new(allocator.adopt(record.extents.clone()))),
                 };
-                (key, Arc::new(StoredObject::new(key, record, place)))
+                (key, Arc::new(StoredObject::new(key, record, placement)))
             })
             .collect::<std::collections::BTreeMap<ObjectKey, _>>();
         let store = Self {

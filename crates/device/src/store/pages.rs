@@ -1,10 +1,11 @@
 //! Verified reads at any offset.
 
 use super::{
-    Inner, Place, StoreError, StoredObject,
+    Inner, StoreError,
     allocator::ExtentLease,
     checksum,
     format::{BLOCK_BYTES, CHUNK_BYTES},
+    object::{Placement, StoredObject},
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -72,9 +73,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ObjectPages {
     pub(super) fn new(inner: Arc<Inner>, object: Arc<StoredObject>) -> Result<Self, StoreError> {
-        let body = match &object.place {
-            Place::Inline(kept) => Body::Memory(inner.inline_content(&object, kept)?),
-            Place::Extents(lease) => {
+        let body = match &object.placement {
+            Placement::Inline(kept) => Body::Memory(inner.inline_content(&object, kept)?),
+            Placement::Extents(lease) => {
                 let blocks = object.chunks.iter().map(|_| OnceLock::new()).collect();
                 let chunks = Chunks { blocks, checking: Default::default(), recent: Mutex::default() };
                 Body::Chunks(chunks, Arc::clone(lease))

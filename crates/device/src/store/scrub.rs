@@ -1,8 +1,9 @@
 //! Reading everything, to find damage before somebody needs the bytes.
 
 use super::{
-    Inner, ObjectKey, ObjectReader, Place, Store, StoreError, StoredObject,
+    Inner, ObjectKey, ObjectReader, Store, StoreError,
     format::{CHUNK_BYTES, Record},
+    object::{Placement, StoredObject},
 };
 use std::{ops::Bound, sync::Arc, thread, time::Duration};
 
@@ -137,7 +138,7 @@ impl Scrub<'_> {
             // The record may be a later one: then the index must know of it.
             Ok(_) if !self.is_current(object) => return true,
             Ok(_) => StoreError::Corrupt { what: format!("the table's record of {} is not its own", object.key) },
-            Err(StoreError::Corrupt { .. }) if matches!(object.place, Place::Inline(_)) => return true,
+            Err(StoreError::Corrupt { .. }) if matches!(object.placement, Placement::Inline(_)) => return true,
             Err(error) => error,
         };
         (self.each)(ScrubEvent::Unreadable { object: object.key, error });

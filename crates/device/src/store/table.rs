@@ -2,8 +2,9 @@
 //! the small objects that it holds.
 
 use super::{
-    Index, ObjectFlags, ObjectKey, SpaceId, SpaceLimits, SpaceState, StoreError,
+    ObjectKey, SpaceId, SpaceLimits, StoreError,
     format::{self, KEY_BYTES, Record, corrupt},
+    index::SpaceState,
 };
 use ciphermill_storage::{DatabaseError, Storage, TableError, TableFile, failure, guarded};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
@@ -265,23 +266,5 @@ impl Content {
             }
         }
         Ok(states)
-    }
-}
-
-impl Index {
-    pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags) {
-        if let Some(object) = self.objects.get_mut(&key) {
-            *object = Arc::new(super::StoredObject {
-                key,
-                flags,
-                size: object.size,
-                generation: object.generation,
-                origin: object.origin,
-                computed: object.computed,
-                checksum: object.checksum,
-                chunks: Arc::clone(&object.chunks),
-                place: object.place.clone(),
-            });
-        }
     }
 }

@@ -1,8 +1,10 @@
 //! Writing an object.
 
 use super::{
-    Change, Inner, ObjectFlags, ObjectKey, Place, StoreError, StoredObject,
+    Inner, ObjectFlags, ObjectKey, StoreError,
     format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, Record},
+    object::{Placement, StoredObject},
+    queue::Change,
     reader::ObjectReader,
 };
 use std::{
@@ -16,7 +18,7 @@ pub struct ObjectWriter {
     inner: Arc<Inner>,
     key: ObjectKey,
     size: u64,
-    place: Place,
+    placement: Placement,
     origin: u64,
     computed: bool,
     /// Bytes taken so far.
@@ -62,15 +64,15 @@ impl Inner {
 impl ObjectWriter {
     pub(super) fn new(inner: Arc<Inner>, key: ObjectKey, size: u64) -> Result<Self, StoreError> {
         inner.check_quota(key, size)?;
-        let place = match size <= INLINE_BYTES && inner.has_room_for_inline(size)? {
-            true => Place::Inline(Arc::default()),
-            false => Place::Extents(Arc::new(inner.allocator.reserve(size)?)),
+        let placement = match size <= INLINE_BYTES && inner.has_room_for_inline(size)? {
+            true => Placement::Inline(Arc::default()),
+            false => Placement::Extents(Arc::new(inner.allocator.reserve(size)?)),
         };
         Ok(Self {
             inner,
             key,
             size,
-            place,
+            placement,
             origin: 0,
             computed: false,
             written: 0,
@@ -110,9 +112,9 @@ impl ObjectWriter {
 
     fn flush_chunk(&mut self, begun: u64) -> Result<(), StoreError> {
         self.chunks.push(crc32c::crc32c(&self.chunk));
-        let lease = match &self.place {
-            Place::Extents(lease) => lease,
-            Place::Inline(kept) => {
+        let lease = match &self.placement {
+            Placement::Extents(lease) => lease,
+            Placement::Inline(kept) => {
                 kept.get_or_init(|| std::mem::take(&mut self.chunk).into());
                 return Ok(());
             }
@@ -138,10 +140,10 @@ impl ObjectWriter {
             return Err(StoreError::Incomplete { object: self.key, declared: self.size, written: self.written });
         }
         let generation = self.inner.next_generation.fetch_add(1, Ordering::Relaxed);
-        let extents = self.place.extents();
-        let Self { inner, key, size, place, origin, computed, chunks, .. } = self;
+        let extents = self.placement.extents();
+        let Self { inner, key, size, placement, origin, computed, chunks, .. } = self;
         let record = Record { flags, size, generation, origin, computed, extents, chunks };
-        Ok(FinishedObject { inner, object: StoredObject::new(key, record, place) })
+        Ok(FinishedObject { inner, object: StoredObject::new(key, record, placement) })
     }
 
     /// [`finish`](Self::finish) and [`FinishedObject::commit`] in one.
@@ -181,7 +183,7 @@ impl FinishedObject {
     /// after the next open, and nothing in between.
     pub fn commit(self) -> Result<Arc<StoredObject>, StoreError> {
         let (key, record) = (self.object.key, self.object.record());
-        let object = self.inner.submit(Change::Put { key, record, place: self.object.place })?;
+        let object = self.inner.submit(Change::Put { key, record, placement: self.object.placement })?;
         object.ok_or(StoreError::NotFound { object: key })
     }
 }

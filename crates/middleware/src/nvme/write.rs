@@ -7,8 +7,7 @@ use super::{
 };
 use crate::{
     blob::{BlobId, BlobStat, Metadata, WriteMode, Written},
-    io::pull,
-    transport::TransportError,
+    transport::{TransportError, pull},
 };
 use bytes::Bytes;
 use ciphermill_blockspace::{

@@ -1,9 +1,9 @@
-//! Which objects stand where.
+//! The objects bound or declared at addresses of a namespace.
 
 use super::{
     coverage::Coverage,
+    helpers::locked,
     labels::{Declaration, Kind},
-    locked,
     locks::Ranges,
 };
 use ciphermill_program::{Metadata, VrId};
@@ -71,12 +71,12 @@ impl Declared {
 
 /// What stands at a first block: at least one of the two; both are of one register.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Binding {
     pub(super) bound: Option<Bound>,
     pub(super) declared: Option<Arc<Declared>>,
 }
 
-impl Place {
+impl Binding {
     /// Blocks that it takes.
     pub(super) fn blocks(&self) -> u64 {
         let bound = self.bound.map_or(0, |bound| bound.blocks);
@@ -86,10 +86,10 @@ impl Place {
 
 /// All places of a namespace; their ranges do not overlap.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Bindings {
     /// First block of the second half.
     pub(super) half: u64,
-    places: BTreeMap<u64, Place>,
+    places: BTreeMap<u64, Binding>,
     registers: HashMap<VrId, u64>,
     bound_blocks: u64,
     /// Ranges that commands under way will take.
@@ -99,7 +99,7 @@ pub(super) struct Places {
     undone: BTreeMap<u64, VrId>,
 }
 
-impl Places {
+impl Bindings {
     pub(super) fn new(half: u64) -> Self {
         Self {
             half,
@@ -116,11 +116,11 @@ impl Places {
         self.places.len()
     }
 
-    pub(super) fn get(&self, first: u64) -> Option<&Place> {
+    pub(super) fn get(&self, first: u64) -> Option<&Binding> {
         self.places.get(&first)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Place)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Binding)> {
         self.places.iter().map(|(first, place)| (*first, place))
     }
 
@@ -140,7 +140,7 @@ impl Places {
     }
 
     /// The places whose blocks overlap the range, ascending.
-    pub(super) fn overlapping(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Place)> {
+    pub(super) fn overlapping(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Binding)> {
         let before = self.places.range(..range.start).next_back();
         let before = before.filter(|(first, place)| *first + place.blocks() > range.start);
         // A range that is empty or turned round would make `BTreeMap::range` panic.
@@ -149,7 +149,7 @@ impl Places {
     }
 
     /// The places whose metadata blocks lie in the range.
-    pub(super) fn named_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Place)> {
+    pub(super) fn named_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Binding)> {
         let (start, end) = (range.start.max(self.half) - self.half, range.end.max(self.half) - self.half);
         let within = (start < end).then(|| self.places.range(start..end));
         within.into_iter().flatten().map(|(first, place)| (*first, place))
@@ -248,7 +248,7 @@ impl Places {
         self.undone.iter().filter(|(_, undone)| **undone == id).map(|(first, _)| *first).collect()
     }
 
-    fn edit(&mut self, first: u64, change: impl FnOnce(&mut Place)) {
+    fn edit(&mut self, first: u64, change: impl FnOnce(&mut Binding)) {
         let place = self.places.entry(first).or_default();
         if let Some(bound) = place.bound {
             self.bound_blocks -= bound.blocks;
@@ -269,7 +269,7 @@ impl Places {
         if let Some(earlier) = self.place_of(bound.id).filter(|earlier| *earlier != first) {
             self.unbind(earlier);
         }
-        self.edit(first, |place| *place = Place { bound: Some(bound), declared: None });
+        self.edit(first, |place| *place = Binding { bound: Some(bound), declared: None });
     }
 
     /// Gives the place of a register another number of blocks; none when there is no room for them.
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn places_are_found_by_what_they_overlap() {
-        let mut places = Places::new(1000);
+        let mut places = Bindings::new(1000);
         places.bind(10, bound(1, 5));
         places.bind(20, bound(2, 1));
         let found = |range| places.overlapping(range).map(|(first, _)| first).collect::<Vec<_>>();
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_register_is_bound_once() {
-        let mut places = Places::new(1000);
+        let mut places = Bindings::new(1000);
         places.bind(10, bound(1, 5));
         places.bind(30, bound(1, 2));
         assert_eq!((places.len(), places.bound_blocks(), places.place_of(bound(1, 0).id)), (1, 2, Some(30)));

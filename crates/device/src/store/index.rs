@@ -1,0 +1,77 @@
+//! The object table in memory: all objects, and the limits and usage of all spaces.
+
+use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError, object::StoredObject};
+use ciphermill_program::VrId;
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+
+/// The content of the object table.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
+    pub(super) spaces: BTreeMap<SpaceId, SpaceState>,
+}
+
+impl Index {
+    pub(super) fn range(
+        &self,
+        space: SpaceId,
+        first: VrId,
+        last: VrId,
+    ) -> impl DoubleEndedIterator<Item = (&ObjectKey, &Arc<StoredObject>)> {
+        let (first, last) = (ObjectKey { space, id: first }, ObjectKey { space, id: last });
+        self.objects.range((Bound::Included(first), Bound::Included(last)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SpaceState {
+    pub(super) limits: SpaceLimits,
+    pub(super) bytes: u64,
+    pub(super) objects: u64,
+}
+
+impl SpaceState {
+    pub(super) fn new(limits: SpaceLimits) -> Self {
+        Self { limits, bytes: 0, objects: 0 }
+    }
+
+    /// The state after an object of `new` bytes replaces one of `old` bytes.
+    pub(super) fn replaced(self, space: SpaceId, old: Option<u64>, new: Option<u64>) -> Result<Self, StoreError> {
+        let bytes = (self.bytes - old.unwrap_or(0)).saturating_add(new.unwrap_or(0));
+        let objects = self.objects - u64::from(old.is_some()) + u64::from(new.is_some());
+        let refuse = |resource, used: u64, limit: u64, freed: u64, needed: u64| StoreError::Quota {
+            space,
+            resource,
+            needed,
+            free: limit.saturating_sub(used - freed),
+            limit,
+        };
+        // Only growth is refused: a lowered limit must not keep anybody from deleting or from shrinking.
+        if bytes > self.limits.bytes && bytes > self.bytes {
+            let (freed, needed) = (old.unwrap_or(0), new.unwrap_or(0));
+            return Err(refuse("bytes", self.bytes, self.limits.bytes, freed, needed));
+        }
+        if objects > self.limits.objects && objects > self.objects {
+            return Err(refuse("objects", self.objects, self.limits.objects, 0, 1));
+        }
+        Ok(Self { bytes, objects, ..self })
+    }
+}
+
+impl Index {
+    pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags) {
+        if let Some(object) = self.objects.get_mut(&key) {
+            *object = Arc::new(StoredObject {
+                key,
+                flags,
+                size: object.size,
+                generation: object.generation,
+                origin: object.origin,
+                computed: object.computed,
+                checksum: object.checksum,
+                chunks: Arc::clone(&object.chunks),
+                placement: object.placement.clone(),
+            });
+        }
+    }
+}

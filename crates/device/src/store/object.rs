@@ -1,0 +1,111 @@
+//! One stored version of an object, and where its bytes are.
+
+use super::{
+    ObjectFlags, ObjectKey,
+    allocator::ExtentLease,
+    checksum,
+    format::{CHUNK_BYTES, Extent, Record},
+};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of an inline version, held in memory only while the object table does not hold them: before its commit, and from
+/// just before it is replaced or deleted, for those who still read it.
+pub(super) type Kept = OnceLock<Arc<[u8]>>;
+
+/// Where the bytes of a version are.
+#[derive(Clone, Debug)]
+pub(super) enum Placement {
+    /// In extents of the data file, which are free again when the last owner is gone.
+    Extents(Arc<ExtentLease>),
+    /// In the object's record in the table.
+    Inline(Arc<Kept>),
+}
+
+impl Placement {
+    pub(super) fn extents(&self) -> Vec<Extent> {
+        match self {
+            Self::Extents(lease) => lease.extents().to_vec(),
+            Self::Inline(_) => Vec::new(),
+        }
+    }
+}
+
+/// One durable version of an object. Holding it keeps its bytes readable, even when it is replaced or deleted meanwhile:
+/// those in extents stay on disk, those in the object table move to memory then.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    pub(super) key: ObjectKey,
+    pub(super) flags: ObjectFlags,
+    pub(super) size: u64,
+    pub(super) generation: u64,
+    pub(super) origin: u64,
+    pub(super) computed: bool,
+    /// CRC-32C of the whole object.
+    pub(super) checksum: u32,
+    pub(super) chunks: Arc<[u32]>,
+    pub(super) placement: Placement,
+}
+
+impl StoredObject {
+    /// Its name.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        self.key
+    }
+
+    /// Its flags.
+    #[must_use]
+    pub fn flags(&self) -> ObjectFlags {
+        self.flags
+    }
+
+    /// Its size in bytes, at least 1.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The number that whoever wrote it gave it ([`ObjectWriter::came_from`]); 0 is none.
+    #[must_use]
+    pub fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// Whether it was said to be the result of a program ([`ObjectWriter::came_from`]).
+    #[must_use]
+    pub fn computed(&self) -> bool {
+        self.computed
+    }
+
+    /// CRC-32C of all its bytes, derived from the checksums of its chunks.
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        self.checksum
+    }
+
+    /// A number that no other content in the store has had or will have; a change of flags keeps it.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+impl StoredObject {
+    pub(super) fn new(key: ObjectKey, record: Record, placement: Placement) -> Self {
+        let Record { flags, size, generation, origin, computed, chunks, .. } = record;
+        let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
+        Self { key, flags, size, generation, origin, computed, checksum, chunks: chunks.into(), placement }
+    }
+
+    pub(super) fn record(&self) -> Record {
+        Record {
+            flags: self.flags,
+            size: self.size,
+            generation: self.generation,
+            origin: self.origin,
+            computed: self.computed,
+            extents: self.placement.extents(),
+            chunks: self.chunks.to_vec(),
+        }
+    }
+}
