@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
+use ciphermill_bigint::{ModExpEngine, SecretPolicy, TrustedEngine};
 use ciphermill_paillier::{
-    Blinding, CiphertextVector, Csprng, KeyBits, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial,
+    Blinding, CiphertextVector, Csprng, EngineEncryption, KeyBits, PaillierError, PlaintextVector, PublicKey,
+    SecretKey, SizePolicy, serial,
 };
 use num_bigint::BigInt;
 
@@ -83,6 +86,8 @@ pub enum EncryptionKey<'a> {
 /// where it has them.
 ///
 /// ```
+/// use std::sync::Arc;
+/// use ciphermill_bigint::CpuEngine;
 /// use ciphermill_client::paillier::{self, EncryptionKey};
 /// use ciphermill_client::security::Security;
 /// use ciphermill_paillier::KeyBits;
@@ -93,7 +98,8 @@ pub enum EncryptionKey<'a> {
 /// let policy = Security::AcceptInsecure.paillier();
 /// paillier::generate_keys(KeyBits::with_policy(512, policy)?, &secret, &public, false)?;
 ///
-/// let encrypted = paillier::encrypt(EncryptionKey::Public(&public), policy, &[3.into(), (-5).into()], false)?;
+/// let engine = Arc::new(CpuEngine::current());
+/// let encrypted = paillier::encrypt(engine, EncryptionKey::Public(&public), policy, &[3.into(), (-5).into()], false)?;
 /// let key = paillier::secret_key(&secret, policy)?;
 /// assert_eq!(key.decrypt(&encrypted)?.to_i64()?, [3, -5]);
 /// # Ok(())
@@ -101,8 +107,10 @@ pub enum EncryptionKey<'a> {
 /// ```
 ///
 /// # Errors
-/// [`ClientError::Paillier`], or why the key cannot be read.
+/// [`ClientError::Paillier`], also if the engine may not receive the secrets of an encryption under `policy`, or does not
+/// support the key's size; or why the key cannot be read.
 pub fn encrypt(
+    engine: Arc<dyn ModExpEngine>,
     key: EncryptionKey<'_>,
     policy: SizePolicy,
     values: &[BigInt],
@@ -112,13 +120,22 @@ pub fn encrypt(
     let blinding = |key: &PublicKey| if strict { Blinding::Strict } else { key.default_blinding() };
     Ok(match key {
         EncryptionKey::Secret(path) => {
-            let key = secret_key(path, policy)?;
+            let mut key = secret_key(path, policy)?;
+            if engine.native_path() != Some(key.public_key().path()) {
+                key = key.on_engine(engine)?;
+            }
             let public = key.public_key();
             key.encrypt(&PlaintextVector::from_bigints(public, values)?, blinding(public), &mut rng)?
         }
         EncryptionKey::Public(path) => {
             let key = public_key(path, policy)?;
-            key.encrypt(&PlaintextVector::from_bigints(&key, values)?, blinding(&key), &mut rng)?
+            let secrets = match policy {
+                SizePolicy::Standard => SecretPolicy::Production,
+                SizePolicy::InsecureBench => SecretPolicy::InsecureParameters,
+            };
+            let engine = TrustedEngine::new(engine, secrets).map_err(PaillierError::from)?;
+            let encryption = EngineEncryption::new(&key, &engine)?;
+            encryption.encrypt(&PlaintextVector::from_bigints(&key, values)?, blinding(&key), &mut rng)?
         }
     })
 }

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use ciphermill_client::engines::Engines;
 use ciphermill_client::key_files::KeyFile;
 use ciphermill_client::paillier::{self, EncryptionKey};
 use ciphermill_paillier::KeyBits;
 use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
+use ciphermill_tfhe::Backend;
 use num_bigint::BigInt;
 use serde::Serialize;
 
 use super::compute::Report;
 use crate::error::CliError;
-use crate::inputs::SecurityArgs;
 use crate::inputs::paillier::IntegersArgs;
+use crate::inputs::{EngineArgs, SecurityArgs};
 use crate::output;
 
 /// Generate a secret key and its public key
@@ -94,6 +96,8 @@ pub(crate) struct EncryptArgs {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
     security: SecurityArgs,
     /// Where to write the ciphertexts
     #[arg(long, short, value_name = "FILE")]
@@ -132,7 +136,8 @@ pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
         // clap leaves no other case.
         _ => return Err(CliError::Usage("give --public-key or --secret-key".to_owned())),
     };
-    let ciphertexts = paillier::encrypt(key, args.security.security().paillier(), &values, args.strict)?;
+    let engine = Engines::new(args.engine.engine, Backend::Fft).mod_exp()?;
+    let ciphertexts = paillier::encrypt(engine, key, args.security.security().paillier(), &values, args.strict)?;
     Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json)
 }
 
