@@ -62,17 +62,17 @@ pub(crate) enum CliError {
     /// The middleware refused.
     #[error(transparent)]
     Middleware(#[from] MiddlewareError),
-    /// There is not enough memory or disk for what was asked.
+    /// There is not enough memory or disk for the run.
     #[error("{0}")]
     Resources(String),
-    /// Nothing of what was asked could be run.
+    /// None of the requested runs was possible.
     #[error("nothing was run: {why}")]
     NothingRan {
         /// The first reason.
         why: String,
     },
     /// A benchmark's results were wrong.
-    #[error("{wrong} result(s) were not what they should be; the times mean nothing")]
+    #[error("{wrong} result(s) were wrong; discard the times")]
     WrongResults {
         /// How many.
         wrong: usize,
@@ -98,12 +98,12 @@ pub(crate) enum CliError {
     /// Programs on the array did not run to their end.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// Programs on the array wait for each other, or for what nobody sends.
+    /// Programs on the array wait for each other, or for data that no core sends.
     #[error("deadlock in cycle {cycle}: {}", waiting.join("; "))]
     Deadlock {
-        /// When nothing had moved for long.
+        /// The cycle in which the deadlock was detected.
         cycle: u64,
-        /// What waits, and for what.
+        /// The waiting cores and the reasons.
         waiting: Vec<String>,
     },
     /// The model of the macro-pipeline refused or failed.
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(one_line("a\nb\x1b[31mc"), "a b\\u{1b}[31mc");
     }
 
-    /// The registry of kinds has words for those that crates name.
+    /// The registry of kinds describes every kind that a crate defines.
     #[test]
     fn kinds_have_words() {
         use ciphermill_bfv::serial as bfv;

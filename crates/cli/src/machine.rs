@@ -1,4 +1,4 @@
-//! What this machine is, for reports.
+//! The description of this machine, for reports.
 
 use ciphermill_math::Isa;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Looks at this machine. What the system does not tell is `unknown` or 0.
+    /// Examines this machine. A value that the system does not report is `unknown` or 0.
     pub(crate) fn this() -> Self {
         let field = |file: &str, name: &str| {
             let text = std::fs::read_to_string(file).ok()?;

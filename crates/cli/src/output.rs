@@ -1,4 +1,4 @@
-//! What a command shows: results on standard output, progress on standard error.
+//! The output of a command: results on standard output, progress on standard error.
 
 use std::io::{self, Write};
 use std::time::Duration;

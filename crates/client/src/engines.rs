@@ -51,7 +51,7 @@ impl EngineName {
         }
     }
 
-    /// What the engine computes with, in a few words.
+    /// A short description, for help texts.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ enum Seam {
 }
 
 impl Seam {
-    /// What the seam computes, for messages.
+    /// The operation of the seam, for messages.
     fn operation(self) -> &'static str {
         match self {
             Self::Bootstrap => "bootstraps",

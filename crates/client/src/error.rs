@@ -20,11 +20,11 @@ pub enum ClientError {
     /// The operating system refused an operation on a file.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried, as a verb with its object.
+        /// The operation, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the operating system reported.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file exists and must not be overwritten.
@@ -44,7 +44,7 @@ pub enum ClientError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with the content.
+        /// The problem of the content.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The file system has too little free space.
@@ -140,11 +140,11 @@ pub enum ClientError {
 pub struct AddressError {
     /// The address.
     pub given: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: AddressProblem,
 }
 
-/// What is wrong with an address.
+/// A problem of an address.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressProblem {

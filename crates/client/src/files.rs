@@ -92,7 +92,7 @@ pub fn open(path: &Path) -> Result<(File, u64), ClientError> {
     Ok((file, metadata.len()))
 }
 
-/// A file that is being written and has not its name yet. Dropped before it is put in place, it is gone.
+/// A file that is being written and does not have its name yet. If it is dropped before [`commit`](Self::commit), nothing remains.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
@@ -100,16 +100,16 @@ pub struct PendingFile {
     draft: Draft,
 }
 
-/// Where the bytes are meanwhile.
+/// The location of the bytes before the file has its name.
 #[derive(Debug)]
 enum Draft {
-    /// In a file without any name: even a kill leaves nothing behind, least of all a secret.
+    /// In an unnamed file: even a kill leaves nothing behind, least of all a secret.
     Nameless(File),
-    /// In a file beside the one to be written, where the file system has no nameless ones; a kill leaves it behind.
+    /// In a temporary file in the same directory, if the file system has no unnamed files; a kill leaves it behind.
     Named(NamedTempFile),
 }
 
-/// How temporary names begin.
+/// The prefix of temporary names.
 const TEMPORARY: &str = ".ciphermill-";
 
 impl Draft {
@@ -165,8 +165,7 @@ fn proc_path(file: &impl AsRawFd) -> String {
 }
 
 impl PendingFile {
-    /// Begins to write the file `path`. Unless `overwrite` is set, it must not exist, neither now nor when it is put in
-    /// place.
+    /// Starts to write the file `path`. Unless `overwrite` is set, it must not exist, now or at the commit.
     pub fn create(path: &Path, mode: u32, overwrite: bool) -> Result<Self, ClientError> {
         Self::create_by(path, overwrite, |directory| {
             Draft::nameless(directory, mode).or_else(|_| Draft::named(directory, mode))
@@ -194,13 +193,13 @@ impl PendingFile {
         Ok(Self { path: path.to_owned(), overwrite, draft })
     }
 
-    /// Writes a secret straight to the file: a buffer would keep a copy that nobody wipes.
+    /// Writes a secret without a buffer, which would keep a copy that is not wiped.
     pub fn write_secret(&mut self, secret: &[u8]) -> Result<(), ClientError> {
         let mut file = self.draft.file();
         file.write_all(secret).map_err(ClientError::file("write", &self.path))
     }
 
-    /// Lets `write` fill the file through a buffer. What it may return besides the result is handed on.
+    /// Fills the file through a buffer and returns the value of `write`.
     pub fn fill<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, E>,
@@ -226,8 +225,8 @@ impl PendingFile {
     }
 }
 
-/// Puts several files in place. When one cannot be, those before it are removed again, so that no half of a key set is
-/// left; a file that `overwrite` replaced is then lost.
+/// Gives several files their names. If one fails, the earlier ones are removed again, so that no partial key set remains;
+/// a file that `overwrite` replaced is then lost.
 pub fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), ClientError> {
     let files: Vec<PendingFile> = files.into_iter().collect();
     for pending in &files {
@@ -264,8 +263,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Result<u6
     Ok(len)
 }
 
-/// Checks that the file systems of these files have room for that many bytes of each; files of one file system share its
-/// room.
+/// Checks that the file systems have room for the given number of bytes of each file. Files on one file system share its room.
 pub fn require_space(files: &[(&Path, u64)]) -> Result<(), ClientError> {
     let mut needs: Vec<(u64, &Path, u64)> = Vec::new();
     for &(path, bytes) in files {
@@ -347,7 +345,7 @@ mod tests {
         }
     }
 
-    /// What has no name cannot be left behind, not even by a kill.
+    /// An unnamed file cannot be left behind, not even by a kill.
     #[test]
     fn a_nameless_draft_cannot_be_seen() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -140,7 +140,7 @@ pub fn encrypt(
     })
 }
 
-/// Computes a new blinding for every ciphertext, so that the result does not show what it was computed from.
+/// Computes a new blinding for every ciphertext, so that the result cannot be linked to its inputs.
 ///
 /// # Errors
 /// [`ClientError::Paillier`].

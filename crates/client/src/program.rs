@@ -22,7 +22,7 @@ pub struct LoadedProgram {
     pub names: Vec<(String, VrId)>,
 }
 
-/// Reads a program. The first bytes tell the binary form from text. `bindings` are the names that a text leaves open.
+/// Reads a program, in text or binary form. `bindings` give registers to the open names of a text.
 ///
 /// ```
 /// use ciphermill_client::program;

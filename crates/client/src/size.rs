@@ -29,7 +29,7 @@ pub enum BytesError {
     TooLarge(String),
 }
 
-/// What is expected, for messages.
+/// The expected form, for messages.
 const EXPECTED: &str = "a number of bytes, as 4096, 256M or 1T (powers of 1024)";
 
 impl FromStr for Bytes {

@@ -1,4 +1,4 @@
-//! `info`: this build, this machine, the parameter sets, and what a store holds.
+//! `info`: this build, this machine, the parameter sets, and the objects of a store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ struct Report {
     served: Option<ServedReport>,
 }
 
-/// What a served device tells of itself.
+/// The identity and the contents of a served device.
 #[derive(Serialize)]
 struct ServedReport {
     model: String,

@@ -57,7 +57,7 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// Does what the command line says.
+/// Runs the verb of the command line.
 pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
     // Later uses fall back to the best path, so this is the one place to refuse a bad value.
     Isa::from_environment()?;

@@ -87,7 +87,7 @@ struct Check {
     json: bool,
 }
 
-/// Run a program on the registers of a store and give what it returns; nothing is stored
+/// Run a program on the registers of a store and return its result, without storing it
 ///
 /// A served device runs stored programs only. So with --connect, --read names a compute-on-read register: the
 /// program is stored in the program register of its key, in place of the one there, and stays; then the register is
@@ -255,8 +255,8 @@ fn readable(register: VrId) -> Result<(), CliError> {
     )))
 }
 
-/// Stores a program for a key and reads a register of it computed. The program takes the place of an earlier one for good,
-/// so that what can be known of its failing is asked before.
+/// Stores a program for a key and reads a register of it computed. The program replaces an earlier one permanently,
+/// so it is verified first as far as possible.
 fn run_stored(
     transport: &NvmeTransport,
     args: &ProgramArgs,
@@ -279,7 +279,7 @@ fn run_stored(
     Ok(result)
 }
 
-/// What a device lists, as the verifier asks for it.
+/// The listed objects of a device, as the verifier needs them.
 struct Listed(HashMap<VrId, u64>);
 
 impl Listed {
@@ -287,7 +287,7 @@ impl Listed {
         Ok(Self(transport.list()?.into_iter().map(|stat| (stat.id.register(), stat.size)).collect()))
     }
 
-    /// Verifies a program as far as the list tells.
+    /// Verifies a program against the list.
     fn verify(&self, args: &ProgramArgs, loaded: &LoadedProgram) -> Result<(), CliError> {
         verify(handlers::instruction_set(), &loaded.program, self, &Limits::default())
             .map_err(|error| at_line(args, loaded, error.index(), &error))?;

@@ -1,4 +1,4 @@
-//! `scrub`: reads everything a store holds and says what is damaged.
+//! `scrub`: verifies all data of a store and reports damage.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -120,7 +120,7 @@ fn finding(event: &ScrubEvent) -> Option<Finding> {
     Some(Finding { what, space, object, block: None })
 }
 
-/// Tells the log of damage.
+/// Writes damage to the log.
 pub(crate) fn log(event: &ScrubEvent) {
     if let Some(Finding { what, space, object, .. }) = finding(event) {
         tracing::error!(space, object, what, "damage found");

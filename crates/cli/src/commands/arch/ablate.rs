@@ -1,4 +1,4 @@
-//! `arch ablate`: what each of the paper's ideas gives.
+//! `arch ablate`: the gain of each of the paper's ideas.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `arch compile`: what the compiler makes of a workload, core by core.
+//! `arch compile`: the compiled programs of a workload, core by core.
 
 use std::fs;
 use std::io::{self, Write};

@@ -30,7 +30,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Nothing for what a table does not say or a run does not do.
+/// A range of energies; empty for a component that the table lacks or the run does not use.
 fn range(range: Range, digits: usize) -> String {
     if range.high > 0.0 { format!("{:.digits$} – {:.digits$}", range.low, range.high) } else { String::new() }
 }

@@ -210,7 +210,7 @@ impl Programs {
     }
 }
 
-/// Fills the twiddle memories: those of a directory, then those that are named.
+/// Fills the twiddle memories: first from the directory, then from --twiddles.
 fn set_twiddles(args: &Args, array: &mut Array) -> Result<(), CliError> {
     let cores = array.machine().cores() as usize;
     if let Some(directory) = args.directory() {
@@ -244,7 +244,7 @@ fn read_pairs(path: &Path, machine: &Machine) -> Result<Vec<(u32, u32)>, CliErro
     Ok(pairs.iter().map(|[factor, companion]| (*factor, *companion)).collect())
 }
 
-/// What an option names twice would be lost once.
+/// Refuses an option that names the same thing twice: one of the two would be lost.
 fn once(option: &str, named: impl Iterator<Item = String>) -> Result<(), CliError> {
     let mut seen = HashSet::new();
     for name in named {

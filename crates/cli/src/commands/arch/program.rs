@@ -87,7 +87,7 @@ impl LoadedProgram {
         Ok(Self { path: path.to_owned(), words, lines })
     }
 
-    /// What an instruction was to do wrong, with its line if there is one.
+    /// Adds the line of an instruction, or its index, to an error message.
     pub(super) fn located(&self, pc: usize, what: &impl Display) -> String {
         match self.lines.get(pc) {
             Some(line) => format!("line {line}: {what}"),

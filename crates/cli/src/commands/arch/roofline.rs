@@ -1,4 +1,4 @@
-//! `arch roofline`: ceilings of an array or of platforms for products, and what lies under them.
+//! `arch roofline`: the ceilings of an array, or of platforms for products, and the runs below them.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Those that were asked for, or the default ones.
+    /// The requested workloads, or the default ones.
     fn workloads(&self) -> Vec<Workload> {
         let Some(operation) = self.task.or((!self.n.is_empty()).then_some(Operation::Ntt)) else {
             return default_workloads();

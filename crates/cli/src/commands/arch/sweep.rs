@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     all_correct(wrong)
 }
 
-/// What was changed at a point.
+/// The changed parameters of a point.
 fn changed(point: &SweepPoint, machine: &str) -> String {
     if point.changed.is_empty() {
         return format!("`{machine}` as it is");

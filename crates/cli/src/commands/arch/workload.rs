@@ -39,7 +39,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "not a power of two; use a number such as 8192 or 2^13".to_owned())
 }
 
-/// What the array does.
+/// The workload of an array.
 #[derive(clap::Args, Debug)]
 pub(super) struct WorkloadArgs {
     /// Coefficients of a polynomial: a power of two, as 8192 or 2^13
@@ -51,7 +51,7 @@ pub(super) struct WorkloadArgs {
     /// Ring: X^N + 1 (negacyclic) or X^N − 1 (cyclic); not used by fft and ifft [default: negacyclic]
     #[arg(long, value_enum)]
     ring: Option<RingArg>,
-    /// Digits of a key switch; docs/rvfhe.md, "What fits", lists the limits by N [default: 3]
+    /// Digits of a key switch; docs/rvfhe.md lists the limits by N [default: 3]
     #[arg(long, value_name = "D", value_parser = clap::value_parser!(u16).range(1..=16))]
     digits: Option<u16>,
     /// Prime modulus below 2^31, 1 modulo 2N; not used by fft and ifft [default: 2013265921]

@@ -57,7 +57,7 @@ struct Params {
     fresh_matrix: bool,
 }
 
-/// What only these records have.
+/// The fields of these records only.
 #[derive(Serialize)]
 struct More {
     /// The time to prepare the matrix, once.

@@ -48,7 +48,7 @@ struct Params {
     lanes: usize,
 }
 
-/// What only these records have.
+/// The fields of these records only.
 #[derive(Serialize)]
 struct More {
     path: &'static str,

@@ -62,7 +62,7 @@ struct Params {
     scalar_bits: u32,
 }
 
-/// What only these records have.
+/// The fields of these records only.
 #[derive(Serialize)]
 struct More {
     path: &'static str,

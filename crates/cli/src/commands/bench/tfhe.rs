@@ -20,7 +20,7 @@ use crate::output::Progress;
 
 const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
-/// What all three take.
+/// The options of all three operations.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Name of a parameter set; `ciphermill info` lists them
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What a bootstrap takes besides.
+/// The additional options of a bootstrap.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PbsArgs {
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct PbsArgs {
     batch: u16,
 }
 
-/// What only these records have.
+/// The fields of these records only.
 #[derive(Serialize)]
 struct Batch {
     batch: u16,

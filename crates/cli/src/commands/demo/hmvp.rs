@@ -18,7 +18,7 @@ const COLS: usize = 256;
 /// Products that are timed; the first one more warms up.
 const PRODUCTS: usize = 30;
 
-/// What the paper's table 3 gives for this size: the whole product, in seconds.
+/// The times of the whole product in the paper's Table 3 at this size, in seconds.
 #[derive(Debug, Serialize)]
 struct Paper {
     cpu_s: f64,
@@ -40,7 +40,7 @@ struct Seconds {
     decrypt: f64,
 }
 
-/// What was done.
+/// The results.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     rows: usize,

@@ -229,7 +229,7 @@ fn choose(args: &Args, parameters: &ParameterSet) -> Result<(KeyOrder, QuarterSq
     }
 }
 
-/// An operand of the range; the bias of the remainder is far below what matters for a choice of test values.
+/// A random operand of the range. The bias of the remainder does not matter for test values.
 fn pick(rng: &mut Csprng, product: &QuarterSquare) -> i64 {
     (rng.next_u64() % (product.max() as u64 + 1)) as i64
 }

@@ -1,4 +1,4 @@
-//! What the demo shows.
+//! The report of the demo.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::machine;
 use crate::output::{human_bytes, line, table};
 
-/// Seconds by phase. They add up to `total` but for what lies between; `bootstrap` is part of `compute`.
+/// Seconds by phase. They add up to `total`, except for the time between phases; `bootstrap` is part of `compute`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Seconds {
     pub(super) keygen: f64,
@@ -56,7 +56,7 @@ impl Pair {
     }
 }
 
-/// What a report is made of.
+/// The inputs of a report.
 pub(super) struct Facts<'a> {
     pub(super) parameters: &'a ParameterSet,
     pub(super) product: &'a QuarterSquare,
@@ -107,7 +107,7 @@ pub(super) struct Report {
     machine: machine::Machine,
     /// The set is below 128 bits, and the demo opted in to it.
     insecure_opt_in: bool,
-    /// What the paper measured at these dimensions; none for others.
+    /// The paper's figures at these dimensions; none at other dimensions.
     paper: Option<Paper>,
     /// The second part: an encrypted matrix-vector product.
     hmvp: super::hmvp::Report,
@@ -158,7 +158,7 @@ fn has_paper_dimensions(spec: &ParameterSpec) -> bool {
         && (spec.pbs.base_log.0, spec.pbs.level_count.0) == (9, 5)
 }
 
-/// Says before the long part what is about to run.
+/// Announces the run before its long part.
 pub(super) fn announce(parameters: &ParameterSet, seed: Option<u64>) -> Result<(), CliError> {
     let bits = parameters.security().bits;
     line(&format!(

@@ -1,4 +1,4 @@
-//! Memory and disk: what there is and what a parameter set needs.
+//! Memory and disk: the free amounts, and the needs of a parameter set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn needs(parameters: &ParameterSet) -> (u64, u64) {
     (s.loaded_key_bytes(Backend::Ntt) * 8 / 5 + (64 << 20), 57 * seeded / 10 + (16 << 20))
 }
 
-/// Refuses to start what would fail halfway.
+/// Refuses to start a run that would fail halfway.
 pub(super) fn check(parameters: &ParameterSet, directory: &Path) -> Result<(), CliError> {
     let (memory, disk) = needs(parameters);
     let smaller = "try a smaller set, such as --params MESSAGE_4_2M64 or --params TEST_SMALL_U64";
@@ -49,7 +49,7 @@ pub(super) fn check(parameters: &ParameterSet, directory: &Path) -> Result<(), C
     })
 }
 
-/// What the kernel says is available, and what the control group leaves, in bytes; none where neither can be read.
+/// The smaller of the kernel's available memory and the rest of the control group's limit, in bytes; none if neither can be read.
 fn free_memory() -> Option<u64> {
     let group =
         |file: &str| fs::read_to_string(Path::new("/sys/fs/cgroup").join(file)).ok()?.trim().parse::<u64>().ok();

@@ -9,7 +9,7 @@ use ciphermill_tfhe::{Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, S
 
 use crate::output;
 
-/// What was noted.
+/// The measured times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times(Arc<Mutex<Noted>>);
 

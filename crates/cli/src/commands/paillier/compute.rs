@@ -44,7 +44,7 @@ struct Common {
     /// Public key
     #[arg(long, value_name = "FILE")]
     public_key: PathBuf,
-    /// Blind the result again, so that it does not show what it was computed from
+    /// Blind the result again, so that it cannot be linked to its inputs
     #[arg(long)]
     rerandomise: bool,
     #[command(flatten)]

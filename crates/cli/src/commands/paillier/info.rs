@@ -1,4 +1,4 @@
-//! `paillier info`: what a file is.
+//! `paillier info`: the description of a file.
 
 use std::path::PathBuf;
 

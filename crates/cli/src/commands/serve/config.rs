@@ -1,4 +1,4 @@
-//! The configuration of a server: what the file says, what the command line says over it, and what is then checked.
+//! The configuration of a server: the file, the command line over it, and the checks of both.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -21,9 +21,9 @@ use super::source::{Fault, Source, Whose};
 use crate::error::CliError;
 use crate::inputs::BackendArg;
 
-/// Where the server listens unless told otherwise.
+/// The default address.
 const DEFAULT_LISTEN: &str = "127.0.0.1:4420";
-/// Size of a namespace unless told otherwise: 2^28 blocks, 1 TiB; only what is written takes room.
+/// The default size of a namespace: 2^28 blocks, 1 TiB. Only written blocks occupy space.
 const DEFAULT_SIZE: Bytes = Bytes(1 << 40);
 const DEFAULT_GRACE: Duration = Duration::from_secs(20);
 
@@ -101,7 +101,7 @@ struct Namespace {
     hosts: Option<Hosts>,
 }
 
-/// Who may: names, or the word `any`.
+/// The allowed hosts: names, or the word `any`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hosts(pub(super) HostAccess);
 
@@ -209,7 +209,7 @@ pub(super) struct NamespaceSettings {
     pub(super) nsid: u32,
     pub(super) uuid: Option<Uuid>,
     pub(super) blocks: u64,
-    /// What may be in use: of blocks, and of objects, each.
+    /// The limit for blocks and, separately, for objects, in bytes.
     pub(super) capacity_bytes: Option<u64>,
     pub(super) objects: Option<u64>,
     pub(super) hosts: HostAccess,
@@ -292,7 +292,7 @@ impl Settings {
     }
 }
 
-/// Hosts are not authenticated yet, so that nobody off this machine may reach the server.
+/// Refuses addresses that other machines can reach, because hosts are not authenticated yet.
 fn loopback(whose: Whose, address: SocketAddr) -> Result<(), Fault> {
     if address.ip().to_canonical().is_loopback() {
         return Ok(());
@@ -360,7 +360,7 @@ fn limit(limits: &Limits, error: &TargetError) -> Fault {
     Whose::File(format!("limits.{key}")).fault(format!("it is {given}, it must be {rule}"))
 }
 
-/// The namespaces of the file, or the one that is served without any.
+/// The namespaces of the file, or the default namespace if it has none.
 fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, Fault> {
     let mut all: Vec<NamespaceSettings> = Vec::new();
     for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, hosts: own } in file {

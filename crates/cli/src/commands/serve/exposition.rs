@@ -58,7 +58,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// What the NVMe target counted.
+/// The counters of the NVMe target.
 pub(super) fn target(out: &mut Exposition, metrics: &TargetMetrics) {
     for (name, help, value) in [
         ("connections", "TCP connections open, those before Connect included.", metrics.connections_open),
@@ -108,7 +108,7 @@ fn status_type(code: u8) -> &'static str {
     }
 }
 
-/// What the volume of all namespaces holds and did.
+/// The contents and counters of the volume of all namespaces.
 pub(super) fn volume(out: &mut Exposition, volume: &Volume, namespaces: &[u32]) {
     let usages: Vec<_> = namespaces.iter().map(|&nsid| (nsid, volume.space_usage(nsid))).collect();
     type Field = fn(&SpaceUsage) -> u64;
@@ -149,7 +149,7 @@ pub(super) fn volume(out: &mut Exposition, volume: &Volume, namespaces: &[u32]) 
     }
 }
 
-/// What each namespace holds and did.
+/// The contents and counters of each namespace.
 pub(super) fn namespaces(out: &mut Exposition, namespaces: &[Arc<BlockSpace>]) {
     type Field = fn(&BlockSpaceMetrics) -> u64;
     let fields: [(&str, &str, &str, Field); 8] = [

@@ -26,7 +26,7 @@ const CONNECTION_TIME: Duration = Duration::from_secs(15);
 /// Bytes of a request's header, the least that the library allows.
 const MAX_HEADER_BYTES: usize = 8192;
 
-/// What the end point shows.
+/// The content of the endpoint.
 pub(super) trait Page: Send + Sync + 'static {
     /// The metrics.
     fn metrics(&self) -> String;

@@ -15,7 +15,7 @@ pub(super) const FILE: &str = "server.json";
 /// No such file is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What is kept.
+/// The stored identity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Identity {
@@ -51,7 +51,7 @@ impl Identity {
         Self { serial, namespaces: BTreeMap::new() }
     }
 
-    /// The UUID of a namespace: the one that was configured, else the one kept, else a new one.
+    /// The UUID of a namespace: the configured one, else the stored one, else a new one.
     pub(super) fn uuid(&mut self, nsid: u32, configured: Option<Uuid>) -> Uuid {
         let uuid = configured.or_else(|| self.namespaces.get(&nsid).copied()).unwrap_or_else(Uuid::new_v4);
         self.namespaces.insert(nsid, uuid);

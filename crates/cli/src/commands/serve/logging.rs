@@ -1,4 +1,4 @@
-//! What the server tells while it runs: lines on standard error, for people or as JSON.
+//! The log of the server: lines on standard error, for people or as JSON.
 
 use std::io::{self, IsTerminal};
 

@@ -98,7 +98,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// What is told on standard output once hosts can connect.
+/// The report on standard output once hosts can connect.
 #[derive(Serialize)]
 struct Started<'a> {
     listening: SocketAddr,
@@ -189,7 +189,7 @@ impl Signals {
     }
 }
 
-/// What metrics are made of.
+/// The sources of the metrics.
 #[derive(Clone)]
 struct Board {
     device: Device,
@@ -245,7 +245,7 @@ impl Server {
         Ok(Self { _scrubber: scrubber.transpose()?, board, subsystem, namespaces: started })
     }
 
-    /// Tells whoever started it that hosts can connect.
+    /// Reports that hosts can connect.
     fn announce(&self, json: bool, listening: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), CliError> {
         let subsystem = self.subsystem.nqn();
         tracing::info!(%listening, metrics = metrics.map(|address| address.to_string()), subsystem, "ready");
@@ -269,7 +269,7 @@ impl Server {
     }
 }
 
-/// Opens a namespace: its space of the device, made where there is none, and the one of the same number in the volume.
+/// Opens a namespace: its space of the device, made if it does not exist, and the space of the same number in the volume.
 fn namespace_of(
     namespace: &NamespaceSettings,
     device: &Device,

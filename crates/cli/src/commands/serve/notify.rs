@@ -1,4 +1,4 @@
-//! What a service manager is told: the protocol of sd_notify(3), which is a datagram.
+//! Notifications to the service manager by the protocol of sd_notify(3), one datagram each.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Tells the service manager, if there is one that wants to know. Nobody hearing it is no failure of the server.
+/// Notifies the service manager if it asked for notifications. A failed notification is ignored.
 pub(super) fn tell(state: &str) {
     let Some(name) = env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&name, state) {

@@ -1,4 +1,4 @@
-//! Reading everything that is stored from time to time, beside the traffic.
+//! The periodic verification of all stored data, concurrent with the traffic.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use ciphermill_device::Device;
 use super::exposition::Exposition;
 use crate::error::CliError;
 
-/// What is known of scrubs, and how they are stopped.
+/// The results of the scrubs, and their stop flag.
 #[derive(Debug, Default)]
 pub(super) struct State {
     stop: AtomicBool,

@@ -1,4 +1,4 @@
-//! Where the values of a configuration stand, so that what is wrong with one names its place.
+//! The sources of configuration values, so that an error names the file and the line.
 
 use std::path::{Path, PathBuf};
 
@@ -76,14 +76,14 @@ pub(super) struct Fault {
     what: String,
 }
 
-/// Who said it.
+/// The source of a value.
 #[derive(Debug)]
 pub(super) enum Whose {
     /// A key of the file, as `limits.connections`, or `namespace.1.id` for that of the second one.
     File(String),
     /// An option of the command line.
     Line(&'static str),
-    /// Nobody.
+    /// No source: the value is missing.
     Nobody,
 }
 

@@ -1,4 +1,4 @@
-//! What serving adds to a program: the paper's Table 5 run by a write over NVMe, beside the bare program.
+//! The cost of serving a program: the paper's Table 5, started by a write over NVMe, compared with the bare program.
 
 use ciphermill_device::handlers;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is measured, in which placement, beside which floor.
+//! The cases of the benchmark, with their placements and floors.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::error::CliError;
 /// Windows of a rate.
 const WINDOWS: u32 = 10;
 
-/// What the machine gives for a load without a server.
+/// The figure of the machine for a load without a server.
 struct Floor {
     what: &'static str,
     /// Last part but one of the name of its own record.
@@ -26,7 +26,7 @@ struct Floor {
     bytes_per_s: Option<f64>,
 }
 
-/// What all cases share.
+/// The setup that all cases share.
 struct Ground<'a> {
     args: &'a Args,
     server: Server,

@@ -1,4 +1,4 @@
-//! A served device: rates and latencies over NVMe/TCP on loopback, beside the floors of the same machine.
+//! A served device: rates and latencies over NVMe/TCP on loopback, compared with the floors of the same machine.
 
 mod compute;
 mod measure;

@@ -17,7 +17,7 @@ use rustix::process::{Pid, getpid, nice};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
-/// What is done about the CPUs of a case.
+/// The treatment of the CPUs in a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Placement {
@@ -41,7 +41,7 @@ impl Placement {
         }
     }
 
-    /// Places this process and `server`, until what is returned is dropped. Threads that either starts meanwhile follow.
+    /// Places this process and `server` until the returned guard is dropped. New threads of either are placed likewise.
     pub(super) fn take(self, server: Pid) -> io::Result<Placed> {
         let allowed = sched_getaffinity(None)?;
         let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();

@@ -1,4 +1,4 @@
-//! What the machine gives without a device server: the floors that the served figures stand beside.
+//! The figures of the machine without a device server: the floors of the served figures.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -56,7 +56,7 @@ impl RawFile {
         })
     }
 
-    /// Bytes per second of reads of 128 KiB from what was written (mostly from memory), one per window.
+    /// Bytes per second of reads of 128 KiB from the written data (mostly cached), one per window.
     pub(super) fn reads(&self, windows: u32, window: Duration) -> io::Result<Vec<f64>> {
         let (mut piece, mut at) = (vec![0; PIECE], 0);
         rates(windows, window, || {

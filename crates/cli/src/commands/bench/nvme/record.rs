@@ -1,4 +1,4 @@
-//! The records of a run, what is asked of them, and their table.
+//! The records of a run, their targets, and their table.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,15 +19,15 @@ pub(super) struct Params {
     pub(super) depth: usize,
 }
 
-/// What a case is to reach on loopback and two cores. Rates are medians of the windows.
+/// The target of a case on loopback and two cores. Rates are medians of the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Asked {
-    /// At least so many commands per second.
+    /// The minimum number of commands per second.
     OpsPerS(f64),
-    /// At least so many bytes per second.
+    /// The minimum number of bytes per second.
     BytesPerS(f64),
-    /// What is added is at most so many nanoseconds more than the floor.
+    /// The maximum added time beyond the floor, in nanoseconds.
     AddedBeyondFloorNs(i64),
     /// At most this share of one core.
     CpuShare(f64),
@@ -58,7 +58,7 @@ impl fmt::Display for Asked {
     }
 }
 
-/// What only these records have; what a case does not tell is `null`.
+/// The fields of these records only; `null` where a case does not have them.
 #[derive(Default, Serialize)]
 pub(super) struct More {
     pub(super) placement: Placement,
@@ -68,7 +68,7 @@ pub(super) struct More {
     pub(super) p99_ns: Option<u64>,
     /// What serving adds to a program: the served median less the bare one.
     pub(super) added_ns: Option<i64>,
-    /// What the machine gives without a server: nanoseconds of one such step.
+    /// The machine's time for one such step without a server, in nanoseconds.
     pub(super) floor_ns: Option<u64>,
     /// The same as bytes per second.
     pub(super) floor_bytes_per_s: Option<f64>,

@@ -16,7 +16,7 @@ use super::record::Asked;
 const REGION: u64 = (256 << 20) / BLOCK_BYTES as u64;
 const PIECE_BLOCKS: u64 = (PIECE / BLOCK_BYTES) as u64;
 
-/// What is asked of the server.
+/// A load on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) write: bool,
@@ -54,7 +54,7 @@ impl Load {
         }
     }
 
-    /// What it is to reach.
+    /// The target of the load.
     pub(super) fn asked(self) -> Option<Asked> {
         match (self.write, self.blocks, self.depth) {
             (false, 1, 1) => Some(Asked::OpsPerS(15e3)),
@@ -71,13 +71,13 @@ impl Load {
     }
 }
 
-/// What a load saw.
+/// The results of a load.
 pub(super) struct Seen {
     /// Time of each command.
     pub(super) times: Vec<Duration>,
     /// Commands per second of each window.
     pub(super) rates: Vec<f64>,
-    /// Blocks that were not what they should be.
+    /// The number of blocks with wrong content.
     pub(super) wrong: usize,
 }
 
@@ -106,7 +106,7 @@ struct Ended {
     right: bool,
 }
 
-/// Keeps `depth` commands under way, each worker one after the other, until `windows` windows are over.
+/// Keeps `depth` commands in progress, one per worker, for `windows` windows.
 pub(super) async fn run(
     namespace: &RemoteNamespace,
     load: Load,

@@ -1,4 +1,4 @@
-//! The server that is measured: a process of its own.
+//! The measured server, a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +10,7 @@ use rustix::process::Pid;
 
 use crate::error::CliError;
 
-/// A server in a process of its own, killed when this is dropped.
+/// A server in a separate process, which is killed on drop.
 pub(super) struct Server {
     child: Child,
     address: String,
