@@ -33,7 +33,7 @@ enum Verb {
 
 /// Put a file into a register
 ///
-/// Writing a compute-on-write ciphertext (type 4, 8 or 19) runs the program of its key, if there is one, and stores the result.
+/// Writing a compute-on-write ciphertext runs the program of its key, if there is one, and stores the result.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ struct Put {
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Let a plain read run the program (types 3, 7 and 18 only)
+    /// Let a plain read run the program (compute-on-read types only)
     #[arg(long)]
     armed: bool,
     /// Store the file unchanged, whatever its type
@@ -60,7 +60,7 @@ struct Put {
 
 /// Get the blob of a register
 ///
-/// An armed compute-on-read ciphertext (type 3, 7 or 18) is computed; any other blob is returned as stored.
+/// An armed compute-on-read ciphertext is computed; any other blob is returned as stored.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +71,7 @@ struct Get {
     place: PlaceArgs,
     #[command(flatten)]
     register: RegisterArgs,
-    /// Run the program of the blob's key and return its result, armed or not (types 3, 7 and 18 only)
+    /// Run the program of the blob's key and return its result, armed or not (compute-on-read types only)
     #[arg(long, conflicts_with = "stored")]
     compute: bool,
     /// Return the stored blob, armed or not

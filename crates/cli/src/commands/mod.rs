@@ -107,4 +107,70 @@ mod tests {
         }
         check(&super::Cli::command(), "");
     }
+
+    /// Calls `visit` with every command that the help lists.
+    fn for_each(command: &mut clap::Command, path: &str, visit: &mut dyn FnMut(&str, &mut clap::Command)) {
+        let path = format!("{path} {}", command.get_name());
+        visit(&path, command);
+        for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
+            for_each(sub, &path, visit);
+        }
+    }
+
+    /// A paragraph that is wrapped in the source and again by clap has short lines in its middle.
+    #[test]
+    fn no_help_page_is_wrapped_twice() {
+        for width in [80, 110] {
+            let mut cli = super::Cli::command().term_width(width);
+            cli.build();
+            for_each(&mut cli, "", &mut |path, command| {
+                let help = command.clone().term_width(width).render_long_help().to_string();
+                let lines: Vec<&str> = help.lines().collect();
+                for pair in lines.windows(2) {
+                    if let Some(word) = continues(pair[0], pair[1]) {
+                        let needed = pair[0].chars().count() + 1 + word.chars().count();
+                        assert!(needed > width, "{path} at {width} columns is ragged:\n{}\n{}", pair[0], pair[1]);
+                    }
+                }
+            });
+        }
+    }
+
+    /// The first word of `second`, if it continues the paragraph of `first`.
+    fn continues<'a>(first: &str, second: &'a str) -> Option<&'a str> {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let starts_an_item =
+            |line: &str| ["- ", "$ ", "-", "[", "<"].iter().any(|start| line.trim_start().starts_with(start));
+        let is_table = |line: &str| line.trim().contains("  ");
+        let is_heading = first.ends_with(':');
+        let apart = first.trim().is_empty() || second.trim().is_empty() || indent(first) != indent(second);
+        if apart || is_heading || starts_an_item(first) || starts_an_item(second) || is_table(first) || is_table(second)
+        {
+            return None;
+        }
+        second.split_whitespace().next()
+    }
+
+    /// The same option has the same metavariable everywhere. The listed ones have several meanings.
+    #[test]
+    fn metavariables_have_one_spelling() {
+        // --key: the order of bootstrap and key switch, a Key ID; --out: a file, a directory of programs; --table: a function's
+        // values, a table of energies; --core: a program for a core; --n: one size, several sizes.
+        let several = ["key", "out", "table"];
+        let mut known = std::collections::BTreeMap::new();
+        let mut cli = super::Cli::command();
+        cli.build();
+        for_each(&mut cli, "", &mut |path, command| {
+            for option in command.get_arguments().filter(|option| !option.is_hide_set()) {
+                let (Some(long), Some(names)) = (option.get_long(), option.get_value_names()) else { continue };
+                if !option.get_action().takes_values() || several.contains(&long) {
+                    continue;
+                }
+                let name = names.join(" ").trim_end_matches(",…").to_owned();
+                let (first, where_first) =
+                    known.entry(long.to_owned()).or_insert_with(|| (name.clone(), path.to_owned()));
+                assert_eq!(*first, name, "--{long} of{path} and of{where_first}");
+            }
+        });
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ciphermill_client::engines::EngineName;
 use ciphermill_client::program::LoadedProgram;
 use ciphermill_client::security::Security;
-use ciphermill_client::{program, tfhe};
+use ciphermill_client::{program, store, tfhe};
 use ciphermill_program::{Binding, DataId, KeyId, TypeCode, VrId};
 use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -164,8 +164,8 @@ pub(crate) struct RegisterArgs {
     /// Register as type:key:data
     #[arg(long, value_name = "T:K:D", conflicts_with_all = ["type_code", "key", "data"], group = "register")]
     id: Option<VrId>,
-    /// Type: 0 program, 1 test vector, 2 key, 3 compute-on-read, 4 compute-on-write ciphertext
     #[arg(long = "type", value_name = "T", requires_all = ["key", "data"], group = "register")]
+    #[arg(help = format!("Type: {}", store::object_types()))]
     type_code: Option<u16>,
     /// Key ID
     #[arg(long, value_name = "K", requires_all = ["type_code", "data"], group = "register")]

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
-use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, Explanation, MatVecEngine, PlainMatrix, Plan,
-};
+use ciphermill_client::engines::Engines;
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, EvaluationKeys, Explanation, PlainMatrix, Plan};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
+use ciphermill_tfhe::Backend;
 use serde::Serialize;
 
 use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
 
+use crate::inputs::EngineArgs;
 use crate::inputs::hmvp::RequestArgs;
 use crate::machine::{Machine, peak_rss_bytes};
 
@@ -29,6 +30,8 @@ the preparation.")]
 pub(crate) struct Args {
     #[command(flatten)]
     request: RequestArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Threads [default: all CPUs of this process]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -94,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let encrypted: Vec<EncryptedVector> =
         vectors.iter().map(|v| EncryptedVector::encrypt(&plan, &key, v, &mut rng)).collect::<Result<_, _>>()?;
     let encrypted: Vec<&EncryptedVector> = encrypted.iter().collect();
-    let engine = CpuEngine::default();
+    let engine = Engines::new(args.engine.engine, Backend::Fft).mat_vec()?;
     let (prepared, encode_ns) = pool.install(|| {
         let begun = Instant::now();
         PlainMatrix::prepare(&plan, &matrix).map(|prepared| (prepared, begun.elapsed().as_nanos() as u64))

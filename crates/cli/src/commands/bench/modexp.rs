@@ -1,7 +1,11 @@
 //! Modular exponentiation.
 
-use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, limbs};
+use std::sync::Arc;
+
+use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
+use ciphermill_client::engines::{EngineName, Engines};
 use ciphermill_math::Isa;
+use ciphermill_tfhe::Backend;
 use num_bigint::BigUint;
 use serde::Serialize;
 
@@ -9,6 +13,7 @@ use super::Record;
 use super::samples::{Samples, per_second, pool};
 use crate::error::CliError;
 
+use crate::inputs::EngineArgs;
 use crate::inputs::bigint::PathArg;
 use crate::machine::{Machine, peak_rss_bytes};
 
@@ -27,6 +32,8 @@ pub(crate) struct Args {
     bits: u32,
     #[command(flatten)]
     path: PathArg,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Exponentiations per call [default: the number of lanes of the path]
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
@@ -74,9 +81,17 @@ fn big(limbs: &[u64]) -> BigUint {
     BigUint::from_bytes_le(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
 }
 
+/// The engine; `path` selects the kernels of the CPU.
+fn engine(name: EngineName, path: Path) -> Result<Arc<dyn ModExpEngine>, CliError> {
+    match name {
+        EngineName::Cpu => Ok(Arc::new(CpuEngine::new(path)?)),
+        other => Ok(Engines::new(other, Backend::Fft).mod_exp()?),
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let (bits, path) = (args.bits, args.path.path());
-    let engine = CpuEngine::new(path)?;
+    let engine = engine(args.engine.engine, path)?;
     let pool = pool(1)?;
     let mut modulus = numbers(1, bits)?;
     let top = (bits - 1) / u64::BITS;

@@ -1,12 +1,13 @@
 //! TFHE: bootstraps, key switches, key generation.
 
-use std::io::{self, Write};
+use std::io::{self, PipeReader, Write};
 
+use ciphermill_client::engines::Engines;
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy, ServerKey,
-    TfheError,
+    Backend, BootstrapJob, ClientKey, Encoding, Job, KeyForm, KeyKind, KeyOrder, KeyPart, KeyPartId, KeySeeds, Output,
+    ParameterSet, SecurityPolicy, ServerKey, TfheError,
 };
 use rayon::ThreadPool;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
-use crate::inputs::{BackendArg, KeyOrderArg};
+use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output::Progress;
 
@@ -48,6 +49,8 @@ pub(crate) struct PbsArgs {
     /// Key of the ciphertexts, which decides the order of key switch and blind rotation
     #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Ciphertexts that share one pass over the key; times are per ciphertext
     #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
@@ -143,7 +146,12 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
     let levels = encoding.levels() as i64;
     let f = |m: i64| (m * m + 1) % levels;
     let table = parameters.test_vector(&encoding, &encoding, f)?;
-    let server = server_key(client, *backend)?;
+    let engine = Engines::new(args.engine.engine, *backend).bootstrap()?;
+    let size = parameters.sealed_key_len(KeyKind::Bootstrap, KeyForm::Seeded);
+    let server = server_key(client, |bootstrap, keyswitch, progress| {
+        let bootstrap = KeyPart { id: KeyPartId::BOOTSTRAP, size, content: Box::new(bootstrap) };
+        engine.prepare(vec![bootstrap, KeyPart::keyswitch(keyswitch)], POLICY, progress)
+    })?;
     let mut rng = ciphermill_client::tfhe::randomness()?;
     let (batch, count) = (usize::from(args.batch), args.common.samples);
     let message = |index: usize| index as i64 % levels;
@@ -156,12 +164,16 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
         pool,
         |sample| {
             let inputs = &ciphertexts[sample as usize..][..batch];
-            let jobs: Vec<_> = inputs.iter().map(|input| BootstrapJob { input, test_vector: &table }).collect();
-            Ok(server.bootstrap_batch(&jobs)?)
+            let job = |input| Job::Bootstrap(BootstrapJob { input, test_vector: &table });
+            Ok(server.run(&inputs.iter().map(job).collect::<Vec<_>>())?)
         },
         |sample, outputs| {
-            let right =
-                |(i, output)| client.decrypt(&encoding, output).is_ok_and(|m| m == f(message(sample as usize + i)));
+            let right = |(i, output): (usize, &Output)| match output {
+                Output::Ciphertext(output) => {
+                    client.decrypt(&encoding, output).is_ok_and(|m| m == f(message(sample as usize + i)))
+                }
+                _ => false,
+            };
             Ok(outputs.len() == batch && outputs.iter().enumerate().all(right))
         },
     )?;
@@ -177,7 +189,7 @@ pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
     let Setup { parameters, client, backend, pool, .. } = &setup;
     let encoding = encoding(parameters)?;
     let message = |sample: u32| i64::from(sample) % encoding.levels() as i64;
-    let server = server_key(client, *backend)?;
+    let server = cpu_key(client, *backend)?;
     let mut rng = ciphermill_client::tfhe::randomness()?;
     let ciphertexts = (0..=args.samples)
         .map(|sample| client.encrypt(&encoding, message(sample), KeyOrder::Big, &mut rng))
@@ -203,7 +215,7 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
     let mut samples = Samples::take(args.samples, pool, generate, |_, ()| Ok(true))?;
     let encoding = encoding(parameters)?;
     let identity = parameters.test_vector(&encoding, &encoding, |m| m)?;
-    let server = server_key(client, *backend)?;
+    let server = cpu_key(client, *backend)?;
     let mut rng = ciphermill_client::tfhe::randomness()?;
     for message in encoding.min()..=encoding.max() {
         let input = client.encrypt(&encoding, message, KeyOrder::Big, &mut rng)?;
@@ -215,7 +227,10 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
 
 /// Generates a server key and loads it while it is generated, through a pipe: neither memory nor disk ever holds its
 /// stored form. All threads of the machine take part, whatever the benchmark is limited to.
-fn server_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliError> {
+fn server_key<Key>(
+    client: &ClientKey,
+    load: impl FnOnce(PipeReader, &[u8], &mut (dyn FnMut(u64, u64) + Send)) -> Result<Key, TfheError>,
+) -> Result<Key, CliError> {
     let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
     let progress = Progress::bar("server key");
     let (reader, writer) = io::pipe().map_err(TfheError::Io)?;
@@ -227,7 +242,7 @@ fn server_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliErro
             Ok(writer.flush()?)
         });
         let mut show = |done, all| progress.set(done, all);
-        let loaded = ServerKey::load(reader, &keyswitch[..], backend, POLICY, &mut show);
+        let loaded = load(reader, &keyswitch, &mut show);
         (generator.join(), loaded)
     });
     // A generator that fails cuts the pipe, and a loader that fails closes it: the loader's error is told only where the
@@ -237,6 +252,13 @@ fn server_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliErro
         Ok(_) => Ok(loaded?),
         Err(panic) => std::panic::resume_unwind(panic),
     }
+}
+
+/// A server key of the CPU. Key switches alone are not a seam, so that other engines have none.
+fn cpu_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliError> {
+    server_key(client, |bootstrap, keyswitch, progress| {
+        ServerKey::load(bootstrap, keyswitch, backend, POLICY, progress)
+    })
 }
 
 fn is_broken_pipe(error: &TfheError) -> bool {
