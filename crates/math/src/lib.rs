@@ -13,6 +13,7 @@
 
 pub mod automorphism;
 mod combination;
+pub mod conformance;
 mod engine;
 pub mod fft;
 pub mod goldilocks;

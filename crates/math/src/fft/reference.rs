@@ -28,6 +28,18 @@ pub fn transform(coefficients: &[i64]) -> Vec<Point> {
     cyclic(&twisted)
 }
 
+/// Inverse of [`transform`], normalised: the folded coefficients a_j + i·a_(j+N/2).
+pub fn inverse(values: &[Point]) -> Vec<Point> {
+    let half = values.len();
+    let conjugate = |&(re, im): &Point| (re, -im);
+    let sums = cyclic(&values.iter().map(conjugate).collect::<Vec<_>>());
+    let untwist = |(j, z): (usize, &Point)| {
+        let (re, im) = times(conjugate(z), (-PI * j as f64 / (2 * half) as f64).sin_cos());
+        (re / half as f64, im / half as f64)
+    };
+    sums.iter().enumerate().map(untwist).collect()
+}
+
 /// z · (cos + i·sin), the factor as `sin_cos` returns it.
 fn times((re, im): Point, (sin, cos): (f64, f64)) -> Point {
     (re * cos - im * sin, re * sin + im * cos)
