@@ -7,7 +7,7 @@ use crate::id::TypeCode;
 /// A run of type codes that stand for one kind of object.
 ///
 /// Instructions ask for classes, not for codes: the compute-on-read and the compute-on-write code of a scheme name the same
-/// ciphertext and differ only in what triggers the program.
+/// ciphertext and differ only in the access that runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectClass {
     name: &'static str,
@@ -88,7 +88,7 @@ impl ObjectClass {
         self.default_name
     }
 
-    /// The type of a register that shows a reader what belongs in an operand of this class.
+    /// A type of the class, for examples in messages.
     pub(crate) const fn example(&self) -> TypeCode {
         TypeCode(self.first)
     }
@@ -113,7 +113,7 @@ impl fmt::Display for ObjectClass {
     }
 }
 
-/// What an [`InstructionSet`](crate::InstructionSet) knows of a type code.
+/// The class of a type code in an [`InstructionSet`](crate::InstructionSet).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeClass {
     /// A scheme's class has the code.

@@ -1,4 +1,4 @@
-//! The binary form of a program; `docs/program.md` draws it byte by byte.
+//! The binary form of a program. `docs/program.md` draws it byte by byte.
 
 use ciphermill_wire::{Decoder, Encoder, Kind, WireError, open, seal};
 use thiserror::Error;
@@ -13,7 +13,7 @@ const INSTRUCTION_BYTES: usize = 24;
 /// The length of the body before the first instruction: the count and a reserved word.
 const PREFIX_BYTES: usize = 8;
 
-/// Why bytes are not a program.
+/// Bytes that are not a program.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -36,7 +36,7 @@ pub enum DecodeError {
     /// The reserved word of the prefix is set.
     #[error("the reserved word of the prefix is {given:#010x}, it must be 0")]
     ReservedPrefix {
-        /// What stands there.
+        /// The given value.
         given: u32,
     },
     /// No instruction has this number.
@@ -61,7 +61,7 @@ pub enum DecodeError {
         opcode: Opcode,
         /// Which field.
         field: &'static str,
-        /// What stands there.
+        /// The given value.
         given: u32,
     },
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// The type of the object in a register: the Type field of the object's metadata (paper, Table 2).
 ///
-/// The newtype is open: a scheme's [`ObjectClass`](crate::ObjectClass)es say what its codes stand for, and an
+/// The newtype is open: a scheme's [`ObjectClass`](crate::ObjectClass)es give its codes their meaning, and an
 /// [`InstructionSet`](crate::InstructionSet) knows the codes of its schemes. No scheme has a code for a secret key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeCode(pub u16);
@@ -23,7 +23,7 @@ impl fmt::Display for TypeCode {
     }
 }
 
-/// The set of keys an object belongs to.
+/// The set of keys that an object belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub u32);
 
@@ -33,7 +33,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// Tells objects of one type and key apart.
+/// Distinguishes objects of one type and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataId(pub u32);
 
@@ -60,7 +60,7 @@ impl fmt::Display for DataId {
 /// The order is that of the tuple (type, key, data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VrId {
-    /// What the register holds.
+    /// The type of its object.
     pub type_code: TypeCode,
     /// The set of keys it belongs to.
     pub key_id: KeyId,
@@ -82,7 +82,7 @@ impl fmt::Display for VrId {
     }
 }
 
-/// Why a text is not the name of a virtual register.
+/// A text that is not the name of a virtual register.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseVrIdError {
     /// Not three fields.
@@ -96,7 +96,7 @@ pub enum ParseVrIdError {
     Field {
         /// `type`, `key id` or `data id`.
         field: &'static str,
-        /// What stands there.
+        /// The given text.
         text: String,
         /// The largest value of the field.
         max: u32,

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::id::VrId;
 use crate::spec::{Access, Action, Form, InstructionSpec, MOVE, Opcode, POP, PUSH, RETURN};
 
-/// The most instructions a program may have. It bounds what a decoder allocates (1.5 MiB of instructions on the wire)
+/// The most instructions a program may have. It bounds the memory of a decoder (1.5 MiB of instructions on the wire)
 /// before the verifier applies the device's own, usually lower, limit.
 pub const MAX_INSTRUCTIONS: usize = 65_536;
 
@@ -121,7 +121,7 @@ impl Instruction {
         self.spec.mnemonic()
     }
 
-    /// Who carries the instruction out.
+    /// The executor of the instruction.
     #[must_use]
     pub const fn action(&self) -> Action {
         self.spec.action()
@@ -194,8 +194,8 @@ pub struct ProgramLengthError {
     pub count: u64,
 }
 
-/// A straight line of 1 to [`MAX_INSTRUCTIONS`] instructions. Nothing else is promised: whether it may run is for
-/// [`crate::verify`] to say.
+/// A straight line of 1 to [`MAX_INSTRUCTIONS`] instructions. Whether it may run is decided by
+/// [`crate::verify`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     instructions: Vec<Instruction>,

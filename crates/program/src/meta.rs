@@ -1,4 +1,4 @@
-//! The metadata block: 4,096 bytes that name and arm the object beside them.
+//! The metadata block: 4,096 bytes that name and arm the object next to them.
 //!
 //! The paper's sc_metadata (section 4.1) has the fields type, key id, data id and size; version, flags and checksums are
 //! ours. `docs/program.md` draws the block byte by byte.
@@ -27,7 +27,7 @@ const KNOWN_FLAGS: u32 = FLAG_ARMED | FLAG_ONE_SHOT | FLAG_STORED;
 const RECORD_CRC_AT: usize = 36;
 const RECORD_BYTES: usize = 40;
 
-/// What a metadata block says of its object.
+/// The content of a metadata block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// The register the object belongs in.
@@ -40,7 +40,7 @@ pub struct Metadata {
     /// Whether the object is stored as it is even when its type computes on writes (to restore a copy, say). It is an
     /// order for this one completion and no property of the object: the record of a stored object never has it.
     pub stored: bool,
-    /// The length of the object in bytes: what makes it complete. Any value decodes; the device checks it against the
+    /// The length of the complete object in bytes. Any value decodes; the device checks it against the
     /// parameter set of the key.
     pub size: u64,
     /// The CRC-32C of the object, `None` for "not given". Zero stands for `None` in the block, so the one object in 2^32
@@ -48,43 +48,43 @@ pub struct Metadata {
     pub object_crc32c: Option<NonZeroU32>,
 }
 
-/// Why 4,096 bytes are not a metadata block.
+/// Bytes that are not a metadata block.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MetaError {
-    /// Not one block.
+    /// Another length than one block.
     #[error("{given} bytes are not a metadata block; it has exactly {META_BLOCK_BYTES}")]
     Length {
-        /// How many bytes there are.
+        /// The number of bytes.
         given: usize,
     },
     /// All bytes are zero: the block was never written, or it was discarded. It names no object.
     #[error("the block is blank: it names no object")]
     Blank,
     /// The block is something else.
-    #[error("the first eight bytes are {given:02x?}, a metadata block begins with {META_MAGIC:02x?}")]
+    #[error("the first eight bytes are {given:02x?}, a metadata block starts with {META_MAGIC:02x?}")]
     Magic {
-        /// What stands there.
+        /// The given value.
         given: [u8; 8],
     },
     /// Written by another version.
     #[error("the metadata block has version {given}, this build reads version {META_VERSION}")]
     Version {
-        /// What stands there.
+        /// The given value.
         given: u16,
     },
     /// The record is damaged.
     #[error("the record's checksum is {stored:#010x}, its bytes give {computed:#010x}; write the block again")]
     Checksum {
-        /// What stands in the block.
+        /// The checksum in the block.
         stored: u32,
-        /// What bytes 0 to 35 give.
+        /// The checksum of bytes 0 to 35.
         computed: u32,
     },
     /// A flag is set that this version does not know.
     #[error("the flags are {given:#010x}, only the bits {KNOWN_FLAGS:#x} are defined")]
     Flags {
-        /// What stands there.
+        /// The given value.
         given: u32,
     },
     /// A byte after the record is not zero.
@@ -131,10 +131,10 @@ impl Metadata {
         block
     }
 
-    /// Reads a block. Every block that decodes is the one that [`Metadata::encode`] gives for the result.
+    /// Reads a block. [`Metadata::encode`] returns the same block for the result.
     ///
     /// # Errors
-    /// See [`MetaError`]; a block of zeros is [`MetaError::Blank`], so that a caller can tell "no object" from damage.
+    /// See [`MetaError`]; a block of zeros is [`MetaError::Blank`], so that a caller can distinguish "no object" from damage.
     pub fn decode(bytes: &[u8]) -> Result<Self, MetaError> {
         let block: &[u8; META_BLOCK_BYTES] = bytes.try_into().map_err(|_| MetaError::Length { given: bytes.len() })?;
         let magic = array(block, 0);

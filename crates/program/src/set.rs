@@ -87,7 +87,7 @@ pub enum InstructionSetError {
     Row {
         /// The instruction.
         mnemonic: &'static str,
-        /// What is wrong with its row.
+        /// The contradiction.
         what: &'static str,
     },
 }

@@ -50,9 +50,9 @@ pub enum OperandClass {
 pub struct Operand {
     /// Its name in the documentation, as in `n1`.
     pub name: &'static str,
-    /// What it accepts.
+    /// The objects that it accepts.
     pub class: OperandClass,
-    /// What becomes of its content.
+    /// How the instruction uses its content.
     pub access: Access,
 }
 
@@ -99,18 +99,18 @@ impl KeyUse {
     }
 }
 
-/// What the verifier knows of the length of a result before the program runs.
+/// The length of a result, as far as the verifier knows it before the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultLength {
-    /// Nothing.
+    /// Not known.
     Unknown,
-    /// The operand with this index among those that are read has the same length.
+    /// The same as that of the operand with this index; only operands that are read count.
     OfOperand(usize),
     /// All operands that are read must have one length, and the result has it too.
     Common,
 }
 
-/// Who carries an instruction out.
+/// The executor of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The device: ends the program with its operand as the result.
@@ -241,7 +241,7 @@ impl InstructionSpec {
         self.result
     }
 
-    /// Who carries the instruction out.
+    /// The executor of the instruction.
     #[must_use]
     pub const fn action(&self) -> Action {
         self.action
@@ -275,7 +275,7 @@ impl InstructionSpec {
         self.mnemonic.eq_ignore_ascii_case(word) || self.alias.is_some_and(|alias| alias.eq_ignore_ascii_case(word))
     }
 
-    /// What is wrong with the row, if anything is.
+    /// The contradiction in the row, if there is one.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let word = |text: &str| {
             text.starts_with(|c: char| c.is_ascii_lowercase())

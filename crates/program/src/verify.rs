@@ -1,4 +1,4 @@
-//! The verifier: what a program must satisfy before any of it runs.
+//! The verifier: the rules that a program must keep, checked before it runs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::instruction::{Instruction, MAX_INSTRUCTIONS, Program};
 use crate::set::InstructionSet;
 use crate::spec::{Action, OperandClass, ResultLength};
 
-/// What the verifier has to know of a stored object.
+/// A stored object, as the verifier sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// Its length in bytes.
     pub size: u64,
 }
 
-/// The place where a program is to run, as the verifier sees it.
+/// The device on which a program is to run, as the verifier sees it.
 ///
 /// The answers must not change while a program is verified and run: a device answers from the view of the space that the
 /// run will use.
@@ -52,11 +52,11 @@ impl Default for Limits {
     }
 }
 
-/// What is wrong with one instruction.
+/// A fault of one instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A register is read that holds nothing.
+    /// A register is read before it is stored or written.
     #[error(
         "{register} is read, but it is neither stored nor written before; store it first, or write it with mov or pop"
     )]
@@ -74,7 +74,7 @@ pub enum Fault {
         /// The class that the instruction accepts.
         expected: TypeClass,
     },
-    /// An operand is no ciphertext.
+    /// An operand is not a ciphertext.
     #[error("{register} is {given}, the instruction needs a ciphertext (type {types}) here")]
     NoCiphertext {
         /// The operand.
@@ -103,7 +103,7 @@ pub enum Fault {
     KeyMismatch {
         /// The first register.
         left: VrId,
-        /// The second register; for `pop`, the one that was pushed.
+        /// The second register; for `pop`, the pushed register.
         right: VrId,
     },
     /// Two ciphertexts differ in length, so they cannot be of the same parameter set, or are vectors of different lengths.
@@ -154,7 +154,7 @@ pub enum Fault {
     },
 }
 
-/// Why a program may not run.
+/// A program that may not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -173,7 +173,7 @@ pub enum VerifyError {
         index: usize,
         /// The instruction.
         instruction: Instruction,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
     /// The estimated run time is above the limit.
@@ -222,7 +222,7 @@ impl fmt::Display for InSource<'_> {
     }
 }
 
-/// A program that [`verify`] has accepted, and what it will touch.
+/// A program that [`verify`] has accepted, and the registers that it uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<'a> {
     program: &'a Program,
@@ -241,7 +241,7 @@ impl<'a> Verified<'a> {
         self.program
     }
 
-    /// The ciphertexts and test vectors that are read as they stand in the store, ascending.
+    /// The ciphertexts and test vectors that are read from the store, ascending.
     #[must_use]
     pub fn inputs(&self) -> &[VrId] {
         &self.inputs
@@ -280,8 +280,8 @@ impl<'a> Verified<'a> {
 
 /// Decides, before anything runs, whether a program may run in `environment` within `limits`.
 ///
-/// Programs have no branch, so one pass over the instructions is exact: what it accepts meets every operand present, of
-/// the right kind, under one key and of one length, and leaves the stack empty.
+/// Programs have no branch, so one pass over the instructions is exact: every operand of an accepted program is
+/// present, of the right kind, under one key and of one length, and the stack ends empty.
 ///
 /// # Errors
 /// The first fault in the order of the instructions; the estimated run time is judged last.

@@ -1,4 +1,4 @@
-//! Why an object was refused.
+//! Errors of the envelope and of its fields.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Names for registers, given from outside the text.
+//! Bindings of names to registers, given together with the text.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -14,28 +14,28 @@ pub struct Binding {
     register: VrId,
 }
 
-/// Why a binding is refused.
+/// A refused binding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BindingError {
     /// No `=`.
     #[error("`{text}` is not a binding; write name=type:key:data, as in r2=3:0:2")]
     Form {
-        /// What was given.
+        /// The given text.
         text: String,
     },
-    /// The name could not stand in a program.
+    /// A program could not spell the name.
     #[error("`{name}` is not a register name; a name is a letter or `_`, then letters, digits and `_`")]
     Name {
-        /// What was given.
+        /// The given text.
         name: String,
     },
     /// The register does not parse.
     #[error("the register of `{name}`: {source}")]
     Register {
-        /// The name it was to have.
+        /// The name to bind.
         name: String,
-        /// What is wrong.
+        /// The error in the register.
         source: ParseVrIdError,
     },
     /// The name is bound to two registers.
@@ -51,7 +51,7 @@ pub enum BindingError {
 }
 
 impl Binding {
-    /// Gives `register` a name.
+    /// Binds `name` to `register`.
     ///
     /// # Errors
     /// If a program could not spell the name.
@@ -90,7 +90,7 @@ impl Bindings {
     /// Gathers bindings, as from the `--bind` flags of a command line.
     ///
     /// # Errors
-    /// If a name is bound to two registers; saying the same twice is no error.
+    /// If a name is bound to two registers; a repeated binding is accepted.
     pub fn collect(bindings: impl IntoIterator<Item = Binding>) -> Result<Self, BindingError> {
         let mut all = Self::new();
         for binding in bindings {

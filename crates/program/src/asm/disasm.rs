@@ -1,4 +1,4 @@
-//! From a program back to text that assembles to the same program.
+//! The disassembler: text that assembles to the same program.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What can be wrong with an assembly text.
+//! Errors of the assembler.
 
 use std::borrow::Cow;
 
@@ -15,32 +15,32 @@ pub struct AsmError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: AsmProblem,
 }
 
-/// What is wrong with an assembly text. Words quoted from the text are escaped and cut, so that a hostile text cannot
+/// A problem in an assembly text. Words quoted from the text are escaped and cut, so that a hostile text cannot
 /// drive the terminal it is reported on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AsmProblem {
-    /// Something else belongs here.
+    /// Another token is expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What belongs here.
+        /// The expected token.
         expected: Cow<'static, str>,
-        /// What stands here.
+        /// The found token.
         found: String,
     },
     /// A literal register is malformed.
     #[error("`{text}` is not a register: {source}")]
     Register {
-        /// What stands here.
+        /// The found token.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         source: ParseVrIdError,
     },
-    /// A name is read that stands for nothing.
+    /// A name is read before it is bound or written.
     #[error(
         "`{name}` is read here, but it is neither bound nor written before; add --bind {name}={example} (type:key:data of \
          the stored object) or the line `.bind {name} {example}`"
@@ -51,7 +51,7 @@ pub enum AsmProblem {
         /// A register that could stand in its place.
         example: VrId,
     },
-    /// A name needs a register, but no operand tells the key.
+    /// A name needs a register, but no operand names the key.
     #[error("no operand of the program is bound, so the key of `{name}` is not known; add --bind {name}={example}")]
     NoKey {
         /// The name.
@@ -96,7 +96,7 @@ pub enum AsmProblem {
 /// The longest quotation in a message, in characters.
 const MAX_QUOTED: usize = 40;
 
-/// `text` fit to be shown: escaped, and cut if long.
+/// `text` prepared for a message: escaped, and cut if long.
 pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_QUOTED).is_some() {

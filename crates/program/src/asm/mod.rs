@@ -1,4 +1,4 @@
-//! The assembler and the disassembler; `docs/program.md` is the language's reference.
+//! The assembler and the disassembler. `docs/program.md` is the reference of the language.
 
 mod bindings;
 mod disasm;
@@ -43,9 +43,9 @@ pub struct Assembly {
 /// Translates a text into a program over `set`.
 ///
 /// A name stands for the register that `bindings` gives it, or else a `.bind` line of the text. Of the other names, a class's
-/// [default name](crate::ObjectClass::default_name) is object 0 of the program's key, and a name that is written before it
-/// is read becomes a temporary: a compute-on-read register of the class of its content, of the program's key, with a data
-/// id from [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY) on.
+/// [default name](crate::ObjectClass::default_name) is object 0 of the program's key. A name that is written before it is
+/// read becomes a temporary: a compute-on-read register of the class of its content, of the program's key. Its data id is
+/// at least [`FIRST_TEMPORARY`](crate::DataId::FIRST_TEMPORARY).
 /// The program's key is the one key of all registers that the text and its bindings spell out.
 ///
 /// # Errors

@@ -17,14 +17,14 @@ struct Token<'a> {
     text: &'a str,
 }
 
-/// A register as the text gives it.
+/// A register in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Register<'a> {
     Literal(VrId),
     Name(&'a str),
 }
 
-/// A register and where it stands.
+/// A register and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand<'a> {
     pub(super) line: usize,
@@ -40,7 +40,7 @@ pub(super) struct Statement<'a> {
     pub(super) second: Second<'a>,
 }
 
-/// What follows the first register.
+/// The second operand, if any.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Second<'a> {
     None,

@@ -1,4 +1,4 @@
-//! From names to registers.
+//! Resolution of names to registers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -62,7 +62,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The instruction of a statement. Registers that are read are resolved before those that are only written.
+    /// The instruction of a statement. Sources are resolved before registers that are only written.
     pub(super) fn instruction(&mut self, statement: &Statement<'a>) -> Result<Instruction, AsmError> {
         let spec = statement.spec;
         let texts = operands(statement);
@@ -72,7 +72,7 @@ impl<'a> Resolver<'a> {
                 *register = Some(self.read(text, self.role(operand.class))?);
             }
         }
-        // The content that a register takes which is only written: what was read, or what is on the stack.
+        // The content of a register that is only written: the source, or the top of the stack.
         let mut content = registers.into_iter().flatten().next().map(|register| register.type_code);
         match spec.action() {
             Action::Push => self.stack.extend(content),
