@@ -1,9 +1,9 @@
 //! Buffers of data that are used again.
 //!
 //! An allocator gives a large buffer back to the system when it is freed, and each page of the next one faults on its first
-//! use: for reads of 128 KiB that is most of what a target does. So the target keeps the buffers that it has sent, and a
+//! use: for reads of 128 KiB that is most of the work of a target. So the target keeps the buffers that it has sent, and a
 //! [`Namespace`](crate::Namespace) may take those for its answers, and give back the data of writes once it is done with
-//! them. At most 16 MiB are kept in a process; what a buffer held before is not to be seen in it.
+//! them. At most 16 MiB are kept in a process; the earlier content of a buffer is not to be seen in it.
 
 use std::{
     collections::BTreeMap,

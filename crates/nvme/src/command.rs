@@ -41,7 +41,7 @@ pub mod io {
     pub const DATASET_MANAGEMENT: u8 = 0x09;
 }
 
-/// Fabrics commands: one opcode, told apart by the type in byte 4.
+/// Fabrics commands: one opcode, distinguished by the type in byte 4.
 pub mod fabrics {
     /// The opcode of all of them.
     pub const OPCODE: u8 = 0x7f;

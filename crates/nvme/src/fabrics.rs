@@ -236,7 +236,7 @@ impl Capabilities {
 pub struct Configuration(pub u32);
 
 impl Configuration {
-    /// What an I/O controller is enabled with: entries of 64 and 16 bytes, the NVM command set.
+    /// The configuration that enables an I/O controller: entries of 64 and 16 bytes, the NVM command set.
     pub const ENABLE: Self = Self(1 | 6 << 16 | 4 << 20);
 
     /// Whether the controller is enabled (EN).

@@ -78,7 +78,7 @@ impl Event {
     pub const NAMESPACES: Self = Self { kind: 2, information: 0x00, log_page: crate::log::id::CHANGED_NAMESPACES };
     /// The discovery log page changed.
     pub const DISCOVERY: Self = Self { kind: 2, information: 0xf0, log_page: crate::log::id::DISCOVERY };
-    /// An error of the controller that no command's completion told of.
+    /// An error of the controller that no command's completion reported.
     pub const TRANSIENT_ERROR: Self = Self { kind: 0, information: 0x04, log_page: crate::log::id::ERROR };
 
     /// As the result of a completion.

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum RecordError {
     /// Bytes are missing.
-    #[error("{record} has {needed} bytes, only {given} are there")]
+    #[error("{record} has {needed} bytes, only {given} are present")]
     Short {
         /// The record.
         record: &'static str,
@@ -24,12 +24,12 @@ pub enum RecordError {
         field: &'static str,
         /// Where it begins.
         offset: usize,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
 }
 
-/// The first `needed` bytes of what is to be a record.
+/// The first `needed` bytes of a record.
 pub(crate) fn record<'a>(bytes: &'a [u8], record: &'static str, needed: usize) -> Result<&'a [u8], RecordError> {
     bytes.get(..needed).ok_or(RecordError::Short { record, needed, given: bytes.len() })
 }
@@ -55,7 +55,7 @@ pub(crate) fn u128_at(record: &[u8], at: usize) -> u128 {
     u128::from_le_bytes(bytes(record, at))
 }
 
-/// Puts bytes at `at`; what would pass the end is dropped.
+/// Puts bytes at `at`; bytes past the end are dropped.
 pub(crate) fn put(record: &mut [u8], at: usize, value: &[u8]) {
     for (to, from) in record.iter_mut().skip(at).zip(value) {
         *to = *from;
@@ -69,14 +69,14 @@ pub(crate) fn put_ascii(record: &mut [u8], at: usize, width: usize, text: &str) 
     put(record, at, &padded);
 }
 
-/// The text of a field that spaces or zeros fill up; bytes that are no printable ASCII become `?`.
+/// The text of a field that spaces or zeros fill up; unprintable bytes become `?`.
 pub(crate) fn ascii(record: &[u8], at: usize, width: usize) -> String {
     let field = record.get(at..at + width).unwrap_or_default();
     let end = field.iter().rposition(|byte| !matches!(byte, 0 | b' ')).map_or(0, |last| last + 1);
     field[..end].iter().map(|byte| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '?' }).collect()
 }
 
-/// Puts a text that a NUL ends; what does not fit into `width` bytes with it is dropped.
+/// Puts a text that a NUL ends; the text is cut to fit into `width` bytes with it.
 pub(crate) fn put_text(record: &mut [u8], at: usize, width: usize, text: &str) {
     put(record, at, cut(text, width.saturating_sub(1)).as_bytes());
 }

@@ -19,9 +19,9 @@ pub mod cns {
     pub const ACTIVE_NAMESPACES: u8 = 0x02;
     /// [`descriptors`](super::encode_descriptors) of a namespace.
     pub const DESCRIPTORS: u8 = 0x03;
-    /// What a command set adds about a namespace.
+    /// The data of a command set about a namespace.
     pub const COMMAND_SET_NAMESPACE: u8 = 0x05;
-    /// What a command set adds about a controller, [`NvmLimits`](super::NvmLimits).
+    /// The data of a command set about a controller, [`NvmLimits`](super::NvmLimits).
     pub const COMMAND_SET_CONTROLLER: u8 = 0x06;
     /// Active namespaces of a command set above a given one.
     pub const COMMAND_SET_NAMESPACES: u8 = 0x07;
@@ -37,7 +37,7 @@ pub mod cns {
 pub enum ControllerKind {
     /// Has namespaces.
     Io = 1,
-    /// Tells where subsystems are.
+    /// Reports the addresses of subsystems.
     Discovery = 2,
 }
 
@@ -241,7 +241,7 @@ impl NamespaceIdentity {
     }
 }
 
-/// What the NVM command set says about a controller: limits of commands that move no data, as powers of two of 4,096
+/// The data of the NVM command set about a controller: limits of commands that move no data, as powers of two of 4,096
 /// bytes or in blocks; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NvmLimits {

@@ -1,8 +1,8 @@
 //! NVMe over TCP: the wire format, a target that serves namespaces, and a user-space initiator.
 //!
-//! The crate knows blocks of 4,096 bytes and nothing of what is in them. From the bottom up:
-//! - [`pdu`]: the units on a TCP connection, with their digests; [`command`] and [`status`]: what they carry;
-//! - [`namespace`]: the seam to whatever keeps the blocks; [`buffers`]: data in buffers that are used again.
+//! The crate knows blocks of 4,096 bytes and nothing of their content. From the bottom up:
+//! - [`pdu`]: the PDUs on a TCP connection, with their digests; [`command`] and [`status`]: their content;
+//! - [`namespace`]: the seam to the storage of the blocks; [`buffers`]: data in buffers that are used again.
 //!
 //! Numbers follow the NVM Express Base Specification 2.0, the NVMe/TCP Transport Specification 1.0 and the NVM Command Set
 //! Specification 1.0; docs name the figure or section.

@@ -202,7 +202,7 @@ pub struct Smart {
     pub reads: u128,
     /// Write commands.
     pub writes: u128,
-    /// Minutes with commands under way.
+    /// Minutes with commands in progress.
     pub busy_minutes: u128,
     /// Power cycles.
     pub power_cycles: u128,
@@ -311,7 +311,7 @@ impl DiscoveryHeader {
     }
 }
 
-/// What an entry of the discovery log page points to.
+/// The target of an entry of the discovery log page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubsystemKind {
     /// Another discovery subsystem.
@@ -342,7 +342,7 @@ pub struct DiscoveryEntry {
     pub transport: u8,
     /// Address family: 1 IPv4, 2 IPv6.
     pub family: u8,
-    /// What is there.
+    /// The kind of the subsystem.
     pub kind: SubsystemKind,
     /// Requirements: bits 0 and 1 a secure channel (2: not required), bit 2 flow control can be disabled.
     pub requirements: u8,
@@ -432,7 +432,7 @@ pub fn encode_effects(admin: &[(u8, u32)], io: &[(u8, u32)]) -> Vec<u8> {
     data
 }
 
-/// Effects of an I/O command as this page tells them; 0 if it is not supported.
+/// Effects of an I/O command as this page reports them; 0 if it is not supported.
 #[must_use]
 pub fn io_effects(page: &[u8], opcode: u8) -> u32 {
     u32_at(page, 1024 + 4 * usize::from(opcode))

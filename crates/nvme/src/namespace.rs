@@ -23,7 +23,7 @@ pub struct Geometry {
     pub used: u64,
 }
 
-/// Why a command failed: what the host is told, and what the error log says beyond it.
+/// The error of a command: the status for the host, and the detail for the error log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
     /// The status.
@@ -70,7 +70,7 @@ impl std::error::Error for CommandError {}
 pub enum Answer<T> {
     /// Known already.
     Ready(Result<T, CommandError>),
-    /// Known when this is done. It runs to its end even when nobody waits for it any more, if it changes anything: the
+    /// Known when this future completes. If it changes anything, it runs to its end even when no caller waits for it: the
     /// target never drops it half-way.
     Later(Pin<Box<dyn Future<Output = Result<T, CommandError>> + Send>>),
 }
@@ -82,7 +82,7 @@ impl<T> Answer<T> {
         Self::Ready(Err(error.into()))
     }
 
-    /// What a future will give.
+    /// The result of a future.
     #[must_use]
     pub fn later(future: impl Future<Output = Result<T, CommandError>> + Send + 'static) -> Self {
         Self::Later(Box::pin(future))
@@ -124,8 +124,8 @@ pub struct VendorCommand {
 /// Blocks of [`BLOCK_BYTES`](crate::BLOCK_BYTES) bytes that hosts read and write.
 ///
 /// The target calls with ranges that are not empty, lie within [`Geometry::size`] and are not longer than its transfer
-/// limit. Calls come from many tasks at once and must not block: what would wait is an [`Answer::Later`]. Commands that
-/// are under way together may take effect in any order; each block of a write is old or new, never a mixture.
+/// limit. Calls come from many tasks at once and must not block: a call that would wait returns [`Answer::Later`]. Commands that
+/// are in progress together may take effect in any order; each block of a write is old or new, never a mixture.
 pub trait Namespace: Send + Sync + fmt::Debug + 'static {
     /// Its sizes now. `size` never changes.
     fn geometry(&self) -> Geometry;
@@ -140,7 +140,7 @@ pub trait Namespace: Send + Sync + fmt::Debug + 'static {
     /// their place on the disk.
     fn write_zeroes(self: Arc<Self>, host: &Arc<Host>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()>;
 
-    /// Gives up the content of these blocks, at most 256 ranges. What they read as then is the namespace's to say.
+    /// Deallocates these blocks, at most 256 ranges. The namespace decides the content that they read as then.
     fn deallocate(self: Arc<Self>, host: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()>;
 
     /// Returns when everything answered before is durable.

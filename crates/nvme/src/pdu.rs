@@ -1,6 +1,6 @@
-//! Protocol data units of the TCP transport (NVMe/TCP Transport Specification 1.0, section 3.6), their headers and digests.
+//! Protocol data PDUs of the TCP transport (NVMe/TCP Transport Specification 1.0, section 3.6), their headers and digests.
 //!
-//! A unit is a common header of 8 bytes, a header by its type, a digest of the header if agreed, padding, data, and a
+//! A PDU is a common header of 8 bytes, a header by its type, a digest of the header if agreed, padding, data, and a
 //! digest of the data if agreed. [`Frame::parse`] judges a common header on its own, before anything else is
 //! read, and says how much follows; [`Header`] is what stands in it. Reading and writing sockets is not done here.
 
@@ -11,11 +11,11 @@ use thiserror::Error;
 pub const COMMON_BYTES: usize = 8;
 /// Bytes of a digest: CRC-32C, little-endian.
 pub const DIGEST_BYTES: usize = 4;
-/// The longest header: that of the units that open a connection.
+/// The longest header: that of the PDUs that open a connection.
 pub const MAX_HEADER_BYTES: usize = 128;
-/// The most bytes of a broken unit that a termination request quotes.
+/// The most bytes of a broken PDU that a termination request quotes.
 pub const MAX_QUOTE_BYTES: usize = 128;
-/// The only version of the unit format (PFV).
+/// The only version of the PDU format (PFV).
 pub const PDU_VERSION: u16 = 0;
 
 const HEADER_DIGEST: u8 = 1;
@@ -26,7 +26,7 @@ const SUCCESS: u8 = 8;
 /// Which digests a connection uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// One after every header but those that open the connection or end it.
+    /// After every header, except in PDUs that open or end the connection.
     pub header: bool,
     /// One after all data.
     pub data: bool,
@@ -45,14 +45,14 @@ impl Digests {
         if bits > 3 { None } else { Some(Self { header: bits & 1 != 0, data: bits & 2 != 0 }) }
     }
 
-    /// What both sides want.
+    /// The digests that both sides request.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { header: self.header && other.header, data: self.data && other.data }
     }
 }
 
-/// The types of units.
+/// The types of PDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PduType {
@@ -128,44 +128,44 @@ impl PduType {
     }
 }
 
-/// What is wrong with a unit; each has its place among the fatal error statuses of a termination request.
+/// An error in a PDU; each has its place among the fatal error statuses of a termination request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PduError {
     /// No such type.
     #[error("no unit has the type {code:#04x}")]
     Type {
-        /// What stands there.
+        /// The given value.
         code: u8,
     },
-    /// A flag that this type has not, or a digest flag that is not what was agreed.
-    #[error("a unit of type {kind:?} has the flags {given:#04x}, agreed is {expected:#04x} under the mask {mask:#04x}")]
+    /// A flag that this type does not have, or a digest flag that was not agreed.
+    #[error("a PDU of type {kind:?} has the flags {given:#04x}, agreed is {expected:#04x} under the mask {mask:#04x}")]
     Flags {
-        /// Type of the unit.
+        /// Type of the PDU.
         kind: PduType,
-        /// What stands there.
+        /// The given value.
         given: u8,
-        /// What must stand there under the mask.
+        /// The expected value under the mask.
         expected: u8,
         /// The bits that are judged.
         mask: u8,
     },
     /// The header has one length only.
-    #[error("a unit of type {kind:?} has a header of {expected} bytes, not {given}")]
+    #[error("a PDU of type {kind:?} has a header of {expected} bytes, not {given}")]
     HeaderLength {
-        /// Type of the unit.
+        /// Type of the PDU.
         kind: PduType,
-        /// What stands there.
+        /// The given value.
         given: u8,
-        /// What must stand there.
+        /// The expected value.
         expected: usize,
     },
-    /// The whole unit is too short for its parts, or too long.
-    #[error("a unit of type {kind:?} says it has {given} bytes, {least} to {most} are possible here")]
+    /// The whole PDU is too short for its parts, or too long.
+    #[error("a PDU of type {kind:?} says it has {given} bytes, {least} to {most} are possible here")]
     Length {
-        /// Type of the unit.
+        /// Type of the PDU.
         kind: PduType,
-        /// What stands there.
+        /// The given value.
         given: u32,
         /// Least.
         least: u32,
@@ -173,31 +173,31 @@ pub enum PduError {
         most: u32,
     },
     /// The data begin at a wrong place.
-    #[error("the data of a unit of type {kind:?} begin at byte {given}; {expected} is agreed")]
+    #[error("the data of a PDU of type {kind:?} begin at byte {given}; {expected} is agreed")]
     DataOffset {
-        /// Type of the unit.
+        /// Type of the PDU.
         kind: PduType,
-        /// What stands there.
+        /// The given value.
         given: u8,
-        /// What must stand there.
+        /// The expected value.
         expected: usize,
     },
-    /// A field of the header holds what it must not.
-    #[error("byte {offset} of a unit of type {kind:?}: {what}")]
+    /// A field of the header has a forbidden value.
+    #[error("byte {offset} of a PDU of type {kind:?}: {what}")]
     Field {
-        /// Type of the unit.
+        /// Type of the PDU.
         kind: PduType,
         /// Where it stands.
         offset: u16,
-        /// What it must be.
+        /// The rule for it.
         what: &'static str,
     },
     /// The digest of the header is wrong.
     #[error("the header digest is {stored:#010x}, the header gives {computed:#010x}")]
     HeaderDigest {
-        /// What stands there.
+        /// The given value.
         stored: u32,
-        /// What must stand there.
+        /// The expected value.
         computed: u32,
     },
 }
@@ -208,11 +208,11 @@ pub enum PduError {
 pub enum FatalError {
     /// A field of a header is wrong; the information is its offset.
     InvalidHeaderField = 1,
-    /// The unit may not come now.
+    /// The PDU may not come now.
     SequenceError = 2,
     /// The information is the digest received.
     HeaderDigest = 3,
-    /// Data outside of what was asked for.
+    /// Data outside the requested range.
     DataOutOfRange = 4,
     /// More data or more transfers than agreed.
     LimitExceeded = 5,
@@ -236,17 +236,17 @@ impl PduError {
     }
 }
 
-/// What a connection has agreed on, as far as it shapes units.
+/// The agreement of a connection, as far as it shapes PDUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Digests in use.
     pub digests: Digests,
-    /// Data of a unit begin on a multiple of this many bytes; 0 is as 4 (HPDA or CPDA, in bytes).
+    /// Data of a PDU begin on a multiple of this many bytes; 0 is as 4 (HPDA or CPDA, in bytes).
     pub alignment: usize,
 }
 
 impl Layout {
-    /// Where the data of a unit of this type begin.
+    /// Where the data of a PDU of this type begin.
     #[must_use]
     pub const fn data_offset(&self, kind: PduType) -> usize {
         let digest = if self.digests.header && kind.has_header_digest() { DIGEST_BYTES } else { 0 };
@@ -255,10 +255,10 @@ impl Layout {
     }
 }
 
-/// A common header that was found right: how the unit is laid out.
+/// A common header that was found right: how the PDU is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Type of the unit.
+    /// Type of the PDU.
     pub kind: PduType,
     /// Its flags.
     pub flags: u8,
@@ -275,8 +275,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Judges a common header. `layout` is how units of the other side are laid out; `max_data` the most bytes of data
-    /// that a unit may have.
+    /// Judges a common header. `layout` is how PDUs of the other side are laid out; `max_data` the most bytes of data
+    /// that a PDU may have.
     ///
     /// # Errors
     /// See [`PduError`].
@@ -322,7 +322,7 @@ impl Frame {
             return Err(PduError::DataOffset { kind, given: offset, expected: begin });
         }
         let data_digest = if layout.digests.data { DIGEST_BYTES } else { 0 };
-        // One byte of data at least: a unit that is longer than its header has some.
+        // One byte of data at least: a PDU that is longer than its header has some.
         let most = u32::try_from(begin + max_data + data_digest).unwrap_or(u32::MAX);
         judge_length((begin + 1 + data_digest) as u32, most)?;
         let data = length as usize - begin - data_digest;
@@ -335,7 +335,7 @@ impl Frame {
         self.header - COMMON_BYTES + self.header_digest + self.padding
     }
 
-    /// Whether it is the last unit of its data transfer.
+    /// Whether it is the last PDU of its data transfer.
     #[must_use]
     pub const fn is_last(&self) -> bool {
         self.flags & LAST != 0
@@ -383,28 +383,28 @@ pub struct Transfer {
     pub length: u32,
 }
 
-/// What the header of a unit says.
+/// The content of the header of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// ICReq.
     InitializeRequest {
-        /// Data to the host begin on multiples of so many bytes (HPDA, here in bytes, 4 to 128).
+        /// Data to the host begin on multiples of this number of bytes (HPDA, here in bytes, 4 to 128).
         alignment: usize,
-        /// Digests that the host wants.
+        /// Digests that the host requests.
         digests: Digests,
         /// R2Ts that a command may have outstanding, at least 1.
         max_r2t: u32,
     },
     /// ICResp.
     InitializeResponse {
-        /// Data to the controller begin on multiples of so many bytes (CPDA, here in bytes, 4 to 128).
+        /// Data to the controller begin on multiples of this number of bytes (CPDA, here in bytes, 4 to 128).
         alignment: usize,
         /// Digests agreed.
         digests: Digests,
         /// The most data of one H2CData, at least 4096 and a multiple of 4.
         max_data: u32,
     },
-    /// H2CTermReq or C2HTermReq; what they quote follows as data.
+    /// H2CTermReq or C2HTermReq; the quoted PDU follows as data.
     Termination {
         /// From the host.
         from_host: bool,
@@ -426,7 +426,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// Type of the unit.
+    /// Type of the PDU.
     #[must_use]
     pub const fn kind(&self) -> PduType {
         match self {
@@ -482,9 +482,9 @@ impl Header {
         })
     }
 
-    /// Appends everything of a unit up to its data: header, digest, padding. `layout` is how this side lays out its
-    /// units, `data` the bytes of data that the caller appends after it, and then their digest. `last` and `success` are
-    /// flags of data units.
+    /// Appends everything of a PDU up to its data: header, digest, padding. `layout` is how this side lays out its
+    /// PDUs, `data` the bytes of data that the caller appends after it, and then their digest. `last` and `success` are
+    /// flags of data PDUs.
     pub fn encode(&self, layout: &Layout, data: usize, last: bool, success: bool, out: &mut Vec<u8>) {
         let kind = self.kind();
         let begin = out.len();

@@ -18,7 +18,7 @@ pub enum StatusType {
     Media,
     /// Of the path to the controller.
     Path,
-    /// Of the vendor: what a namespace reports about its objects.
+    /// Of the vendor: reports of a namespace about its objects.
     Vendor,
     /// Not defined by the specification.
     Other(u8),
@@ -44,13 +44,13 @@ impl Status {
     pub const SUCCESS: Self = generic(0x00);
     /// The opcode is not known to this queue.
     pub const INVALID_OPCODE: Self = generic(0x01);
-    /// A field of the command holds what it must not.
+    /// A field of the command has a forbidden value.
     pub const INVALID_FIELD: Self = generic(0x02);
     /// The command identifier is in use.
     pub const COMMAND_ID_CONFLICT: Self = generic(0x03);
     /// The data could not be moved.
     pub const DATA_TRANSFER_ERROR: Self = generic(0x04);
-    /// The controller could not, for reasons of its own.
+    /// The controller could not, for reasons that is separate.
     pub const INTERNAL_ERROR: Self = generic(0x06);
     /// The host asked for it.
     pub const ABORT_REQUESTED: Self = generic(0x07);
@@ -107,7 +107,7 @@ impl Status {
     pub const CONNECT_CONTROLLER_BUSY: Self = specific(0x81);
     /// Fabrics: a parameter of Connect is not valid; the result says which.
     pub const CONNECT_INVALID_PARAMETERS: Self = specific(0x82);
-    /// Fabrics: the host must discover anew.
+    /// Fabrics: the host must discover again.
     pub const CONNECT_RESTART_DISCOVERY: Self = specific(0x83);
     /// Fabrics: the host may not connect.
     pub const CONNECT_INVALID_HOST: Self = specific(0x84);
@@ -158,7 +158,7 @@ impl Status {
         self.0 as u8
     }
 
-    /// What the code says, for those that the specification defines and this crate knows. Those of single commands are read
+    /// The meaning of the code, if this crate knows it. The codes of single commands are read
     /// as Connect's and as those of fabrics, from 80h on.
     #[must_use]
     pub const fn words(self) -> Option<&'static str> {

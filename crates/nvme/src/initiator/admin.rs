@@ -1,4 +1,4 @@
-//! Admin commands: what they are made of, what comes back.
+//! Admin commands and their responses.
 
 use super::{
     call::{Call, Port},
@@ -14,7 +14,7 @@ use crate::{
 };
 use std::{fmt, time::Duration};
 
-/// What is known of a namespace: enough to tell it from another one.
+/// A known namespace: enough to distinguish it from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamespaceRecord {
     pub(super) nsid: u32,
@@ -61,7 +61,7 @@ pub(super) async fn identify(
     Ok(call(port, time, command, payload).await?.data)
 }
 
-/// All that is needed of a namespace, if this initiator can use it.
+/// The record of a namespace, if this initiator can use it.
 pub(super) async fn namespace(port: &Port, time: Duration, nsid: u32) -> Result<NamespaceRecord, InitiatorError> {
     let refuse = |what: String| InitiatorError::Namespace { nsid, what };
     let data = identify(port, time, cns::NAMESPACE, nsid, 0).await?;

@@ -1,4 +1,4 @@
-//! What runs beside the callers' commands on the admin queue: signs of life, and the target's events.
+//! The initiator's own commands on the admin queue: keep-alive, and requests for the target's events.
 
 use super::{
     admin,
@@ -17,9 +17,9 @@ use crate::{
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-/// The least time from one event to the next: a target that makes events up keeps nobody busy.
+/// The least time from one event to the next: a target that invents events cannot keep the initiator busy.
 const EVENT_PAUSE: Duration = Duration::from_millis(50);
-/// Entries of the error log that are read when an event tells of errors.
+/// Entries of the error log that are read when an event reports errors.
 const ERROR_ENTRIES: usize = 16;
 
 /// Attends to a session until something is wrong with it; gives what.

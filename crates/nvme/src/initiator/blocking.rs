@@ -59,7 +59,7 @@ impl Drop for Engine {
 /// See [`InitiatorError`].
 ///
 /// # Panics
-/// When called from within an asynchronous task.
+/// When an asynchronous task calls it.
 pub fn discover(address: &str, host: &Host, time: Duration) -> Result<Vec<DiscoveryEntry>, InitiatorError> {
     runtime()?.block_on(discover_async(address, host, time))
 }

@@ -45,7 +45,7 @@ pub(super) struct Pending {
 }
 
 impl Port {
-    /// A port for at most so many commands at a time, waiting ones included.
+    /// A port for at most `permits` commands at a time, waiting ones included.
     pub(super) fn new(permits: usize) -> Self {
         let count = permits.clamp(1, 1 << 20);
         Self {
@@ -105,7 +105,7 @@ impl Port {
         self.submit(call).await?.wait().await
     }
 
-    /// Returns when no command is waiting or under way, at the latest after `most`.
+    /// Returns when no command is waiting or in progress, at the latest after `most`.
     pub(super) async fn wait_idle(&self, most: Duration) -> bool {
         let all = tokio::time::timeout(most, self.permits.acquire_many(self.count)).await;
         all.is_ok_and(|permits| permits.is_ok())

@@ -1,10 +1,10 @@
-//! What an initiator is told.
+//! The configuration of an initiator.
 
 use super::{error::InitiatorError, slots::MAX_SLOTS};
 use crate::{fabrics::is_nqn, namespace::Host, pdu::Digests};
 use std::time::Duration;
 
-/// How a lost connection is made anew.
+/// How a lost connection is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
     /// Wait before the first attempt; it doubles from one to the next. Each wait is shortened at random by up to a half, so
@@ -31,11 +31,11 @@ pub struct InitiatorConfig {
     pub subsystem: String,
     /// Who we are.
     pub host: Host,
-    /// I/O queues, each with a connection of its own, 1 to 64; the controller may grant fewer.
+    /// I/O queues, each with a connection that is separate, 1 to 64; the controller may grant fewer.
     pub io_queues: u16,
-    /// Entries of an I/O queue, 2 to 1,024: one less can be under way at once. The controller may have less.
+    /// Entries of an I/O queue, 2 to 1,024: one less can be in progress at once. The controller may have less.
     pub queue_depth: u16,
-    /// Digests. The connection fails if the target does not agree to those that are set.
+    /// Digests. The connection fails if the target refuses one of them.
     pub digests: Digests,
     /// The time that a command has, from the call to its answer, lost connections included.
     pub command_timeout: Duration,
@@ -43,7 +43,7 @@ pub struct InitiatorConfig {
     pub connect_timeout: Duration,
     /// The target drops us when it hears nothing for so long; half of it is the interval of our signs of life. Zero: none.
     pub keep_alive: Duration,
-    /// How a lost connection is made anew.
+    /// How a lost connection is made again.
     pub reconnect: Reconnect,
     /// Requests for data (R2T) that the target may have open for one command, 1 to 16.
     pub max_r2t: u32,

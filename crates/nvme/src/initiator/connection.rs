@@ -1,4 +1,4 @@
-//! One connection: a socket, the commands under way on it, and the loop that serves both ways.
+//! One connection: a socket, the commands in progress on it, and the loop that serves both ways.
 
 use super::{
     error::{InitiatorError, ProtocolError},
@@ -37,7 +37,7 @@ const GOODBYE: Duration = Duration::from_millis(100);
 /// Where a connection takes requests from: queues with the lane that is its own, the more urgent first.
 pub(super) type Sources<'a> = &'a [(&'a Queue, usize)];
 
-/// A connection after its opening units.
+/// A connection after its opening PDUs.
 #[derive(Debug)]
 pub(super) struct Connection<S> {
     stream: S,
@@ -49,16 +49,16 @@ pub(super) struct Connection<S> {
     inbound: Inbound,
     outbound: Outbound,
     slots: Slots,
-    /// Requests to be sent once more, because what came was damaged.
+    /// Requests to send once more, because the response was damaged.
     again: VecDeque<(usize, Request)>,
-    /// Commands by source that ended since the queues were told.
+    /// Commands by source that ended since the last report to the queues.
     finished: [usize; 2],
     timer: Pin<Box<Sleep>>,
     armed: Option<Instant>,
     received: Instant,
 }
 
-/// What a connection is made of.
+/// The parts of a connection.
 #[derive(Debug)]
 pub(super) struct Parts<S> {
     pub(super) stream: S,
@@ -91,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The most data of a command capsule, once the controller has told.
+    /// The most data of a command capsule, once the controller has reported it.
     pub(super) fn set_in_capsule(&mut self, bytes: usize) {
         self.outbound.set_in_capsule(bytes);
     }
@@ -123,7 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let _ = poll_fn(|cx| self.outbound.poll_write(cx, &mut self.stream)).await;
     }
 
-    /// Ends it; gives back what can be sent again on another connection, with the source it came from. The rest is answered
+    /// Ends it; returns the requests that another connection can send again, each with its source. The rest is answered
     /// with `cause`.
     pub(super) fn into_requests(mut self, cause: &InitiatorError) -> Vec<(usize, Request)> {
         let now = Instant::now();
@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Reads what is there, then sends what is to be sent; gives whether something was done. When nothing was, the task is
+    /// Reads the available bytes, then sends waiting PDUs; returns whether anything moved. If nothing did, the task is
     /// woken by the socket or by a queue.
     fn round(&mut self, cx: &mut Context<'_>, sources: Sources<'_>) -> Result<bool, InitiatorError> {
         let mut done = false;

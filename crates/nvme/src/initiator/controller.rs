@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep, timeout};
 const MORE: u16 = 1 << 13;
 /// Entries of the log of causes that are looked through for one error: the log's 64.
 const CAUSES: usize = 64;
-/// How long the cause of an error may take; the error is told without it then.
+/// How long the cause of an error may take; after that the error is reported without it.
 const CAUSE_TIME: Duration = Duration::from_secs(1);
 /// The wait before a command is sent again that the target asked to be sent again; it doubles up to the second figure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
@@ -45,7 +45,7 @@ pub struct ErrorReport {
 }
 
 /// A connected controller. Clones are handles of the same; when the last one and the last [`RemoteNamespace`] are dropped,
-/// the controller is told and disconnected.
+/// the controller is shut down and disconnected.
 #[derive(Clone, Debug)]
 pub struct Controller {
     handle: Arc<Handle>,
@@ -63,7 +63,7 @@ impl Drop for Handle {
 }
 
 impl Controller {
-    /// Connects: one attempt. What is lost afterwards is made anew in the background. Runs its tasks on the current runtime,
+    /// Connects: one attempt. A connection lost later is restored in the background. Runs its tasks on the current runtime,
     /// which must have I/O and time enabled.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Controller {
         (&self.handle.shared.admin, self.handle.shared.config.command_timeout)
     }
 
-    /// What the controller said of itself when it was last connected.
+    /// The identity that the controller reported when it was last connected.
     #[must_use]
     pub fn identify(&self) -> ControllerIdentity {
         self.shared().facts().identity.clone()
@@ -291,8 +291,8 @@ impl Controller {
         if reply.status.is_success() { Ok(reply.data) } else { Err(self.explain(&reply).await) }
     }
 
-    /// Ends it: commands not yet sent fail with [`InitiatorError::Closed`], those under way may end (at most 5 s), the
-    /// controller is told, the connections are closed. Returns when all that is done.
+    /// Ends it: commands not yet sent fail with [`InitiatorError::Closed`], those in progress may end (at most 5 s), the
+    /// controller is shut down, and the connections are closed. Then it returns.
     pub async fn disconnect(&self) {
         let shared = self.shared();
         shared.stop.send_replace(true);

@@ -1,4 +1,4 @@
-//! What can go wrong between the caller and the target.
+//! Errors of the initiator.
 
 use crate::{
     namespace::CommandError,
@@ -8,21 +8,21 @@ use crate::{
 use std::{io, sync::Arc, time::Duration};
 use thiserror::Error;
 
-/// What a target sent against the rules of the transport. The connection ends with it.
+/// A breach of the transport by the target. The connection ends with it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The unit itself is malformed.
+    /// The PDU itself is malformed.
     #[error(transparent)]
     Unit(#[from] PduError),
-    /// A unit of a type that may not come now.
-    #[error("a unit of type {kind:?} may not come now")]
+    /// A PDU of a type that may not come now.
+    #[error("a PDU of type {kind:?} may not come now")]
     Unexpected {
         /// Its type.
         kind: PduType,
     },
-    /// An answer to a command that is not under way.
-    #[error("the target answers command {id:#06x}, which is not under way on queue {queue}")]
+    /// An answer to a command that is not in progress.
+    #[error("the target answers command {id:#06x}, which is not in progress on queue {queue}")]
     UnknownCommand {
         /// The queue.
         queue: u16,
@@ -45,15 +45,15 @@ pub enum ProtocolError {
         /// Bytes of the whole buffer.
         room: usize,
     },
-    /// The header of a data unit and its length disagree.
+    /// The header of a data PDU and its length disagree.
     #[error("a unit carries {unit} bytes of data, its header says {header}")]
     DataLength {
-        /// Bytes by the unit's length.
+        /// Bytes by the PDU's length.
         unit: usize,
         /// Bytes by its header.
         header: u32,
     },
-    /// A request for data that the command has not, or for more than it has in all.
+    /// A request for data that the command does not have.
     #[error(
         "the target asks command {id:#06x} for {length} bytes at offset {offset}; it has {room}, {asked} are asked for already"
     )]
@@ -77,7 +77,7 @@ pub enum ProtocolError {
         /// How many were agreed.
         limit: u32,
     },
-    /// A data unit that stands for a completion but is not the last of its transfer.
+    /// A data PDU that stands for a completion but is not the last of its transfer.
     #[error("a unit for command {id:#06x} says success, but not that it is the last")]
     SuccessBeforeLast {
         /// The command.
@@ -104,7 +104,7 @@ pub enum ProtocolError {
     /// The answer to Connect, or to another step of setting up, makes no sense.
     #[error("setting up: {what}")]
     Setup {
-        /// What is wrong.
+        /// The error.
         what: String,
     },
 }
@@ -130,7 +130,7 @@ pub enum InitiatorError {
     Io {
         /// The target.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
     /// The target did not answer in time while a connection was set up.
@@ -140,7 +140,7 @@ pub enum InitiatorError {
         address: String,
         /// How long it had.
         after: Duration,
-        /// What was waited for.
+        /// The step that took too long.
         step: &'static str,
     },
     /// The target broke the protocol.
@@ -166,12 +166,12 @@ pub enum InitiatorError {
         /// Why.
         status: Status,
     },
-    /// The target needs what this initiator does not do.
+    /// The target needs a feature that this initiator lacks.
     #[error("{address} cannot be used: {what}")]
     Unsupported {
         /// The target.
         address: String,
-        /// What it needs, or lacks.
+        /// The feature that it needs or lacks.
         what: String,
     },
     /// After a reconnect, something else is there than before. No command was sent to it.
@@ -198,7 +198,7 @@ pub enum InitiatorError {
         /// The time it had.
         after: Duration,
     },
-    /// The connection was lost while a command was under way that must not be sent twice.
+    /// The connection was lost while a command was in progress that must not be sent twice.
     #[error("the connection was lost: {cause}; the command may or may not have taken effect and is not sent again")]
     Interrupted {
         /// Why it was lost.
@@ -228,20 +228,20 @@ pub enum InitiatorError {
         /// Why the last attempt failed.
         last: Box<InitiatorError>,
     },
-    /// The namespace is not there, or not one that this initiator can use.
+    /// The namespace does not exist, or this initiator cannot use it.
     #[error("namespace {nsid}: {what}")]
     Namespace {
         /// Its number.
         nsid: u32,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// The target answered with data that make no sense.
     #[error("the target's {what} makes no sense: {why}")]
     Malformed {
-        /// What was read.
+        /// The value that was read.
         what: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
     /// The controller was disconnected by its user.

@@ -1,5 +1,5 @@
-//! What a connection receives: units, taken apart as their bytes come. Data go from the socket to the command's buffer,
-//! those that arrived together with a header by one copy. Memory is bounded: one fixed buffer, and the commands' own.
+//! The receiving side of a connection: PDUs, parsed as their bytes come. Data go from the socket to the command's buffer;
+//! data that arrived together with a header are copied once. Memory is bounded: one fixed buffer, and the commands' own.
 
 use super::{error::ProtocolError, slots::Slots};
 use crate::{
@@ -15,10 +15,10 @@ use std::{
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 const BUFFER_BYTES: usize = 64 << 10;
-/// After a unit with so much data, only little is read ahead: the next unit's data then go straight to their place.
+/// After a PDU with at least this much data, only little is read ahead: the next PDU's data then go straight to their place.
 const LARGE_BYTES: usize = 32 << 10;
 const LITTLE_BYTES: usize = 512;
-/// The bound that is put to a data unit before it is known which command it is for; that bound is exact.
+/// The bound that is put to a data PDU before it is known which command it is for; that bound is exact.
 const UNIT_BYTES: usize = 1 << 30;
 
 /// Something that concerns a command.
@@ -26,19 +26,19 @@ const UNIT_BYTES: usize = 1 << 30;
 pub(super) enum Event {
     /// Its completion.
     Completed(Completion),
-    /// All data of a unit are in its buffer, and that was its completion.
+    /// All data of a PDU are in its buffer, and that was its completion.
     Succeeded(u16),
-    /// The target wants some of its data.
+    /// The target requests some of its data.
     Ready(Transfer),
 }
 
 #[derive(Debug)]
 enum State {
-    /// At the beginning of a unit.
+    /// At the beginning of a PDU.
     Header,
-    /// Within the data of a unit.
+    /// Within the data of a PDU.
     Data { id: u16, left: usize, digest: Option<u32>, succeeded: bool },
-    /// All data are there, their digest follows.
+    /// All data have arrived, their digest follows.
     Digest { id: u16, digest: u32, succeeded: bool },
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Inbound {
     state: State,
     last_large: bool,
     queue: u16,
-    /// The header of the unit that is taken apart, to be quoted if it is wrong.
+    /// The header of the PDU that is taken apart, to be quoted if it is wrong.
     quote: [u8; MAX_QUOTE_BYTES],
     quoted: usize,
 }
@@ -71,7 +71,7 @@ impl Inbound {
         }
     }
 
-    /// The header of the last unit.
+    /// The header of the last PDU.
     pub(super) fn quote(&self) -> &[u8] {
         self.quote.get(..self.quoted).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl Inbound {
         self.buffer.get(self.begin..self.end).unwrap_or_default()
     }
 
-    /// The next event among the bytes that are there; `None` when more must be read.
+    /// The next event among the received bytes; `None` when more must be read.
     pub(super) fn next(&mut self, slots: &mut Slots) -> Result<Option<Event>, ProtocolError> {
         loop {
             match self.state {

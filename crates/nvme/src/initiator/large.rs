@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 /// Blocks of one command, if the controller takes so many: more would only make the last piece late.
 const PIECE_BLOCKS: u64 = 64;
-/// Commands under way for one call.
+/// Commands in progress for one call.
 const WINDOW: usize = 8;
 
 impl RemoteNamespace {
@@ -59,8 +59,8 @@ impl RemoteNamespace {
         self.pipeline(calls, drop).await
     }
 
-    /// Keeps up to [`WINDOW`] commands under way and takes their answers in order. After an error no more are sent, and
-    /// those under way are waited for.
+    /// Keeps up to [`WINDOW`] commands in progress and takes their answers in order. After an error no more are sent, and
+    /// those in progress are waited for.
     async fn pipeline(
         &self,
         mut calls: impl Iterator<Item = Call>,

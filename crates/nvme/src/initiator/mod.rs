@@ -1,20 +1,20 @@
 //! A host in user space: connects to a controller over TCP, and stays connected.
 //!
-//! [`Controller::connect`] sets up the admin queue and the I/O queues, each on a connection of its own that one task
+//! [`Controller::connect`] sets up the admin queue and the I/O queues, each on its own connection, which one task
 //! serves. [`RemoteNamespace`] reads and writes. [`blocking`] is the same for callers without a runtime, [`discover`] asks
 //! a target what it has.
 //!
 //! - A command has a deadline, which counts from the call. When it passes, the call fails with
-//!   [`InitiatorError::TimedOut`]. The command's identifier is not used again before the late answer came; when that takes
-//!   as long as a command may take, or when nothing at all came on the connection since the command was sent, the
-//!   connection counts as dead and is made anew.
-//! - A lost connection ends the whole session: all connections are closed, and after a wait made anew. Commands that were
-//!   under way, or came meanwhile, are sent again, until their deadline. That is right for reading and writing blocks, which
+//!   [`InitiatorError::TimedOut`]. The command's identifier is not used again before the late response
+//!   came. The connection counts as dead, and is made again, in two cases: the late response takes as long as a command
+//!   may take, or nothing came on the connection since the command was sent.
+//! - A lost connection ends the whole session: all connections are closed, and after a wait made again. Commands that were
+//!   in progress, or came meanwhile, are sent again, until their deadline. That is right for reading and writing blocks, which
 //!   do the same when they are done twice; a vendor's command is sent again only if the caller says so.
 //! - Before anything is sent on a new session, the subsystem, its serial number and the namespaces in use are compared with
-//!   what they were. If they differ, all commands fail with [`InitiatorError::Identity`], and the controller stays down.
-//! - Whatever a target sends is checked against what was asked; what is wrong ends the connection with a typed
-//!   [`ProtocolError`]. Memory is bounded by the number of commands under way and their own buffers.
+//!   the earlier ones. If they differ, all commands fail with [`InitiatorError::Identity`], and the controller stays down.
+//! - Every PDU of a target is checked against the request; an error ends the connection with a typed
+//!   [`ProtocolError`]. Memory is bounded by the number of commands in progress and their own buffers.
 
 mod admin;
 mod attend;

@@ -134,8 +134,8 @@ impl RemoteNamespace {
         Ok(())
     }
 
-    /// The same for blocks that may belong to somebody else once they are written: it fails with
-    /// [`InitiatorError::Interrupted`] when the connection is lost while it is under way, and is not sent again either
+    /// The same for blocks that another host may own once they are written: it fails with
+    /// [`InitiatorError::Interrupted`] when the connection is lost while it is in progress, and is not sent again either
     /// when the target asks for that.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl RemoteNamespace {
         Ok(())
     }
 
-    /// Gives up the content of these blocks; what they read as then is the target's to say. By as many commands as it
+    /// Deallocates these blocks; the target decides the content that they read as then. By as many commands as it
     /// takes; when one fails, those before it have taken effect.
     ///
     /// # Errors
@@ -237,7 +237,7 @@ impl RemoteNamespace {
     }
 
     /// The same for a command that must not be done twice: it fails with [`InitiatorError::Interrupted`] when the
-    /// connection is lost while it is under way.
+    /// connection is lost while it is in progress.
     ///
     /// # Errors
     /// See [`InitiatorError`].

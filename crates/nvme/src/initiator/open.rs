@@ -1,4 +1,4 @@
-//! The opening of a connection: TCP, then the units that agree on digests, alignment and sizes.
+//! The opening of a connection: TCP, then the PDUs that agree on digests, alignment and sizes.
 
 use super::{
     config::InitiatorConfig,
@@ -17,11 +17,11 @@ use tokio::{
     time::timeout,
 };
 
-/// Data that fit into the capsule of every admin command and every Connect, before the controller has told anything
+/// Data that fit into the capsule of every admin command and every Connect, before the controller has reported anything
 /// (NVMe/TCP Transport Specification 1.0, section 3.3.2: 8,192 bytes on the admin queue).
 pub(super) const ADMIN_IN_CAPSULE: usize = 8192;
 
-/// A connection for the queue `queue_id` with so many slots, opened as far as the units go.
+/// A connection for the queue `queue_id` with this number of slots, opened as far as the PDUs go.
 pub(super) async fn open(
     config: &InitiatorConfig,
     address: &Arc<str>,

@@ -1,4 +1,4 @@
-//! What a connection has to send: headers gathered in one place, data by reference, written many at a time.
+//! The sending side of a connection: headers gathered in one place, data by reference, written many at a time.
 
 use crate::{
     command::{Command, FLAGS_SGL, Sgl},
@@ -13,16 +13,16 @@ use std::{
 };
 use tokio::io::AsyncWrite;
 
-/// Above so many bytes in the outbox, nothing more is put in: small commands do not queue behind megabytes.
+/// Above this number of bytes in the outbox, nothing more is put in: small commands do not queue behind megabytes.
 const FULL_BYTES: usize = 256 << 10;
-/// Data up to this size are copied beside their header: cheaper than one more piece of a vectored write.
+/// Data up to this size are copied next to their header: cheaper than one more piece of a vectored write.
 const COPIED_BYTES: usize = 512;
 /// Pieces of one vectored write.
 const PIECES: usize = 64;
-/// The most data of one unit, whatever more the target would take: units of other commands come between.
+/// The most data of one PDU, whatever more the target would take: PDUs of other commands come between.
 const UNIT_BYTES: usize = 128 << 10;
 
-/// How this side lays out what it sends.
+/// The layout of the PDUs of this side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     /// Digests, and the alignment that the target asks for (CPDA).
@@ -35,7 +35,7 @@ pub(super) struct Sending {
 
 #[derive(Debug)]
 enum Piece {
-    /// So many of the gathered bytes.
+    /// This number of the gathered bytes.
     Gathered(usize),
     /// Data of a caller.
     Data(Bytes),
@@ -99,12 +99,12 @@ impl Outbound {
         self.owed.push_back(Owed { id, tag, offset, data });
     }
 
-    /// Drops what is owed to this command.
+    /// Drops the remaining data of this command.
     pub(super) fn forget(&mut self, id: u16) {
         self.owed.retain(|owed| owed.id != id);
     }
 
-    /// Puts in the next unit of owed data, taking turns among the commands; gives the command when it was the last unit
+    /// Puts in the next PDU of owed data, taking turns among the commands; gives the command when it was the last PDU
     /// of a request. None when nothing is owed.
     pub(super) fn serve(&mut self) -> Option<Option<u16>> {
         let mut owed = self.owed.pop_front()?;
@@ -121,7 +121,7 @@ impl Outbound {
         Some(None)
     }
 
-    /// Puts in any unit.
+    /// Puts in any PDU.
     pub(super) fn unit(&mut self, header: &Header, data: Bytes, last: bool) {
         let from = self.gathered.len();
         header.encode(&self.sending.layout, data.len(), last, false, &mut self.gathered);

@@ -1,6 +1,6 @@
 //! Requests that wait for a connection: the seam between callers and the tasks that own the sockets.
 //!
-//! Each connection of a session has a lane; a new request goes to the lane with the least under way. While there is no
+//! Each connection of a session has a lane; a new request goes to the lane with the least in progress. While there is no
 //! session, requests are parked, and the next session takes them in the order in which they came. How many requests there
 //! can be is bounded by the permits that callers take before they push.
 
@@ -57,7 +57,7 @@ impl Queue {
         }
     }
 
-    /// A session begins, with one lane for each connection, which has so many slots.
+    /// A session begins, with one lane for each connection and its number of slots.
     pub(super) fn attach(&self, slots: &[usize]) {
         let mut state = self.state();
         state.lanes =
@@ -68,7 +68,7 @@ impl Queue {
         }
     }
 
-    /// A session has ended: what waited in its lanes and `returned`, which its connections had under way, is parked in
+    /// A session has ended: what waited in its lanes and `returned`, which its connections had in progress, is parked in
     /// the order in which callers asked.
     pub(super) fn detach(&self, returned: Vec<Request>) {
         let mut all = returned;
@@ -108,7 +108,7 @@ impl Queue {
         }
     }
 
-    /// A lane is rid of so many of its commands.
+    /// `count` commands of a lane have ended.
     pub(super) fn finished(&self, lane: usize, count: usize) {
         let mut state = self.state();
         if let Some(lane) = state.lanes.get_mut(lane) {
@@ -123,7 +123,7 @@ impl Queue {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Refuses requests from now on, with this error; gives back those that wait.
+    /// Refuses requests from now on, with this error; returns the waiting ones.
     pub(super) fn close(&self, error: &InitiatorError) {
         let mut state = self.state();
         state.closed.get_or_insert_with(|| error.clone());

@@ -50,14 +50,14 @@ impl Payload {
     }
 }
 
-/// What a target answered.
+/// The response of a target.
 #[derive(Debug)]
 pub(super) struct Reply {
     /// How the command ended.
     pub(super) status: Status,
     /// Dwords 0 and 1 of the completion.
     pub(super) result: u64,
-    /// What it read.
+    /// The data that it read.
     pub(super) data: Vec<u8>,
     /// The queue that carried it and its identifier there, to find it in the error log.
     pub(super) place: (u16, u16),
@@ -65,7 +65,7 @@ pub(super) struct Reply {
 
 pub(super) type Outcome = Result<Reply, InitiatorError>;
 
-/// A command with everything that is needed to send it, again if need be.
+/// A command with everything needed to send it, once or again.
 #[derive(Debug)]
 pub(super) struct Request {
     /// The entry, without identifier and data pointer.
@@ -78,7 +78,7 @@ pub(super) struct Request {
     pub(super) repeatable: bool,
     /// How often its data came with a wrong digest.
     pub(super) damaged: u32,
-    /// In what order callers asked, so that what is sent again keeps it.
+    /// The order of the calls, which requests that are sent again keep.
     pub(super) order: u64,
     /// Where the answer goes, until it went.
     pub(super) reply: Option<oneshot::Sender<Outcome>>,
@@ -93,7 +93,7 @@ impl Request {
             && self.deadline.is_none_or(|deadline| deadline > now)
     }
 
-    /// Answers; what the request holds besides (its permit, its data) stays until it is dropped.
+    /// Answers; the permit and the data of the request stay until it is dropped.
     pub(super) fn answer(&mut self, outcome: Outcome) {
         if let Some(reply) = self.reply.take() {
             // Whoever asked may be gone.

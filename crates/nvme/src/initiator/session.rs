@@ -33,16 +33,16 @@ use tokio::{
 
 /// Entries of the admin queue: the least that the specification lets a host have, and enough.
 const ADMIN_ENTRIES: u16 = 32;
-/// Commands of ours (keep-alive, events, setting up) that can be under way beside those of callers.
+/// Commands of the initiator itself (keep-alive, events, setting up) that can be in progress in addition to callers'.
 pub(super) const PRIVATE_SLOTS: usize = 8;
-/// Admin commands of callers that can be under way.
+/// Admin commands of callers that can be in progress.
 pub(super) const ADMIN_SLOTS: usize = ADMIN_ENTRIES as usize - 1 - PRIVATE_SLOTS;
 /// The longest wait for a controller to become ready, whatever it asks for.
 const READY_AT_MOST: Duration = Duration::from_secs(30);
 /// The longest wait for a controller to shut down.
 const SHUTDOWN_AT_MOST: Duration = Duration::from_secs(2);
 
-/// What is known of a controller since it was set up.
+/// The properties of a controller, known since it was set up.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) identity: ControllerIdentity,
@@ -106,7 +106,7 @@ pub(super) async fn drive<T>(
     }
 }
 
-/// What the admin queue told before the I/O queues are connected.
+/// The reports of the admin queue before the I/O queues are connected.
 struct Prepared {
     facts: Facts,
     queues: u16,
@@ -146,7 +146,7 @@ impl Setup<'_> {
             format: 0,
             queue,
             size: entries - 1,
-            // Asked for always: no more than the queue holds are ever under way, so the head pointer is not needed.
+            // Asked for always: no more than the queue holds are ever in progress, so the head pointer is not needed.
             attributes: Connect::NO_FLOW_CONTROL,
             keep_alive: if queue == 0 { config.keep_alive.as_millis().try_into().unwrap_or(u32::MAX) } else { 0 },
         };
@@ -271,7 +271,7 @@ impl Setup<'_> {
         Ok(wanted.min(u16::try_from(least).unwrap_or(u16::MAX)))
     }
 
-    /// Asks to be told of changes, as far as the controller can.
+    /// Enables the events of changes that the controller supports.
     async fn watch_events(&self, identity: &ControllerIdentity) -> Result<(), InitiatorError> {
         let wanted = identity.events & features::event_bits::NAMESPACES;
         if wanted == 0 {
@@ -299,7 +299,7 @@ impl Setup<'_> {
     }
 }
 
-/// Tells the controller that it is left, and waits a little until it has finished.
+/// Shuts the controller down, and waits a little until it has finished.
 pub(super) async fn shut_down(private: &Port, time: Duration) -> Result<(), InitiatorError> {
     let time = time.min(SHUTDOWN_AT_MOST);
     let property = async |property: Property| {

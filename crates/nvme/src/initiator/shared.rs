@@ -1,4 +1,4 @@
-//! What the handles of a controller and the tasks that serve it have in common.
+//! The state that the handles of a controller share with its tasks.
 
 use super::{admin::NamespaceRecord, call::Port, config::InitiatorConfig, error::InitiatorError, session::Facts};
 use std::{
@@ -26,7 +26,7 @@ pub(super) struct Shared {
     pub(super) admin: Port,
     pub(super) stop: watch::Sender<bool>,
     pub(super) ended: watch::Sender<bool>,
-    /// Taken by whoever fetches the causes of errors: one at a time.
+    /// Held while the causes of errors are fetched, by one task at a time.
     pub(super) causes: Semaphore,
     pub(super) reconnects: AtomicU64,
     connected: AtomicBool,

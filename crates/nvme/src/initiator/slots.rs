@@ -1,11 +1,11 @@
-//! The commands that one connection has under way.
+//! The commands that one connection has in progress.
 
 use super::request::Request;
 use std::collections::VecDeque;
 use tokio::time::Instant;
 
-/// A command identifier is the number of a slot in the low 12 bits and a count of its uses in the high 4: a late answer to
-/// an earlier use is told from the answer to the present one.
+/// A command identifier is the number of a slot in the low 12 bits and a count of its uses in the high 4: this
+/// distinguishes a late response to an earlier use from the response to the present one.
 const SLOT_BITS: u32 = 12;
 const SLOT_MASK: u16 = (1 << SLOT_BITS) - 1;
 
@@ -17,11 +17,11 @@ pub(super) const MAX_SLOTS: usize = 1024;
 pub(super) struct Flight {
     /// Which source of the connection it came from.
     pub(super) source: usize,
-    /// What was asked.
+    /// The request.
     pub(super) request: Request,
     /// Its identifier.
     pub(super) id: u16,
-    /// What came so far; its capacity is reserved at once.
+    /// The received data; its capacity is reserved at once.
     pub(super) data: Vec<u8>,
     /// Whether a digest of it was wrong.
     pub(super) damaged: bool,
@@ -31,7 +31,7 @@ pub(super) struct Flight {
     pub(super) open_requests: u32,
     /// When it was sent.
     pub(super) sent: Instant,
-    /// When something is to be done about it.
+    /// The time at which it is acted on.
     pub(super) deadline: Option<Instant>,
     /// Whether the deadline has passed and only the late answer is waited for.
     pub(super) quarantined: bool,
@@ -93,7 +93,7 @@ impl Slots {
         Ok(id)
     }
 
-    /// The command under way with this identifier.
+    /// The command in progress with this identifier.
     pub(super) fn get(&mut self, id: u16) -> Option<&mut Flight> {
         let entry = self.entries.get_mut(usize::from(id & SLOT_MASK))?.as_mut()?;
         (entry.id == id).then_some(entry)
@@ -114,7 +114,7 @@ impl Slots {
         self.earliest
     }
 
-    /// Calls for each command whose deadline has passed; a deadline that the call sets anew is counted again.
+    /// Calls for each command whose deadline has passed; a deadline that the call sets again is counted again.
     pub(super) fn expire(&mut self, now: Instant, mut each: impl FnMut(&mut Flight)) {
         self.earliest = None;
         for flight in self.entries.iter_mut().flatten() {
@@ -127,7 +127,7 @@ impl Slots {
         }
     }
 
-    /// All commands under way.
+    /// All commands in progress.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Flight> + '_ {
         self.entries.iter_mut().filter_map(Option::take)
     }

@@ -1,4 +1,4 @@
-//! Keeps a controller served: runs sessions, one after the other, until it is told to stop or nothing helps any more.
+//! Keeps a controller served: runs sessions, one after the other, until it is stopped or no attempt can succeed any more.
 
 use super::{
     attend::attend,
@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How long commands under way may take when the controller is disconnected.
+/// How long commands in progress may take when the controller is disconnected.
 const LAST_COMMANDS: Duration = Duration::from_secs(5);
 
 /// Runs until the end of the controller.
@@ -54,7 +54,7 @@ pub(super) async fn supervise(shared: Arc<Shared>, first: Session) {
     }
 }
 
-/// Tells the end of the controller, also when the runtime drops the task.
+/// Reports the end of the controller, also when the runtime drops the task.
 struct EndGuard(Arc<Shared>);
 
 impl Drop for EndGuard {
@@ -65,7 +65,7 @@ impl Drop for EndGuard {
     }
 }
 
-/// What a connection's task gives back.
+/// The result of a connection's task.
 struct Ended {
     connection: Connection<TcpStream>,
     is_admin: bool,
@@ -119,7 +119,7 @@ async fn serve(shared: &Arc<Shared>, session: Session, stop: &mut watch::Receive
         _ = stop.wait_for(|stop| *stop) => None,
     };
     if cause.is_none() {
-        // Asked to stop: what is under way may end, then the controller is told.
+        // Asked to stop: what is in progress may end, then the controller is told.
         shared.close(&InitiatorError::Closed);
         let time = shared.config.command_timeout.min(LAST_COMMANDS);
         let farewell = async {

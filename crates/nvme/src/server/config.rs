@@ -4,7 +4,7 @@ use super::limits::Limits;
 use crate::namespace::Namespace;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// How a subsystem names itself, and what it grants.
+/// The names and limits of a subsystem.
 #[derive(Clone, Debug)]
 pub struct SubsystemConfig {
     /// Its qualified name.
@@ -15,7 +15,7 @@ pub struct SubsystemConfig {
     pub model: String,
     /// Firmware revision, at most 8.
     pub firmware: String,
-    /// What it grants at most.
+    /// Its limits.
     pub limits: Limits,
 }
 
@@ -31,17 +31,17 @@ impl Default for SubsystemConfig {
     }
 }
 
-/// Which hosts may.
+/// The hosts that have access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostAccess {
     /// Every host.
     Any,
-    /// Those with these names.
+    /// The hosts with these names.
     List(BTreeSet<String>),
 }
 
 impl HostAccess {
-    /// Whether this host may.
+    /// Whether this host has access.
     #[must_use]
     pub fn allows(&self, nqn: &str) -> bool {
         match self {
@@ -60,7 +60,7 @@ pub struct NamespaceConfig {
     pub uuid: [u8; 16],
     /// The hosts that may see it.
     pub hosts: HostAccess,
-    /// What holds its blocks.
+    /// The storage of its blocks.
     pub namespace: Arc<dyn Namespace>,
 }
 

@@ -1,4 +1,4 @@
-//! A controller: what its admin queue and its I/O queues share.
+//! A controller: the state that its admin queue and its I/O queues share.
 
 use super::{
     config::Offered,
@@ -25,9 +25,9 @@ pub(crate) struct Controller {
     pub(crate) id: u16,
     pub(crate) kind: ControllerKind,
     pub(crate) host: Arc<Host>,
-    /// The namespaces that its host may see. Who may see what never changes.
+    /// The namespaces that its host may see. This set never changes.
     pub(crate) namespaces: BTreeMap<u32, Arc<Offered>>,
-    /// What its host moved.
+    /// The counts of its host.
     pub(crate) record: Arc<HostRecord>,
     admin: Notices,
     state: Mutex<State>,

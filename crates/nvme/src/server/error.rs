@@ -14,15 +14,15 @@ pub enum TargetError {
         limit: &'static str,
         /// Its range.
         rule: &'static str,
-        /// What was given.
+        /// The given value.
         given: usize,
     },
-    /// The subsystem's name is no qualified name, or that of discovery.
+    /// The subsystem's name is not a qualified name, or is that of discovery.
     #[error(
         "`{nqn}` cannot name a subsystem: it must begin with `nqn.`, have at most 223 bytes and not be discovery's"
     )]
     Name {
-        /// What was given.
+        /// The given value.
         nqn: String,
     },
     /// A namespace that cannot be offered.
@@ -30,7 +30,7 @@ pub enum TargetError {
     Namespace {
         /// Its identifier.
         nsid: u32,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
     /// The address cannot be listened on.

@@ -47,7 +47,7 @@ impl Events {
         }
     }
 
-    /// An event; told once until its log page is read.
+    /// An event; reported once until its log page is read.
     pub(crate) fn raise(&mut self, event: Event) {
         if !self.masked.contains(&key(event)) {
             self.waiting.insert(key(event));

@@ -1,4 +1,4 @@
-//! Connect: who may have which queue of which controller.
+//! Connect: the rules for new queues.
 
 use super::{
     controller::{Controller, QueueError},

@@ -1,8 +1,8 @@
-//! Hosts by their names: the connections of each, what it has under way, and what it moved.
+//! Hosts by their names: their connections, commands in progress, and counts.
 //!
 //! A connection's place counts until the last command that began on it has ended, also when the connection is long gone:
-//! until then its commands hold memory of its share. So whoever connects, begins something long and vanishes, again and
-//! again, runs into the limits as if it had stayed.
+//! until then its commands hold memory of its share. So a host that connects, begins a long command and
+//! vanishes, again and again, meets the same limits as one that stays.
 
 use super::limits::Limits;
 use std::{
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Names that are remembered; those beyond without a connection are forgotten, and what they moved is counted anew.
+/// Names that are remembered; further ones without a connection are forgotten, and their counts start again at 0.
 const KNOWN: usize = 1024;
 
 /// The table. Its lock is never held while another one is taken.
@@ -35,12 +35,12 @@ struct Table {
 #[derive(Debug)]
 struct Known {
     connections: usize,
-    /// Of these, those that are gone while their commands are under way.
+    /// The part of these that is gone while their commands are in progress.
     gone: usize,
     record: Arc<HostRecord>,
 }
 
-/// What a host moved since the target first met it, and what it may have under way.
+/// The counts of a host since its first connection, and its limit of commands in progress.
 #[derive(Debug)]
 pub(crate) struct HostRecord {
     commands: Arc<Semaphore>,
@@ -65,19 +65,19 @@ impl HostRecord {
         }
     }
 
-    /// A command that reads so many bytes begins.
+    /// A command that reads this number of bytes begins.
     pub(crate) fn count_read(&self, bytes: usize) {
         self.reads.fetch_add(1, Relaxed);
         self.bytes_read.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// A command that writes so many bytes begins.
+    /// A command that writes this number of bytes begins.
     pub(crate) fn count_write(&self, bytes: usize) {
         self.writes.fetch_add(1, Relaxed);
         self.bytes_written.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// Leave for a command to begin; it ends with the permit. `None` when the host has as many under way as it may.
+    /// Leave for a command to begin; it ends with the permit. `None` when the host has as many in progress as it may.
     pub(crate) fn try_begin(&self) -> Option<OwnedSemaphorePermit> {
         self.commands.clone().try_acquire_owned().ok()
     }
@@ -145,7 +145,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The connection is gone; whoever keeps the place works on commands that it began.
+    /// The connection is gone; its commands in progress keep the place.
     pub(crate) fn leave(&self) {
         let mut table = self.hosts.table();
         if self.gone.swap(1, Relaxed) == 0

@@ -1,4 +1,4 @@
-//! I/O commands: what they ask for, judged before anything is moved, and how they are started.
+//! I/O commands: checked before any data move, then started.
 
 use super::{config::Offered, controller::Controller, limits::COMPARE_BYTES, subsystem::Subsystem};
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) struct Sizes {
     pub(crate) more_allowed: bool,
     /// To the host.
     pub(crate) to_host: usize,
-    /// Needed beside them while the command runs.
+    /// Needed in addition while the command runs.
     pub(crate) beside: usize,
 }
 
@@ -55,7 +55,7 @@ fn refuse<T>(status: Status, detail: impl Into<String>) -> Result<T, CommandErro
     Err(CommandError::new(status.do_not_retry(), detail))
 }
 
-/// Judges a command: what it is, and what data it moves.
+/// Checks a command; returns its work and the sizes of its data.
 pub(crate) fn plan(
     subsystem: &Subsystem,
     controller: &Controller,
@@ -140,7 +140,7 @@ fn moved(subsystem: &Subsystem, offered: &Offered, command: &Command) -> Result<
 type Outcome<T> = Result<T, CommandError>;
 type Later<T> = Pin<Box<dyn Future<Output = Outcome<T>> + Send>>;
 
-/// A command that was started. What a namespace answers later is kept as it gave it, without another box around it.
+/// A command that was started. A future of the namespace is kept without another box around it.
 pub(crate) enum Started {
     Ready(Outcome<Vec<u8>>),
     Running(Running),

@@ -1,4 +1,4 @@
-//! What a target grants at most.
+//! The limits of a target.
 
 use super::error::TargetError;
 use crate::BLOCK_BYTES;
@@ -8,10 +8,10 @@ use std::time::Duration;
 pub(crate) const RECEIVE_BYTES: usize = 64 << 10;
 /// Bytes that Compare reads at once.
 pub(crate) const COMPARE_BYTES: usize = 64 << 10;
-/// Bytes of data in a capsule that a queue takes at least: the transport demands so many of the admin queue.
+/// Bytes of data in a capsule that a queue takes at least: the transport demands this number of the admin queue.
 pub(crate) const LEAST_CAPSULE_BYTES: usize = 8192;
 
-/// What a target grants at most. Every bound is checked; see `docs/nvme.md` for what happens at each.
+/// The limits of a target. Every limit is enforced; `docs/nvme.md` describes the behaviour at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections past Connect, of all hosts. Each has a share of the memory for itself. One that is gone counts until the
@@ -20,13 +20,13 @@ pub struct Limits {
     /// Connections past Connect of all hosts of one name; counted alike.
     pub max_connections_per_host: usize,
     /// Commands of all hosts of one name that namespaces work on at a time, at least 1; more wait, and are dropped with
-    /// their connection. The default is what one controller with the default queues can have under way.
+    /// their connection. The default is the number that one controller with the default queues can have in progress.
     pub max_commands_per_host: usize,
     /// Connections before Connect; one more ends the oldest of them.
     pub max_handshakes: usize,
     /// I/O queues of a controller, 1 to 65,534.
     pub max_queues: u16,
-    /// Entries of a queue, 32 to 4,096: so many commands can be under way on a connection.
+    /// Entries of a queue, 32 to 4,096: the number of commands in progress on a connection.
     pub queue_depth: u16,
     /// Bytes that one command moves: 4,096 times a power of two, at most 64 MiB.
     pub max_transfer_bytes: usize,
@@ -36,18 +36,18 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// From the connection's begin to the end of Connect.
     pub handshake_timeout: Duration,
-    /// From the first byte of a unit to its last.
+    /// From the first byte of a PDU to its last.
     pub pdu_timeout: Duration,
     /// How long none of the data that the host was asked for may come. Time in which the target itself takes nothing does
     /// not count.
     pub transfer_timeout: Duration,
-    /// How long the host may take no byte of what is sent to it.
+    /// How long the host may read no byte of its responses.
     pub response_timeout: Duration,
     /// The longest keep-alive timeout. A host that asks for none is dropped after this time without a command.
     pub max_keep_alive: Duration,
     /// How long a Connect waits for commands of the host's lost queues that may still change blocks.
     pub settle_timeout: Duration,
-    /// How long commands under way may take when the target stops.
+    /// How long commands in progress may take when the target stops.
     pub stop_timeout: Duration,
 }
 
@@ -86,7 +86,7 @@ impl Limits {
         self.max_transfer_bytes + COMPARE_BYTES
     }
 
-    /// Of the share, what one capsule with data takes: twice its data, for a Compare.
+    /// The part of the share that one capsule with data uses: twice its data, for a Compare.
     pub(crate) const fn reserve_bytes(&self) -> usize {
         2 * self.capsule_bytes()
     }
@@ -96,7 +96,7 @@ impl Limits {
         if self.in_capsule_bytes > LEAST_CAPSULE_BYTES { self.in_capsule_bytes } else { LEAST_CAPSULE_BYTES }
     }
 
-    /// What is left for all when every connection has its share.
+    /// The common rest when every connection has its share.
     pub(crate) const fn shared_bytes(&self) -> usize {
         self.memory_bytes.saturating_sub(self.max_connections.saturating_mul(self.share_bytes()))
     }
@@ -108,7 +108,7 @@ impl Limits {
         (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1))
     }
 
-    /// Whether every limit is in its range; a subsystem that is made with them asks it, too.
+    /// Whether every limit is in its range; `Subsystem::new` asks it as well.
     ///
     /// # Errors
     /// [`TargetError::Limit`], of the first one that is not.

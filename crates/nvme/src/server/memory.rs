@@ -1,10 +1,9 @@
-//! Who holds how many bytes of data buffers.
+//! The budget of data buffers.
 //!
-//! Every connection has a share of its own that suffices for one command of the greatest length, and a reserve that
-//! suffices for one capsule with data. What is left of the target's memory is common; one connection gets at most a
-//! quarter of it. So nobody waits for another connection: a command that finds no memory waits for one of its own
-//! connection to end, and as a capsule's reserve is held only by a command that has all its data, each of those ends
-//! by itself.
+//! Every connection has its own share, which suffices for one command of the greatest length, and a reserve that
+//! suffices for one capsule with data. The rest of the target's memory is common; one connection gets at most a
+//! quarter of it. So no connection waits for another: a command that finds no memory waits for a command of its own
+//! connection to end. Only a command that has all its data holds a capsule's reserve, so each of those ends by itself.
 
 use super::limits::Limits;
 use std::sync::{
@@ -46,7 +45,7 @@ impl Pool {
         self.peak.load(Relaxed)
     }
 
-    /// What one more connection may use.
+    /// The budget of one more connection.
     pub(crate) fn share(self: &Arc<Self>) -> Arc<Share> {
         Arc::new(Share {
             pool: self.clone(),
@@ -57,7 +56,7 @@ impl Pool {
     }
 }
 
-/// What a connection may use.
+/// The budget of a connection.
 #[derive(Debug)]
 pub(crate) struct Share {
     pool: Arc<Pool>,

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// What a target counted since it was made, and what it holds now.
+/// The counts of a target since its creation, and its present use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetMetrics {
@@ -16,7 +16,7 @@ pub struct TargetMetrics {
     pub connections_total: u64,
     /// Connections that never came past Connect: refused, too slow, or pushed out by newer ones.
     pub connections_refused: u64,
-    /// Hosts with a connection, or with commands under way of one that is gone.
+    /// Hosts with a connection, or with commands in progress of one that is gone.
     pub hosts: u64,
     /// Controllers.
     pub controllers: u64,
@@ -32,7 +32,7 @@ pub struct TargetMetrics {
     pub bytes_written: u64,
     /// Connections ended because the host broke the protocol.
     pub protocol_errors: u64,
-    /// Connections ended because the host was too slow: with Connect, a unit, its data, or taking responses.
+    /// Connections ended because the host was too slow: with Connect, a PDU, its data, or taking responses.
     pub timeouts: u64,
     /// Data digests that were wrong.
     pub data_digest_errors: u64,
@@ -84,7 +84,7 @@ impl Counters {
         self.errors[usize::from(status.bits() >> 8 & 7)].fetch_add(1, Relaxed);
     }
 
-    /// What the counters say; the rest is left 0.
+    /// The values of the counters; the other fields are 0.
     pub(crate) fn read(&self) -> TargetMetrics {
         let nonzero = |counters: &[AtomicU64]| {
             let counted = counters.iter().enumerate().map(|(index, counter)| (index as u8, counter.load(Relaxed)));

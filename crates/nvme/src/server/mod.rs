@@ -1,8 +1,8 @@
 //! The target: serves namespaces to hosts over TCP.
 //!
-//! A [`Subsystem`] holds the namespaces and what all connections share; a [`Target`] listens and gives it connections. Each
-//! connection is one task: it reads units, starts commands, and writes what is ready in one go. A command that a
-//! namespace cannot answer at once runs in a task of its own, to its end, whatever becomes of its connection.
+//! A [`Subsystem`] holds the namespaces and the state that all connections share. A [`Target`] listens for connections. Each
+//! connection is one task: it reads PDUs, starts commands, and writes all ready responses at once. A command that a
+//! namespace cannot answer at once runs in a task that is separate, to its end, whatever becomes of its connection.
 
 mod admin;
 mod config;

@@ -1,4 +1,4 @@
-//! Notices: what the rest of the server tells a connection.
+//! Notices from the rest of the server to a connection.
 
 use tokio::sync::mpsc::{Sender, UnboundedSender};
 

@@ -10,22 +10,22 @@ use std::{
     sync::Arc,
 };
 
-/// What is there now. Connection numbers ascend and are never used twice.
+/// The present connections, queues and controllers. Connection numbers ascend and are never used twice.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     next: u64,
     /// All connections.
     pub(crate) connections: BTreeMap<u64, Notices>,
-    /// Those before Connect, the oldest first; also those that ended without one and are not closed yet.
+    /// Those before Connect, the oldest first; also connections that ended without one and are not closed yet.
     pub(crate) handshakes: BTreeSet<u64>,
     /// Controllers by identifier.
     pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
     /// I/O queues by their connections.
     pub(crate) queues: BTreeMap<u64, Arc<Queue>>,
-    /// I/O queues whose connections are gone while commands that may change blocks were under way.
+    /// I/O queues whose connections are gone while commands that may change blocks were in progress.
     pub(crate) lost: Vec<Arc<Queue>>,
     last_controller: u16,
-    /// The target stops: a connection that comes now is told at once.
+    /// The target stops: a new connection gets the notice at once.
     pub(crate) draining: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Registry {
 const MAX_CONTROLLER: u16 = 0xffef;
 
 impl Registry {
-    /// A new connection; and the one that is pushed out for it, if more than `most` would be before Connect.
+    /// A new connection; and the connection that it pushes out, if more than `most` would be before Connect.
     pub(crate) fn open(&mut self, notices: Notices, most: usize) -> (u64, Option<Notices>) {
         let number = self.next;
         self.next += 1;

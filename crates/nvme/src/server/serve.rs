@@ -39,8 +39,8 @@ impl Target {
         self.address
     }
 
-    /// Serves until `shutdown` is done. Then no connection is accepted and no I/O command taken any more; commands under way
-    /// may end within [`Limits::stop_timeout`] and are answered. Only when all are, connections are closed: a host gives up
+    /// Serves until `shutdown` is done. Then no connection is accepted and no I/O command taken any more; commands in progress
+    /// may end within [`Limits::stop_timeout`] and are answered. Only when all are, connections are closed: a host releases
     /// all its connections when it loses one. Admin queues work until then, so that a host with long commands is not
     /// taken for dead.
     ///
@@ -92,7 +92,7 @@ impl Target {
 
 impl Subsystem {
     /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
-    /// discovery tells it.
+    /// discovery reports it.
     pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

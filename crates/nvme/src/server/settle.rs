@@ -1,6 +1,6 @@
-//! What is left of lost queues.
+//! The remaining commands of lost queues.
 //!
-//! A host whose connection breaks sends what was not answered again on a new one. The first copy may still be with the
+//! A host whose connection breaks sends its unanswered commands again on a new one. The first copy may still be with the
 //! namespace: if it changed blocks after the second was answered, it could undo a newer write. So a Connect waits until
 //! nothing that the host began on queues of before can change blocks any more.
 

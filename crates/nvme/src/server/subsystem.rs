@@ -1,4 +1,4 @@
-//! The subsystem: namespaces, and what all connections share.
+//! The subsystem: namespaces, and the state that all connections share.
 
 use super::{
     config::{HostAccess, NamespaceConfig, Offered, SubsystemConfig},
@@ -114,7 +114,7 @@ impl Subsystem {
         visible.map(|(nsid, offered)| (*nsid, offered.clone())).collect()
     }
 
-    /// Tells the hosts that see a namespace that it changed: an asynchronous event, if they enabled it.
+    /// Reports to the hosts of a namespace that it changed: an asynchronous event, if they enabled it.
     pub fn namespaces_changed(&self, nsid: u32) {
         let controllers: Vec<Arc<Controller>> = self.registry().controllers.values().cloned().collect();
         for controller in controllers {
@@ -124,7 +124,7 @@ impl Subsystem {
         }
     }
 
-    /// What was counted, and what is held now.
+    /// The counts, and the present use.
     #[must_use]
     pub fn metrics(&self) -> TargetMetrics {
         let (connections_open, controllers) = {
@@ -141,8 +141,8 @@ impl Subsystem {
         }
     }
 
-    /// The target stops: no connection takes I/O commands any more. What is returned is closed when every command that was
-    /// taken is answered, or its connection gone.
+    /// The target stops: no connection takes I/O commands any more. The returned channel closes when every accepted command
+    /// has its response or lost its connection.
     pub(crate) fn drain(&self) -> mpsc::Receiver<()> {
         let (unanswered, answered) = mpsc::channel(1);
         let mut registry = self.registry();
@@ -154,7 +154,7 @@ impl Subsystem {
         answered
     }
 
-    /// All connections end when they have said what is left to say.
+    /// All connections end when they have sent their remaining PDUs.
     pub(crate) fn finish(&self) {
         for notices in self.registry().connections.values() {
             let _ = notices.send(Notice::Finish);

@@ -60,7 +60,7 @@ impl Admin {
         Ok(data)
     }
 
-    /// What this host did, of the namespaces that it sees: it learns nothing of others.
+    /// The counts of this host alone: it learns nothing of other hosts.
     fn smart(&self) -> Smart {
         let host = &self.controller().record;
         let count = |counter: &AtomicU64| u128::from(counter.load(Relaxed));

@@ -23,7 +23,7 @@ impl<S> Connection<S> {
                 return Err(End::Timeout("Connect"));
             }
         }
-        // A unit that waits for this side is not late.
+        // A PDU that waits for this side is not late.
         let waits = self.receiver.mid_unit() && !self.starved && !stops && self.out.is_empty();
         ages.unit = if waits && ages.units == self.receiver.units { ages.unit + 1 } else { 0 };
         ages.units = self.receiver.units;

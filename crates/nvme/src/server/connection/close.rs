@@ -1,4 +1,4 @@
-//! The end of a connection: what is counted, logged and sent last.
+//! The end of a connection: the counts, the log and the last PDUs.
 
 use super::{end::End, state::Connection};
 use crate::server::notice::Notice;
@@ -41,7 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends what is left to send and closes. The connection keeps its place in the tables meanwhile.
+    /// Sends the remaining PDUs and closes. The connection keeps its place in the tables meanwhile.
     pub(super) async fn last_words(self) {
         // What is not bound here is dropped at the end, `registration` among it.
         let Self { mut stream, mut out, mut notices, inbox, queue, receiver, waiting, transfers, registration, .. } =

@@ -22,7 +22,7 @@ pub(super) enum End {
     Told(&'static str),
     Timeout(&'static str),
     KeepAlive,
-    /// The host ended it on an error of ours.
+    /// The host ended it on an error of the target.
     Terminated,
     Protocol(Fatal),
 }

@@ -1,4 +1,4 @@
-//! From a command to its completion.
+//! The execution of a command, up to its completion.
 
 use super::{
     job::{Job, Waiting, refuse},
@@ -95,7 +95,7 @@ impl<S> Connection<S> {
         self.head = if self.head + 1 >= self.entries { 0 } else { self.head + 1 };
     }
 
-    /// What a command is, and what data it moves.
+    /// The kind of a command, and the data that it moves.
     fn plan(&self, command: &Command) -> Result<(Job, Sizes), CommandError> {
         let is_fabrics = |kind| command.opcode == fabrics::OPCODE && command.fabrics_type() == kind;
         if is_fabrics(fabrics::CONNECT) {
@@ -121,7 +121,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Runs a command whose data are there.
+    /// Runs a command whose data have arrived.
     fn start(&mut self, command: Command, job: Job, data: Vec<u8>, charge: Option<Charge>) {
         match job {
             Job::Connect(connect) => self.connect(&command, &connect, &data),

@@ -2,7 +2,7 @@
 
 use crate::{CommandError, Status, command::Command, fabrics::Connect, server::io::Work};
 
-/// What a command is, apart from its data.
+/// The kind of a command, with the fields that it needs.
 #[derive(Debug)]
 pub(crate) enum Job {
     Connect(Connect),

@@ -1,4 +1,4 @@
-//! Messages: what tasks of a connection's own commands report to it.
+//! Reports of the tasks of a connection's own commands.
 
 use crate::{
     CommandError,
@@ -26,7 +26,7 @@ pub(super) struct Begin {
     pub(super) work: Work,
     pub(super) data: Vec<u8>,
     pub(super) charge: Option<Charge>,
-    /// Keeps the connection's place, as what it holds is of the connection's share.
+    /// Keeps the connection's place, since its memory is of the connection's share.
     pub(super) queue: Arc<Queue>,
 }
 

@@ -1,4 +1,4 @@
-//! A connection: one task that reads PDUs, starts commands and writes what is ready.
+//! A connection: one task that reads PDUs, starts commands and writes responses.
 
 mod ages;
 mod close;
@@ -32,11 +32,11 @@ use tokio::{
     time::Instant,
 };
 
-/// Bytes of headers and responses that may wait while more units are read.
+/// Bytes of headers and responses that may wait while more PDUs are read.
 const SMALL_BOUND: usize = 64 << 10;
 /// Bytes of everything that may wait while more commands are started.
 const QUEUED_BOUND: usize = 1 << 20;
-/// What a connection waited for.
+/// The event that a connection waited for.
 enum Woken {
     /// Bytes came or went.
     Moved,
@@ -187,8 +187,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 }
 
 impl<S> Connection<S> {
-    /// Whether another unit may be looked at. What waits to be written is bounded, so a host that takes no responses
-    /// stalls itself and nobody else.
+    /// Whether another PDU may be read. The bytes to write are bounded, so a host that reads no responses stalls only
+    /// itself.
     fn may_start(&self) -> bool {
         self.takes_commands() && self.out.small() < SMALL_BOUND && self.out.queued() < QUEUED_BOUND
     }
@@ -197,7 +197,7 @@ impl<S> Connection<S> {
         !(self.closing || self.draining && self.queue.as_ref().is_some_and(|queue| queue.id > 0))
     }
 
-    /// Nothing is under way and nothing is left to write.
+    /// Nothing is in progress and nothing remains to write.
     fn all_said(&self) -> bool {
         self.running == 0 && self.out.is_empty()
     }

@@ -1,4 +1,4 @@
-//! From bytes to units, and what each of them does.
+//! The parsing of received PDUs, and their effects.
 
 use super::{
     end::{End, Fatal},
@@ -11,12 +11,12 @@ use crate::{
     server::limits::Limits,
 };
 
-/// Data to the host and to the controller begin on multiples of so many bytes at the controller's wish.
+/// The data alignment that the controller requests, in bytes.
 const ALIGNMENT: usize = 4;
 
 /// What became of the bytes.
 pub(super) enum Step {
-    /// They were a unit or the next part of one.
+    /// They were a PDU or the next part of one.
     Went,
     /// More are needed.
     Bytes,
@@ -65,14 +65,14 @@ impl<S> Connection<S> {
         Ok(Step::Went)
     }
 
-    /// The error that ends the connection, quoting the unit at fault.
+    /// The error that ends the connection, quoting the PDU at fault.
     fn fatal(&self, (error, information): (FatalError, u32), bytes: usize, what: impl Into<String>) -> End {
         let unit = self.receiver.bytes();
         let quote = unit[..bytes.min(MAX_QUOTE_BYTES).min(unit.len())].to_vec();
         End::Protocol(Fatal { error, information, what: what.into(), quote })
     }
 
-    /// The host says that a unit of ours was wrong.
+    /// The host reports that a PDU of the target was wrong.
     fn terminated(&self, error: u16, information: u32) -> End {
         // Whoever has no queue may be anybody, and could fill the log.
         if self.queue.is_some() {
@@ -136,7 +136,7 @@ impl<S> Connection<S> {
         Ok(Begun::data(Destination::Transfer { slot }, data.unwrap_or_default(), frame))
     }
 
-    /// All data of a unit came.
+    /// All data of a PDU came.
     fn on_data(&mut self, incoming: Incoming, right: bool) -> Result<(), End> {
         if !right {
             let counters = &self.subsystem.counters;
@@ -163,9 +163,9 @@ impl<S> Connection<S> {
     }
 }
 
-/// What a header began.
+/// The data that follow a header.
 enum Begun {
-    /// The unit has no data.
+    /// The PDU has no data.
     Alone,
     /// Its data come next.
     Data(Incoming),
@@ -180,7 +180,7 @@ impl Begun {
     }
 }
 
-/// The most data of a unit of this type.
+/// The most data of a PDU of this type.
 fn most_data(kind: u8, limits: &Limits) -> usize {
     if kind == PduType::Command as u8 { limits.capsule_bytes() } else { limits.max_transfer_bytes }
 }

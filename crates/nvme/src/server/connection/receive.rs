@@ -1,4 +1,4 @@
-//! Bytes that came, and the unit that they belong to.
+//! Bytes that came, and the PDU that they belong to.
 
 use crate::{
     command::Command,
@@ -16,24 +16,24 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 /// Data that miss more bytes than this are read to their place, not through the buffer.
 const DIRECT_BYTES: usize = 4096;
 
-/// Where the data of a unit go.
+/// Where the data of a PDU go.
 #[derive(Debug)]
 pub(crate) enum Destination {
     /// To the command that they came with.
     Capsule { command: Command, charge: Charge },
     /// To the command that asked for them.
     Transfer { slot: usize },
-    /// They quote a unit of ours that the host found wrong.
+    /// They quote a PDU of the target that the host found wrong.
     Quote { error: u16, information: u32 },
 }
 
-/// A unit whose data are on their way.
+/// A PDU whose data are on their way.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) destination: Destination,
     /// Has room for all data of the command.
     pub(crate) data: Vec<u8>,
-    /// Where those of this unit begin.
+    /// Where those of this PDU begin.
     pub(crate) begin: usize,
     /// Bytes that miss.
     pub(crate) missing: usize,
@@ -68,12 +68,12 @@ impl Receiver {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// Whether a unit has begun and not ended.
+    /// Whether a PDU has begun and not ended.
     pub(crate) fn mid_unit(&self) -> bool {
         self.incoming.is_some() || self.start < self.end
     }
 
-    /// Moves what came to the data of the unit; gives it, and whether its digest is right, when it is whole.
+    /// Moves received bytes to the data of the PDU; returns it, and whether its digest is right, when it is whole.
     pub(crate) fn fill(&mut self) -> Option<(Incoming, bool)> {
         let available = &self.buffer[self.start..self.end];
         let incoming = self.incoming.as_mut()?;

@@ -54,7 +54,7 @@ impl Drop for UnderWay {
 }
 
 impl<S> Connection<S> {
-    /// An I/O command has all it needs: it begins, unless its host has as many under way as it may.
+    /// An I/O command has all it needs: it begins, unless its host has as many in progress as it may.
     pub(super) fn start_io(&mut self, command: Command, work: Work, data: Vec<u8>, charge: Option<Charge>) {
         let Some(queue) = self.queue.clone() else { return };
         let permit = queue.place.record.try_begin();

@@ -1,4 +1,4 @@
-//! What waits to be written to a connection, and writing as much of it at once as goes.
+//! The output queue of a connection, written in as few calls as possible.
 
 use crate::{
     buffers,
@@ -24,7 +24,7 @@ struct Segment {
     bytes: Vec<u8>,
     /// Whether it is data, which nothing is appended to; else headers and responses.
     data: bool,
-    /// What the data take of the connection's share, until they are written.
+    /// The part of the connection's share that the data use, until they are written.
     _charge: Option<Charge>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Out {
     queued: usize,
     /// Bytes ever written.
     pub(crate) written: u64,
-    /// How units are laid out.
+    /// How PDUs are laid out.
     pub(crate) layout: Layout,
     spare: Option<Vec<u8>>,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Connection<S> {
     pub(super) inbox: UnboundedReceiver<Message>,
     pub(super) receiver: Receiver,
     pub(super) out: Out,
-    /// How units of the host are laid out.
+    /// How PDUs of the host are laid out.
     pub(super) host_layout: Layout,
     pub(super) initialized: bool,
     pub(super) queue: Option<Arc<Queue>>,
@@ -55,19 +55,19 @@ pub(crate) struct Connection<S> {
     pub(super) transfers: Transfers,
     /// Commands that a namespace works on, or that wait for others of their host.
     pub(super) running: usize,
-    /// Commands of Connect that wait for what is left of lost queues.
+    /// Commands of Connect that wait for the remaining commands of lost queues.
     pub(super) held: usize,
     /// Commands of Connect that were refused.
     pub(super) refused: u32,
     /// A capsule waits for memory.
     pub(super) starved: bool,
-    /// Whether units wait until something was written.
+    /// Whether PDUs wait until something was written.
     pub(super) eager: bool,
     /// Bytes that wait from which on something is written first.
     pub(super) write_from: usize,
     /// Its target stops: an I/O queue takes no more commands, an admin queue goes on until all are answered.
     pub(super) draining: bool,
-    /// Held while something is to be answered before the target may close its connections.
+    /// Held until every command has its response, before the target closes its connections.
     pub(super) unanswered: Option<Sender<()>>,
     /// Ends when all is said.
     pub(super) closing: bool,

@@ -13,7 +13,7 @@ pub(crate) struct HostData {
     pub(crate) command: Command,
     pub(crate) job: Job,
     pub(crate) charge: Option<Charge>,
-    /// What came; has room for all.
+    /// The received data; has room for all.
     pub(crate) data: Vec<u8>,
     /// Bytes asked for.
     pub(crate) total: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// Adds one; gives its tag. There are no more of them than commands under way, 4,096 at most.
+    /// Adds one; gives its tag. There are no more of them than commands in progress, 4,096 at most.
     pub(crate) fn add(&mut self, transfer: HostData) -> u16 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -58,7 +58,7 @@ impl Transfers {
     }
 
     /// Judges the header of an H2CData with `bytes` bytes of data: the next bytes of a transfer, no other. On an error, the
-    /// status of the termination, its information and what is wrong.
+    /// status of the termination, its information and a description.
     pub(crate) fn check(&mut self, header: &Transfer, bytes: usize) -> Result<usize, (FatalError, u32, &'static str)> {
         let slot = usize::from(header.tag);
         let Some(transfer) = self.get_mut(slot) else {
