@@ -1,4 +1,4 @@
-//! What can go wrong on the device.
+//! Errors of the device.
 
 use crate::{
     handler::HandlerError,
@@ -15,7 +15,7 @@ pub enum DeviceError {
     /// The configuration cannot work.
     #[error("device configuration: {what}")]
     Configuration {
-        /// Which setting, and what it must be.
+        /// The setting, and the rule for it.
         what: String,
     },
     /// The type code belongs to no handler.
@@ -52,8 +52,8 @@ pub enum DeviceError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// A program was written to a register that is no program register.
-    #[error("register {id} is no program register; the program of key {} is 0:{}:0", id.key_id, id.key_id)]
+    /// A program was written to a register that is not a program register.
+    #[error("register {id} is not a program register; the program of key {} is 0:{}:0", id.key_id, id.key_id)]
     NotAProgramRegister {
         /// The register.
         id: VrId,
@@ -63,7 +63,7 @@ pub enum DeviceError {
     InvalidProgram {
         /// The register.
         id: VrId,
-        /// What is wrong.
+        /// The error.
         #[source]
         source: DecodeError,
     },
@@ -191,7 +191,7 @@ pub enum RunError {
     /// An operand could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A register that the verifier found present is not there: the handler's types and the program crate disagree.
+    /// A register that the verifier found present is missing: the handler's types and the program crate disagree.
     #[error("register {register} holds nothing the program can use")]
     NoOperand {
         /// The register.

@@ -1,7 +1,7 @@
-//! The device seam: what a scheme tells the device about its objects and instructions.
+//! The device seam: the trait by which a scheme supplies its objects and instructions to the device.
 //!
-//! The device core knows programs, registers and storage, and names no scheme. Everything that depends on what the bytes
-//! of an object mean goes through an [`ObjectHandler`].
+//! The device core knows programs, registers and storage, and names no scheme. Everything that depends on the meaning of
+//! an object's bytes goes through an [`ObjectHandler`].
 
 use crate::store::StoreError;
 use ciphermill_program::{Instruction, KeyId, Opcode, Scheme, TypeCode, VrId};
@@ -21,13 +21,13 @@ pub enum Residency {
 pub enum Trigger {
     /// Never: an operand only.
     Never,
-    /// When it is read: what is read is the result (compute-on-read).
+    /// When it is read: the reader gets the result (compute-on-read).
     OnRead,
-    /// When it is written: what is stored is the result (compute-on-write).
+    /// When it is written: the result is stored (compute-on-write).
     OnWrite,
 }
 
-/// What an object is to the device.
+/// The role of an object on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A program; its register is (0, key id, 0). The device itself handles this role.
@@ -49,11 +49,11 @@ pub struct TypeDescriptor {
     pub name: &'static str,
     /// Where its registers live.
     pub residency: Residency,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
 }
 
-/// What a handler knows of a Key ID from the head of one of its key objects: the parameter set. Cheap; the device keeps it
+/// The properties of a Key ID that the head of one of its key objects holds: the parameter set. Cheap; the device keeps it
 /// for size checks and estimates. Downcast it with [`Any`].
 pub trait KeyShape: Any + Send + Sync + fmt::Debug {}
 impl<T: Any + Send + Sync + fmt::Debug> KeyShape for T {}
@@ -95,7 +95,7 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     fn describe_key(&self, id: VrId, size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError>;
 
     /// Checks the size of an object, before its bytes arrive. `shape` is that of a key stored under the same Key ID, if
-    /// there is one; without it the handler checks what it can.
+    /// there is one; without it the handler checks against the largest set.
     ///
     /// # Errors
     /// [`HandlerError::WrongSize`].
@@ -130,9 +130,8 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// have written one and [`result_size`](Self::result_size) did not say.
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration;
 
-    /// The size in bytes that the register will have which the instruction writes, as far as the sizes of its operands
-    /// tell. The device uses it for the estimates of later instructions only; what is wrong here makes them wrong and
-    /// nothing else.
+    /// The size in bytes of the register that the instruction writes, as far as it follows from the sizes of its operands.
+    /// The device uses it for the estimates of later instructions only, so an error here changes nothing else.
     fn result_size(
         &self,
         instruction: &Instruction,
@@ -161,7 +160,7 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     ) -> Result<(), HandlerError>;
 }
 
-/// Why a handler refused an object or an instruction.
+/// An object or instruction that a handler refused.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandlerError {
@@ -180,7 +179,7 @@ pub enum HandlerError {
     Invalid {
         /// The register.
         id: VrId,
-        /// What is wrong with the content.
+        /// The error in the content.
         what: String,
     },
     /// The content is under a parameter set below 128 bits of security, and the handler's policy does not accept it.
@@ -196,7 +195,7 @@ pub enum HandlerError {
     Read {
         /// The register.
         id: VrId,
-        /// What the reader said.
+        /// The error of the reader.
         #[source]
         source: Arc<std::io::Error>,
     },
@@ -221,13 +220,13 @@ pub enum HandlerError {
     Operand {
         /// The operand's register.
         id: VrId,
-        /// What is wrong with it.
+        /// The error in it.
         what: String,
     },
     /// The engine that computes failed.
     #[error("the compute engine failed: {what}")]
     Engine {
-        /// What it said.
+        /// The error of the engine.
         what: String,
     },
 }
@@ -239,7 +238,7 @@ impl HandlerError {
         Self::Read { id, source: Arc::new(source) }
     }
 
-    /// The store error behind a failed read, if that is what it was.
+    /// The store error behind a failed read, if there was one.
     #[must_use]
     pub fn store_error(&self) -> Option<&StoreError> {
         match self {

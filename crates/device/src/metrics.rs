@@ -19,16 +19,16 @@ use std::{
 pub struct InstructionMetrics {
     /// How many were done.
     pub count: u64,
-    /// Their time in all.
+    /// Their total time.
     pub time: Duration,
 }
 
 /// Quotas and use of one space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceMetrics {
-    /// What it may hold.
+    /// Its quotas.
     pub limits: SpaceLimits,
-    /// What it holds.
+    /// Its use.
     pub used: SpaceLimits,
 }
 
@@ -51,13 +51,13 @@ pub struct MetricsSnapshot {
     pub commit_time: Duration,
     /// Objects written.
     pub writes: u64,
-    /// Those that stored the result of a program.
+    /// The writes that stored the result of a program.
     pub computed_writes: u64,
     /// Bytes of them, as they came from the host.
     pub bytes_written: u64,
     /// Objects read.
     pub reads: u64,
-    /// Those that gave the result of a program.
+    /// The reads that returned the result of a program.
     pub computed_reads: u64,
     /// Bytes of them, as they went to the host (counted when the reading begins, and not for objects opened for reads at any
     /// offset).
@@ -127,7 +127,7 @@ pub(crate) fn count(counter: &AtomicU64, amount: u64) {
 }
 
 impl Metrics {
-    /// Adds what one run did; once per run, so that an instruction of a microsecond takes no lock.
+    /// Adds the instructions of one run; once per run, so that an instruction of a microsecond takes no lock.
     pub(crate) fn add_instructions(&self, done: &BTreeMap<&'static str, InstructionMetrics>) {
         let mut all = self.instructions.lock().unwrap_or_else(PoisonError::into_inner);
         for (mnemonic, metrics) in done {

@@ -1,4 +1,4 @@
-//! What a device is told when it is opened.
+//! The configuration of a device.
 
 use crate::{error::DeviceError, memory::PAGE_BYTES, store::StoreFiles};
 use ciphermill_program::{Limits, MAX_INSTRUCTIONS};
@@ -11,7 +11,7 @@ const INSTRUCTION_BYTES: u64 = 24;
 /// Where a device keeps its store.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// In a directory, made when it is not there, and locked while the device is open.
+    /// In a directory, created if it does not exist, and locked while the device is open.
     Directory(PathBuf),
     /// In files that the caller opened; it sees to it that no other device has them.
     Files(StoreFiles),
@@ -28,7 +28,7 @@ pub struct DeviceConfig {
     pub main_memory_bytes: u64,
     /// Limit of the swap area in bytes.
     pub swap_bytes: u64,
-    /// Memory for test vectors kept between programs, in bytes; those that running programs use come on top.
+    /// Memory for test vectors kept between programs, in bytes; test vectors of running programs come on top.
     pub test_vector_cache_bytes: u64,
     /// The most instructions of a program, at most 65,536.
     pub max_program_instructions: usize,

@@ -6,8 +6,8 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Lets a bounded number of callers in; a bounded number wait. Spaces with waiting callers take turns; within a space, who
-/// came first is served first. So a space with many programs delays another by one program at a time, not by its queue.
+/// Lets a bounded number of callers in; a bounded number wait. Spaces with waiting callers take turns; within a space, callers
+/// are served in the order of their arrival. So a space with many programs delays another by one program at a time, not by its queue.
 #[derive(Debug)]
 pub(super) struct Gate {
     max_running: usize,
@@ -19,7 +19,7 @@ pub(super) struct Gate {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Programs that run, and those that have their turn and are about to.
+    /// Programs that run or are about to run.
     running: usize,
     waiting: usize,
     next_ticket: u64,

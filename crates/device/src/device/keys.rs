@@ -12,10 +12,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A key of a space: the type code tells keys of different handlers apart.
+/// A key of a space: the type code distinguishes keys of different handlers.
 pub(super) type KeyName = (SpaceId, TypeCode, KeyId);
 
-/// What was made from the objects with these generations.
+/// A value made from the objects with these generations.
 struct Made<T: ?Sized> {
     generations: Vec<u64>,
     value: Arc<T>,
@@ -39,7 +39,7 @@ fn locked<K: Eq + Hash, V, R>(map: &Mutex<HashMap<K, V>>, work: impl FnOnce(&mut
 }
 
 impl Keys {
-    /// The shape that the key's first part tells, if any part is stored.
+    /// The shape in the head of the key's first part, if any part is stored.
     pub(super) fn shape(
         &self,
         store: &Store,
@@ -94,7 +94,7 @@ impl Keys {
         Ok(value)
     }
 
-    /// Drops what was made from a key's objects, because one of them changed.
+    /// Drops the shape and the context of a key, because one of its objects changed.
     pub(super) fn forget(&self, name: KeyName) {
         let shape = locked(&self.shapes, |shapes| shapes.remove(&name));
         let context = locked(&self.contexts, |contexts| contexts.remove(&name));

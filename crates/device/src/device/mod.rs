@@ -42,7 +42,7 @@ pub struct Space {
     id: SpaceId,
 }
 
-/// What was made of an object, with the generation it was made of.
+/// Values made from objects, each with the generation of its object.
 type Versions<T> = HashMap<ObjectKey, (u64, T)>;
 
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Device {
         Ok(Space { inner: Arc::clone(&self.inner), id })
     }
 
-    /// Makes a space, or changes the quotas of one; both outlive the process. A quota below what is stored keeps the
+    /// Makes a space, or changes the quotas of one; both outlive the process. A quota below the present use keeps the
     /// objects and refuses growth.
     ///
     /// # Errors
@@ -134,8 +134,8 @@ impl Device {
         &self.inner.config
     }
 
-    /// Reads every object of every space, checks every checksum, and the object table, beside whatever else is done; tells
-    /// `each` what it finds. Damage is no error here but in the report. Nothing is changed.
+    /// Reads every object of every space, checks every checksum, and the object table, concurrently with other work. `each`
+    /// gets every finding. Damage is reported and is not an error here. Nothing is changed.
     ///
     /// # Errors
     /// None so far.
@@ -241,7 +241,7 @@ impl Space {
     }
 
     /// Opens an object, as it is stored, for reads at any offset: of one version, each byte checked, without reading a MiB
-    /// for every 4 KiB. [`ObjectPages`] says what to keep and what it costs.
+    /// for every 4 KiB. [`ObjectPages`] describes its use and its cost.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; those of the medium, when the object is small and read at once.
@@ -267,7 +267,7 @@ impl Space {
         run::check_given(self, program)
     }
 
-    /// What is known of an object.
+    /// The properties of an object.
     ///
     /// # Errors
     /// [`StoreError::NotFound`].

@@ -39,8 +39,8 @@ enum Complete {
     Disk(Box<FinishedObject>),
 }
 
-/// Refuses what no write of that size to that register can become: an unknown type, a size beyond the limits or other than
-/// the key's parameter set wants, a program out of place.
+/// Refuses a write that cannot succeed: an unknown type, a size beyond the limits or against the key's parameter set, a
+/// program in another register than the program register.
 fn check_size(space: &Space, id: VrId, size: u64) -> Result<(), DeviceError> {
     let inner = &*space.inner;
     let known = inner.registry.find(id)?;
@@ -141,7 +141,7 @@ impl ObjectSink {
     ///
     /// # Errors
     /// [`StoreError::Incomplete`]; [`DeviceError::Handler`] and [`DeviceError::InvalidProgram`] for content that is not
-    /// what its type says; [`DeviceError::ProgramFailed`], [`DeviceError::Busy`]; [`DeviceError::Store`].
+    /// of its type; [`DeviceError::ProgramFailed`], [`DeviceError::Busy`]; [`DeviceError::Store`].
     pub fn commit(self) -> Result<Written, DeviceError> {
         let Self { space, id, size, options, body } = self;
         let inner = &*space.inner;
@@ -236,8 +236,8 @@ impl Write for ObjectSink {
     }
 }
 
-/// Gives the bytes of an object, or of the result of its program. What it gives is one version, whatever is written
-/// meanwhile.
+/// Reads the bytes of an object, or of the result of its program. All bytes are of one version, also when the object is
+/// written meanwhile.
 #[derive(Debug)]
 pub struct ObjectSource {
     stat: ObjectStat,

@@ -1,7 +1,7 @@
 //! One run of a program.
 //!
 //! A run sees the space as it was when it began (the versions of its operands, and the object that triggers it) and
-//! writes to registers of its own. When it ends, its result is all that is left. So runs cannot disturb each other or
+//! writes to its own registers. When it ends, only its result remains. So runs cannot disturb each other or
 //! their operands, and need no lock on the space.
 
 mod environment;

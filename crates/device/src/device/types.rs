@@ -1,16 +1,16 @@
-//! How objects are read and written, and what is known of them.
+//! Options of reads and writes, and the properties of objects.
 
 use crate::store::{ObjectFlags, ObjectPages, StoredObject};
 use ciphermill_program::VrId;
 
-/// What a write does with an object that can trigger a program.
+/// Whether a write of an object may run a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
-    /// A compute-on-write object runs the program of its key, if one is stored, and the result is what is stored. All
-    /// other objects are stored as they are.
+    /// A compute-on-write object runs the program of its key, if one is stored, and the result is stored in its place. All
+    /// other objects are stored unchanged.
     #[default]
     Compute,
-    /// Everything is stored as it is (to restore a copy, say).
+    /// Everything is stored unchanged (for example to restore a copy).
     Stored,
 }
 
@@ -25,20 +25,20 @@ pub struct WriteOptions {
     /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and nothing is stored. `None`: as many as its
     /// register takes. A block adapter, which has reserved so many blocks, sets it.
     pub result_limit: Option<u64>,
-    /// A number of the caller's that is stored with the object and comes back in [`ObjectStat::origin`]; 0 is none. A block
-    /// adapter that crashed can tell by it which of its objects this write completed.
+    /// A tag of the caller, stored with the object and returned in [`ObjectStat::origin`]; 0 means unset. After a crash a
+    /// block adapter finds by it which of its objects this write completed.
     pub origin: u64,
 }
 
-/// What a read does with an object that can trigger a program.
+/// Whether a read of an object may run a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
-    /// Gives what is stored.
+    /// Returns the stored bytes.
     Stored,
     /// Runs the program and gives its result, whatever the flags: the caller asked for it.
     Compute,
-    /// Runs the program if the object is a compute-on-read object and [`ObjectFlags::ARMED`], else gives what is stored.
-    /// A block adapter reads so, because operating systems read blocks nobody asked for. [`ObjectFlags::ONE_SHOT`]
+    /// Runs the program if the object is a compute-on-read object and [`ObjectFlags::ARMED`], else returns the stored bytes.
+    /// A block adapter reads in this mode, because operating systems read blocks without a request of a user. [`ObjectFlags::ONE_SHOT`]
     /// disarms the object before the result is given.
     Armed,
 }
@@ -50,11 +50,11 @@ pub struct ReadOptions {
     pub mode: ReadMode,
     /// The most bytes that the result of a computed read may have; a larger one is
     /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and the object stays armed. `None`: no bound but the
-    /// device's. What is stored is read whatever its size.
+    /// device's. Stored bytes are read whatever their size.
     pub result_limit: Option<u64>,
 }
 
-/// What is known of a stored object.
+/// The properties of a stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectStat {
     /// Its register.
@@ -69,7 +69,7 @@ pub struct ObjectStat {
     pub checksum: u32,
     /// [`WriteOptions::origin`] of the write that made it; a change of flags keeps it.
     pub origin: u64,
-    /// Whether what is stored is the result of a program that its write ran.
+    /// Whether the stored bytes are the result of a program that the write ran.
     pub computed: bool,
 }
 
@@ -88,17 +88,17 @@ impl From<&StoredObject> for ObjectStat {
 }
 
 impl ObjectPages {
-    /// What is known of the version that is read; its flags are those it had when it was opened.
+    /// The properties of the version that is read, with the flags at the time of opening.
     #[must_use]
     pub fn stat(&self) -> ObjectStat {
         ObjectStat::from(&**self.object())
     }
 }
 
-/// What a write did.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// What is stored now.
+    /// The properties of the stored object.
     pub stat: ObjectStat,
     /// Whether it is the result of a program.
     pub computed: bool,

@@ -1,4 +1,4 @@
-//! What instructions are expected to take, learnt from what they took.
+//! Expected times of instructions, learnt from measured times.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ fn from_ns(ns: f64) -> Duration {
     Duration::from_nanos(ns as u64)
 }
 
-/// Time in proportion to work, whatever a unit of work is. Large jobs tell more than small ones, late ones more than early
-/// ones.
+/// Time in proportion to work, whatever the unit of work is. Large jobs weigh more than small ones, late jobs more than early
+/// jobs.
 #[derive(Debug)]
 pub(super) struct Rate(Mutex<Seen>);
 
@@ -26,7 +26,7 @@ struct Seen {
     mean_ns: f64,
 }
 
-/// Weight of what was seen before, against 1 for a new job.
+/// Weight of all earlier jobs, against 1 for a new job.
 const MEMORY: f64 = 0.75;
 
 impl Rate {
@@ -54,7 +54,7 @@ impl Rate {
 /// the nearest one.
 #[derive(Debug)]
 pub(super) struct BySize {
-    /// What a job takes that was never timed, nor any other.
+    /// The expected time of a job before any was timed.
     initial_ns: f64,
     /// Bytes that are worth the part of a job that does not grow.
     fixed: u64,
@@ -89,7 +89,7 @@ impl BySize {
         seen.last = size;
     }
 
-    /// For an unknown size: what the job before took.
+    /// For an unknown size: the time of the job before.
     pub(super) fn expect(&self, size: Option<u64>) -> Duration {
         let seen = locked(&self.seen);
         let size = size.unwrap_or(seen.last);

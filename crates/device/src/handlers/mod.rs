@@ -46,7 +46,7 @@ fn read_whole(id: VrId, size: u64, content: &mut dyn Read) -> Result<Vec<u8>, Ha
     Ok(bytes)
 }
 
-/// What a handler knows of a Key ID; `None` if nothing is stored there yet. The device never mixes handlers, so the type is
+/// The shape of a Key ID in the handler's own type; `None` if nothing is stored there yet. The device never mixes handlers, so the type is
 /// right wherever there is a shape.
 fn downcast<Shape: KeyShape>(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
     shape.and_then(|shape| (shape as &dyn Any).downcast_ref())
@@ -60,7 +60,7 @@ fn loaded<'a, Loaded: KeyContext>(key: Option<&'a dyn KeyContext>, what: &str) -
 
 /// A scheme's error over content that is being judged.
 trait ContentError: Display {
-    /// Hands out the error of the reader itself, if that is what it is; else gives the error back.
+    /// Returns the error of the reader if the error is one, else the error itself.
     fn into_io(self) -> Result<std::io::Error, Self>
     where
         Self: Sized;
@@ -69,7 +69,7 @@ trait ContentError: Display {
     fn needs_opt_in(&self) -> bool;
 }
 
-/// What is wrong with the content of a register. A failed read is no judgement of the content.
+/// The error of the content of a register. A failed read is not an error of the content.
 fn invalid(id: VrId, error: impl ContentError) -> HandlerError {
     match error.into_io() {
         Ok(source) => HandlerError::read(id, source),
@@ -78,7 +78,7 @@ fn invalid(id: VrId, error: impl ContentError) -> HandlerError {
     }
 }
 
-/// What is wrong with the operand of an instruction.
+/// The error of an operand of an instruction.
 fn operand_error(id: VrId, error: &dyn Display) -> HandlerError {
     HandlerError::Operand { id, what: error.to_string() }
 }

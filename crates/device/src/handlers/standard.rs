@@ -44,7 +44,7 @@ pub struct Policy {
     pub paillier: SizePolicy,
 }
 
-/// One handler for each scheme of this crate. `progress` is told about the loading of TFHE's bootstrapping keys.
+/// One handler for each scheme of this crate. `progress` follows the loading of TFHE's bootstrapping keys.
 ///
 /// ```
 /// use ciphermill_device::handlers::{Engines, Policy, standard};

@@ -1,10 +1,10 @@
-//! What the verifier may know of a run, and what it will cost.
+//! A run as the verifier sees it: stored objects and expected times.
 
 use super::Run;
 use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
 use std::time::Duration;
 
-/// What the verifier may know: the run's view, with the triggering object in its place.
+/// The run's view, with the triggering object in its register.
 impl Environment for Run<'_> {
     fn object(&self, id: VrId) -> Option<ObjectInfo> {
         match self.operand {

@@ -1,4 +1,4 @@
-//! The registers of a run: where their content comes from, and where it is kept.
+//! The registers of a run: loading and keeping their content.
 
 use super::{Run, locked, value::Value};
 use crate::{
@@ -21,8 +21,8 @@ impl Run<'_> {
         Ok(self.with_room(|| self.inner.memory.store(bytes))?)
     }
 
-    /// Does `work`; when the swap area or the addresses are used up, gives back the registers of all stored objects that
-    /// nobody is using (their content is in the store as well), and tries once more.
+    /// Does `work`; when the swap area or the addresses are used up, releases the unused registers of stored objects
+    /// (their content is in the store as well), and tries once more.
     pub(super) fn with_room<T>(&self, mut work: impl FnMut() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
         match work() {
             Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {
