@@ -28,7 +28,7 @@ struct Inner {
     mod_down: Vec<ModDown>,
     /// Decryption at each level.
     scale: Vec<ScaleAndRound>,
-    /// What is made when it is first needed.
+    /// Tables that are computed at their first use.
     tables: Tables,
 }
 
@@ -125,7 +125,7 @@ impl Context {
         &self.inner.scale[limbs - 1]
     }
 
-    /// What is made when it is first needed.
+    /// The tables that are computed at their first use.
     pub(crate) fn tables(&self) -> &Tables {
         &self.inner.tables
     }

@@ -192,7 +192,7 @@ impl PublicKey {
         Ok(ciphertext)
     }
 
-    /// A fresh encryption of 0 at `limbs` limbs, which re-randomises what it is added to.
+    /// A fresh encryption of 0 at `limbs` limbs, to re-randomise a ciphertext by addition.
     ///
     /// # Errors
     /// If the level does not exist.

@@ -1,4 +1,4 @@
-//! Errors of the scheme. Each names what was given, what the limit is and what to do.
+//! Errors of the scheme. Each names the given value, the limit and a remedy.
 
 use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::rng::RngError;
@@ -23,7 +23,7 @@ pub enum BfvError {
     /// Primes that make no basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
-    /// Bytes that are no polynomial of the basis.
+    /// Bytes that do not encode a polynomial of the basis.
     #[error(transparent)]
     Residues(#[from] UnpackError),
     /// Reading or writing an object failed.
@@ -36,7 +36,7 @@ pub enum BfvError {
         what: &'static str,
         /// Its key set.
         given: KeyTag,
-        /// The one that is needed.
+        /// The required one.
         expected: KeyTag,
     },
     /// An object is of another parameter set.
@@ -49,14 +49,14 @@ pub enum BfvError {
         /// The id of the set that is needed.
         expected: u64,
     },
-    /// A count or length is not the one that is needed.
+    /// A count or length differs from the required one.
     #[error("{what} is {given}, {expected} is needed")]
     Length {
-        /// What is counted.
+        /// The counted quantity.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         given: usize,
-        /// What fits.
+        /// The admissible values.
         expected: usize,
     },
     /// A number is out of its range.
@@ -71,7 +71,7 @@ pub enum BfvError {
         /// Largest admissible value.
         max: i128,
     },
-    /// A key switch needs keys that are not there.
+    /// A key switch needs keys that are missing.
     #[error("Galois keys are missing for the elements {}; generate them for every element that the plan lists", list(.elements))]
     MissingGaloisKeys {
         /// The exponents g of X ↦ X^g.
@@ -80,7 +80,7 @@ pub enum BfvError {
     /// The operation does not exist for these parameters.
     #[error("{what}")]
     Unsupported {
-        /// What was asked for, and what would do.
+        /// The requested operation, and one that would do.
         what: String,
     },
     /// The machine has no room for an object.

@@ -1,4 +1,4 @@
-//! What the noise of each operation is expected to be, and how likely a wrong result is.
+//! The expected noise of each operation, and the probability of a wrong result.
 //!
 //! Noise is v = c_0 + c_1·s − ⌊Q·m/t⌉ modulo Q, an integer per coefficient; variances are those of such integers. Decryption
 //! is right while |v| < Q/(2t). Keys are uniform ternary (a coefficient has variance 2/3), errors are rounded Gaussians of

@@ -27,7 +27,8 @@ impl PolynomialSize {
 
     /// The size `n`.
     ///
-    /// # Errors If `n` is not a power of two from 2^4 to 2^17.
+    /// # Errors
+    /// If `n` is not a power of two from 2^4 to 2^17.
     pub const fn new(n: usize) -> Result<Self, DimensionError> {
         let (min, max) = (1 << Self::MIN_LOG2, 1 << Self::MAX_LOG2);
         if n.is_power_of_two() && n >= min && n <= max {

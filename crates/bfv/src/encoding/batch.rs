@@ -29,7 +29,7 @@ impl BatchEncoder {
     /// The encoder of a set with slots.
     ///
     /// # Errors
-    /// If t is no prime or not 1 modulo 2N.
+    /// If t is not a prime or not 1 modulo 2N.
     pub fn new(context: &Context) -> Result<Self, BfvError> {
         let (n, t) = (context.n(), context.t());
         let parameters = context.parameters();

@@ -17,7 +17,7 @@ use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 use crate::error::{BfvError, require_length};
 
-/// Lengths of auxiliary primes and what a transform over one takes, relatively: the strategies of
+/// Lengths of auxiliary primes, and the relative time of a transform over one: the strategies of
 /// [`PrimeNtt`](ciphermill_math::ntt::PrimeNtt).
 const AUXILIARY: [(u32, usize); 2] = [(46, 23), (50, 32)];
 

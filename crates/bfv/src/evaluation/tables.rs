@@ -93,8 +93,8 @@ impl Tables {
     }
 }
 
-/// Memory for parts of ciphertexts, which returns to its tables when it is dropped: fresh pages would cost about as much
-/// as what is computed in them.
+/// Memory for parts of ciphertexts, which returns to its tables when it is dropped: fresh pages would cost about as
+/// much time as the computation that fills them.
 #[derive(Debug)]
 pub(crate) struct Scratch<'a> {
     tables: &'a Tables,

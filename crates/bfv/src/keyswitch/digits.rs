@@ -97,8 +97,8 @@ impl Context {
 
 /// One balanced digit of residues modulo q, centred.
 ///
-/// With B/2 at the place of every digit but the last in `offset`, the carries of balancing are those of one addition: the
-/// digit is a field of x + offset, less B/2; the last digit is what is left above. As x is at most q/2 < 2^61 in
+/// With B/2 at the place of every digit but the last in `offset`, the carries of balancing are those of one addition:
+/// the digit is a field of x + offset, less B/2; the last digit is the rest above them. As x is at most q/2 < 2^61 in
 /// magnitude, and the offset below the last digit's unit, at most 2^61, nothing overflows.
 #[derive(Clone, Copy, Debug)]
 pub struct BitField {

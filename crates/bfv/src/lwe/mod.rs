@@ -29,11 +29,12 @@
 //! (σ_(2^j+1)(c) + c for j = l + 1 … log2 N) makes them 0, at log2 N − l more key switches and a factor of N instead of
 //! 2^l.
 //!
-//! *Keys.* The elements 2^j + 1 for j = 1 … l, or … log2 N with the trace, are all that is needed:
-//! [`Context::packing_elements`]. No element serves two levels, as that of level j is 2^j + 1 modulo 2^(j+1): there is no
-//! smaller set with which a merge takes one key switch.
+//! *Keys.* The elements 2^j + 1 for j = 1 … l, or … log2 N with the trace, are all that packing needs:
+//! [`Context::packing_elements`]. No element serves two levels, as that of level j is 2^j + 1 modulo 2^(j+1): no
+//! smaller set lets a merge take one key switch.
 //!
-//! [`mod@reference`] has plain definitions of all of this: what the fast paths here and the accelerator's RTL are checked against.
+//! [`mod@reference`] has plain definitions of all of this. The tests compare the fast paths here and the accelerator's
+//! RTL with them.
 
 mod pack;
 pub mod reference;
@@ -151,8 +152,8 @@ impl Context {
         c1
     }
 
-    /// `lwe` times 2^-`log2` modulo Q: what a packing that multiplies by 2^`log2`
-    /// ([`packing_factor`](Self::packing_factor)) undoes.
+    /// `lwe` times 2^-`log2` modulo Q. A packing multiplies by 2^`log2` ([`packing_factor`](Self::packing_factor)) and
+    /// so undoes it.
     ///
     /// # Errors
     /// If the ciphertext is of another parameter set, or `log2` is more than log2 N.

@@ -102,7 +102,7 @@ impl Context {
         Ok(self.packed(node, keys))
     }
 
-    /// An error unless a ciphertext of so many limbs can be packed beside those of `expected` limbs with these keys.
+    /// An error unless a ciphertext of this many limbs can be packed with those of `expected` limbs under these keys.
     fn require_packable(
         &self,
         parameters: ParameterId,

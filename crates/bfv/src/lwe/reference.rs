@@ -1,6 +1,6 @@
-//! The plain definitions of extraction, embedding, key switching and packing: polynomials as lists of residues, products
-//! term by term, every division exact. They are deterministic and know no transform: what the fast paths and the
-//! accelerator's RTL are checked against, bit for bit.
+//! The plain definitions of extraction, embedding, key switching and packing: polynomials as lists of residues,
+//! products term by term, every division exact. They are deterministic and use no transform. The tests compare the fast
+//! paths and the accelerator's RTL with them, bit for bit.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub type Key = (Gadget, Vec<[Residues; 2]>);
 /// The keys of a packing by element g.
 pub type Keys = BTreeMap<usize, Key>;
 
-/// The polynomials modulo X^N + 1 and the primes of ciphertexts of one level, with the special ones beside them.
+/// The polynomials modulo X^N + 1 and the primes of ciphertexts of one level, followed by the special primes.
 #[derive(Clone, Debug)]
 pub struct Ring {
     /// N.
@@ -268,7 +268,7 @@ impl Ring {
     /// PackLWEs of 2^l inputs: input i, times 2^l, at the coefficient i·N/2^l.
     ///
     /// # Panics
-    /// If the number of inputs is no power of two up to N, or `keys` lacks the key of a level.
+    /// If the number of inputs is not a power of two up to N, or `keys` lacks the key of a level.
     pub fn pack(&self, inputs: &[Lwe], keys: &Keys) -> Rlwe {
         assert!(inputs.len().is_power_of_two() && inputs.len() <= self.n, "a power of two up to N");
         if let [input] = inputs {

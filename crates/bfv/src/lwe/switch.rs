@@ -41,7 +41,7 @@ impl std::fmt::Debug for LweSecretKey {
 }
 
 impl LweSecretKey {
-    /// A key of `dimension` coefficients drawn from `seed`, deterministically. Use a seed of its own.
+    /// A key of `dimension` coefficients drawn from `seed`, deterministically. Use a seed for nothing else.
     ///
     /// # Errors
     /// If the dimension is not from 1 to [`MAX_LWE_DIMENSION`].
@@ -77,10 +77,10 @@ impl LweSecretKey {
 
 /// A key that switches LWE ciphertexts of l limbs from the coefficients of a [`SecretKey`] to an [`LweSecretKey`].
 ///
-/// The residues of each a_i modulo limb j are cut into balanced digits d with a_i ≡ Σ_k d_k·B^k, B = 2^base_log; the key
-/// has for each (i, j, k) an LWE ciphertext of s_i·B^k modulo limb j and of 0 modulo the others. The switched ciphertext is
-/// Σ d·key, with b added. It adds noise of variance N·digits·(B²/12)·σ², for all digits of all limbs: there is no special
-/// modulus to divide by, so digits must be small.
+/// The residues of each a_i modulo limb j are cut into balanced digits d with a_i ≡ Σ_k d_k·B^k, where B = 2^base_log.
+/// The key has for each (i, j, k) an LWE ciphertext of s_i·B^k modulo limb j and of 0 modulo the others. The switched
+/// ciphertext is Σ d·key, with b added. It adds noise of variance N·digits·(B²/12)·σ², for all digits of all limbs: no
+/// special modulus divides it, so digits must be small.
 ///
 /// Masks are expanded from a seed when they are needed: the key takes l words for each digit, not l·(n + 1).
 #[derive(Clone, Debug)]
@@ -145,9 +145,9 @@ impl LweKeySwitchKey {
     /// The key from `from` to `to` for ciphertexts of `limbs` limbs, 1 to L, with digits of `base_log` bits, 1 to 32.
     ///
     /// # Errors
-    /// If a number is out of range, the keys are of different parameter sets, the modulus of these limbs is too large for
-    /// 128 bits of security at the dimension of `to` by the homomorphic-encryption standard and `policy` does not accept
-    /// that, the key would take more than 4 GiB, or the operating system gives no randomness.
+    /// If a number is out of range, the keys are of different parameter sets, or the key would take more than 4 GiB. If
+    /// the modulus of these limbs is too large for 128 bits of security at the dimension of `to` by the
+    /// homomorphic-encryption standard, and `policy` does not accept that. If the operating system gives no randomness.
     pub fn generate(
         from: &SecretKey,
         to: &LweSecretKey,

@@ -1,4 +1,4 @@
-//! The binary tree of a packing: what is fast about PackLWEs.
+//! The binary tree of a packing, from which PackLWEs takes its speed.
 //!
 //! A merge at level j takes, for l limbs of ciphertext, K special primes and d digits,
 //!
@@ -6,9 +6,9 @@
 //! * d·(l + K) transforms of digits and 2·d·(l + K) products of spectra,
 //! * 2·(l + K) inverse transforms and the division of two polynomials by the special primes.
 //!
-//! The tree is walked depth first, so that two nodes are merged as soon as both are there: of a subtree with 2^j leaves at
-//! most j + 1 nodes live at a time. Leaves of one half differ from those of the other in the highest bit that is left of
-//! their index, so they are visited in bit-reversed order. Subtrees of 2^[`SEQUENTIAL`] leaves are the tasks of the
+//! The tree is walked depth first, so that two nodes are merged as soon as both exist: of a subtree with 2^j leaves at
+//! most j + 1 nodes live at a time. Leaves of one half differ from those of the other in the highest bit that is left
+//! of their index, so they are visited in bit-reversed order. Subtrees of 2^[`SEQUENTIAL`] leaves are the tasks of the
 //! thread pool.
 
 use std::ops::RangeInclusive;
@@ -79,13 +79,13 @@ pub struct Workspace {
     rotated: [Vec<u64>; 2],
     /// The digits of one limb, transformed; and whatever is short-lived.
     digits: Vec<u64>,
-    /// What a key switch yields, by part: l limbs, then the special ones.
+    /// The result of a key switch, by part: l limbs, then the special ones.
     sums: [Vec<u64>; 2],
     /// Polynomials of nodes that are no more.
     spare: Vec<Vec<u64>>,
 }
 
-/// The first `len` words of a buffer, whose content is to be overwritten.
+/// The first `len` words of a buffer. The caller overwrites their content.
 fn words(buffer: &mut Vec<u64>, len: usize) -> &mut [u64] {
     if buffer.len() < len {
         buffer.resize(len, 0);
@@ -94,14 +94,14 @@ fn words(buffer: &mut Vec<u64>, len: usize) -> &mut [u64] {
 }
 
 impl Workspace {
-    /// A polynomial of `len` words, whose content is to be overwritten.
+    /// A polynomial of `len` words. The caller overwrites its content.
     pub fn polynomial(&mut self, len: usize) -> Vec<u64> {
         let mut polynomial = self.spare.pop().unwrap_or_default();
         polynomial.resize(len, 0);
         polynomial
     }
 
-    /// `len` words, whose content is to be overwritten and whose place is used again by the next merge.
+    /// `len` words. The caller overwrites their content, and the next merge uses the place again.
     pub fn scratch(&mut self, len: usize) -> &mut [u64] {
         words(&mut self.digits, len)
     }

@@ -42,16 +42,17 @@ pub enum SecurityPolicy {
 }
 
 /// Identifies the numbers of a set (its name is not among them) in stored objects: FNV-1a of their byte form, 64 bits.
-/// It finds mistakes; it is no protection against forgery.
+/// It finds mistakes; it does not protect against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParameterId(pub u64);
 
 /// The numbers of a parameter set.
 ///
-/// The chain of primes is the ciphertext moduli q_0 … q_(L−1) followed by the special moduli p_0 … p_(K−1). Ciphertexts
-/// have the first l of them for limbs: l ≤ L where keys are switched, up to L + K for those that are encrypted modulo
-/// the whole chain so that the first modulus switch takes the special ones away (as in the paper's pipeline). Secrets
-/// are ternary, errors are rounded Gaussians of standard deviation 3.2, as the standard assumes.
+/// The chain of primes is the ciphertext moduli q_0 … q_(L−1) followed by the special moduli p_0 … p_(K−1). The limbs
+/// of a ciphertext are over the first l of them. Where keys are switched, l is at most L. It is up to L + K for those
+/// that are encrypted modulo the whole chain so that the first modulus switch takes the special ones away (as in the
+/// pipeline of `cham-hmvp`). Secrets are ternary, errors are rounded Gaussians of standard deviation 3.2, as the
+/// standard assumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSpec {
     /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.

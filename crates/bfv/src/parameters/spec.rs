@@ -1,4 +1,4 @@
-//! What the numbers of a set must satisfy, and their byte form.
+//! The conditions on the numbers of a set, and their byte form.
 //!
 //! ```text
 //! u8 bytes of the name | name | numbers:

@@ -39,7 +39,7 @@ const QUANTUM: [[u32; 3]; 6] =
     [[25, 17, 13], [51, 35, 27], [101, 70, 54], [202, 141, 109], [411, 284, 220], [827, 571, 443]];
 
 /// The greatest number of bits of the product of all moduli (special ones included) at N = `polynomial_size` for
-/// `level`, against classical or (`quantum`) quantum attackers; `None` if the standard has no row for N, i.e. unless it
+/// `level`, against classical or (`quantum`) quantum attackers. `None` if the standard has no row for N, i.e. unless it
 /// is a power of two from 1024 to 32768.
 pub fn max_modulus_bits(polynomial_size: usize, level: SecurityLevel, quantum: bool) -> Option<u32> {
     let table = if quantum { &QUANTUM } else { &CLASSICAL };

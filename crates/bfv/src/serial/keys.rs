@@ -21,7 +21,7 @@ pub(super) fn require_spec(what: &'static str, context: &Context, input: &mut De
 }
 
 impl SecretKey {
-    /// The sealed **secret** key: whoever holds these bytes decrypts everything. Store them with mode 0600 at least.
+    /// The sealed **secret** key: these bytes decrypt everything. Store them with mode 0600 or stricter.
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         // Never grown, so that no copy stays behind.
         let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + 8 + self.coefficients.len() / PER_BYTE);

@@ -26,10 +26,10 @@ const ENTRY_LEN: usize = 8;
 const SEED_LEN: usize = 32;
 /// Most bytes of a head: an entry for each automorphism.
 const MAX_HEAD_LEN: usize = MAX_PARAMETER_SET_LEN as usize + 12 + MAX_POLYNOMIAL_SIZE * ENTRY_LEN;
-/// What stands in the place of an automorphism's element in a relinearisation key.
+/// The value in the place of an automorphism's element in a relinearisation key.
 const SQUARE: usize = 0;
 
-/// One key of the list, as the head tells of it.
+/// One key of the list, as the head describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     element: usize,
@@ -37,7 +37,7 @@ struct Entry {
     digits: usize,
 }
 
-/// What stands before the keys.
+/// The head of the file, before the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Head {
     spec: ParameterSpec,
@@ -205,7 +205,7 @@ fn read<R: Read>(
     if given == 0 { Ok((head.tag, keys)) } else { Err(WireError::TrailingBytes { given }.into()) }
 }
 
-/// What stands before Galois keys: enough to say whose they are, what they serve and what they take.
+/// The head of Galois keys: their owner, their purpose and their size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GaloisKeysHeader {
     parameters: ParameterSet,
