@@ -18,7 +18,9 @@ pub(crate) fn try_reserve<P>(what: &'static str, len: usize) -> Result<Vec<P>, T
 /// A zeroed buffer that starts on a cache line and asks for huge pages.
 ///
 /// A bootstrapping key is read once per bootstrap from end to end: 4 KiB pages would cost a page walk every 64 cache
-/// lines, and vectors that straddle cache lines would cost two accesses each.
+/// lines, and vectors that straddle cache lines would cost two accesses each. The memory comes zeroed from the system, which
+/// supplies each page when it is first written. Clearing pages costs more than half of loading a key, so the threads that
+/// fill the buffer should be the first to write to it.
 pub(crate) struct AlignedBuffer<P> {
     storage: Vec<P>,
     start: usize,
@@ -30,38 +32,32 @@ const ALIGNMENT: usize = 64;
 impl<P: Copy + Default> AlignedBuffer<P> {
     /// `len` elements, all of the default value.
     pub(crate) fn zeroed(len: usize) -> Self {
-        let mut buffer = Self::over(Vec::with_capacity(len + Self::SLACK));
-        buffer.grow(len);
-        buffer
+        let mut storage = vec![P::default(); len + Self::SLACK];
+        // A fresh allocation of this size is untouched memory, so the advice comes in time.
+        advise_huge_pages(&mut storage);
+        let start = storage.as_ptr().align_offset(ALIGNMENT).min(Self::SLACK);
+        Self { storage, start, len }
     }
 
-    /// No element yet, and room for `capacity` of them. The kernel gives the memory as [`grow`](Self::grow) touches it.
+    /// An empty buffer with room for `capacity` elements. Memory is used as [`grow`](Self::grow)n parts are written.
     ///
     /// # Errors
     /// [`TfheError::Memory`].
     pub(crate) fn try_with_capacity(what: &'static str, capacity: usize) -> Result<Self, TfheError> {
-        Ok(Self::over(try_reserve(what, capacity.saturating_add(Self::SLACK))?))
+        // Only this way of asking can fail; what it reserves is returned untouched.
+        drop(try_reserve::<P>(what, capacity.saturating_add(Self::SLACK))?);
+        Ok(Self { len: 0, ..Self::zeroed(capacity) })
     }
 
-    /// Elements that may lie before the first cache line's start.
+    /// Elements that may lie before the start of the first cache line.
     const SLACK: usize = ALIGNMENT / if size_of::<P>() < ALIGNMENT { size_of::<P>() } else { ALIGNMENT };
-
-    fn over(mut storage: Vec<P>) -> Self {
-        // A fresh allocation of this size is untouched memory of the kernel's, so the advice comes in time.
-        advise_huge_pages(storage.spare_capacity_mut());
-        let start = storage.as_ptr().align_offset(ALIGNMENT).min(Self::SLACK);
-        storage.resize(start, P::default());
-        Self { storage, start, len: 0 }
-    }
 
     /// Makes it `len` elements long; new ones have the default value.
     ///
     /// # Panics
-    /// Beyond the capacity: the buffer would move, and lose its alignment.
+    /// If `len` exceeds the capacity.
     pub(crate) fn grow(&mut self, len: usize) {
-        let end = self.start + len;
-        assert!(end <= self.storage.capacity(), "{len} elements are beyond the buffer's capacity");
-        self.storage.resize(end, P::default());
+        assert!(self.start + len <= self.storage.len(), "{len} elements are beyond the buffer's capacity");
         self.len = len;
     }
 }

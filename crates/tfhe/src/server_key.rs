@@ -5,7 +5,7 @@
 
 use std::io::{Read, Write};
 
-use ciphermill_lattice::PublicSeed;
+use ciphermill_lattice::{PublicSeed, Torus};
 use ciphermill_math::Isa;
 use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError, sealed_len};
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::bootstrap::{BackendTorus, BlindRotation};
 use crate::ciphertext::KeyTag;
 use crate::elements::{BLOCK, read_elements, read_new_elements};
 use crate::error::{TfheError, require_equal, require_range};
-use crate::ggsw::expand_masks;
+use crate::ggsw::{GgswCiphertext, expand_masks};
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
 use crate::kinds::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
 use crate::memory::{AlignedBuffer, try_reserve};
@@ -200,11 +200,66 @@ pub fn validate_key<R: Read>(kind: KeyKind, reader: R, policy: SecurityPolicy) -
     Ok(header)
 }
 
+/// Reads a bootstrapping key in coefficient form for an engine of another crate: `visit` receives the n GGSW ciphertexts
+/// in order. The masks of a seeded key are expanded.
+///
+/// # Errors
+/// If the key is malformed, not admissible under `policy` or of another torus width, or if `visit` fails.
+pub fn read_bootstrap_key<T: Torus>(
+    reader: impl Read,
+    policy: SecurityPolicy,
+    mut visit: impl FnMut(GgswCiphertext<T>) -> Result<(), TfheError>,
+) -> Result<(KeyHeader, ParameterSet), TfheError> {
+    let (mut input, header, parameters) = KeyHeader::open(KeyKind::Bootstrap, reader, policy)?;
+    require_equal("torus width of the bootstrapping key", parameters.torus.bits() as usize, T::BITS as usize)?;
+    let shape = parameters.ggsw_shape();
+    for index in 0..parameters.lwe_dimension.0 {
+        let rows = match header.form {
+            KeyForm::Full => read_new_elements(&mut input, "a GGSW ciphertext", shape.len())?,
+            KeyForm::Seeded => {
+                let bodies = read_new_elements(&mut input, "a GGSW ciphertext", shape.bodies_len())?;
+                let mut rows = vec![T::ZERO; shape.len()];
+                expand_masks(shape, &header.seed, (index * shape.row_count()) as u64, &bodies, &mut rows);
+                rows
+            }
+        };
+        visit(GgswCiphertext::from_coefficients(rows, shape)?)?;
+    }
+    finish(input)?;
+    Ok((header, parameters))
+}
+
+/// Reads a key-switching key in coefficient form for an engine of another crate.
+///
+/// # Errors
+/// If the key is malformed or not admissible under `policy`.
+pub fn read_keyswitch_key(
+    reader: impl Read,
+    policy: SecurityPolicy,
+) -> Result<(KeyHeader, ParameterSet, LweKeyswitchKey), TfheError> {
+    let (mut input, header, parameters) = KeyHeader::open(KeyKind::Keyswitch, reader, policy)?;
+    let key = keyswitch_elements(&mut input, &header)?;
+    finish(input)?;
+    Ok((header, parameters, key))
+}
+
 /// Checks the key's checksum, and that nothing follows it.
 fn finish<R: Read>(input: OpenReader<R>) -> Result<(), TfheError> {
     // Enough to say how many bytes there are, without following a stream that never ends.
     let given = std::io::copy(&mut input.finish()?.take(1 << 20), &mut std::io::sink())?;
     if given == 0 { Ok(()) } else { Err(WireError::TrailingBytes { given }.into()) }
+}
+
+/// Checks that two keys are of one key set.
+///
+/// # Errors
+/// If their tags or parameter sets differ.
+pub fn require_same_key_set(bootstrap: &KeyHeader, keyswitch: &KeyHeader) -> Result<(), TfheError> {
+    if bootstrap.tag != keyswitch.tag {
+        let what = "key tag of the bootstrapping key (the key-switching key has another)";
+        return Err(TfheError::Mismatch { what, given: bootstrap.tag.0, expected: keyswitch.tag.0 });
+    }
+    require_same_set(&bootstrap.spec, &keyswitch.spec)
 }
 
 /// Checks that two keys are of one parameter set.
@@ -281,22 +336,18 @@ impl ServerKey {
         // Both headers are judged before either key takes memory.
         let (mut keyswitch_input, keyswitch_header, parameters) =
             KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
-        let (mut input, header, bootstrap_parameters) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
+        let (mut input, header, _) = KeyHeader::open(KeyKind::Bootstrap, bootstrap, policy)?;
         let tag = keyswitch_header.tag;
-        if header.tag != tag {
-            let what = "key tag of the bootstrapping key (the key-switching key has another)";
-            return Err(TfheError::Mismatch { what, given: header.tag.0, expected: tag.0 });
-        }
-        require_same_set(bootstrap_parameters.spec(), parameters.spec())?;
+        require_same_key_set(&header, &keyswitch_header)?;
         let needed = parameters.loaded_key_bytes(backend);
         if needed > max_bytes {
             return Err(TfheError::KeyTooLarge { needed, limit: max_bytes });
         }
-        let keyswitch = read_keyswitch_key(&mut keyswitch_input, &keyswitch_header)?;
+        let keyswitch = keyswitch_elements(&mut keyswitch_input, &keyswitch_header)?;
         finish(keyswitch_input)?;
         let rotation = match parameters.torus {
-            TorusWidth::U32 => Rotation::U32(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
-            TorusWidth::U64 => Rotation::U64(read_bootstrap_key(&mut input, &header, backend, isa, progress)?),
+            TorusWidth::U32 => Rotation::U32(transform_bootstrap_key(&mut input, &header, backend, isa, progress)?),
+            TorusWidth::U64 => Rotation::U64(transform_bootstrap_key(&mut input, &header, backend, isa, progress)?),
         };
         finish(input)?;
         Ok(Self { parameters, tag, backend, isa, keyswitch, rotation })
@@ -332,7 +383,7 @@ impl ServerKey {
     }
 }
 
-fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKeyswitchKey, TfheError> {
+fn keyswitch_elements(input: &mut impl Read, header: &KeyHeader) -> Result<LweKeyswitchKey, TfheError> {
     let spec = &header.spec;
     let shape = KeyswitchShape {
         input_dimension: spec.big_lwe_dimension(),
@@ -360,7 +411,7 @@ fn read_keyswitch_key(input: &mut impl Read, header: &KeyHeader) -> Result<LweKe
     }
 }
 
-fn read_bootstrap_key<T: BackendTorus>(
+fn transform_bootstrap_key<T: BackendTorus>(
     input: &mut impl Read,
     header: &KeyHeader,
     backend: Backend,
@@ -371,27 +422,51 @@ fn read_bootstrap_key<T: BackendTorus>(
     let (shape, count) = (spec.ggsw_shape(), spec.lwe_dimension.0);
     let mut builder = T::builder(backend, key_word(spec), isa, shape, count)?;
     let batch = (2 * rayon::current_num_threads()).min(count);
-    drop(try_reserve::<T>("a batch of the bootstrapping key", 2 * batch * shape.len())?);
-    let mut rows = vec![T::ZERO; batch * shape.len()];
-    let mut bodies = vec![T::ZERO; if header.form == KeyForm::Seeded { batch * shape.bodies_len() } else { 0 }];
+    let element_count = match header.form {
+        KeyForm::Seeded => shape.bodies_len(),
+        KeyForm::Full => shape.len(),
+    };
+    drop(try_reserve::<T>("batches of the bootstrapping key", batch * (2 * element_count + 2 * shape.len()))?);
+    let mut rows = vec![T::ZERO; if header.form == KeyForm::Seeded { batch * shape.len() } else { 0 }];
+    // One batch is read while the other is expanded and transformed.
+    let [mut current, mut next] = [(); 2].map(|()| vec![T::ZERO; batch * element_count]);
+    let len_from = |first: usize| batch.min(count - first) * element_count;
+    read_elements(input, &mut current[..len_from(0)])?;
     for first in (0..count).step_by(batch) {
         let number = batch.min(count - first);
-        let rows = &mut rows[..number * shape.len()];
-        match header.form {
-            KeyForm::Full => read_elements(input, rows)?,
-            KeyForm::Seeded => {
-                let bodies = &mut bodies[..number * shape.bodies_len()];
-                read_elements(input, bodies)?;
-                rows.par_chunks_exact_mut(shape.len())
-                    .zip(bodies.par_chunks_exact(shape.bodies_len()))
-                    .enumerate()
-                    .for_each(|(j, (rows, bodies))| {
-                        expand_masks(shape, &header.seed, ((first + j) * shape.row_count()) as u64, bodies, rows);
-                    });
+        let elements = &current[..number * element_count];
+        let following = first + number;
+        let (mut pushed, mut read) = (Ok(()), Ok(()));
+        rayon::in_place_scope(|scope| {
+            let (builder, rows, pushed) = (&mut builder, &mut rows, &mut pushed);
+            scope.spawn(move |_| {
+                *pushed = match header.form {
+                    KeyForm::Full => builder.push(elements),
+                    KeyForm::Seeded => {
+                        let rows = &mut rows[..number * shape.len()];
+                        expand_batch(header, first, elements, rows);
+                        builder.push(rows)
+                    }
+                };
+            });
+            if following < count {
+                read = read_elements(input, &mut next[..len_from(following)]);
             }
-        }
-        builder.push(rows)?;
-        progress((first + number) as u64, count as u64);
+        });
+        pushed?;
+        read?;
+        std::mem::swap(&mut current, &mut next);
+        progress(following as u64, count as u64);
     }
     builder.finish()
+}
+
+/// Rebuilds the rows of seeded GGSW ciphertexts from the `first` on, in parallel.
+fn expand_batch<T: Torus>(header: &KeyHeader, first: usize, bodies: &[T], rows: &mut [T]) {
+    let shape = header.spec.ggsw_shape();
+    rows.par_chunks_exact_mut(shape.len()).zip(bodies.par_chunks_exact(shape.bodies_len())).enumerate().for_each(
+        |(j, (rows, bodies))| {
+            expand_masks(shape, &header.seed, ((first + j) * shape.row_count()) as u64, bodies, rows);
+        },
+    );
 }
