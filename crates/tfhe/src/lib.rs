@@ -40,6 +40,8 @@ mod backend;
 pub mod bootstrap;
 pub mod ciphertext;
 pub mod client;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod dimension;
 mod elements;
 pub mod encoding;

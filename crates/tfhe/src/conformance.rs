@@ -1,0 +1,341 @@
+//! Conformance checks of the kernel seam: what every [`TfheEngine`] must pass.
+//!
+//! Call [`check`] from a test of the crate that implements the engine, and enable the feature `conformance` in its
+//! `dev-dependencies`. Exact engines of one arithmetic agree bit for bit ([`Agreement::Bits`]). Approximate engines agree in decryption,
+//! and in phase within the bound of the [noise model](crate::noise) ([`Agreement::Phase`]).
+
+use std::sync::Arc;
+
+use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
+
+use crate::backend::Backend;
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::client::{ClientKey, KeySeeds};
+use crate::dimension::{Decomposition, LweDimension};
+use crate::encoding::Encoding;
+use crate::engine::{BootstrapJob, Job, KeyPart, KeyPartError, KeyPartId, PreparedKey, TfheEngine};
+use crate::error::TfheError;
+use crate::lwe::LweCiphertext;
+use crate::noise;
+use crate::parameters::{
+    KeyOrder, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, ParameterSet, ParameterSpec, SecurityPolicy, TEST_SMALL_U32,
+    TEST_SMALL_U64, TorusWidth,
+};
+use crate::server_key::KeyForm;
+
+const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+
+/// Standard deviations by which a phase may miss its place.
+const DEVIATIONS: f64 = 10.0;
+
+/// Errors of an engine that does not conform.
+#[derive(Debug, thiserror::Error)]
+pub enum ConformanceError {
+    /// The engine failed.
+    #[error(transparent)]
+    Tfhe(#[from] TfheError),
+    /// A result is wrong.
+    #[error("{case}: {what}")]
+    Wrong {
+        /// The case.
+        case: String,
+        /// The difference from what is required.
+        what: String,
+    },
+}
+
+/// How the outputs of two engines must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Bit for bit: both engines compute exactly, in the same ring.
+    Bits,
+    /// In decryption, and in phase within the noise model's bound.
+    Phase,
+}
+
+/// Keys, inputs and a table, from fixed seeds.
+#[derive(Debug)]
+pub struct Case {
+    client: ClientKey,
+    parts: [Vec<u8>; 2],
+    encoding: Encoding,
+    table: TestVector,
+    inputs: Vec<(i64, Ciphertext)>,
+}
+
+impl Case {
+    /// A small test set: one bootstrap in each order of key switch and blind rotation.
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn small(torus: TorusWidth) -> Result<Self, TfheError> {
+        let name = match torus {
+            TorusWidth::U32 => TEST_SMALL_U32,
+            TorusWidth::U64 => TEST_SMALL_U64,
+        };
+        let mut case = Self::new(ParameterSet::named(name, POLICY)?.spec().clone(), KeyForm::Seeded)?;
+        case.encrypt_inputs()?;
+        Ok(case)
+    }
+
+    /// The paper's N and l, with inputs that need one external product, and two (n = 2).
+    ///
+    /// A set has at least 16 key bits. The inputs have one and two mask elements that are not 0, and a product with X^0 − 1 = 0 adds nothing.
+    /// The key switch is fine enough not to hide errors of the products.
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn full_polynomials(torus: TorusWidth) -> Result<Self, TfheError> {
+        let name = match torus {
+            TorusWidth::U32 => NVME_TFHE_PAPER_U32,
+            TorusWidth::U64 => NVME_TFHE_PAPER,
+        };
+        let spec = ParameterSpec {
+            name: format!("{name}_N"),
+            lwe_dimension: LweDimension(16),
+            lwe_noise: NoiseDistribution::Gaussian { std_dev: (-31f64).exp2() },
+            ks: Decomposition::new(4, 8),
+            message_bits: 2,
+            ..ParameterSet::named(name, POLICY)?.spec().clone()
+        };
+        let mut case = Self::new(spec, KeyForm::Full)?;
+        for (message, products) in [(1, 1), (3, 2)] {
+            let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([50; 32]), products);
+            let mut elements = vec![0u32; case.client.parameters.lwe_dimension.lwe_size()];
+            let mut body: u32 = case.encoding.encode(message)?;
+            // Rotations by odd exponents, under key bits that differ.
+            for (place, bit) in [1u8, 0].into_iter().enumerate().take(products as usize) {
+                let index = case.client.lwe.bits().iter().position(|&b| b == bit).unwrap_or(place);
+                elements[index] = rng.next_u64() as u32 | 1 << 17;
+                body = body.wrapping_add(elements[index].wrapping_mul(u32::from(case.client.lwe.bits()[index])));
+            }
+            elements[case.client.parameters.lwe_dimension.0] = body;
+            let elements = LweElements::U32(LweCiphertext::from_elements(elements));
+            case.inputs.push((message, Ciphertext::new(case.client.tag, KeyOrder::Small, elements)));
+        }
+        Ok(case)
+    }
+
+    /// The paper's set in full. Keys of 1.1 GB are generated; a prepared key occupies about 2 GB.
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn full() -> Result<Self, TfheError> {
+        let mut case = Self::new(ParameterSet::named(NVME_TFHE_PAPER, POLICY)?.spec().clone(), KeyForm::Seeded)?;
+        case.encrypt_inputs()?;
+        Ok(case)
+    }
+
+    fn new(spec: ParameterSpec, form: KeyForm) -> Result<Self, TfheError> {
+        let parameters = ParameterSet::new(spec, POLICY)?;
+        let client = ClientKey::generate(&parameters, &SecretSeed::from_bytes([40; 32]));
+        let seeds = |byte: u8| KeySeeds::from_bytes([byte; 32], [!byte; 32]);
+        let parts = [
+            client.write_bootstrap_key(form, seeds(41), Vec::new(), &mut |_, _| ())?,
+            client.write_keyswitch_key(form, seeds(42), Vec::new())?,
+        ];
+        let encoding = Encoding::unsigned(parameters.message_bits.min(2), true)?;
+        let table = parameters.test_vector(&encoding, &encoding, |m| encoding.max() - m)?;
+        Ok(Self { client, parts, encoding, table, inputs: Vec::new() })
+    }
+
+    fn encrypt_inputs(&mut self) -> Result<(), TfheError> {
+        let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([43; 32]), 0);
+        for (message, order) in [(0, KeyOrder::Small), (1, KeyOrder::Big)] {
+            self.inputs.push((message, self.client.encrypt(&self.encoding, message, order, &mut rng)?));
+        }
+        Ok(())
+    }
+
+    /// The sealed parts of the server key.
+    pub fn parts(&self) -> Vec<KeyPart<'_>> {
+        vec![KeyPart::bootstrap(&self.parts[0]), KeyPart::keyswitch(&self.parts[1])]
+    }
+
+    /// The keys that produced the case.
+    pub fn client(&self) -> &ClientKey {
+        &self.client
+    }
+
+    /// The key in the engine's form. Its description must be that of the case.
+    ///
+    /// # Errors
+    /// As [`TfheEngine::prepare`], and if the description differs.
+    pub fn prepare(&self, engine: &dyn TfheEngine) -> Result<Arc<dyn PreparedKey>, ConformanceError> {
+        let key = engine.prepare(self.parts(), POLICY, &mut |_, _| ())?;
+        let same = key.parameters().spec() == self.client.parameters.spec() && key.tag() == self.client.tag;
+        self.require(same && key.memory_bytes() > 0, || "the prepared key describes another key set".to_owned())?;
+        Ok(key)
+    }
+
+    /// Runs all inputs in one batch and one by one. Both must give the same bits, decrypt to the table's values, and have
+    /// phases within ten standard deviations of their places.
+    ///
+    /// # Errors
+    /// If the engine fails or a result is wrong.
+    pub fn outputs(&self, key: &dyn PreparedKey) -> Result<Vec<Ciphertext>, ConformanceError> {
+        let job = |input| Job::Bootstrap(BootstrapJob { input, test_vector: &self.table });
+        let jobs: Vec<Job<'_>> = self.inputs.iter().map(|(_, input)| job(input)).collect();
+        let outputs = key.run(&jobs)?;
+        self.require(outputs.len() == jobs.len(), || format!("{} jobs, {} outputs", jobs.len(), outputs.len()))?;
+        let outputs: Option<Vec<Ciphertext>> = outputs.into_iter().map(|output| output.into_ciphertext()).collect();
+        let Some(outputs) = outputs else { return Err(self.wrong("a bootstrap returned no ciphertext".to_owned())) };
+        if let [first, .., last] = &outputs[..] {
+            let (_, input) = &self.inputs[0];
+            self.require(&key.bootstrap(input, &self.table)? == first, || "an output depends on its batch".to_owned())?;
+            self.require(first.choice() == input.choice() && last.key_tag() == self.client.tag, || {
+                "an output is under another key than its input".to_owned()
+            })?;
+        }
+        for ((message, input), output) in self.inputs.iter().zip(&outputs) {
+            let expected = self.encoding.max() - message;
+            let decrypted = self.client.decrypt(&self.encoding, output)?;
+            self.require(decrypted == expected, || format!("{decrypted} where {expected} is the table's value"))?;
+            let place: u64 = self.encoding.encode(expected).map_err(TfheError::from)?;
+            let error = distance(self.client.decrypt_phase(output)?, place);
+            let bound = self.bound(input.choice());
+            self.require(error <= bound, || format!("phase error {error:e} above the bound {bound:e}"))?;
+        }
+        Ok(outputs)
+    }
+
+    /// Compares the outputs of two engines.
+    ///
+    /// # Errors
+    /// If they do not agree.
+    pub fn compare(
+        &self,
+        outputs: &[Ciphertext],
+        reference: &[Ciphertext],
+        agreement: Agreement,
+    ) -> Result<(), ConformanceError> {
+        self.require(outputs.len() == reference.len(), || "the numbers of outputs differ".to_owned())?;
+        if agreement == Agreement::Bits {
+            return self.require(outputs == reference, || "the bits differ from the reference's".to_owned());
+        }
+        for (output, reference) in outputs.iter().zip(reference) {
+            let [given, expected] = [output, reference].map(|c| self.client.decrypt_phase(c));
+            let error = distance(given?, expected?);
+            let bound = self.difference_bound(output.choice());
+            self.require(error <= bound, || format!("phases differ by {error:e}, more than the bound {bound:e}"))?;
+        }
+        Ok(())
+    }
+
+    /// Ten standard deviations of a bootstrap's noise.
+    fn bound(&self, order: KeyOrder) -> f64 {
+        DEVIATIONS * noise::bootstrap_variance(&self.client.parameters, order, Backend::Fft).sqrt()
+    }
+
+    /// Ten standard deviations of the difference of two engines. With the key switch first, both rotate by the same
+    /// exponents with the same key, and differ in the errors of their transforms and in what the decompositions of
+    /// slightly different accumulators round. With the key switch last, small differences change its digits.
+    fn difference_bound(&self, order: KeyOrder) -> f64 {
+        let spec = self.client.parameters.spec();
+        let variance = match order {
+            KeyOrder::Big => noise::blind_rotation_variance(spec, Backend::Fft),
+            KeyOrder::Small => noise::bootstrap_variance(spec, order, Backend::Fft),
+        };
+        DEVIATIONS * (2.0 * variance).sqrt()
+    }
+
+    fn require(&self, holds: bool, what: impl FnOnce() -> String) -> Result<(), ConformanceError> {
+        if holds { Ok(()) } else { Err(self.wrong(what())) }
+    }
+
+    fn wrong(&self, what: String) -> ConformanceError {
+        ConformanceError::Wrong { case: self.client.parameters.name.clone(), what }
+    }
+}
+
+/// Distance of two phases, as a fraction of the torus.
+fn distance(lhs: u64, rhs: u64) -> f64 {
+    (lhs.wrapping_sub(rhs) as i64 as f64).abs() * (-64f64).exp2()
+}
+
+/// The small cases and those of full polynomials, with the outputs of a reference engine.
+#[derive(Debug)]
+pub struct Suite {
+    cases: Vec<(Case, Vec<Ciphertext>)>,
+}
+
+impl Suite {
+    /// Runs every case on the reference engine.
+    ///
+    /// # Errors
+    /// If the reference engine does not conform itself.
+    pub fn new(reference: &dyn TfheEngine) -> Result<Self, ConformanceError> {
+        let widths = [TorusWidth::U32, TorusWidth::U64];
+        let small = widths.into_iter().map(Case::small);
+        let full = widths.into_iter().map(Case::full_polynomials);
+        let cases = small.chain(full).map(|case| {
+            let case = case?;
+            let outputs = case.outputs(&*case.prepare(reference)?)?;
+            Ok((case, outputs))
+        });
+        Ok(Self { cases: cases.collect::<Result<_, ConformanceError>>()? })
+    }
+
+    /// Runs every case on another engine. `agreement` states, for a torus width, how its outputs must agree with the
+    /// reference's.
+    ///
+    /// # Errors
+    /// If the engine does not conform.
+    pub fn check(
+        &self,
+        engine: &dyn TfheEngine,
+        agreement: impl Fn(TorusWidth) -> Agreement,
+    ) -> Result<(), ConformanceError> {
+        for (case, reference) in &self.cases {
+            let outputs = case.outputs(&*case.prepare(engine)?)?;
+            case.compare(&outputs, reference, agreement(case.client.parameters.torus))?;
+        }
+        check_refusals(engine)
+    }
+}
+
+/// Lists of key parts and operands that every engine must refuse, by type.
+///
+/// # Errors
+/// If the engine accepts one, or refuses it with another error.
+pub fn check_refusals(engine: &dyn TfheEngine) -> Result<(), ConformanceError> {
+    let case = Case::small(TorusWidth::U64)?;
+    let [bootstrap, keyswitch] = &case.parts;
+    let later = KeyPartId(0x7fff_fff0);
+    let lists = [
+        (KeyPartError::Missing(KeyPartId::BOOTSTRAP), vec![KeyPart::keyswitch(keyswitch)]),
+        (KeyPartError::Missing(KeyPartId::KEYSWITCH), vec![KeyPart::bootstrap(bootstrap)]),
+        (
+            KeyPartError::Unknown(later),
+            [case.parts(), vec![KeyPart::new(later, keyswitch)]].into_iter().flatten().collect(),
+        ),
+        (
+            KeyPartError::Repeated(KeyPartId::BOOTSTRAP),
+            [case.parts(), vec![KeyPart::bootstrap(bootstrap)]].into_iter().flatten().collect(),
+        ),
+    ];
+    for (expected, parts) in lists {
+        let error = engine.prepare(parts, POLICY, &mut |_, _| ()).err();
+        let same = matches!(&error, Some(TfheError::KeyPart(given)) if *given == expected);
+        case.require(same, || format!("\"{expected}\" is required, and the engine answered {error:?}"))?;
+    }
+    let crossed = vec![KeyPart::bootstrap(keyswitch), KeyPart::keyswitch(bootstrap)];
+    let accepted = engine.prepare(crossed, POLICY, &mut |_, _| ()).is_ok();
+    case.require(!accepted, || "parts under each other's numbers were accepted".to_owned())?;
+    let cut = vec![KeyPart::bootstrap(&bootstrap[..bootstrap.len() - 1]), KeyPart::keyswitch(keyswitch)];
+    let accepted = engine.prepare(cut, POLICY, &mut |_, _| ()).is_ok();
+    case.require(!accepted, || "a truncated bootstrapping key was accepted".to_owned())?;
+    let strict = engine.prepare(case.parts(), SecurityPolicy::Require128Bits, &mut |_, _| ());
+    case.require(strict.is_err(), || "a set below 128 bits was accepted without the opt-in".to_owned())?;
+    let key = case.prepare(engine)?;
+    case.require(key.run(&[])?.is_empty(), || "no jobs, but outputs".to_owned())?;
+    let (_, input) = &case.inputs[0];
+    let foreign = Ciphertext::new(KeyTag(!case.client.tag.0), input.choice(), input.elements().clone());
+    for (input, table, what) in [
+        (&foreign, &case.table, "a ciphertext of another key set"),
+        (input, &Case::small(TorusWidth::U32)?.table, "a test vector of another size"),
+    ] {
+        case.require(key.bootstrap(input, table).is_err(), || format!("{what} was accepted"))?;
+    }
+    Ok(())
+}

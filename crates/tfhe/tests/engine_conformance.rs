@@ -1,0 +1,193 @@
+//! The conformance suite of the kernel seam on the CPU engines, against a slow engine made of the reference definitions.
+
+use std::sync::Arc;
+
+use ciphermill_lattice::{KeyTag, Torus};
+use ciphermill_math::{EngineInfo, EngineKind, Isa};
+use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::conformance::{Agreement, Suite};
+use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
+use ciphermill_tfhe::ggsw::GgswCiphertext;
+use ciphermill_tfhe::glwe::GlweCiphertext;
+use ciphermill_tfhe::keyswitch::LweKeyswitchKey;
+use ciphermill_tfhe::lwe::{LweCiphertext, modulus_switch};
+use ciphermill_tfhe::progress::Progress;
+use ciphermill_tfhe::server_key::{KeyHeader, KeyKind, read_bootstrap_key, read_keyswitch_key, require_same_key_set};
+use ciphermill_tfhe::{
+    Backend, Ciphertext, CpuEngine, KeyOrder, ParameterSet, SecurityPolicy, TestVector, TfheError, TorusWidth,
+    reference,
+};
+use rayon::prelude::*;
+
+/// Schoolbook products and nothing else. It uses the crate's public interface only, as an engine in another crate does.
+#[derive(Debug)]
+struct SlowEngine;
+
+/// GGSW ciphertexts of either width.
+#[derive(Debug)]
+enum Rows {
+    U32(Vec<GgswCiphertext<u32>>),
+    U64(Vec<GgswCiphertext<u64>>),
+}
+
+#[derive(Debug)]
+struct SlowKey {
+    parameters: ParameterSet,
+    tag: KeyTag,
+    rows: Rows,
+    keyswitch: LweKeyswitchKey,
+}
+
+impl TfheEngine for SlowEngine {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("schoolbook", EngineKind::Cpu(Isa::Portable))
+    }
+
+    fn prepare(
+        &self,
+        parts: Vec<KeyPart<'_>>,
+        policy: SecurityPolicy,
+        _progress: Progress<'_>,
+    ) -> Result<Arc<dyn PreparedKey>, TfheError> {
+        let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
+        let (keyswitch_header, parameters, keyswitch) = read_keyswitch_key(keyswitch.into_reader(), policy)?;
+        let (header, rows) = match parameters.torus {
+            TorusWidth::U32 => {
+                let (header, rows) = ciphertexts(bootstrap, policy)?;
+                (header, Rows::U32(rows))
+            }
+            TorusWidth::U64 => {
+                let (header, rows) = ciphertexts(bootstrap, policy)?;
+                (header, Rows::U64(rows))
+            }
+        };
+        require_same_key_set(&header, &keyswitch_header)?;
+        Ok(Arc::new(SlowKey { parameters, tag: header.tag(), rows, keyswitch }))
+    }
+}
+
+fn ciphertexts<T: Torus>(
+    part: KeyPart<'_>,
+    policy: SecurityPolicy,
+) -> Result<(KeyHeader, Vec<GgswCiphertext<T>>), TfheError> {
+    let mut rows = Vec::new();
+    let (header, _) = read_bootstrap_key(part.into_reader(), policy, |ggsw| {
+        rows.push(ggsw);
+        Ok(())
+    })?;
+    Ok((header, rows))
+}
+
+impl SlowKey {
+    fn bootstrap(&self, job: BootstrapJob<'_>) -> Result<Ciphertext, TfheError> {
+        if job.input.key_tag() != self.tag {
+            let (given, expected) = (job.input.key_tag().0, self.tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
+        }
+        self.parameters.check_ciphertext(job.input)?;
+        self.parameters.check_test_vector(job.test_vector)?;
+        let order = job.input.choice();
+        let small = match (order, job.input.elements()) {
+            (KeyOrder::Small, LweElements::U32(c)) => c.clone(),
+            (_, LweElements::U32(c)) => reference::keyswitch(&self.keyswitch, c)?,
+            (_, LweElements::U64(c)) => reference::keyswitch(&self.keyswitch, c)?,
+        };
+        let elements = match (&self.rows, job.test_vector) {
+            (Rows::U32(rows), TestVector::U32(table)) => self.rotate(rows, &small, table, order, LweElements::U32)?,
+            (Rows::U64(rows), TestVector::U64(table)) => self.rotate(rows, &small, table, order, LweElements::U64)?,
+            _ => return Err(TfheError::Engine { what: "the table is of another width than the key".to_owned() }),
+        };
+        Ok(Ciphertext::new(self.tag, order, elements))
+    }
+
+    fn rotate<T: Torus>(
+        &self,
+        rows: &[GgswCiphertext<T>],
+        input: &LweCiphertext<u32>,
+        table: &GlweCiphertext<T>,
+        order: KeyOrder,
+        wrap: fn(LweCiphertext<T>) -> LweElements,
+    ) -> Result<LweElements, TfheError> {
+        let mut exponents = modulus_switch(input, self.parameters.polynomial_size);
+        let body = exponents.pop().expect("a body");
+        // X^0 − 1 = 0: such steps add nothing.
+        let steps = rows.iter().zip(exponents).filter(|&(_, exponent)| exponent != 0);
+        let (rows, exponents): (Vec<_>, Vec<_>) = steps.map(|(row, exponent)| (row.clone(), exponent)).unzip();
+        let big = reference::blind_rotate(&rows, &exponents, body, table)?.extract(0)?;
+        Ok(match order {
+            KeyOrder::Big => wrap(big),
+            KeyOrder::Small => LweElements::U32(reference::keyswitch(&self.keyswitch, &big)?),
+        })
+    }
+}
+
+impl PreparedKey for SlowKey {
+    fn parameters(&self) -> &ParameterSet {
+        &self.parameters
+    }
+
+    fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let rows = match &self.rows {
+            Rows::U32(rows) => rows.iter().map(|row| size_of_val(row.coefficients())).sum::<usize>(),
+            Rows::U64(rows) => rows.iter().map(|row| size_of_val(row.coefficients())).sum(),
+        };
+        (rows + size_of_val(self.keyswitch.elements())) as u64
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
+        jobs.par_iter()
+            .map(|job| match job {
+                Job::Bootstrap(job) => self.bootstrap(*job).map(Output::Ciphertext),
+                job => Err(TfheError::UnsupportedJob { engine: "schoolbook".to_owned(), job: job.name() }),
+            })
+            .collect()
+    }
+}
+
+/// The FFT on every path, and the exact NTT on the best one: over Z (32 bits) it gives the bits of the definition, over Z_p
+/// (64 bits) its phases.
+#[test]
+fn cpu_engines_conform_to_the_definition() {
+    let suite = Suite::new(&SlowEngine).expect("the definition conforms to itself");
+    for isa in Isa::ALL {
+        if !isa.is_available() {
+            println!("not run: the {isa} path, which this CPU lacks");
+            continue;
+        }
+        for backend in [Backend::Fft, Backend::Ntt] {
+            let engine = CpuEngine::on(isa, backend);
+            let agreement = |torus| match (backend, torus) {
+                (Backend::Ntt, TorusWidth::U32) => Agreement::Bits,
+                _ => Agreement::Phase,
+            };
+            suite.check(&engine, agreement).unwrap_or_else(|error| panic!("{}: {error}", engine.info()));
+        }
+    }
+}
+
+/// The exact NTT computes in one ring on every path, so its bits are the same on all of them.
+#[test]
+fn exact_engines_agree_bit_for_bit() {
+    let suite = Suite::new(&CpuEngine::on(Isa::Portable, Backend::Ntt)).expect("a conforming engine");
+    for isa in Isa::available() {
+        suite
+            .check(&CpuEngine::on(isa, Backend::Ntt), |_| Agreement::Bits)
+            .unwrap_or_else(|error| panic!("{isa}: {error}"));
+    }
+}
+
+/// A header that an engine in another crate reads states kind, set and form of the key.
+#[test]
+fn headers_are_read_without_private_fields() {
+    let case = ciphermill_tfhe::conformance::Case::small(TorusWidth::U64).expect("a named set");
+    let part = case.parts().swap_remove(0);
+    let size = part.size;
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    let (_, header, parameters) = KeyHeader::open(KeyKind::Bootstrap, part.into_reader(), policy).expect("a key");
+    assert_eq!((header.tag(), header.sealed_len()), (case.client().tag(), size));
+    assert_eq!(parameters.spec(), case.client().parameters().spec());
+}
