@@ -75,4 +75,4 @@ pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, TfheEngine};
 pub use error::TfheError;
 pub use parameters::{KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
-pub use server_key::{KeyForm, KeyKind, ServerKey};
+pub use server_key::{KeyForm, KeyKind, LoadOptions, ServerKey};

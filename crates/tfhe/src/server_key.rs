@@ -4,9 +4,11 @@
 //! process. The bytes are drawn in docs/tfhe.md.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use ciphermill_lattice::{PublicSeed, Torus};
 use ciphermill_math::Isa;
+use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
 use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError, sealed_len};
 use rayon::prelude::*;
 
@@ -285,6 +287,31 @@ fn require_same_set(bootstrap: &ParameterSpec, keyswitch: &ParameterSpec) -> Res
     require_equal(what, differ.into_iter().filter(|&differs| differs).count(), 0)
 }
 
+/// Options of loading a server key.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The transform that multiplies polynomials.
+    pub backend: Backend,
+    /// The instruction set of all work but the NTT.
+    pub isa: Isa,
+    /// Memory that the loaded keys may occupy, in bytes.
+    pub max_bytes: u64,
+    /// The source of the Goldilocks NTT, for [`Backend::Ntt`].
+    pub ntt: Arc<dyn NttProvider>,
+}
+
+impl LoadOptions {
+    /// The best instruction set of this CPU, its NTT, and up to [`MAX_LOADED_KEY_BYTES`].
+    pub fn new(backend: Backend) -> Self {
+        Self::on(Isa::current(), backend)
+    }
+
+    /// [`new`](Self::new), on the given instruction set.
+    pub fn on(isa: Isa, backend: Backend) -> Self {
+        Self { backend, isa, max_bytes: MAX_LOADED_KEY_BYTES, ntt: Arc::new(CpuNttProvider::new(isa)) }
+    }
+}
+
 /// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
 #[derive(Debug)]
 pub struct ServerKey {
@@ -317,7 +344,7 @@ impl ServerKey {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
-        Self::load_on(Isa::current(), MAX_LOADED_KEY_BYTES, bootstrap, keyswitch, backend, policy, progress)
+        Self::load_with(&LoadOptions::new(backend), bootstrap, keyswitch, policy, progress)
     }
 
     /// [`load`](Self::load), to compute with the given instruction set, if the loaded keys take at most `max_bytes`.
@@ -333,6 +360,22 @@ impl ServerKey {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Self, TfheError> {
+        let options = LoadOptions { max_bytes, ..LoadOptions::on(isa, backend) };
+        Self::load_with(&options, bootstrap, keyswitch, policy, progress)
+    }
+
+    /// [`load`](Self::load) with all options.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and if the CPU lacks the instruction set or the provider has no transform for N.
+    pub fn load_with(
+        options: &LoadOptions,
+        bootstrap: impl Read,
+        keyswitch: impl Read,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Self, TfheError> {
+        let &LoadOptions { backend, isa, max_bytes, .. } = options;
         // Both headers are judged before either key takes memory.
         let (mut keyswitch_input, keyswitch_header, parameters) =
             KeyHeader::open(KeyKind::Keyswitch, keyswitch, policy)?;
@@ -346,8 +389,8 @@ impl ServerKey {
         let keyswitch = keyswitch_elements(&mut keyswitch_input, &keyswitch_header)?;
         finish(keyswitch_input)?;
         let rotation = match parameters.torus {
-            TorusWidth::U32 => Rotation::U32(transform_bootstrap_key(&mut input, &header, backend, isa, progress)?),
-            TorusWidth::U64 => Rotation::U64(transform_bootstrap_key(&mut input, &header, backend, isa, progress)?),
+            TorusWidth::U32 => Rotation::U32(transform_bootstrap_key(&mut input, &header, options, progress)?),
+            TorusWidth::U64 => Rotation::U64(transform_bootstrap_key(&mut input, &header, options, progress)?),
         };
         finish(input)?;
         Ok(Self { parameters, tag, backend, isa, keyswitch, rotation })
@@ -414,13 +457,12 @@ fn keyswitch_elements(input: &mut impl Read, header: &KeyHeader) -> Result<LweKe
 fn transform_bootstrap_key<T: BackendTorus>(
     input: &mut impl Read,
     header: &KeyHeader,
-    backend: Backend,
-    isa: Isa,
+    options: &LoadOptions,
     progress: Progress<'_>,
 ) -> Result<Box<dyn BlindRotation<T>>, TfheError> {
     let spec = &header.spec;
     let (shape, count) = (spec.ggsw_shape(), spec.lwe_dimension.0);
-    let mut builder = T::builder(backend, key_word(spec), isa, shape, count)?;
+    let mut builder = T::builder(options.backend, key_word(spec), options.isa, &*options.ntt, shape, count)?;
     let batch = (2 * rayon::current_num_threads()).min(count);
     let element_count = match header.form {
         KeyForm::Seeded => shape.bodies_len(),

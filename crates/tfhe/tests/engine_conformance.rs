@@ -1,11 +1,13 @@
 //! The conformance suite of the kernel seam on the CPU engines, against a slow engine made of the reference definitions.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ciphermill_lattice::{KeyTag, Torus};
+use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 use ciphermill_tfhe::ciphertext::LweElements;
-use ciphermill_tfhe::conformance::{Agreement, Suite};
+use ciphermill_tfhe::conformance::{Agreement, Case, Suite};
 use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
 use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::glwe::GlweCiphertext;
@@ -180,10 +182,49 @@ fn exact_engines_agree_bit_for_bit() {
     }
 }
 
+/// Hands out the CPU's transforms and counts them.
+#[derive(Debug, Default)]
+struct Counting {
+    cpu: CpuNttProvider,
+    goldilocks: AtomicUsize,
+}
+
+impl NttProvider for Counting {
+    fn info(&self) -> EngineInfo {
+        self.cpu.info()
+    }
+
+    fn prime(&self, polynomial_size: usize, modulus: u64) -> Result<Arc<dyn NttEngine>, NttError> {
+        self.cpu.prime(polynomial_size, modulus)
+    }
+
+    fn prime_u32(&self, polynomial_size: usize, modulus: u32) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+        self.cpu.prime_u32(polynomial_size, modulus)
+    }
+
+    fn goldilocks(&self, polynomial_size: usize) -> Result<Arc<dyn NttEngine>, NttError> {
+        self.goldilocks.fetch_add(1, Ordering::Relaxed);
+        self.cpu.goldilocks(polynomial_size)
+    }
+}
+
+/// The NTT back end takes its transform from the provider, and the FFT back end takes none.
+#[test]
+fn the_ntt_comes_from_the_provider() {
+    let case = Case::small(TorusWidth::U64).expect("a named set");
+    for (backend, made) in [(Backend::Ntt, 1), (Backend::Fft, 0)] {
+        let provider = Arc::new(Counting::default());
+        let engine = CpuEngine::new(backend).with_ntt(Arc::clone(&provider) as Arc<dyn NttProvider>);
+        let key = case.prepare(&engine).expect("well-formed keys");
+        case.outputs(&*key).unwrap_or_else(|error| panic!("{backend}: {error}"));
+        assert_eq!(provider.goldilocks.load(Ordering::Relaxed), made, "{backend}");
+    }
+}
+
 /// A header that an engine in another crate reads states kind, set and form of the key.
 #[test]
 fn headers_are_read_without_private_fields() {
-    let case = ciphermill_tfhe::conformance::Case::small(TorusWidth::U64).expect("a named set");
+    let case = Case::small(TorusWidth::U64).expect("a named set");
     let part = case.parts().swap_remove(0);
     let size = part.size;
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;

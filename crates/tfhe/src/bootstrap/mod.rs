@@ -28,6 +28,7 @@ use std::sync::Arc;
 use ciphermill_lattice::Torus;
 use ciphermill_math::Isa;
 use ciphermill_math::fft::PackedWord;
+use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
 
 use crate::backend::Backend;
 use crate::error::TfheError;
@@ -142,7 +143,7 @@ impl BackendTorus for u32 {}
 impl BackendTorus for u64 {}
 
 mod private {
-    use super::{Backend, Builder, GgswShape, Isa, PackedWord, TfheError, Torus};
+    use super::{Backend, Builder, GgswShape, Isa, NttProvider, PackedWord, TfheError, Torus};
 
     /// Makes [`BackendTorus`](super::BackendTorus) a closed set.
     pub trait Build: Torus {
@@ -152,6 +153,7 @@ mod private {
             backend: Backend,
             word: PackedWord,
             isa: Isa,
+            ntt: &dyn NttProvider,
             shape: GgswShape,
             count: usize,
         ) -> Result<Box<dyn Builder<Self>>, TfheError>;
@@ -164,12 +166,13 @@ impl private::Build for u32 {
         backend: Backend,
         word: PackedWord,
         isa: Isa,
+        ntt: &dyn NttProvider,
         shape: GgswShape,
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         match backend {
             Backend::Fft => key::builder(fft::FftDomain::<u32>::new(shape, word, isa)?, shape, count),
-            Backend::Ntt => key::builder(ntt::NttDomain::over_integers(shape, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::NttDomain::over_integers(shape, ntt, isa)?, shape, count),
         }
     }
 }
@@ -180,12 +183,13 @@ impl private::Build for u64 {
         backend: Backend,
         word: PackedWord,
         isa: Isa,
+        ntt: &dyn NttProvider,
         shape: GgswShape,
         count: usize,
     ) -> Result<Box<dyn Builder<Self>>, TfheError> {
         match backend {
             Backend::Fft => key::builder(fft::FftDomain::<u64>::new(shape, word, isa)?, shape, count),
-            Backend::Ntt => key::builder(ntt::NttDomain::over_modulus(shape, isa)?, shape, count),
+            Backend::Ntt => key::builder(ntt::NttDomain::over_modulus(shape, ntt, isa)?, shape, count),
         }
     }
 }
@@ -216,7 +220,7 @@ impl<T: BackendTorus> TransformedGgsw<T> {
         word: PackedWord,
         isa: Isa,
     ) -> Result<Self, TfheError> {
-        let mut builder = T::builder(backend, word, isa, ggsw.shape(), 1)?;
+        let mut builder = T::builder(backend, word, isa, &CpuNttProvider::new(isa), ggsw.shape(), 1)?;
         builder.push(ggsw.coefficients())?;
         Ok(Self { rotator: Arc::from(builder.finish()?) })
     }

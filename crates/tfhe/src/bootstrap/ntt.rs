@@ -14,7 +14,7 @@ use ciphermill_lattice::Torus;
 use ciphermill_lattice::gadget::{ModularDecomposer, SignedDecomposer};
 use ciphermill_lattice::rotate::{ModularRotatedDifference, RotatedDifference, rotate_into};
 use ciphermill_math::goldilocks::{self, MODULUS};
-use ciphermill_math::ntt::{NttEngine, goldilocks_engine};
+use ciphermill_math::ntt::{NttEngine, NttProvider};
 use ciphermill_math::{CoefficientSource, Isa, SourceView, multiversion};
 
 use super::Domain;
@@ -101,7 +101,7 @@ pub(super) struct NttDomain<R> {
 
 impl NttDomain<Integers> {
     /// Exact arithmetic over Z for 32-bit torus elements.
-    pub(super) fn over_integers(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+    pub(super) fn over_integers(shape: GgswShape, ntt: &dyn NttProvider, isa: Isa) -> Result<Self, TfheError> {
         // log2 of the bound on a coefficient's magnitude: products of B/2 and 2^31, one per row and coefficient.
         let products = (shape.row_count() * shape.polynomial_size.get()) as f64;
         let log2_bound = products.log2() + 31.0 + (shape.decomposition.base_log.0 as f64 - 1.0);
@@ -111,21 +111,21 @@ impl NttDomain<Integers> {
                  FFT or a smaller base"
             )));
         }
-        Self::new(shape, Integers(shape.decomposition.decomposer()?), isa)
+        Self::new(shape, Integers(shape.decomposition.decomposer()?), ntt, isa)
     }
 }
 
 impl NttDomain<Modular> {
     /// Arithmetic over Z_p for 64-bit torus elements.
-    pub(super) fn over_modulus(shape: GgswShape, isa: Isa) -> Result<Self, TfheError> {
+    pub(super) fn over_modulus(shape: GgswShape, ntt: &dyn NttProvider, isa: Isa) -> Result<Self, TfheError> {
         let gadget = shape.decomposition;
-        Self::new(shape, Modular(ModularDecomposer::new(gadget.base_log, gadget.level_count)?), isa)
+        Self::new(shape, Modular(ModularDecomposer::new(gadget.base_log, gadget.level_count)?), ntt, isa)
     }
 }
 
 impl<R: Residues> NttDomain<R> {
-    fn new(shape: GgswShape, residues: R, isa: Isa) -> Result<Self, TfheError> {
-        let engine = goldilocks_engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?;
+    fn new(shape: GgswShape, residues: R, ntt: &dyn NttProvider, isa: Isa) -> Result<Self, TfheError> {
+        let engine = ntt.goldilocks(shape.polynomial_size.get()).map_err(TfheError::transform)?;
         Ok(Self { engine, residues, isa })
     }
 }

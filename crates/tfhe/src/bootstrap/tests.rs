@@ -45,7 +45,8 @@ fn strategies_agree<T: BackendTorus>(k: usize, size: usize, gadget: Decompositio
             (Backend::Ntt, PackedWord::Float64),
         ] {
             let case = format!("{isa} {backend} {word:?}, {shape:?}");
-            let mut builder = T::builder(backend, word, isa, shape, steps).expect("a size with a transform");
+            let mut builder = T::builder(backend, word, isa, &CpuNttProvider::new(isa), shape, steps)
+                .expect("a size with a transform");
             for rows in rows.chunks(2 * shape.len()) {
                 builder.push(rows).expect("whole ciphertexts");
             }
@@ -86,7 +87,8 @@ fn rotations_of_other_sizes_are_refused() {
         decomposition: Decomposition::new(9, 2),
     };
     let mut builder =
-        u64::builder(Backend::Fft, PackedWord::Fixed48, Isa::Portable, shape, 2).expect("a size with a transform");
+        u64::builder(Backend::Fft, PackedWord::Fixed48, Isa::Portable, &CpuNttProvider::default(), shape, 2)
+            .expect("a size with a transform");
     builder.push(&vec![0; 2 * shape.len()]).expect("whole ciphertexts");
     assert!(builder.push(&vec![0; shape.len()]).is_err());
     let key = builder.finish().expect("all ciphertexts");

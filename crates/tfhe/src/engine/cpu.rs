@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ciphermill_math::ntt::NttProvider;
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 
 use super::{Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
@@ -10,34 +11,57 @@ use crate::ciphertext::KeyTag;
 use crate::error::TfheError;
 use crate::parameters::{ParameterSet, SecurityPolicy};
 use crate::progress::Progress;
-use crate::server_key::{MAX_LOADED_KEY_BYTES, ServerKey};
+use crate::server_key::{LoadOptions, ServerKey};
 
 /// The CPU engine. It computes on the threads of the current Rayon pool.
-#[derive(Clone, Copy, Debug)]
+///
+/// # Example
+/// An engine whose Goldilocks transforms come from a provider, here from the CPU's own for one instruction set:
+/// ```
+/// use std::sync::Arc;
+///
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::CpuNttProvider;
+/// use ciphermill_tfhe::{Backend, CpuEngine, TfheEngine};
+///
+/// let engine = CpuEngine::new(Backend::Ntt).with_ntt(Arc::new(CpuNttProvider::new(Isa::Portable)));
+/// assert_eq!(engine.info().name, "cpu-ntt");
+/// ```
+#[derive(Clone, Debug)]
 pub struct CpuEngine {
-    /// The transform that multiplies polynomials.
-    pub backend: Backend,
-    /// The instruction set.
-    pub isa: Isa,
-    /// Memory that one prepared key may occupy, in bytes.
-    pub max_key_bytes: u64,
+    options: LoadOptions,
 }
 
 impl CpuEngine {
-    /// An engine on the best instruction set of this CPU, whose keys may occupy up to [`MAX_LOADED_KEY_BYTES`].
+    /// An engine on the best instruction set of this CPU, whose keys may occupy up to
+    /// [`MAX_LOADED_KEY_BYTES`](crate::server_key::MAX_LOADED_KEY_BYTES).
     pub fn new(backend: Backend) -> Self {
-        Self::on(Isa::current(), backend)
+        Self { options: LoadOptions::new(backend) }
     }
 
     /// [`new`](Self::new), on the given instruction set.
     pub fn on(isa: Isa, backend: Backend) -> Self {
-        Self { backend, isa, max_key_bytes: MAX_LOADED_KEY_BYTES }
+        Self { options: LoadOptions::on(isa, backend) }
+    }
+
+    /// Limits the memory that one prepared key may occupy.
+    #[must_use]
+    pub fn with_max_key_bytes(mut self, max_bytes: u64) -> Self {
+        self.options.max_bytes = max_bytes;
+        self
+    }
+
+    /// Takes the Goldilocks NTT from a provider.
+    #[must_use]
+    pub fn with_ntt(mut self, ntt: Arc<dyn NttProvider>) -> Self {
+        self.options.ntt = ntt;
+        self
     }
 }
 
 impl TfheEngine for CpuEngine {
     fn info(&self) -> EngineInfo {
-        EngineInfo::new(format!("cpu-{}", self.backend), EngineKind::Cpu(self.isa))
+        EngineInfo::new(format!("cpu-{}", self.options.backend), EngineKind::Cpu(self.options.isa))
     }
 
     fn prepare(
@@ -47,15 +71,8 @@ impl TfheEngine for CpuEngine {
         progress: Progress<'_>,
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
-        Ok(Arc::new(ServerKey::load_on(
-            self.isa,
-            self.max_key_bytes,
-            bootstrap.into_reader(),
-            keyswitch.into_reader(),
-            self.backend,
-            policy,
-            progress,
-        )?))
+        let (bootstrap, keyswitch) = (bootstrap.into_reader(), keyswitch.into_reader());
+        Ok(Arc::new(ServerKey::load_with(&self.options, bootstrap, keyswitch, policy, progress)?))
     }
 }
 

@@ -15,6 +15,7 @@
 use ciphermill_lattice::rotate::reference::rotate;
 use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed, Torus};
 use ciphermill_math::Isa;
+use ciphermill_math::ntt::CpuNttProvider;
 
 use super::*;
 use crate::bootstrap::{BackendTorus, Rotation, TransformedGgsw};
@@ -202,7 +203,8 @@ fn rotations<T: BackendTorus>(name: &str, seed: [u8; 32], backend: Backend, word
     let n = lab.spec.lwe_dimension.0;
     let size = lab.spec.polynomial_size.get();
     let secret = lab.client.lwe_secret_key().bits().to_vec();
-    let mut builder = T::builder(backend, word, Isa::current(), lab.shape(), n).expect("a size with a transform");
+    let mut builder = T::builder(backend, word, Isa::current(), &CpuNttProvider::default(), lab.shape(), n)
+        .expect("a size with a transform");
     for (i, &bit) in secret.iter().enumerate() {
         builder.push(lab.ggsw::<T>(bit, i as u64).coefficients()).expect("one ciphertext");
     }
