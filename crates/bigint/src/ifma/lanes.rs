@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{DIGIT_BITS, LANES};
+use super::shape::{DIGIT_BITS, LANES};
 use crate::kernel::Rows;
 use crate::limbs::LIMB_BITS;
 

@@ -1,6 +1,6 @@
 //! AVX-512 IFMA: eight residues side by side, in digits of 52 bits.
 //!
-//! **Reduction.** β = 2^520 is a block of [`TILE`] = 10 digits, R = β^H with H blocks for n. As M = μ·n with μ = −n^-1 mod β
+//! **Reduction.** β = 2^520 is a block of `TILE` = 10 digits, R = β^H with H blocks for n. As M = μ·n with μ = −n^-1 mod β
 //! is −1 modulo β, the quotient digits of a whole block that make t + q·M divisible by β are t mod β itself: nothing but
 //! carries has to be waited for, and (t + q·M)/β = ⌊t/β⌋ + q·(M + 1)/β, where (M + 1)/β ≤ n has H blocks. This is done for
 //! all blocks but the last, whose quotient digits are found one by one with n (Montgomery's method), so that the result is
@@ -9,9 +9,9 @@
 //! - t_{k+1} = (t_k + q_k·M)/β gives t_{H−1} < t/β^(H−1) + M, and M < β·n;
 //! - z = (t_{H−1} + q·n)/β < t/R + 2n.
 //!
-//! **Bounds.** R ≥ 64·n ([`SLACK_BITS`]). Residues are kept below 3n, the pairs of the ring modulo n² too: the greatest t of a
+//! **Bounds.** R ≥ 64·n (`SLACK_BITS`). Residues are kept below 3n, the pairs of the ring modulo n² too: the greatest t of a
 //! product is R·2 + 2·(3n)² (a quotient, see below, and two products), hence z < 2 + 18n²/R + 2n < 3n. On entry t is
-//! the sum of up to [`MAX_CHUNKS`] = 6 products of a chunk below R by a constant of at most n, and a quotient: z < 2 + 6n + 2n;
+//! the sum of up to `MAX_CHUNKS` = 6 products of a chunk below R by a constant of at most n, and a quotient: z < 2 + 6n + 2n;
 //! a product with 1 then gives less than 2 + 2·8n·n/64n + 2n + … < 3n.
 //!
 //! **The ring modulo n².** A residue is x₀ − x₁·n here, with the sign of the second part turned over: x₀·y₀ = R·z₀ − q·n gives
@@ -28,6 +28,7 @@
 mod lanes;
 mod modulus;
 mod select;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -37,17 +38,9 @@ use zeroize::{Zeroize, Zeroizing};
 use super::kernel::{Kernel, Rows, SquareKernel};
 use super::{constants, limbs};
 use modulus::{Modulus, Scratch, digits_of};
-
-/// Residues per group.
-const LANES: usize = 8;
-/// Bits of a digit: what `vpmadd52` multiplies.
-const DIGIT_BITS: u32 = 52;
-/// Digits of a block.
-const TILE: usize = 10;
-/// R ≥ 2^`SLACK_BITS`·n.
-const SLACK_BITS: u32 = 6;
-/// Chunks of R that a value on entry has, at most: 5·64·⌈b/64⌉ ≤ 6·(b + 6) for b > 260, and 520 bits at least.
-const MAX_CHUNKS: usize = 6;
+use shape::LANES;
+#[cfg(test)]
+use shape::{DIGIT_BITS, SLACK_BITS, TILE};
 
 /// What the kernels of both rings share: a group is digits, of whatever meaning.
 macro_rules! eight_lanes {

@@ -2,8 +2,9 @@
 
 use zeroize::Zeroize;
 
+use super::lanes;
+use super::shape::{DIGIT_BITS, LANES, MAX_CHUNKS, SLACK_BITS, TILE};
 use super::tiles::{self, Divisor};
-use super::{DIGIT_BITS, LANES, MAX_CHUNKS, SLACK_BITS, TILE, lanes};
 use crate::kernel::Rows;
 use crate::{MAX_ENTRY_RATIO, Path, constants, limbs};
 

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::lanes::gather_rows;
-use super::{LANES, TILE};
+use super::shape::{LANES, TILE};
 
 /// Indices of eight lanes.
 #[inline]

@@ -14,7 +14,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, TILE};
+use super::shape::{LANES, TILE};
 
 /// Words of a block of digits.
 pub(super) const BLOCK: usize = TILE * LANES;

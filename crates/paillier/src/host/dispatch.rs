@@ -1,8 +1,9 @@
 //! The third stage: jobs to the engine, and its answers checked.
 
-use ciphermill_bigint::{EngineError, Exponents, IntegerBatch, TrustedEngine, limbs};
+use ciphermill_bigint::{EngineError, Exponents, IntegerBatch, TrustedEngine};
 
 use super::Refusal;
+use super::answer::answer;
 use super::constants::Constants;
 use super::plan::{Factors, Job};
 
@@ -43,29 +44,4 @@ fn factors(constants: &Constants, blinding: &Factors, len: usize) -> Result<Inte
             }
         }
     }
-}
-
-/// An answer of the right shape, below the modulus: an engine is another machine, and what it sends is looked at.
-pub(super) fn answer(
-    engine: &TrustedEngine,
-    constants: &Constants,
-    len: usize,
-    given: Result<IntegerBatch, EngineError>,
-) -> Result<IntegerBatch, Refusal> {
-    let given = given?;
-    if given.len() != len {
-        return Err(wrong(engine, "another number of integers"));
-    }
-    if given.limbs() != constants.modulus.len() {
-        return Err(wrong(engine, "integers of another width"));
-    }
-    if given.rows().any(|row| limbs::less_than(row, &constants.modulus) == 0) {
-        return Err(wrong(engine, "an integer that is not below the modulus"));
-    }
-    Ok(given)
-}
-
-/// What is said of an answer that cannot be right.
-pub(super) fn wrong(engine: &TrustedEngine, what: &'static str) -> Refusal {
-    Refusal::Answer { engine: engine.info().name.into_owned(), what }
 }

@@ -18,6 +18,7 @@
 //! An instruction that is refused leaves the others as they are, and nothing of it is done. A stream that cannot be read is
 //! refused as a whole, before anything of it is done.
 
+mod answer;
 mod constants;
 mod decode;
 mod dispatch;

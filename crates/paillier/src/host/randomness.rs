@@ -5,7 +5,7 @@ use crypto_bigint::{Gcd, Resize};
 use zeroize::Zeroizing;
 
 use super::constants::Constants;
-use super::{Refusal, dispatch};
+use super::{Refusal, answer};
 use crate::error::PaillierError;
 use crate::keys::PublicKey;
 use crate::random::Csprng;
@@ -52,7 +52,7 @@ pub(super) fn not_a_unit(
     match values.rows().position(|row| !is_unit(key, row)) {
         Some(element) => Ok(Some(element)),
         // A product of units is a unit.
-        None => Err(dispatch::wrong(engine, "a product that shares a factor with n, of numbers that do not")),
+        None => Err(answer::wrong(engine, "a product that shares a factor with n, of numbers that do not")),
     }
 }
 
@@ -62,7 +62,7 @@ fn product(engine: &TrustedEngine, constants: &Constants, values: &IntegerBatch)
     while rest.len() > 1 {
         let half = rest.len() / 2;
         let product = constants.prepared.multiply(&rest.slice(0..half), &rest.slice(half..2 * half));
-        let product = dispatch::answer(engine, constants, half, product)?;
+        let product = answer::answer(engine, constants, half, product)?;
         rest = if rest.len().is_multiple_of(2) {
             product
         } else {
