@@ -1,4 +1,4 @@
-//! The vendor's I/O commands on objects, as they stand on the wire: what the middleware needs beyond blocks.
+//! The vendor's I/O commands on objects in their wire form: the requests of the middleware beyond blocks.
 //!
 //! Blocks alone name no version: a large object read with several commands may be replaced between two of them, and two
 //! hosts that look for room may find the same. So there are commands to reserve the blocks of a new object and to hold one
@@ -42,19 +42,19 @@ pub enum VendorError {
     /// Another opcode than that of the command.
     #[error("opcode {given:#04x} is not {expected:#04x}")]
     Opcode {
-        /// What was given.
+        /// The given value.
         given: u8,
-        /// What belongs there.
+        /// The expected value.
         expected: u8,
     },
-    /// A dword holds what it must not.
+    /// A dword has an invalid value.
     #[error("command dword {dword} is {given:#010x}: {what}")]
     Dword {
         /// Its number, 10 to 15.
         dword: u8,
         /// Its value.
         given: u32,
-        /// What it must be.
+        /// The requirement.
         what: &'static str,
     },
     /// Fewer bytes than the record has.
@@ -146,22 +146,22 @@ impl Reserved {
     }
 }
 
-/// What a read does with an object that can compute; as the device's modes.
+/// The effect of a read on an object that can compute; the modes of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Gives what is stored.
+    /// Returns the stored bytes.
     Stored,
     /// Runs the program, whatever the flags.
     Compute,
-    /// Runs the program if the object is armed and computes on reads, else gives what is stored.
+    /// Runs the program if the object is armed and computes on reads; otherwise returns the stored bytes.
     Armed,
 }
 
-/// Begins to read one version of an object; a computed read runs its program now. When the object does not fit behind
-/// [`Opened`] into the data, a session holds the version until [`CloseObject`], or until it was not used for
-/// [`SESSION_IDLE_SECONDS`]; the namespace bounds their number and answers Command Interrupted when there is no room. A
-/// result may be longer than the blocks at the object's place, but not than what the namespace keeps in memory of all
-/// results (`session_bytes` of its configuration); a larger one is refused, and an armed object stays armed.
+/// Opens one version of an object for reading; a computed read runs its program now. If the object does not fit into the
+/// data behind [`Opened`], a session holds the version until [`CloseObject`], or until it was idle for
+/// [`SESSION_IDLE_SECONDS`]. The namespace limits the number of sessions and answers Command Interrupted beyond it. A result
+/// may be longer than the blocks at the object's address, but not longer than `session_bytes` of the configuration; a
+/// longer one is refused, and an armed object stays armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenObject {
     /// The register.
@@ -202,12 +202,12 @@ impl OpenObject {
     }
 }
 
-/// What was opened.
+/// The opened object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The session that holds the rest of the object; 0 when the data holds all of it.
     pub session: u64,
-    /// Bytes of what is read.
+    /// Bytes of the object or result.
     pub size: u64,
     /// Whether it is the result of a program.
     pub computed: bool,
@@ -291,9 +291,8 @@ impl CloseObject {
     }
 }
 
-/// Takes a reservation back: the declaration and the blocks written to it. Only if this register is declared at this
-/// block and not complete; else nothing is done, and that is no error: what has become an object is deleted with
-/// [`DeleteObject`] only.
+/// Cancels a reservation: the declaration and its blocks. If this register is not declared at this block or is complete,
+/// the command does nothing and succeeds; only [`DeleteObject`] deletes a complete object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The first block of the reservation.

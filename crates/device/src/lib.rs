@@ -1,20 +1,20 @@
 //! The secure-computing device: encrypted objects that compute when they are written or read.
 //!
 //! A [`Device`] keeps objects (ciphertexts, test vectors, keys, programs) in named registers of [`Space`]s. Writing a
-//! compute-on-write ciphertext runs the program of its key and stores the result in its place; reading a compute-on-read
-//! ciphertext runs it and gives the result. The device follows sections 3 and 4 of "An NVMe-based Secure Computing Platform
-//! with FPGA-based TFHE Accelerator"; what it adds is that an acknowledged write survives any crash, whole.
+//! compute-on-write ciphertext runs the program of its key and stores the result in its register; reading a
+//! compute-on-read ciphertext runs it and returns the result. The device follows sections 3 and 4 of "An NVMe-based Secure
+//! Computing Platform with FPGA-based TFHE Accelerator". In addition, an acknowledged write survives any crash, whole.
 //!
 //! From the bottom up:
 //! - [`storage`]: the crate `ciphermill-storage`, random access to files, with a simulated disk that loses power;
 //! - [`store`]: named, checksummed objects, replaced by copy-on-write, committed in groups;
 //! - [`memory`]: bounded main memory with virtual addresses, a page table and a swap area;
-//! - [`handler`]: the seam behind which a scheme stands; the core names none;
+//! - [`handler`]: the interface of a scheme; the core names no scheme;
 //! - [`Device`] and [`Space`]: registers, private runs, quotas, metrics.
 //!
 //! Secret keys have no type code, so nothing here can hold one.
 //!
-//! `docs/device.md` explains the semantics and draws the file formats.
+//! `docs/device.md` defines the semantics and draws the file formats.
 
 mod device;
 mod error;

@@ -7,7 +7,7 @@ use crate::{
 use ciphermill_device::{self as device, DeviceError, ObjectStat, Space, StorageError, StoreError, WriteOptions};
 use std::io::{Read, Write};
 
-/// The most bytes on their way between a blob and a file at one time.
+/// The most bytes in transfer between a blob and a file.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Blobs in one space of a device in this process.

@@ -52,8 +52,8 @@ impl Default for MiddlewareConfig {
 /// returned, so a callback may make calls, but must not wait for one to complete. The calls with short names
 /// ([`create`](Self::create) to [`list`](Self::list)) give an [`Operation`], a future, which waits for room in the queue.
 ///
-/// Dropping the middleware waits until everything accepted is complete, callbacks included. (Dropped by one of its own
-/// callbacks it cannot wait; the rest is done all the same.)
+/// Dropping the middleware waits until all accepted operations are complete, callbacks included. (Dropped by one of its
+/// callbacks it cannot wait; the remaining operations are still completed.)
 pub struct Middleware {
     queue: Arc<Queue>,
     work: Arc<Work>,

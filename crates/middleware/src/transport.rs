@@ -1,4 +1,4 @@
-//! The way from the middleware to a device.
+//! The interface between the middleware and a device.
 
 use crate::blob::{BlobId, BlobStat, Metadata, ReadMode, Transferred, WriteMode, Written};
 use std::{
@@ -110,7 +110,7 @@ pub enum TransportError {
     /// The sink of a read failed.
     #[error("the output failed: {0}")]
     Output(#[source] io::Error),
-    /// The device or the way to it failed.
+    /// The device or the connection to it failed.
     #[error("the device failed: {0}")]
     Failed(#[source] Cause),
 }

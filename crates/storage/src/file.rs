@@ -20,7 +20,7 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// Opens the file at `path` for reading and writing; makes it when it is not there.
+    /// Opens the file at `path` for reading and writing; creates it if it does not exist.
     ///
     /// # Errors
     /// [`StorageError::Io`] when the operating system refuses.
@@ -45,8 +45,8 @@ impl FileStorage {
     }
 }
 
-/// Bytes that no object may take of a disk, so that the object table can still commit when the disk is full of objects:
-/// else not even a deletion could be made.
+/// Bytes of a disk that objects leave free, so that the object table can still commit on a full disk. Otherwise not even
+/// a deletion would be possible.
 const HEADROOM: u64 = 4 << 20;
 
 impl Storage for FileStorage {
@@ -64,7 +64,7 @@ impl Storage for FileStorage {
         }
     }
 
-    /// Reads what the page cache holds (`preadv2` with `RWF_NOWAIT`); file systems that cannot tell answer `false`.
+    /// Reads from the page cache (`preadv2` with `RWF_NOWAIT`); `false` on file systems without support.
     fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
         let mut done = 0;
         while done < out.len() {

@@ -74,8 +74,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// [`StorageError::OutOfRange`] when the range passes the end, [`StorageError::Io`] when the medium fails.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError>;
 
-    /// As [`read_at`](Storage::read_at), but only if the medium need not be waited for: else `false`, and `out` holds
-    /// anything. The default never tries.
+    /// As [`read_at`](Storage::read_at), but without waiting for the medium: otherwise `false`, and the content of `out` is
+    /// unspecified. The default never tries.
     ///
     /// # Errors
     /// As [`read_at`](Storage::read_at).
@@ -84,8 +84,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
-    /// Sees to it that the storage is at least `len` bytes long and, where the medium can, that the room for the bytes
-    /// that this adds is set aside, so that writing them finds space. The added bytes read as zeros.
+    /// Makes the storage at least `len` bytes long. If the medium supports it, the room for the added bytes is reserved, so
+    /// that writing them finds space. The added bytes read as zeros.
     ///
     /// # Errors
     /// As [`write_at`](Storage::write_at).
@@ -109,18 +109,18 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Returns when all earlier writes are durable.
     ///
     /// # Errors
-    /// [`StorageError::Sync`]: what became of the unsynced writes is then unknown, and a second attempt proves nothing,
-    /// because the system may have dropped the pages it could not write.
+    /// [`StorageError::Sync`]: the state of the unsynced writes is then unknown, and a second attempt proves nothing,
+    /// because the system may have dropped the pages that it could not write.
     fn sync(&self) -> Result<(), StorageError>;
 
-    /// Bytes by which the medium can still grow, or `None` when nobody knows.
+    /// Bytes by which the medium can still grow, or `None` if that is unknown.
     ///
     /// # Errors
     /// [`StorageError::Io`] when the medium fails.
     fn free_space(&self) -> Result<Option<u64>, StorageError>;
 }
 
-/// What can go wrong on a [`Storage`].
+/// Errors of a [`Storage`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StorageError {
     /// A read went past the end.
@@ -146,14 +146,14 @@ pub enum StorageError {
     Io {
         /// Which operation failed.
         operation: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },
     /// The medium failed to make writes durable.
     #[error("storage sync failed: {source}; unsynced writes may be lost, so the store must be reopened")]
     Sync {
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },

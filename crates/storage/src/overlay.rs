@@ -10,8 +10,8 @@ const PAGE: u64 = 4096;
 
 /// Shows a [`Storage`] as it is and keeps every change to itself.
 ///
-/// Opening a database may repair it, hence write. The store first opens its table over an overlay, so that a damaged
-/// store is found out before one byte of it has changed.
+/// Opening a database may repair it, which writes. A store first opens its table over an overlay, so that a damaged store
+/// is detected before a byte of it has changed.
 #[derive(Debug)]
 pub struct OverlayStorage {
     base: Arc<dyn Storage>,
@@ -21,13 +21,13 @@ pub struct OverlayStorage {
 #[derive(Debug)]
 struct Overlay {
     len: u64,
-    /// Bytes of the base below this offset show through where no page covers them: a cut hides what it cut off.
+    /// Bytes of the base below this offset show through where no page covers them; a cut hides the bytes behind it.
     visible: u64,
     pages: HashMap<u64, Vec<u8>>,
 }
 
 impl OverlayStorage {
-    /// Lays an empty overlay over `base`, which nobody may change meanwhile.
+    /// Lays an empty overlay over `base`, which must not change meanwhile.
     ///
     /// # Errors
     /// As [`Storage::len`].

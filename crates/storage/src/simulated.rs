@@ -92,7 +92,7 @@ impl SimulatedDisk {
         Self::default()
     }
 
-    /// The file called `name`, made empty when it is not there.
+    /// The file called `name`, created empty if it does not exist.
     #[must_use]
     pub fn file(&self, name: &str) -> SimulatedStorage {
         self.lock().files.entry(name.to_owned()).or_default();

@@ -16,7 +16,7 @@
 use crate::{FormatError, Storage, StorageError, TableError, format};
 use ciphermill_wire::{Decoder, Encoder, WireError};
 
-/// What distinguishes the superblock of one format from that of another.
+/// The parameters of a superblock format.
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockFormat {
     /// Name of the file in errors, such as `the data file`.

@@ -14,14 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// An object of the device that can be read at a place.
+/// An object of the device that can be read at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bound {
     pub(super) id: VrId,
     pub(super) blocks: u64,
 }
 
-/// An object whose metadata block was written and whose blocks are awaited.
+/// An object whose metadata block was written and that is not complete.
 #[derive(Debug)]
 pub(super) struct Declared {
     pub(super) metadata: Metadata,
@@ -31,7 +31,7 @@ pub(super) struct Declared {
     pub(super) coverage: Mutex<Coverage>,
     /// Whether something changed that may have completed it, since that was last looked at.
     pub(super) wanted: AtomicBool,
-    /// Whether it was complete and refused for good, so that the next metadata block here begins anew.
+    /// Whether it was complete and refused for good, so that the next metadata block here starts over.
     pub(super) failed: AtomicBool,
     /// Of a reservation: when it was made or written to last.
     pub(super) reserved: Option<Mutex<Instant>>,
@@ -54,12 +54,12 @@ impl Declared {
         }
     }
 
-    /// Whether it is a reservation that nobody wrote to for so long.
+    /// Whether it is a reservation without writes for `idle`.
     pub(super) fn is_abandoned(&self, idle: Duration) -> bool {
         self.reserved.as_ref().is_some_and(|used| locked(used).elapsed() >= idle)
     }
 
-    /// Whether, for all that is known, `more` more blocks could complete it. `unknown` when somebody is looking just now.
+    /// Whether `more` further blocks could complete it, as far as is known; `unknown` while another thread examines it.
     pub(super) fn may_be_complete(&self, more: u64, unknown: bool) -> bool {
         match self.coverage.try_lock() {
             Ok(coverage) => coverage.may_be_complete(more),
@@ -69,7 +69,7 @@ impl Declared {
     }
 }
 
-/// What stands at a first block: at least one of the two; both are of one register.
+/// The object at a first block: bound, declared, or both; both belong to one register.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Binding {
     pub(super) bound: Option<Bound>,
@@ -77,14 +77,14 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// Blocks that it takes.
+    /// Number of occupied blocks.
     pub(super) fn blocks(&self) -> u64 {
         let bound = self.bound.map_or(0, |bound| bound.blocks);
         bound.max(self.declared.as_ref().map_or(0, |declared| declared.blocks))
     }
 }
 
-/// All places of a namespace; their ranges do not overlap.
+/// All bindings of a namespace; their ranges do not overlap.
 #[derive(Debug)]
 pub(super) struct Bindings {
     /// First block of the second half.
@@ -92,7 +92,7 @@ pub(super) struct Bindings {
     places: BTreeMap<u64, Binding>,
     registers: HashMap<VrId, u64>,
     bound_blocks: u64,
-    /// Ranges that commands under way will take.
+    /// Ranges that commands in progress will occupy.
     pub(super) taking: Vec<(u64, Range<u64>)>,
     next: u64,
     /// Objects whose places are gone and that the device may still hold, by the block of the label that says so.
@@ -189,15 +189,14 @@ impl Bindings {
         found.into_iter().collect()
     }
 
-    /// First block that an object at `first` cannot have: that of the next place, of one under way, or of the half.
+    /// The end of the room for an object at `first`: the next binding, a range in progress, or the end of the half.
     pub(super) fn limit(&self, first: u64) -> u64 {
         let next = self.places.range(first + 1..).next().map_or(self.half, |(next, _)| *next);
         let taking = self.taking.iter().map(|(_, range)| range.start).filter(|start| *start > first).min();
         next.min(taking.unwrap_or(self.half)).min(self.half)
     }
 
-    /// The first range at or after `start` in which nothing is declared or bound and that has so many blocks; as far as it
-    /// goes.
+    /// The first range at or after `start` with at least `blocks` blocks and no declared or bound object, in its full length.
     pub(super) fn gap(&self, mut start: u64, blocks: u64) -> Option<Range<u64>> {
         let before = self.places.range(..start).next_back();
         start = before.map_or(start, |(first, place)| start.max(first + place.blocks()));
@@ -210,7 +209,7 @@ impl Bindings {
         (self.half.saturating_sub(start) >= blocks).then_some(start..self.half)
     }
 
-    /// Marks a range that is to be taken; gives a ticket for [`forget`](Self::forget).
+    /// Marks a range as being occupied; returns a ticket for [`forget`](Self::forget).
     pub(super) fn take(&mut self, range: Range<u64>) -> u64 {
         self.next += 1;
         self.taking.push((self.next, range));
@@ -231,7 +230,7 @@ impl Bindings {
         self.undone.remove(&first);
     }
 
-    /// The deletion that is to be done at a first block.
+    /// The pending deletion at a first block.
     pub(super) fn undone_at(&self, first: u64) -> Option<VrId> {
         self.undone.get(&first).copied()
     }
@@ -243,7 +242,7 @@ impl Bindings {
         within.into_iter().flatten().map(|(first, id)| (*first, *id))
     }
 
-    /// The labels that say that a register is to be deleted.
+    /// The addresses of the labels of pending deletions of a register.
     pub(super) fn undone_of(&self, id: VrId) -> Vec<u64> {
         self.undone.iter().filter(|(_, undone)| **undone == id).map(|(first, _)| *first).collect()
     }

@@ -1,4 +1,4 @@
-//! Doing what was planned: in the volume, in the index, and, where objects go, in the device.
+//! Execution of a plan: in the volume, in the index and, for deletions, in the device.
 
 use super::{
     BlockSpace, Outcome,
@@ -21,16 +21,16 @@ use std::{
 
 /// Operations of one change of the volume; a command with more of them is several.
 const OPERATIONS: usize = 512;
-/// Deletions of the device that are under way side by side.
+/// Concurrent deletions in the device.
 const SIDE_BY_SIDE: usize = 64;
 
-/// Blocks given up by one command from which on they go in changes of their own. The volume takes a change that only
-/// unmaps from its map piece by piece, and any other all at once, while nobody looks at the map.
+/// Number of blocks given up by one command from which they form separate changes. The volume applies a change of unmaps
+/// alone to its map in pieces, and any other change at once, while the map is locked.
 const WIDE_BLOCKS: u64 = 1 << 13;
 
-/// The steps of a command in the groups that are changes of their own: very many blocks that are given up, and then the
-/// rest. After a crash between the two the blocks are gone, which for each of them is what the command was to bring
-/// about, and whatever has a name still has it; sent again, the command does what is left.
+/// The steps of a command, grouped into changes: first the blocks that are given up, if they are many, then the rest.
+/// After a crash between the two the blocks are gone, as the command requires, and all names still exist. The repeated
+/// command does the rest.
 fn apart(steps: Vec<Step>) -> Vec<Vec<Step>> {
     let unmapped = |step: &Step| -> u64 {
         let blocks = step.operations.iter().map(|operation| match operation {
@@ -137,8 +137,8 @@ impl BlockSpace {
         Ok(())
     }
 
-    /// Deletes objects whose places are gone, and then the labels that say so. The caller holds the registers. One that
-    /// was completed elsewhere meanwhile stays; what fails is to be done still.
+    /// Deletes objects that lost their address, and then the labels of the deletions. The caller holds the registers. An
+    /// object that was completed elsewhere meanwhile stays; failed deletions stay pending.
     pub(super) async fn delete(self: &Arc<Self>, deleted: Vec<(u64, VrId)>) -> Outcome {
         let mut outcome = Ok(());
         for group in deleted.chunks(SIDE_BY_SIDE) {

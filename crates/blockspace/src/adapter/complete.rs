@@ -1,4 +1,4 @@
-//! From a declared object with all its blocks to one in the device.
+//! Completion: a declared object with all its blocks becomes an object of the device.
 
 use super::{
     BlockSpace, Outcome, Taking,
@@ -27,18 +27,18 @@ const PIECE_BYTES: u64 = 1 << 20;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a look at a declared object came to.
+/// The result of examining a declared object.
 #[derive(Debug)]
 pub(super) enum Completion {
     /// It is durable in the device; the volume is to follow.
     Done(Binding),
     /// Blocks are missing.
     Missing,
-    /// The blocks are not those that the metadata block gives the checksum of; others will come.
+    /// The blocks do not match the checksum of the metadata block; other blocks are to follow.
     Mismatch,
 }
 
-/// An object that the device has, on its way into the volume. Nobody else may touch it meanwhile.
+/// An object that the device has stored and the volume has not bound yet. It is locked meanwhile.
 #[derive(Debug)]
 pub(super) struct Binding {
     first: u64,
@@ -48,7 +48,7 @@ pub(super) struct Binding {
     /// Whether the change of the volume concerns nothing but blocks that the command has locked, so that it may be made at
     /// any time later.
     locked: bool,
-    /// Whether that change is of labels only, so that what is read does not depend on it.
+    /// Whether that change consists of labels only, so that reads do not depend on it.
     pub(super) may_follow: bool,
     operations: Vec<Operation>,
     durable: Receiver<Result<(), VolumeError>>,
@@ -101,8 +101,8 @@ pub(super) fn options_of(metadata: &Metadata, result_limit: Option<u64>, origin:
 }
 
 impl BlockSpace {
-    /// Completes every declared object in the ranges to which something was written and that has all its blocks, unless
-    /// somebody else holds a lock on it and will do so.
+    /// Completes every declared object in the ranges that was written to and has all its blocks, unless another command
+    /// holds a lock on it and will complete it.
     pub(super) async fn settle(self: &Arc<Self>, ranges: &Ranges) -> Outcome {
         let candidates = self.index().declared_in(ranges);
         let mut outcome = Ok(());
@@ -127,8 +127,8 @@ impl BlockSpace {
     /// Completes an object if the volume and `extra` together have all its blocks. The caller holds the locks of
     /// [`whole`](Self::whole).
     ///
-    /// After an error the object is declared as before, `extra` is not stored, and the device holds what it held. The same
-    /// goes for an error of [`bound`](Self::bound), which the caller has to see to, but for the device.
+    /// After an error the object is declared as before, `extra` is not stored, and the device is unchanged. After an error
+    /// of [`bound`](Self::bound), which the caller handles, the same holds except for the device.
     pub(super) async fn complete(
         self: &Arc<Self>,
         first: u64,
@@ -167,8 +167,8 @@ impl BlockSpace {
         Err(if error.lba.is_some() { error } else { error.at(first) })
     }
 
-    /// Notes that what the blocks of a declared object were was refused. A host that begins anew begins with the metadata
-    /// block: what is there now must not be taken for what it is about to write.
+    /// Records that the content of a declared object was refused. A host that starts over begins with the metadata block:
+    /// the present blocks must not be mistaken for the blocks that it is about to write.
     async fn fail(&self, first: u64, declared: &Declared) {
         if declared.failed.swap(true, Ordering::SeqCst) || declared.reserved.is_some() {
             return;
@@ -249,8 +249,8 @@ impl BlockSpace {
         Ok(())
     }
 
-    /// Begins to make the object in the device the one that is read here. The blocks that it was made of go, and so do plain
-    /// blocks under a result that is longer. Readers of these blocks wait until the volume has followed.
+    /// Starts to bind the object of the device to its address. The blocks that it was made of are given up, and so are plain
+    /// blocks under a longer result. Readers of these blocks wait until the volume has applied the change.
     async fn bind(
         self: &Arc<Self>,
         first: u64,
@@ -306,8 +306,8 @@ impl BlockSpace {
         self.index_mut().bind(first, bound);
     }
 
-    /// WaitLimit until the volume has what the device has. After an error the object is declared as before, though the device
-    /// has the new version; opening makes up for that.
+    /// Waits until the volume has bound the object. After an error the object is declared as before, although the device has
+    /// the new version; the next opening completes the change.
     pub(super) async fn bound(&self, mut binding: Binding) -> Outcome {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -327,10 +327,10 @@ impl BlockSpace {
         }
     }
 
-    /// Sees to the same while nobody waits, where it [may follow](Binding::may_follow): the command may be answered, as the
-    /// device has the object and says which declaration it completed. `held` are the command's own locks. Nothing here
-    /// keeps the namespace open: a volume that is closed makes durable what it was given, and for what a volume that has
-    /// failed was not given, opening makes up.
+    /// Does the same in the background, where it [may follow](Binding::may_follow): the command may be answered, because the
+    /// device has the object and the number of its declaration. `held` are the command's locks. This does not keep the
+    /// namespace open: a closing volume makes submitted changes durable, and the next opening completes the changes that a
+    /// failed volume did not accept.
     pub(super) fn bind_behind(self: &Arc<Self>, mut binding: Binding, held: RangeGuard) {
         self.show(&binding);
         binding.room = None;

@@ -1,34 +1,34 @@
-//! Bounds of a namespace, why it cannot be opened, and what it counts.
+//! Limits, opening errors and counters of a namespace.
 
 use crate::{vendor, volume::VolumeError};
 use ciphermill_device::DeviceError;
 use std::{sync::atomic::AtomicU64, time::Duration};
 
-/// Bounds of a namespace. Start from [`new`](Self::new) and change fields.
+/// Limits of a namespace. Start from [`new`](Self::new) and change fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSpaceConfig {
     /// The namespace has 2 to this many blocks, 2 to 52.
     pub blocks_log2: u32,
     /// Most blocks mapped in the volume (those of bound objects count against the quota of the device's space).
     pub capacity: u64,
-    /// Most objects with a place, declared or bound.
+    /// Most objects with an address, declared or bound.
     pub max_places: usize,
     /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects, of which one
     /// host may have three quarters.
     pub max_sessions: usize,
     /// Most bytes of results in memory for either.
     pub session_bytes: u64,
-    /// A session that nobody used for so long is dropped.
+    /// A session is dropped when it was idle for this long.
     pub session_idle: Duration,
-    /// A reservation without writes for so long is given up; after a restart the time begins anew.
+    /// A reservation is cancelled when it had no writes for this long; a restart restarts the time.
     pub reservation_idle: Duration,
-    /// Most commands that wait for others: for a lock on blocks, for a result that is being computed, for room that a
-    /// program may need, or for the turn of a computed read. One more is answered Command Interrupted, to be sent again.
+    /// Most commands that wait for others: for a lock on blocks, for a result being computed, for room that a program may
+    /// need, or for another computed read. A further one is answered with Command Interrupted, to be sent again.
     pub max_waiting: usize,
-    /// Most of them that wait for the same: for locks on blocks that overlap, or for one result.
+    /// Most of them that wait for locks on overlapping blocks, or for one result.
     pub max_waiting_of_object: usize,
-    /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below what the
-    /// volume takes, or some writes are answered busy.
+    /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below the
+    /// volume's `queue_bytes`, or some writes are answered busy.
     pub staging_bytes: usize,
     /// Completions and computed reads that run or wait in the device at one time, each on a thread of the runtime.
     pub device_jobs: usize,
@@ -65,7 +65,7 @@ pub enum BlockSpaceError {
     /// The configuration cannot work.
     #[error("namespace configuration: {what}")]
     Configuration {
-        /// Which setting, and what it must be.
+        /// The setting and its requirement.
         what: String,
     },
     /// A label in the volume is not one of this build's.
@@ -89,7 +89,7 @@ pub enum BlockSpaceError {
         lba: u64,
         /// Blocks of the namespace as it was to be opened.
         blocks: u64,
-        /// What is there.
+        /// The finding.
         what: &'static str,
     },
     /// Bindings of objects contradict each other: the volume does not belong to this device.
@@ -99,7 +99,7 @@ pub enum BlockSpaceError {
         space: u32,
         /// Its first block.
         lba: u64,
-        /// What is wrong with it.
+        /// The finding.
         what: String,
     },
     /// The device failed.
@@ -110,7 +110,7 @@ pub enum BlockSpaceError {
     Volume(#[from] VolumeError),
 }
 
-/// What a namespace holds and has done.
+/// Counters and usage of a namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockSpaceMetrics {
     /// Objects that can be read at a place.
@@ -123,7 +123,7 @@ pub struct BlockSpaceMetrics {
     pub mapped_blocks: u64,
     /// Objects completed since it was opened.
     pub completed: u64,
-    /// Of them, those that one command completed without being stored as blocks first.
+    /// Completions by a single command, without storing blocks first.
     pub completed_directly: u64,
     /// Completions that failed.
     pub failed: u64,

@@ -1,4 +1,4 @@
-//! Which blocks of a declared object are there, and the checksum of all of them, without looking at each for every write.
+//! The written blocks of a declared object and their checksum, tracked without examining each block on every write.
 //!
 //! A chunk of 256 blocks is looked at again only after a write touched it, so taking a stream of n blocks costs O(n) in
 //! all, in whatever pieces and order it comes.
@@ -34,13 +34,13 @@ impl Extra {
 
 #[derive(Clone, Copy, Debug)]
 enum Chunk {
-    /// So many blocks are not mapped.
+    /// Number of unmapped blocks.
     Missing(u16),
     /// All are mapped; the CRC-32C of them, the object's last block left out.
     Full(u32),
 }
 
-/// What is known of the blocks of a declared object.
+/// The known state of the blocks of a declared object.
 #[derive(Debug)]
 pub(super) struct Coverage {
     first: u64,
@@ -90,12 +90,12 @@ impl Coverage {
         }
     }
 
-    /// Whether, for all that is known, `more` more blocks could complete the object. Costs nothing.
+    /// Whether `more` further blocks could complete the object, as far as is known. Costs nothing.
     pub(super) fn may_be_complete(&self, more: u64) -> bool {
         self.missing <= more
     }
 
-    /// Whether the volume and `extra` together have all blocks. Right when no write to them is under way.
+    /// Whether the volume and `extra` together have all blocks. Correct only while no write to them is in progress.
     pub(super) fn is_complete(&mut self, volume: &Volume, space: u32, extra: Option<&Extra>) -> bool {
         let more = extra.map_or(0, |extra| {
             let range = extra.range();
@@ -171,8 +171,8 @@ impl Coverage {
     }
 }
 
-/// What appending so many bytes does to the CRC-32C of what is before them: a linear map over GF(2), as a table for each
-/// byte. crc(a ‖ b) = shift(crc(a)) + crc(b).
+/// The effect of appending a fixed number of bytes on the CRC-32C of the bytes before them: a linear map over GF(2), as a
+/// table for each byte. crc(a ‖ b) = shift(crc(a)) + crc(b).
 struct Shift([[u32; 256]; 4]);
 
 impl Shift {

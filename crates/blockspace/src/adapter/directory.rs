@@ -1,4 +1,4 @@
-//! The directory: which objects the namespace holds, and where.
+//! The directory: the objects of a namespace and their addresses.
 //!
 //! ```text
 //! header, 64 bytes
@@ -8,9 +8,9 @@
 //!     10      2  bytes of an entry, 64
 //!     12      4  number of entries that follow
 //!     16      8  number of objects of the namespace
-//!     24      8  first block above everything that is mapped, declared or bound in the data half
+//!     24      8  first block above all mapped blocks and all objects in the data half
 //!     32      8  first block of the other half
-//!     40      8  bytes of the largest object that the device takes
+//!     40      8  bytes of the largest object that the device accepts
 //!     48     16  zeros
 //!
 //! entry, 64 bytes
@@ -20,10 +20,10 @@
 //!      8      4  Data ID
 //!     12      4  flags: bit 0 armed, bit 1 one-shot
 //!     16      8  size in bytes
-//!     24      8  first block, or all ones when the object has no place
-//!     32      8  number of blocks at its place
+//!     24      8  first block, or all ones for an object without an address
+//!     32      8  number of blocks there
 //!     40      4  CRC-32C of the stored bytes
-//!     44      4  bit 0: a new version is declared at its place; bit 1: what was completed there is the result of a program
+//!     44      4  bit 0: a new version is declared there; bit 1: the version completed there is the result of a program
 //!     48     16  zeros
 //! ```
 //! Entries ascend by (type, Key ID, Data ID). All numbers are little-endian.
@@ -36,13 +36,13 @@ use std::sync::atomic::Ordering;
 
 /// The first eight bytes of a directory.
 pub const DIRECTORY_MAGIC: [u8; 8] = *b"CMOBJDIR";
-/// Block of an object that has no place.
+/// First block in the entry of an object without an address.
 pub const NO_PLACE: u64 = u64::MAX;
 
 const VERSION: u16 = 1;
 const RECORD: usize = 64;
 
-/// What the directory says of an object.
+/// The directory's entry of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {
     /// Its register.
@@ -51,15 +51,15 @@ pub struct DirectoryEntry {
     pub flags: ObjectFlags,
     /// Its size in bytes.
     pub size: u64,
-    /// Its first block, if it has a place.
+    /// Its first block, if it has an address.
     pub lba: Option<u64>,
     /// Its blocks there.
     pub blocks: u64,
     /// CRC-32C of the stored bytes.
     pub checksum: u32,
-    /// Whether a new version is declared at its place and not complete.
+    /// Whether a new version is declared there and not complete.
     pub declared: bool,
-    /// Whether what is stored is the result of a program that its write ran.
+    /// Whether the stored version is the result of a program that its write ran.
     pub computed: bool,
 }
 
@@ -68,22 +68,22 @@ pub struct DirectoryEntry {
 pub struct Directory {
     /// Number of objects of the namespace.
     pub total: u64,
-    /// First block above everything that is mapped, declared or bound in the data half.
+    /// First block above all mapped blocks and all declared or bound objects of the data half.
     pub free_from: u64,
     /// First block of the half with the metadata blocks.
     pub half: u64,
-    /// Bytes of the largest object that the device takes.
+    /// Bytes of the largest object that the device accepts.
     pub max_object_bytes: u64,
-    /// Objects from the register asked for, as many as there was room for.
+    /// Objects from the requested register on, as many as fit.
     pub entries: Vec<DirectoryEntry>,
 }
 
-/// Why bytes are no directory.
+/// Errors of decoding a directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectoryError {
     /// Fewer bytes than the header or the entries it announces take.
-    #[error("{given} bytes are no directory, {needed} are needed")]
+    #[error("{given} bytes are too short for a directory; it needs {needed}")]
     Short {
         /// Bytes given.
         given: usize,
@@ -93,12 +93,12 @@ pub enum DirectoryError {
     /// Something else, or of another version.
     #[error("the header is not that of a directory of version {VERSION}")]
     Header,
-    /// An entry holds what none can.
+    /// An entry has an impossible field.
     #[error("entry {index} of the directory: {what}")]
     Entry {
         /// Its index.
         index: usize,
-        /// What is wrong.
+        /// The finding.
         what: &'static str,
     },
 }
@@ -182,7 +182,7 @@ impl Directory {
         out
     }
 
-    /// Reads bytes; what follows the last entry does not matter.
+    /// Reads a directory; bytes after the last entry are ignored.
     ///
     /// # Errors
     /// See [`DirectoryError`].

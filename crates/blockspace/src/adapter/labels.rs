@@ -1,4 +1,4 @@
-//! Labels: what the volume keeps for the adapter at an address, durable with the blocks of the same change.
+//! Labels: the adapter's records at addresses of the volume, durable with the blocks of the same change.
 //!
 //! ```text
 //! offset  bytes  field
@@ -28,14 +28,14 @@ const FAILED: u8 = 5;
 /// Bytes of a metadata block before its zeros.
 const RECORD_BYTES: usize = 40;
 
-/// What a label says.
+/// The content of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
     /// The object that begins here.
     Bound(Bound),
     /// The version that was bound here and whose place is gone; the device may still hold it.
     Deleted { id: VrId, generation: u64 },
-    /// What the metadata block here declares.
+    /// The declaration of the metadata block here.
     Declared(Declaration),
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Declaration {
 pub(super) enum Kind {
     /// As a metadata block says that a host wrote.
     Declared,
-    /// Where the namespace chose; given up when nobody uses it.
+    /// At an address chosen by the namespace; cancelled when idle.
     Reserved,
     /// Declared; it was complete and was refused: the next metadata block gives its blocks up.
     Failed,
@@ -86,7 +86,7 @@ impl Label {
         }
     }
 
-    /// `None` for what [`encode`](Self::encode) never gives.
+    /// `None` for bytes that [`encode`](Self::encode) never returns.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&[version, kind], rest) = bytes.split_first_chunk()?;
         if version != VERSION {

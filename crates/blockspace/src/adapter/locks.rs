@@ -1,7 +1,7 @@
 //! Locks on ranges of addresses, for commands that wait without a thread.
 //!
-//! First come, first served: a request waits behind what is held and behind every earlier request that it conflicts with.
-//! All ranges of a request are had at one time, so that requests cannot wait for each other in a circle.
+//! Requests are served in order of arrival: a request waits for conflicting locks and for every earlier conflicting
+//! request. All ranges of a request are acquired at once, so that requests cannot deadlock.
 
 use super::wait_limit::{TooManyWaiting, WaitLimit};
 use std::{
@@ -47,7 +47,7 @@ impl Ranges {
 const MANY: usize = 4;
 
 impl Ranges {
-    /// What a request for them holds.
+    /// The ranges that a request for them locks.
     pub(super) fn coarse(self) -> Self {
         if self.more.len() < MANY {
             return self;
@@ -108,7 +108,7 @@ pub(super) struct RangeLocks {
     waits: WaitLimit,
 }
 
-/// What is held; let go when dropped.
+/// The held locks; released when dropped.
 #[derive(Debug)]
 pub(super) struct RangeGuard {
     table: Arc<Mutex<Table>>,
@@ -157,7 +157,7 @@ impl RangeLocks {
         self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, false).await
     }
 
-    /// Whether somebody waits, so that letting go may take time.
+    /// Whether another request waits, so that the release may take time.
     pub(super) fn awaited(&self) -> bool {
         !lock(&self.table).waiting.is_empty()
     }

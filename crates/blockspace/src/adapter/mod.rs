@@ -1,48 +1,48 @@
-//! One space of a device as blocks: what a namespace is to its hosts.
+//! One space of a device as the blocks of an NVMe namespace.
 //!
-//! The blocks of a namespace are two halves. Data is in the lower one; the metadata block of the object that begins at
-//! block a stands at block a + half. A metadata block *declares* an object of n = ceil(size / 4096) blocks at a. When all
-//! n blocks are there, in whatever order, pieces and commands they and the metadata block came, the object is *complete*:
-//! its bytes go to the device, which may run a program, and it is *bound*: read at a from the device, always as it is
-//! there. Blocks written over a bound object are kept as blocks above it and read from there, until a metadata block makes
-//! them a new version. `docs/blockspace.md` explains all that, and every status.
+//! A namespace has two halves of blocks. The lower half holds data; the metadata block of the object at block a lies at
+//! block a + half. A metadata block *declares* an object of n = ceil(size / 4096) blocks at a. When all n blocks have been
+//! written, in any order, pieces and commands, the object is *complete*: its bytes go to the device, which may run a
+//! program. The object is then *bound*: reads at a return its current version in the device. Blocks written over a bound
+//! object lie above it and are read in its place, until a metadata block makes them a new version. `docs/blockspace.md`
+//! defines this and every status.
 //!
-//! # What is durable when
+//! # Durable steps
 //!
 //! Objects are durable in the device, blocks and labels in the [`Volume`]; a change of the volume is atomic. No
 //! transition needs both at once:
 //!
 //! | transition | durable steps, in this order | after a crash between two |
 //! | --- | --- | --- |
-//! | blocks written, zeroed, given up | 1. one change: the blocks; very many that are given up, in a change before that of the labels | the blocks are given up, the names are there |
+//! | blocks written, zeroed, given up | 1. one change: the blocks; if very many are given up, in a change before that of the labels | the blocks are given up, the names exist |
 //! | declared | 1. one change: label at the metadata block; where a complete object was refused before, its blocks go | |
-//! | complete and refused | 1. one change: label *failed* at the metadata block, instead of *declared* | the next metadata block does not begin anew |
-//! | completed | 1. unless one command brought all that was missing: one change, the blocks; 2. the object in the device, with the number of its declaration; 3. one change: label *bound* at a, blocks and label *declared* gone, label at an earlier place of the register gone | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: opening finds the number of the declaration in the device and does step 3 |
-//! | place given another name, or none | 1. one change: what was written, label *being deleted* (register, generation) instead of *bound*; 2. the device deletes that object; 3. the label goes | after 1: opening deletes the object if it still is that version; after 2: opening removes the label |
+//! | complete and refused | 1. one change: label *failed* at the metadata block, instead of *declared* | the next metadata block does not start over |
+//! | completed | 1. unless one command supplied all missing parts: one change, the blocks; 2. the object in the device, with the number of its declaration; 3. one change: label *bound* at a, blocks and label *declared* removed, label at an earlier address of the register removed | after 1: declared and complete, the command not acknowledged; sent again, it completes the object. After 2: opening finds the number of the declaration in the device and does step 3 |
+//! | address given another register, or none | 1. one change: the written blocks, label *being deleted* (register, generation) instead of *bound*; 2. the device deletes that object; 3. the label goes | after 1: opening deletes the object if it still is that version; after 2: opening removes the label |
 //! | flags changed | 1. the declaration, as above; 2. the flags in the device | after 1: the old flags, the command not acknowledged |
-//! | stored object given a place | 1. one change: label *bound* | |
+//! | stored object given an address | 1. one change: label *bound* | |
 //!
-//! An acknowledged command has done all its steps, but for the third of a completion that one command brought about:
-//! that command is answered after the second, when the third is handed in, and keeps its locks until that is durable.
-//! An answered deletion has left no label. Opening drops a label *bound* without an object (one deleted in the device
-//! by other means).
+//! An acknowledged command has done all its steps, except step 3 of a completion by a single command: that command is
+//! answered after step 2, when step 3 has been submitted, and keeps its locks until step 3 is durable. An answered deletion
+//! has left no label. Opening drops a label *bound* without an object (deleted in the device by other means).
 //!
 //! # Locks
 //!
 //! Five, taken in this order. The first two are held while the device works, so a command may wait for another's program:
-//! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for whatever changes what stands where and for
-//!    completions; first come, first served;
-//! 2. `registers`: those that a command deletes or completes, so that a deletion cannot meet a new version;
-//! 3. `views`: ranges of blocks, shared by reads while they collect what they read, exclusive while blocks go from the
-//!    volume to an object or back;
-//! 4. the cell of a result that is being read, held by who runs its program; who holds it takes the index only;
-//! 5. the index of places, a plain lock held for look-ups and updates in memory only.
+//! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for completions and for changes of declarations
+//!    and bindings; served in order of arrival;
+//! 2. `registers`: the registers that a command deletes or completes, so that a deletion cannot remove a new version;
+//! 3. `views`: ranges of blocks, shared by reads while they collect blocks, exclusive while blocks move from the volume
+//!    to an object or back;
+//! 4. the cell of a result that is being read, held by the command that runs its program; its holder may lock the index;
+//! 5. the index of bindings, a plain lock held for look-ups and updates in memory only.
 //!
-//! Permits for data that waits for the volume are taken under any of the first three: who has one waits for the volume only.
+//! Permits for data that waits for the volume are acquired under any of the first three locks; the holder of a permit waits
+//! for the volume only.
 //!
-//! No two threads complete one object at a time, and no completion is forgotten: who wrote to a declared object marks it,
-//! lets go of its lock, and then tries the exclusive lock. It fails only while somebody else holds a lock on the same
-//! blocks, and everybody who held one looks at marked objects after letting go.
+//! No two threads complete one object at a time, and no completion is lost: a writer to a declared object marks it, releases
+//! its lock, and then tries the exclusive lock. The attempt fails only while another command holds a lock on the same
+//! blocks, and every holder examines marked objects after releasing its lock.
 
 mod bindings;
 mod carry_out;
@@ -105,7 +105,7 @@ pub struct BlockSpace {
     half: u64,
     /// Of the device.
     max_object_bytes: u64,
-    /// Types whose writes may give another size than was written.
+    /// Types whose writes may store another size than was written.
     computing: HashSet<TypeCode>,
     runtime: Handle,
     waits: WaitLimit,
@@ -113,7 +113,7 @@ pub struct BlockSpace {
     registers: RangeLocks,
     views: RangeLocks,
     places: RwLock<Bindings>,
-    /// Told when a range that was being taken is free or taken.
+    /// Notified when a range in progress is occupied or free again.
     settled: Notify,
     staging: Arc<Semaphore>,
     jobs: Arc<Semaphore>,
@@ -159,7 +159,7 @@ impl BlockSpace {
         self.half
     }
 
-    /// What it holds and has done.
+    /// Its usage and counters.
     #[must_use]
     pub fn metrics(&self) -> BlockSpaceMetrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -185,7 +185,7 @@ impl BlockSpace {
         self.places.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a change to the volume. What is `held` is let go when the change is durable or refused.
+    /// Submits a change to the volume. `held` is released when the change is durable or refused.
     fn submit(
         &self,
         operations: Vec<Operation>,
@@ -260,7 +260,7 @@ impl BlockSpace {
         }
     }
 
-    /// Runs a command to its end, whether or not somebody waits for it.
+    /// Runs a command to its end, even if its caller stops waiting.
     fn detached<T: Send + 'static>(&self, command: impl Future<Output = Outcome<T>> + Send + 'static) -> Answer<T> {
         let task = self.runtime.spawn(command);
         Answer::later(async move {

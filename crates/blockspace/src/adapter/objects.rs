@@ -27,11 +27,11 @@ use std::{
 /// How often a deletion follows an object that others put elsewhere.
 const DELETE_ATTEMPTS: usize = 16;
 
-/// What came of looking for free blocks.
+/// The result of a search for free blocks.
 enum Room {
     /// These are, and are marked as being taken.
     Found(Range<u64>, Taking),
-    /// None are, but some will be if a command under way does not take them after all.
+    /// None are free, but some will be if a command in progress does not occupy them.
     Taken,
     None,
 }
@@ -97,7 +97,7 @@ impl BlockSpace {
         self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await.map(drop)
     }
 
-    /// Gives reservations up that nobody used for long, now and then, as long as the namespace is open.
+    /// Cancels idle reservations at intervals, as long as the namespace is open.
     pub(super) async fn watch_reservations(space: Weak<Self>, idle: Duration) {
         loop {
             tokio::time::sleep(idle / 4).await;
@@ -206,7 +206,7 @@ impl BlockSpace {
         }
     }
 
-    /// Blocks: looks for the lowest range of so many blocks in which nothing is mapped, declared or bound.
+    /// Blocks the thread: finds the lowest range of `blocks` blocks without mapped blocks and objects.
     fn find_room(self: &Arc<Self>, blocks: u64) -> Room {
         let (mut start, mut taken) = (0, false);
         loop {

@@ -1,4 +1,4 @@
-//! What a command that changes what stands where will do, found out under its locks before anything is done.
+//! The plan of a command that changes declarations or bindings, made under its locks before any change.
 
 use super::{
     BlockSpace, Outcome, Taking,
@@ -20,10 +20,10 @@ use std::{
     time::Duration,
 };
 
-/// Metadata blocks of a command: first block of the object, and what they say.
+/// Metadata blocks of a command by the first block of their object.
 pub(super) type Declarations = BTreeMap<u64, Metadata>;
 
-/// What a command does at one place, in one change of the volume.
+/// The effects of a command at one address, in one change of the volume.
 #[derive(Default)]
 pub(super) struct Step {
     pub(super) operations: Vec<Operation>,
@@ -45,7 +45,7 @@ pub(super) struct Plan {
     pub(super) _taking: Vec<Taking>,
 }
 
-/// What came of planning.
+/// The result of planning.
 pub(super) enum Planned {
     Now(Plan),
     /// A range that the command would take is being taken by another.
@@ -57,21 +57,21 @@ pub(super) enum Planned {
 /// What else a command needs to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Terms {
-    /// For a reservation: the ticket of the range that the caller has already marked as being taken. Nothing is done
-    /// unless nobody wrote to its blocks or to its metadata block meanwhile.
+    /// For a reservation: the ticket of the range that the caller has marked as being occupied. The command does nothing if
+    /// its blocks or its metadata block were written meanwhile.
     pub(super) own: Option<u64>,
     /// Nothing is done unless this stands there.
     pub(super) only: Option<Standing>,
 }
 
-/// What a command demands to stand at a block.
+/// The state that a command requires at a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Standing {
     /// This register is declared, and nothing bound.
     Declared(u64, VrId),
     /// This register is bound.
     Bound(u64, VrId),
-    /// A reservation that nobody used for so long.
+    /// A reservation that was idle for this long.
     Abandoned(u64, Duration),
 }
 
@@ -173,7 +173,7 @@ impl BlockSpace {
         Ok(Planned::Now(plan))
     }
 
-    /// Whether nobody wrote to the blocks of a place, or to its metadata block.
+    /// Whether neither the blocks of an address nor its metadata block were written.
     pub(super) fn is_empty(&self, blocks: Range<u64>) -> bool {
         self.volume.mapped(self.id, blocks.start, blocks.end - blocks.start) == 0
             && self.volume.mapped(self.id, self.half + blocks.start, 1) == 0

@@ -13,14 +13,14 @@ use ciphermill_nvme::{Answer, CommandError, buffers};
 use ciphermill_program::Metadata;
 use std::{num::NonZeroU32, ops::Range, sync::Arc};
 
-/// Blocks of an object that are to be computed.
+/// Blocks of an object that require a computation.
 struct Armed {
     first: u64,
     bound: Bound,
     pieces: Vec<Range<u64>>,
 }
 
-/// What a read collected, and what is left to compute.
+/// The collected blocks of a read, and the remaining computations.
 struct Collected {
     bytes: Vec<u8>,
     armed: Vec<Armed>,
@@ -208,8 +208,8 @@ impl BlockSpace {
         }
     }
 
-    /// Blocks: the content of blocks of a stored object; what lies behind its end is zeros, and so is all of an object
-    /// that is gone.
+    /// Blocks the thread: the content of blocks of a stored object. Bytes behind its end are zeros, and so are all bytes of
+    /// a deleted object.
     fn read_stored(&self, first: u64, bound: Bound, pieces: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Failure> {
         let zeros = |piece: &Range<u64>| vec![0; (piece.end - piece.start) as usize * BLOCK_BYTES];
         let fail = |error| Failure::Device(first, error);
@@ -228,8 +228,8 @@ impl BlockSpace {
         pieces.iter().map(read).collect()
     }
 
-    /// Blocks of a result: of one that is being read, if none of them was read yet, else of a new run if the object is
-    /// armed. `None`: neither; what is stored is what is read.
+    /// Blocks of a result: of the one being read, if none of these blocks was read yet, else of a new run if the object is
+    /// armed. `None` if neither applies and the stored object is read.
     async fn compute(
         self: &Arc<Self>,
         first: u64,

@@ -1,13 +1,13 @@
-//! What stands where, from the labels and the device, when a namespace is opened.
+//! Recovery of declarations and bindings from the labels and the device when a namespace is opened.
 //!
 //! A crash or a failed volume may leave the two apart; this brings them together:
 //! - a declared object that the device has, with the number of its declaration as origin, was completed: it is bound;
-//! - what is marked as being deleted is deleted, unless it is another version by now or has a place again;
-//! - a place whose object is gone is dropped;
-//! - a place whose object has another number of blocks gets that number where there is room, else it is dropped, and the
-//!   object is one without a place;
-//! - an object without a place that is declared with its register, size and checksum gets that place. The declaration and
-//!   its blocks stay as they are, so no acknowledged block is lost, and giving the metadata block up deletes the object.
+//! - an object with a pending deletion is deleted, unless it has another version or an address again;
+//! - an address whose object no longer exists is freed;
+//! - an address whose object has another number of blocks gets that number if there is room; otherwise it is freed, and the
+//!   object has no address;
+//! - an object without an address that is declared with its register, size and checksum is bound there. The declaration and
+//!   its blocks stay, so no acknowledged block is lost; giving up the metadata block deletes the object.
 
 use super::{
     BlockSpaceError,
@@ -34,7 +34,7 @@ struct Labels {
 }
 
 impl Labels {
-    /// Binds what was completed without the volume's knowing; `repairs` are what the volume missed.
+    /// Binds objects whose completion did not reach the volume; `repairs` are the changes that the volume missed.
     fn complete(&mut self, space: &Space, half: u64, repairs: &mut Vec<Operation>) {
         let bound = &mut self.bound;
         self.declared.retain(|(first, declaration)| {

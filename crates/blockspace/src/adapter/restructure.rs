@@ -1,4 +1,4 @@
-//! Commands that change what stands where: metadata blocks, and erasures over objects.
+//! Commands that change declarations and bindings: metadata blocks, and erasures over objects.
 
 use super::{
     BlockSpace, Outcome, blocks_of,
@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 /// A command that names more objects than this takes the lock on the whole namespace.
 const MANY: usize = 64;
 
-/// What came of a command under its locks.
+/// The result of a command under its locks.
 enum Carried {
     /// A range that it would take is being taken by another command; it is to try again when that has ended.
     Later,
@@ -27,8 +27,8 @@ enum Carried {
 }
 
 impl BlockSpace {
-    /// Carries out a command that may concern metadata blocks or erase blocks of objects, and completes what it
-    /// completes.
+    /// Executes a command that may concern metadata blocks or erase blocks of objects, and completes the objects that it
+    /// makes whole.
     pub(super) async fn restructure(self: &Arc<Self>, edit: Edit) -> Outcome {
         self.restructure_on(edit, Terms::default()).await.map(drop)
     }

@@ -1,5 +1,5 @@
-//! What is kept between commands: results that are being read block by block, objects opened by vendor commands, and
-//! stored objects that were read lately.
+//! State kept between commands: results being read block by block, objects opened by vendor commands, and recently read
+//! stored objects.
 
 use super::{
     config::BlockSpaceConfig,
@@ -99,7 +99,7 @@ impl Sessions {
         locked(&self.entries).values().filter(|entry| entry.stat.is_some()).count() as u64
     }
 
-    /// Those whose result reaches into the range: first block and number of blocks.
+    /// The sessions whose result reaches into the range: first block and number of blocks.
     pub(super) fn overlapping(&self, range: &Range<u64>) -> Vec<(u64, u64)> {
         let mut entries = locked(&self.entries);
         if entries.is_empty() {
@@ -114,7 +114,7 @@ impl Sessions {
         locked(&self.entries).get(&first).filter(|entry| entry.used.elapsed() < self.idle)?.stat
     }
 
-    /// Where the session of an object is or will be. Whoever holds its lock is the one to run the program.
+    /// The cell of the present or future session of an object. The holder of its lock runs the program.
     pub(super) fn cell(&self, first: u64) -> Arc<AsyncMutex<Option<Session>>> {
         let mut entries = locked(&self.entries);
         let entry =
@@ -167,7 +167,7 @@ impl Sessions {
     }
 }
 
-/// What an open object gives its bytes from.
+/// The source of the bytes of an open object.
 #[derive(Debug)]
 pub(super) enum Content {
     Stored(ObjectPages),
@@ -216,8 +216,8 @@ struct Open {
     used: Instant,
 }
 
-/// Objects that hosts opened. Of versions that were replaced or deleted meanwhile, which take room on the disk in no
-/// quota, only so many bytes are kept as the largest object has; those used longest ago go first.
+/// Objects opened by hosts. Open versions that were replaced or deleted use disk space outside of every quota, so at most
+/// the bytes of the largest allowed object are kept of them; the least recently used ones are dropped first.
 #[derive(Debug)]
 pub(super) struct Opens {
     table: Mutex<(u64, HashMap<u64, Open>)>,
@@ -252,7 +252,7 @@ impl Opens {
         locked(&self.table).1.len() as u64
     }
 
-    /// Drops what is idle, and replaced versions beyond the bound.
+    /// Drops idle objects, and replaced versions beyond the limit.
     fn prune(&self, opens: &mut HashMap<u64, Open>) {
         opens.retain(|_, open| open.used.elapsed() < self.idle);
         let replaced = opens.iter().filter_map(|(number, open)| match &*open.content {
@@ -288,7 +288,7 @@ impl Opens {
         Some(*last)
     }
 
-    /// What a host opened under this number.
+    /// The object that a host opened under this number.
     pub(super) fn get(&self, number: u64, host: &Host) -> Option<Arc<Content>> {
         let mut table = locked(&self.table);
         self.prune(&mut table.1);

@@ -1,4 +1,4 @@
-//! What a host is told when a command on objects fails.
+//! Statuses of failed commands on objects.
 
 use crate::volume::VolumeError;
 use ciphermill_device::{DeviceError, HandlerError, MemoryError, RunError, StorageError, StoreError};
@@ -18,16 +18,16 @@ pub const CONTENT_REFUSED: Status = Status::vendor(0x05).do_not_retry();
 pub const PROGRAM_FAILED: Status = Status::vendor(0x06).do_not_retry();
 /// The result of the program is larger than there is room for.
 pub const RESULT_TOO_LARGE: Status = Status::vendor(0x07).do_not_retry();
-/// The object is to be computed and its key has no program.
+/// The object requires a computation and its key has no program.
 pub const NO_PROGRAM: Status = Status::vendor(0x08).do_not_retry();
 /// A vendor command names a register that holds nothing.
 pub const NO_SUCH_OBJECT: Status = Status::vendor(0x09).do_not_retry();
 /// A vendor command names a read that was closed, idle for too long, or never opened.
 pub const NO_SUCH_READ: Status = Status::vendor(0x0a).do_not_retry();
-/// Too much is under way; the host may try again.
+/// Too many commands are in progress; the host may try again.
 pub const BUSY: Status = Status::vendor(0x10);
 
-/// What a host is to send again: nothing was done.
+/// The status of a command that did nothing and that the host should send again.
 pub(super) fn interrupted(what: &str) -> CommandError {
     CommandError::new(Status::COMMAND_INTERRUPTED, format!("{what}; try again later"))
 }
@@ -36,7 +36,7 @@ pub(super) fn internal(what: impl Into<String>) -> CommandError {
     CommandError::new(Status::INTERNAL_ERROR, what)
 }
 
-/// What went wrong in the volume.
+/// The status of a volume error.
 pub(super) fn of_volume(error: &VolumeError) -> CommandError {
     let text = error.to_string();
     match error {
@@ -57,7 +57,7 @@ pub(super) fn of_volume(error: &VolumeError) -> CommandError {
     }
 }
 
-/// What went wrong in the device.
+/// The status of a device error.
 pub(super) fn of_device(error: &DeviceError) -> CommandError {
     let status = match error {
         DeviceError::UnknownType { .. }

@@ -1,7 +1,7 @@
-//! Checkpoints: the map is stored, closed segments are forgotten, new ones registered.
+//! Checkpoints: the map is stored, closed segments are removed, new ones are registered.
 //!
-//! One runs at a time, on a thread of its own. Until its transaction is durable nothing is written to a segment it
-//! registers; so those may consist of any block that the map it stores does not name.
+//! One runs at a time, on a separate thread. Until its transaction is durable, nothing is written to a segment that it
+//! registers; so such a segment may consist of any blocks that the stored map does not name.
 
 use super::{
     BLOCK_BYTES, Shared, VolumeConfig, VolumeError,
@@ -38,7 +38,7 @@ pub(super) struct Job {
     pub(super) stripes: Vec<(Key, Option<Box<Stripe>>)>,
     pub(super) labels: Vec<(Key, Option<Box<[u8]>>)>,
     pub(super) closed: Vec<u64>,
-    /// Blocks that nobody points at once this is stored.
+    /// Blocks without references once this is stored.
     pub(super) freed: Vec<u32>,
     /// Number of segments to register.
     pub(super) wanted: usize,
@@ -53,7 +53,7 @@ enum Task {
     Chosen { rows: Rows, epoch: Arc<()> },
 }
 
-/// What makes checkpoints.
+/// The maker of checkpoints.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     blocks: Arc<dyn Storage>,
@@ -63,7 +63,7 @@ pub(super) struct Checkpointer {
     state: State,
     config: VolumeConfig,
     shared: Arc<Shared>,
-    /// What the file grew by and nothing was written to yet.
+    /// New blocks of the file that were never written.
     fresh: Vec<Extent>,
 }
 
@@ -79,19 +79,19 @@ impl Checkpointer {
         Self { blocks, table, free, state, config, shared, fresh: Vec::new() }
     }
 
-    /// Makes the checkpoint of opening and returns the segments it registered, with nothing written to them yet: whoever
-    /// opens a volume waits for this.
+    /// Makes the checkpoint of an opening and returns its registered segments, not filled with zeros: the caller of `open`
+    /// waits for this.
     pub(super) fn run(&mut self, job: Job) -> Result<Vec<Segment>, VolumeError> {
         let segments = self.attempt(&mut Task::New(job))?;
         self.fresh.clear();
         Ok(segments)
     }
 
-    /// Writes zeros to what the file grew by. A file system turns a block that was only reserved into one that was written
-    /// in its journal, and the sync of the block's first content waits for that: here twice to three times as long as
-    /// where content is replaced. This thread has the time, and the disk the room: the blocks are reserved.
+    /// Writes zeros to new blocks of the file. A file system marks a reserved block as written in its journal, and the sync
+    /// of the first content of the block waits for that: two to three times as long as for overwriting. This thread is not
+    /// urgent, and the blocks are reserved, so the disk has the room.
     ///
-    /// `enough` says that somebody waits for the segment: then the rest is left as it is.
+    /// `enough` returns true when the writer waits for the segment: then the rest is not filled.
     fn fill(&mut self, enough: impl Fn() -> bool) {
         let fresh = std::mem::take(&mut self.fresh);
         if let Err(error) = self.write_zeros(&fresh, enough) {
@@ -226,7 +226,7 @@ impl Checkpointer {
         }
     }
 
-    /// Gives the medium back what lies behind the last block in use, when it is much.
+    /// Cuts the file behind the last block in use, if that frees much.
     fn shorten(&self) {
         let wanted = u64::from(self.free.end()) * BLOCK_BYTES as u64;
         let slack = 4 * u64::from(self.config.segment_blocks) * BLOCK_BYTES as u64;
@@ -255,7 +255,7 @@ struct Progress {
     running: bool,
     error: Option<(VolumeError, Instant)>,
     ready: VecDeque<Segment>,
-    /// Whether the writer waits for what is under way.
+    /// Whether the writer waits for the checkpoint in progress.
     awaited: bool,
     closed: bool,
 }
@@ -277,7 +277,7 @@ impl Checkpoints {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread does until [`close`](Self::close).
+    /// The loop of the thread until [`close`](Self::close).
     pub(super) fn work(&self, mut checkpointer: Checkpointer) {
         let mut progress = self.lock();
         while !progress.closed {
@@ -336,7 +336,7 @@ impl Checkpoints {
         self.lock().ready.pop_front()
     }
 
-    /// Waits until no checkpoint is under way; tries one again that failed, but not too often.
+    /// Waits until no checkpoint is in progress; retries a failed one, at intervals.
     pub(super) fn settle(&self) -> Result<(), VolumeError> {
         let mut progress = self.lock();
         if let Some((error, at)) = &progress.error {

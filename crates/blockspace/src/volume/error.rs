@@ -1,9 +1,9 @@
-//! What can go wrong in a volume.
+//! Errors of a volume.
 
 use ciphermill_storage::{DatabaseError, FormatError, StorageError, TableError};
 use std::{io, path::PathBuf, sync::Arc};
 
-/// What can go wrong in a [`Volume`](super::Volume).
+/// Errors of a [`Volume`](super::Volume).
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeError {
@@ -15,7 +15,7 @@ pub enum VolumeError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },
@@ -39,7 +39,7 @@ pub enum VolumeError {
     /// The volume's own records are damaged.
     #[error("the volume is damaged: {what}; nothing was changed, restore it from a copy")]
     Corrupt {
-        /// What does not fit.
+        /// The finding.
         what: String,
     },
     /// The bytes of a block are damaged on the medium.
@@ -51,7 +51,7 @@ pub enum VolumeError {
         lba: u64,
     },
     /// A range without blocks, or one that passes the last address.
-    #[error("{blocks} blocks from {lba} on are no range within the {} blocks of a space", super::MAX_BLOCKS)]
+    #[error("{blocks} blocks from {lba} on are not a range within the {} blocks of a space", super::MAX_BLOCKS)]
     Range {
         /// First block.
         lba: u64,
@@ -93,7 +93,7 @@ pub enum VolumeError {
     Quota {
         /// The space.
         space: u32,
-        /// What is used up: `blocks` or `labels`.
+        /// The exhausted resource: `blocks` or `labels`.
         resource: &'static str,
         /// How many more the change needs.
         needed: u64,
@@ -113,13 +113,13 @@ pub enum VolumeError {
     /// The database that keeps the map failed.
     #[error("the block map failed to {operation}: {what}")]
     Map {
-        /// What it was to do.
+        /// The operation.
         operation: &'static str,
-        /// What it said.
+        /// Its message.
         what: String,
     },
-    /// A sync failed earlier, so that nobody knows what is durable.
-    #[error("the volume stopped writing after its medium failed to sync; reads go on, reopen it to write again")]
+    /// A sync failed earlier, so it is unknown which writes are durable.
+    #[error("the volume stopped writing after its medium failed to sync; reads continue, reopen it to write again")]
     Failed,
     /// The volume is being closed.
     #[error("the volume is being closed")]
@@ -127,7 +127,7 @@ pub enum VolumeError {
     /// The system gave the volume no thread.
     #[error("cannot start a thread: {source}")]
     Thread {
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },

@@ -152,7 +152,7 @@ pub(super) struct RecordSizes {
     pub(super) data_blocks: u32,
 }
 
-/// Blocks of a record header with so many bytes of entries.
+/// Blocks of a record header with `entry_bytes` bytes of entries.
 pub(super) fn header_blocks(entry_bytes: usize) -> u32 {
     (RECORD_HEAD_BYTES + entry_bytes).div_ceil(BLOCK_BYTES) as u32
 }

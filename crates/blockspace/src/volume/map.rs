@@ -1,4 +1,4 @@
-//! The map in memory: which physical block holds which block of which space, and the labels.
+//! The map in memory: the physical block of every mapped block of a space, and the labels.
 
 use super::{BlockState, MAX_BLOCKS, Run, SpaceUsage, format::Entry};
 use std::{
@@ -53,7 +53,7 @@ impl Stripe {
     }
 }
 
-/// What a change does to the map besides changing it.
+/// Side effects of a change of the map.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// Stripes and labels that the stored map has not as they are.
@@ -68,8 +68,8 @@ pub(super) struct Map {
     pub(super) stripes: BTreeMap<Key, Box<Stripe>>,
     pub(super) labels: BTreeMap<Key, Box<[u8]>>,
     usage: BTreeMap<u32, SpaceUsage>,
-    /// Readers hold it while they read what they looked up; a checkpoint changes it, so that blocks are written anew only
-    /// when nobody can read them any more.
+    /// Held by readers while they read the blocks that they looked up. A checkpoint replaces it, so that blocks are reused
+    /// only when no reader is left.
     pub(super) epoch: Arc<()>,
 }
 

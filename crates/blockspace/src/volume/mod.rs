@@ -9,7 +9,7 @@
 //!   next one is being filled;
 //! - opening reads the stored map and makes the changes again that the registered segments hold.
 //!
-//! `docs/blockspace-volume.md` draws the files and says what each step costs.
+//! `docs/blockspace-volume.md` draws the files and lists the cost of each step.
 
 mod checkpoint;
 mod error;
@@ -50,8 +50,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Blocks of many spaces. Cheap to clone; all clones are one volume, closed when the last one is dropped: what was
-/// submitted is then still made durable.
+/// Blocks of many spaces. Cheap to clone; all clones are one volume, which closes when the last one is dropped. Submitted
+/// changes are still made durable then.
 #[derive(Clone, Debug)]
 pub struct Volume {
     inner: Arc<Inner>,
@@ -74,12 +74,12 @@ struct Shared {
     limits: ChangeLimits,
     config: VolumeConfig,
     metrics: Metrics,
-    /// Held from the first write to the block file to its sync. A failed sync is told once, to whoever asked for it: so
-    /// nobody may sync what another has written.
+    /// Held from the first write to the block file to its sync. The system reports a failed sync once, to the thread that
+    /// asked for it, so no thread may sync the writes of another.
     syncing: Mutex<()>,
     /// Whether the writer has a group to write.
     writing: AtomicBool,
-    /// Set when nobody knows any more what is durable; from then on the volume only reads.
+    /// Set when it is no longer known which writes are durable; from then on the volume only reads.
     failed: Arc<AtomicBool>,
     /// Held for its lock on the volume's directory.
     _lock: Option<File>,
@@ -152,8 +152,8 @@ impl Volume {
         }
     }
 
-    /// What the blocks of a range are: runs that cover it, ascending, neighbours of different states. What passes
-    /// [`MAX_BLOCKS`] is left out.
+    /// The states of the blocks of a range: ascending runs that cover it, neighbours of different states. Blocks from
+    /// [`MAX_BLOCKS`] on are left out.
     #[must_use]
     pub fn states(&self, space: u32, lba: u64, blocks: u64) -> Vec<Run> {
         self.map().states(space, lba, blocks)
@@ -209,12 +209,12 @@ impl Volume {
         self.map().spaces()
     }
 
-    /// Sets what a space may hold, until the volume is closed: quotas are configuration and are not stored.
+    /// Sets the quota of a space until the volume is closed: quotas are configuration and are not stored.
     pub fn set_quota(&self, space: u32, quota: Quota) {
         self.shared().quotas.lock().unwrap_or_else(PoisonError::into_inner).insert(space, quota);
     }
 
-    /// What a space holds.
+    /// The usage of a space.
     #[must_use]
     pub fn space_usage(&self, space: u32) -> SpaceUsage {
         self.map().usage(space)
@@ -232,7 +232,7 @@ impl Volume {
         }
     }
 
-    /// What the volume has done.
+    /// The counters of the volume.
     #[must_use]
     pub fn metrics(&self) -> VolumeMetrics {
         let metrics = &self.shared().metrics;
@@ -257,14 +257,14 @@ impl Volume {
         u64::from(self.shared().limits.data_blocks)
     }
 
-    /// Whether a sync failed, so that the volume only reads until it is opened again.
+    /// Whether a sync failed, so that the volume is read-only until it is opened again.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.shared().failed.load(Ordering::SeqCst)
     }
 
-    /// Reads and verifies every block with content, beside the traffic: a damaged or unreadable block is an event, and
-    /// the scrub goes on behind it. What the system still has in its page cache is verified there.
+    /// Reads and verifies every block with content, during normal operation: a damaged or unreadable block is an event, and
+    /// the scrub continues behind it. Blocks in the system's page cache are verified there.
     ///
     /// # Errors
     /// None yet: whatever can be read is read.

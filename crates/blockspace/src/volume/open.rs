@@ -75,8 +75,8 @@ impl Volume {
         Self::open_files(files, config, Some(lock))
     }
 
-    /// Opens the volume in these files, and makes one when both are empty. The caller sees to it that nobody else has
-    /// them open.
+    /// Opens the volume in these files, and creates one if both are empty. The caller ensures that they are not open
+    /// elsewhere.
     ///
     /// # Errors
     /// [`VolumeError::NotAVolume`], [`VolumeError::Version`] and [`VolumeError::Corrupt`], with no byte changed;

@@ -1,4 +1,4 @@
-//! What a group of changes will do to the quotas, found out before anything is written.
+//! The effect of a group of changes on the quotas, computed before any write.
 
 use super::{
     MAX_BLOCKS, Quota, VolumeError,

@@ -13,7 +13,7 @@ use std::{
 /// Blocks of unmapped ranges from which on a change is wide.
 const WIDE_BLOCKS: u64 = 1 << 13;
 
-/// What a change may hold.
+/// Limits of a change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChangeLimits {
     pub(super) data_blocks: u32,
@@ -119,7 +119,7 @@ impl Prepared {
         Self { entry_bytes: entry.bytes(), entries: vec![entry], wide: true, ..Self::empty(space) }
     }
 
-    /// Sorts the ranges that are unmapped one after the other and joins those that touch, so that none is visited twice.
+    /// Sorts consecutive unmapped ranges and joins adjacent ones, so that none is visited twice.
     fn merge_unmaps(&mut self) {
         let (space, mut merged, mut ranges) = (self.space, Vec::with_capacity(self.entries.len()), Vec::new());
         let mut unmapped = 0u64;
@@ -187,18 +187,18 @@ impl Prepared {
         self.parts.iter().filter_map(|(index, range)| self.data.get(*index)?.get(range.clone()))
     }
 
-    /// What it counts for while it waits.
+    /// Its cost while it waits.
     fn cost(&self) -> usize {
         self.data.iter().map(Vec::len).sum::<usize>() + self.entry_bytes + 256
     }
 }
 
-/// Cost of what waits or is being written.
+/// Cost of the waiting changes and of those being written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
     data: usize,
-    /// Of changes that map nothing. They are counted apart: what fills the queue with data must not keep anybody from
-    /// making room, nor from naming what is stored already.
+    /// Of changes that map nothing. They are counted separately: waiting data must not prevent changes that make room or
+    /// label stored blocks.
     relief: usize,
 }
 

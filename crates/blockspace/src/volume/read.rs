@@ -142,13 +142,13 @@ fn follows(a: Slot, b: Slot) -> bool {
     }
 }
 
-/// Stripes that are looked at while the map is held.
+/// Stripes examined while the map is held.
 const STEP_STRIPES: usize = 4096;
 
 /// Where a search stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
-    /// Blocks from `gap` to `next` are not mapped; what follows was not looked at.
+    /// Blocks from `gap` to `next` are not mapped; later blocks were not examined.
     At { gap: u64, next: u64 },
     /// There is a gap here.
     Found(u64),
@@ -157,10 +157,9 @@ enum Search {
 }
 
 impl Volume {
-    /// The first address at or after `from_lba` from which on at least `blocks` blocks (taken as one when 0) are not
-    /// mapped, all of them below `before`; `None` when there is none. Takes time for each mapped stripe of 32 blocks it
-    /// passes, none for what is not mapped, and lets changes through between some thousand stripes: so look again, where
-    /// nothing else may write, before relying on it.
+    /// The first address at or after `from_lba` of at least `blocks` unmapped blocks (0 counts as 1) below `before`; `None`
+    /// if there is none. The time grows with the mapped stripes of 32 blocks on the way. Changes are admitted every few
+    /// thousand stripes, so check again under a lock before relying on the result.
     #[must_use]
     pub fn next_absent(&self, space: u32, from_lba: u64, blocks: u64, before: u64) -> Option<u64> {
         let mut search = Search::At { gap: from_lba, next: from_lba };
@@ -209,7 +208,7 @@ mod tests {
     use super::*;
     use crate::volume::{format::Entry, map::Effects};
 
-    /// What a search finds, in steps of `most` stripes.
+    /// The result of a search in steps of `most` stripes.
     fn find(map: &Map, from: u64, blocks: u64, before: u64, most: usize) -> Option<u64> {
         let mut search = Search::At { gap: from, next: from };
         loop {

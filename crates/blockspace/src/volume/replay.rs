@@ -1,4 +1,4 @@
-//! Making the changes again that the registered segments hold, and telling a write that a power cut tore from damage.
+//! Replay of the changes in the registered segments, and the distinction between torn writes and damage.
 
 use super::{
     BLOCK_BYTES, VolumeError,
@@ -13,7 +13,7 @@ use ciphermill_storage::Storage;
 /// Blocks that the search for the newest record reads at once.
 const SEARCH_BLOCKS: u32 = 256;
 
-/// What stands where a record is expected.
+/// The finding where a record is expected.
 enum Found {
     /// A record, or one whose header only is as it was written: its entries, the blocks of its header, of its data.
     Record { entries: Vec<Entry>, header: u32, data: u32, sound: bool },
@@ -21,11 +21,11 @@ enum Found {
     Nothing,
 }
 
-/// Makes the changes again that were made since the last checkpoint; returns the number of the next record.
+/// Repeats the changes since the last checkpoint; returns the number of the next record.
 ///
-/// A record is written only after the one before it is durable. So the last one may be torn, and then it was never
-/// acknowledged; any other that is not as it was written is damaged. Where only content is damaged the change is made
-/// nevertheless: whoever reads the content is told.
+/// A record is written only after the record before it is durable. So only the last one may be torn, and then it was never
+/// acknowledged; any other record that differs from its written form is damaged. If only content is damaged, the change is
+/// applied, and readers of that content get an error.
 ///
 /// # Errors
 /// [`VolumeError::Corrupt`] when the header of a record is damaged and others follow it; [`VolumeError::Storage`].
@@ -68,7 +68,7 @@ pub(super) fn replay(
     }
 }
 
-/// The highest number that any record in the segments has, as far as the first block of its header tells.
+/// The highest number of a record in the segments, according to the first blocks of the headers.
 fn newest(blocks: &dyn Storage, state: State, segments: &[Segment]) -> Result<Option<u64>, VolumeError> {
     let mut newest = None;
     for segment in segments {
@@ -91,7 +91,7 @@ fn newest(blocks: &dyn Storage, state: State, segments: &[Segment]) -> Result<Op
     Ok(newest)
 }
 
-/// What stands at a position.
+/// The finding at a position.
 fn read_record(blocks: &dyn Storage, segment: &Segment, cursor: u32, name: RecordName) -> Result<Found, VolumeError> {
     let left = segment.blocks() - cursor;
     let Some(first) = read_positions(blocks, segment, cursor, left.min(1))? else { return Ok(Found::Nothing) };

@@ -1,4 +1,4 @@
-//! Segments: where records are appended.
+//! Segments: lists of extents to which records are appended.
 
 /// A run of blocks of the block file.
 pub(super) type Extent = ciphermill_storage::Extent<u32>;

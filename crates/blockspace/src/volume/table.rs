@@ -22,7 +22,7 @@ const STATE: &str = "volume";
 /// The volume keeps its own map, so the database needs a cache for the pages of one checkpoint only.
 const CACHE_BYTES: usize = 32 << 20;
 
-/// What a checkpoint changes in the stored map.
+/// The changes of a checkpoint to the stored map.
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) state: State,
@@ -85,8 +85,8 @@ impl Table {
         Ok((Self { file, volume_id, database: Some(database) }, content))
     }
 
-    /// Makes the rows durable, all or none. After an error it is unknown which; the same rows may be handed in again,
-    /// and none but the same: what a failed attempt left behind is found out then.
+    /// Makes the rows durable, all or none. After an error it is unknown which. Only the same rows may be submitted again;
+    /// the repetition finds out whether the failed attempt succeeded.
     pub(super) fn commit(&mut self, changes: &Rows) -> Result<(), VolumeError> {
         let outcome: Result<(), TableError> = guarded("commit", || {
             if let Some(database) = &self.database {

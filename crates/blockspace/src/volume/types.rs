@@ -1,4 +1,4 @@
-//! What a volume is asked and what it answers.
+//! Changes, configuration, usage and reports of a volume.
 
 use std::ops::ControlFlow;
 
@@ -23,14 +23,14 @@ pub struct Change {
 /// One step of a [`Change`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Gives blocks their content. Blocks of zeros take no disk.
+    /// Gives blocks their content. Blocks of zeros use no disk.
     Write {
         /// First block.
         lba: u64,
         /// Whole blocks, at least one.
         data: Vec<u8>,
     },
-    /// Makes blocks mapped that read as zeros and take no disk.
+    /// Maps blocks that read as zeros and use no disk.
     Zero {
         /// First block.
         lba: u64,
@@ -44,7 +44,7 @@ pub enum Operation {
         /// Number of blocks, at least one; the range may hold blocks that are not mapped.
         blocks: u64,
     },
-    /// Keeps a label at an address, in the place of the one there, whether or not the block is mapped.
+    /// Sets the label of an address, whether or not the block is mapped.
     SetLabel {
         /// The address.
         lba: u64,
@@ -58,7 +58,7 @@ pub enum Operation {
     },
 }
 
-/// What a block is.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockState {
     /// Not mapped; reads as zeros.
@@ -76,11 +76,11 @@ pub struct Run {
     pub lba: u64,
     /// Number of blocks, at least one.
     pub blocks: u64,
-    /// What all of them are.
+    /// Their state.
     pub state: BlockState,
 }
 
-/// What a space may hold. A lowered quota keeps nobody from unmapping, or from writing blocks that are mapped already.
+/// Limits of a space. Under a lowered quota, blocks can still be unmapped and mapped blocks overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Mapped blocks, those of zeros included: each costs memory, those of data cost disk.
@@ -97,7 +97,7 @@ impl Quota {
 /// Sizes of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeConfig {
-    /// Blocks of a segment, 64 to 2^20. Two segments are set aside for what comes next; a checkpoint is made for each.
+    /// Blocks of a segment, 64 to 2^20. Two segments are reserved in advance; each costs a checkpoint.
     pub segment_blocks: u32,
     /// Most bytes of data that are made durable with one sync, and so the most that one change may hold: at most 8 MiB,
     /// and half a segment when that is less.
@@ -125,7 +125,7 @@ impl Default for VolumeConfig {
     }
 }
 
-/// What a space holds, or all of them together.
+/// The usage of a space, or of all spaces together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpaceUsage {
     /// Mapped blocks.
@@ -139,15 +139,15 @@ pub struct SpaceUsage {
 /// Sizes of a volume at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeUsage {
-    /// What all spaces hold together.
+    /// The usage of all spaces together.
     pub spaces: SpaceUsage,
     /// Length of the block file, in bytes.
     pub file_bytes: u64,
-    /// Bytes within it that can be written anew (as of the last checkpoint).
+    /// Bytes within it that can be reused (as of the last checkpoint).
     pub free_bytes: u64,
 }
 
-/// What a volume has done since it was opened.
+/// Counters of a volume since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeMetrics {
     /// Groups of changes made durable, each with one sync.
@@ -172,10 +172,10 @@ pub struct VolumeMetrics {
     pub queued_bytes: u64,
 }
 
-/// What a scrub tells while it runs.
+/// An event of a running scrub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrubEvent {
-    /// So many of about so many blocks were read.
+    /// Progress of the reading.
     Progress {
         /// Blocks read so far.
         done: u64,
@@ -191,19 +191,19 @@ pub enum ScrubEvent {
     },
 }
 
-/// What a scrub found.
+/// The result of a scrub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubReport {
     /// Blocks read and verified.
     pub blocks: u64,
     /// Blocks found damaged.
     pub damaged: u64,
-    /// Whether it came to its end; false when it was stopped.
+    /// Whether the scrub finished; false if it was stopped.
     pub complete: bool,
 }
 
-/// Takes what a scrub tells; [`ControlFlow::Break`] stops it.
+/// Receives the events of a scrub; [`ControlFlow::Break`] stops it.
 pub type ScrubObserver<'a> = &'a mut dyn FnMut(ScrubEvent) -> ControlFlow<()>;
 
-/// What is called when a change is durable or refused.
+/// The callback of a durable or refused change.
 pub type Done = Box<dyn FnOnce(Result<(), super::VolumeError>) + Send>;

@@ -26,7 +26,7 @@ pub(super) struct Writer {
     active: Option<Active>,
     /// Number of the next record.
     sequence: u64,
-    /// What the next checkpoint has to store.
+    /// The changes that the next checkpoint has to store.
     effects: Effects,
     /// Blocks outside the active segment that nothing points at since the last checkpoint was begun.
     dead: Vec<u32>,
@@ -52,7 +52,7 @@ impl Writer {
         self.conclude();
     }
 
-    /// Puts an empty record behind the last one: that one is then known to be durable, and damage in it is no torn write.
+    /// Appends an empty record: the record before it is then known to be durable, so damage in it is not a torn write.
     fn conclude(&mut self) {
         let room = self.active.as_ref().is_some_and(|active| active.cursor > 0 && active.room() > 0);
         if room
@@ -68,7 +68,7 @@ impl Writer {
         self.shared.queue.answer(pending, Err(error));
     }
 
-    /// Takes the changes of the next group off the backlog: those that fit together in a record and in the segment.
+    /// Takes the next group from the backlog: the changes that fit into one record and into the segment.
     fn gather(&mut self) -> Vec<Pending> {
         let (mut group, mut plan) = (Vec::new(), Plan::default());
         let (mut entry_bytes, mut data_blocks, mut relief, mut switches) = (0, 0u32, true, 0);
@@ -200,7 +200,7 @@ impl Writer {
         self.checkpoints.submit(job);
     }
 
-    /// Makes a group durable and tells who waits for it.
+    /// Makes a group durable and calls its callbacks.
     fn commit(&mut self, group: Vec<Pending>) {
         self.shared.writing.store(true, Ordering::Release);
         let written = self.write(&group);

@@ -197,7 +197,7 @@ fn what_the_device_can_tell_is_refused_at_once() {
     refused(metadata("1:0:1", 0), status::OBJECT_REFUSED, "at least one byte");
     refused(metadata("99:0:1", 8), status::OBJECT_REFUSED, "unknown object type");
     refused(metadata("3:0:1", 9), status::OBJECT_REFUSED, "multiple of 8");
-    refused(metadata("0:0:1", 9), status::OBJECT_REFUSED, "no program register");
+    refused(metadata("0:0:1", 9), status::OBJECT_REFUSED, "not a program register");
     refused(metadata("1:0:1", usize::MAX), status::OVERLAP, "half");
     let mut block = metadata("1:0:1", 8).encode().to_vec();
     block[25] ^= 1;

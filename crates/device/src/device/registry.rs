@@ -1,4 +1,4 @@
-//! Which handler owns which type code.
+//! The registry of handlers by type code.
 
 use crate::{
     error::DeviceError,

@@ -1,4 +1,4 @@
-//! Virtual addresses: 38 bits, of which 26 number the page and 12 are the offset in it.
+//! Virtual addresses: 38 bits, a page number of 26 bits and an offset of 12.
 
 /// Bytes of a page, a frame and a swap slot.
 pub const PAGE_BYTES: u64 = 1 << OFFSET_BITS;

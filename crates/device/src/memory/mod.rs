@@ -1,8 +1,8 @@
 //! Main memory for paged registers: frames, a page table, and a swap area on storage.
 //!
-//! As in section 4.3 of the NVMe paper: a register has a range of 38-bit virtual addresses (26-bit page number, 12-bit
-//! offset); the page table says for each page, by a flag and a physical address, whether it lies in a frame of main memory
-//! or in a slot of the swap area. When no frame is free, the clock algorithm picks the one to page out.
+//! As in section 4.3 of the NVMe paper, a register has a range of 38-bit virtual addresses (26-bit page number, 12-bit
+//! offset). The page table holds a flag and a physical address for each page: a frame of main memory or a slot of the swap
+//! area. When no frame is free, the clock algorithm picks the one to page out.
 
 mod address;
 mod pager;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use address::{PAGE_BYTES, PageNumber, VIRTUAL_PAGES, VirtualAddress};
 pub use table::VrTable;
 
-/// Why a register could not be kept or read.
+/// Errors of keeping or reading a register.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {

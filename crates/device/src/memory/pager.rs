@@ -1,4 +1,4 @@
-//! Frames, page table, swap slots, and the clock that chooses what to page out.
+//! Frames, page table, swap slots, and the clock algorithm that selects a page-out.
 
 use super::{
     MemoryError, MemoryUsage,
@@ -48,7 +48,7 @@ struct Frame {
     page: Option<PageNumber>,
     /// Used since the hand of the clock last passed.
     referenced: bool,
-    /// A slot that still holds what the frame holds, so that paging it out again costs no write.
+    /// A slot with the same content as the frame, so that paging it out again costs no write.
     copy: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Pager {
     free_pages: BTreeMap<u64, u64>,
     used_pages: u64,
     swap: Arc<dyn Storage>,
-    /// CRC-32C of what each slot holds.
+    /// CRC-32C of the content of each slot.
     slots: Vec<u32>,
     max_slots: usize,
     free_slots: Vec<usize>,

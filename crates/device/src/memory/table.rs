@@ -1,4 +1,4 @@
-//! The VR table: which stored objects have a register in memory.
+//! The VR table: the stored objects with a register in memory.
 
 use super::Register;
 use crate::store::ObjectKey;
@@ -9,7 +9,7 @@ use std::{
 
 /// Maps objects to the registers that hold their content, that is to virtual addresses and sizes.
 ///
-/// A register belongs to one version of its object, told by the generation; it is never changed, so that runs can share it.
+/// A register belongs to one version of its object, named by the generation. It never changes, so runs can share it.
 #[derive(Debug, Default)]
 pub struct VrTable {
     entries: Mutex<HashMap<ObjectKey, (u64, Arc<Register>)>>,
@@ -26,7 +26,7 @@ impl VrTable {
         self.lock().get(&key).filter(|(held, _)| *held == generation).map(|(_, register)| Arc::clone(register))
     }
 
-    /// Enters the register of a version, unless a newer one is there.
+    /// Enters the register of a version, unless a newer one exists.
     pub fn insert(&self, key: ObjectKey, generation: u64, register: Arc<Register>) {
         let mut entries = self.lock();
         let replaced = match entries.get(&key) {

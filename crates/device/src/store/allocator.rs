@@ -14,7 +14,7 @@ struct FreeMap {
     stopped: bool,
 }
 
-/// Hands out extents of the data file. Nothing of it is stored: the map is rebuilt from the object table at open.
+/// Hands out extents of the data file. The map is not stored: it is rebuilt from the object table at open.
 #[derive(Debug)]
 pub(crate) struct Allocator {
     data: Arc<dyn Storage>,
@@ -54,14 +54,14 @@ impl Allocator {
         self.lock().runs.end() * BLOCK_BYTES
     }
 
-    /// Hands out no extent any more and takes none back: nobody knows any more which extents the object table names.
+    /// Stops handing out and taking back extents: it is no longer known which extents the object table names.
     pub(crate) fn stop(&self) {
         self.lock().stopped = true;
     }
 
-    /// Reserves room for `bytes` > 0: the smallest free run that holds it, else new blocks at the end, else the largest
-    /// free runs together. Where the medium is bounded, the file grows to the end of what was handed out and the medium
-    /// sets the room aside, so that no hole in the file counts as free space that the disk does not have.
+    /// Reserves room for `bytes` > 0: the shortest free run that holds it, else new blocks at the end, else the longest
+    /// free runs together. On a bounded medium the file grows to the end of the extents and the medium reserves the room,
+    /// so that no hole in the file counts as free space that the disk does not have.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`] when neither the file nor the medium has the room, [`StoreError::Failed`] after
@@ -124,7 +124,7 @@ impl Allocator {
         }
     }
 
-    /// Blocks by which the data file may still grow behind `end`, less what is reserved there but not yet written.
+    /// Blocks by which the data file may still grow behind `end`, without the reserved, unwritten blocks.
     fn growable_blocks(&self, end: u64) -> Result<u64, StoreError> {
         let Some(free) = self.data.free_space()? else { return Ok(u64::MAX / BLOCK_BYTES - end) };
         let in_file = self.data.len()? / BLOCK_BYTES;

@@ -1,4 +1,4 @@
-//! The CRC-32C of an object, from those of its pieces.
+//! The CRC-32C of an object, computed from those of its pieces.
 //!
 //! With m the message as a polynomial over GF(2) and P that of CRC-32C, crc(a ‖ b) = crc(a)·x^(8·|b|) mod P + crc(b), up
 //! to the inversions before and after, which cancel out. `crc32c_combine` does that for any |b| in some microseconds;

@@ -1,9 +1,9 @@
-//! Group commit: whoever comes first commits for all who wait.
+//! Group commit: the first waiting thread commits for all.
 //!
-//! A sync costs the same for one object as for a hundred. So every change goes into a queue; the first thread that finds
-//! nobody at work takes the whole queue, syncs the data file once, commits one transaction to the object table, and tells
-//! the others. Changes that arrive meanwhile form the next group. Where no change of a group has put bytes into the data
-//! file, the sync of the transaction is the only one.
+//! A sync costs the same for one object as for a hundred. So every change goes into a queue. If no commit is in progress,
+//! a waiting thread takes the whole queue, syncs the data file once, commits one transaction to the object table, and wakes
+//! the others. Changes that arrive meanwhile form the next group. If no change of a group has written to the data file, the
+//! sync of the transaction is the only one.
 
 use super::{
     Inner, ObjectKey, SpaceId, StoreError,
@@ -20,11 +20,11 @@ use std::{
     time::Instant,
 };
 
-/// How a change will leave the index, decided before anything is written.
+/// The index after a group of changes, decided before any write.
 struct Plan {
     rows: Vec<Row>,
     spaces: BTreeMap<SpaceId, SpaceState>,
-    /// What the objects changed so far in this group will be: `None` once deleted.
+    /// The objects after the changes of this group so far; `None` if deleted.
     objects: BTreeMap<ObjectKey, Option<(Record, Placement)>>,
     /// Whether bytes in the data file wait for their sync.
     extents: bool,

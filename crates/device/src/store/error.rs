@@ -1,10 +1,10 @@
-//! What can go wrong in the store.
+//! Errors of the object store.
 
 use super::{ObjectKey, SpaceId};
 use ciphermill_storage::{DatabaseError, FormatError, StorageError, TableError};
 use std::{io, path::PathBuf, sync::Arc};
 
-/// What can go wrong in the object store.
+/// Errors of the object store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -16,7 +16,7 @@ pub enum StoreError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },
@@ -40,7 +40,7 @@ pub enum StoreError {
     /// The store's own records are damaged.
     #[error("the store is damaged: {what}; nothing was changed, restore it from a copy")]
     Corrupt {
-        /// What does not fit.
+        /// The finding.
         what: String,
     },
     /// The bytes of an object are damaged.
@@ -70,11 +70,11 @@ pub enum StoreError {
     Quota {
         /// The space.
         space: SpaceId,
-        /// What is used up: `bytes` or `objects`.
+        /// The exhausted resource: `bytes` or `objects`.
         resource: &'static str,
         /// How much the object needs.
         needed: u64,
-        /// How much is left, counting what the object would replace.
+        /// How much is left, with the replaced object counted as free.
         free: u64,
         /// The quota.
         limit: u64,
@@ -111,13 +111,15 @@ pub enum StoreError {
     /// The object table failed.
     #[error("the object table failed to {operation}: {what}")]
     Table {
-        /// What it was to do.
+        /// The operation.
         operation: &'static str,
-        /// What it said.
+        /// Its message.
         what: String,
     },
-    /// A sync failed earlier, so that nobody knows what is durable.
-    #[error("the store stopped writing after its medium failed to sync; reads go on, reopen the store to write again")]
+    /// A sync failed earlier, so it is unknown which writes are durable.
+    #[error(
+        "the store stopped writing after its medium failed to sync; reads continue, reopen the store to write again"
+    )]
     Failed,
 }
 

@@ -29,9 +29,9 @@ pub(crate) const SUPERBLOCK: SuperblockFormat = SuperblockFormat {
 const RECORD_HEAD_BYTES: usize = 32;
 /// A record that names extents.
 const RECORD_EXTENTS: u16 = 1;
-/// A record that holds the object's bytes itself.
+/// A record that contains the object's bytes.
 const RECORD_INLINE: u16 = 2;
-/// The same two with the number that whoever wrote the object gave it.
+/// The same two with a caller-defined origin.
 const RECORD_EXTENTS_ORIGIN: u16 = 3;
 const RECORD_INLINE_ORIGIN: u16 = 4;
 const ORIGIN_BYTES: usize = 8;
@@ -63,13 +63,13 @@ fn unsealed<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Wi
 /// A run of blocks of the data file.
 pub(crate) type Extent = storage::Extent<u64>;
 
-/// What the object table says of one object.
+/// The record of one object in the object table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) flags: ObjectFlags,
     pub(crate) size: u64,
     pub(crate) generation: u64,
-    /// A number of whoever wrote it; 0 is none.
+    /// Caller-defined tag; 0 means unset.
     pub(crate) origin: u64,
     /// Whether a program made it.
     pub(crate) computed: bool,

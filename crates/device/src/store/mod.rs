@@ -1,8 +1,8 @@
 //! The object store: named, checksummed objects that survive any crash whole.
 //!
 //! An object is written to free extents of the data file, synced, and only then named in the object table by one `redb`
-//! transaction; the extents of the version it replaces stay untouched until that transaction is durable and the last
-//! reader is gone. Concurrent commits share one sync and one transaction.
+//! transaction. The extents of the replaced version stay untouched until that transaction is durable and the last reader
+//! is dropped. Concurrent commits share one sync and one transaction.
 
 mod allocator;
 mod checksum;
@@ -116,7 +116,7 @@ struct Inner {
     table: Table,
     queue: CommitQueue,
     next_generation: AtomicU64,
-    /// Set when nobody knows any more what is durable; from then on the store only reads.
+    /// Set when it is no longer known which writes are durable; from then on the store only reads.
     failed: Arc<AtomicBool>,
     /// Held for its lock on the store's directory.
     _lock: Option<File>,
@@ -127,7 +127,7 @@ impl Store {
         self.inner.index()
     }
 
-    /// Makes a space, or changes the limits of one.
+    /// Creates a space, or changes the limits of one.
     ///
     /// # Errors
     /// Those of a commit: [`StoreError::Storage`], [`StoreError::Table`], [`StoreError::Failed`].
@@ -156,8 +156,8 @@ impl Store {
         self.index().objects.get(&key).cloned().ok_or(StoreError::NotFound { object: key })
     }
 
-    /// Several objects of a space, all as they were at one moment: those in `ids`, and all of each (type, key) in
-    /// `families`. Those that are not there are left out.
+    /// Several objects of a space as they were at one moment: the objects named in `ids`, and all objects of each (type,
+    /// key) in `families`. Missing objects are left out.
     #[must_use]
     pub fn view(
         &self,
@@ -193,7 +193,7 @@ impl Store {
         self.index().range(space, first, last).map(|(_, object)| Arc::clone(object)).collect()
     }
 
-    /// Begins to write an object of `size` bytes. Nothing is visible before [`ObjectWriter::commit`].
+    /// Starts to write an object of `size` bytes. Nothing is visible before [`ObjectWriter::commit`].
     ///
     /// # Errors
     /// [`StoreError::EmptyObject`], [`StoreError::NoSuchSpace`], [`StoreError::Quota`], [`StoreError::NoSpace`],
@@ -221,7 +221,7 @@ impl Store {
         ObjectReader::new(Arc::clone(&self.inner), object)
     }
 
-    /// Opens an object for reads at any offset; see [`ObjectPages`] for what that costs and what the caller keeps.
+    /// Opens an object for reads at any offset; see [`ObjectPages`] for the costs.
     ///
     /// # Errors
     /// [`StoreError::DamagedObject`], [`StoreError::Storage`] and [`StoreError::Table`] when the bytes of a small object,
@@ -230,7 +230,7 @@ impl Store {
         ObjectPages::new(Arc::clone(&self.inner), object)
     }
 
-    /// Removes an object; its bytes stay readable for those who hold it.
+    /// Removes an object; its bytes stay readable for the holders of a [`StoredObject`].
     ///
     /// # Errors
     /// [`StoreError::NotFound`] and those of a commit.

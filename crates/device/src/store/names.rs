@@ -1,4 +1,4 @@
-//! What names and marks objects.
+//! Names and flags of objects, and limits of spaces.
 
 use ciphermill_program::VrId;
 use std::fmt;
@@ -18,7 +18,7 @@ impl fmt::Display for SpaceId {
     }
 }
 
-/// What a space may hold.
+/// Limits of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceLimits {
     /// Sum of the sizes of its objects, in bytes.

@@ -8,8 +8,8 @@ use super::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of an inline version, held in memory only while the object table does not hold them: before its commit, and from
-/// just before it is replaced or deleted, for those who still read it.
+/// Bytes of an inline version, held in memory only while the object table does not hold them: before its commit, and,
+/// for its remaining readers, from just before it is replaced or deleted.
 pub(super) type Kept = OnceLock<Arc<[u8]>>;
 
 /// Where the bytes of a version are.
@@ -65,13 +65,14 @@ impl StoredObject {
         self.size
     }
 
-    /// The number that whoever wrote it gave it ([`ObjectWriter::came_from`]); 0 is none.
+    /// The tag given by its writer ([`ObjectWriter::came_from`](super::ObjectWriter::came_from)); 0 means unset.
     #[must_use]
     pub fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// Whether it was said to be the result of a program ([`ObjectWriter::came_from`]).
+    /// Whether its writer marked it as the result of a program
+    /// ([`ObjectWriter::came_from`](super::ObjectWriter::came_from)).
     #[must_use]
     pub fn computed(&self) -> bool {
         self.computed

@@ -1,4 +1,4 @@
-//! Opening a store, or making one.
+//! Opening and creation of a store.
 
 use super::{
     Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles,
@@ -44,8 +44,8 @@ impl Store {
         Ok((Self::open_files(files, Some(lock))?, swap))
     }
 
-    /// Opens the store in these files, and makes one when all are empty. The caller sees to it that nobody else has them
-    /// open.
+    /// Opens the store in these files, and creates one if all are empty. The caller ensures that they are not open
+    /// elsewhere.
     ///
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::Version`] and [`StoreError::Corrupt`], with no byte changed;
@@ -110,9 +110,8 @@ impl Store {
     }
 }
 
-/// The directories whose entries a new store in `path` adds to or may have been the first to need: those in which a
-/// directory on the way has to be made, and that of `path` itself while it holds no store yet. None for a store that is
-/// there.
+/// The directories that a new store in `path` adds an entry to: the parents of missing directories on the way, and the
+/// parent of `path` itself while it holds no store yet. None for an existing store.
 fn directories_to_sync(path: &Path) -> Vec<PathBuf> {
     if path.join("data").exists() {
         return Vec::new();

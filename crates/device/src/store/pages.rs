@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// One version of an object, for reads of any size at any offset, from any number of threads.
 ///
-/// What is stored is one checksum for each chunk of 1 MiB. The first read that touches a chunk reads and checks all of it,
-/// and makes the checksums of its blocks of 4 KiB; from then on, a read there costs the blocks that it touches and no more,
-/// each still checked every time. The chunk read last is held whole, so that reads in a row cost one pass. An object of at
-/// most [`INLINE_BYTES`](super::INLINE_BYTES) is held in memory.
+/// The store has one checksum for each chunk of 1 MiB. The first read that touches a chunk reads and checks the whole chunk
+/// and computes the checksums of its blocks of 4 KiB. Later reads cost only the blocks that they touch, each checked every
+/// time. The last checked chunk is kept in memory, so that a sequence of reads costs one pass. An object of at most
+/// [`INLINE_BYTES`](super::INLINE_BYTES) is held in memory.
 ///
-/// **What the caller should keep**: this, for as long as reads of the object are to be expected, with a bound on how many
-/// it keeps; opened for each read, every read would check a chunk anew. It takes 1 KiB for each MiB that was touched, and
-/// 1 MiB. While it is kept, the version it reads keeps its room on disk: drop it when [`is_current`](Self::is_current)
-/// says that the object has been replaced or deleted, unless what was begun is to be read to its end.
+/// A caller of many reads keeps this value as long as it expects reads of the object, and limits the number of kept values:
+/// opened for each read, every read would check a whole chunk. It takes 1 KiB for each MiB read, and 1 MiB. While it is
+/// kept, its version occupies its room on disk. Drop it when [`is_current`](Self::is_current) returns false, unless the
+/// version is still to be read to its end.
 #[derive(Debug)]
 pub struct ObjectPages {
     inner: Arc<Inner>,

@@ -1,4 +1,4 @@
-//! Reading everything, to find damage before somebody needs the bytes.
+//! The scrub: reads everything, to find damage before the bytes are needed.
 
 use super::{
     Inner, ObjectKey, ObjectReader, Store, StoreError,
@@ -7,7 +7,7 @@ use super::{
 };
 use std::{ops::Bound, sync::Arc, thread, time::Duration};
 
-/// What a scrub says while it goes on.
+/// An event of a running scrub.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ScrubEvent {
@@ -27,7 +27,7 @@ pub enum ScrubEvent {
         /// Index of the chunk of 1 MiB.
         chunk: u64,
     },
-    /// Bytes of an object, or its record, could not be read or are not what they must be.
+    /// Bytes of an object, or its record, could not be read or are invalid.
     Unreadable {
         /// The object.
         object: ObjectKey,
@@ -36,12 +36,12 @@ pub enum ScrubEvent {
     },
     /// The object table is damaged.
     Table {
-        /// What is wrong.
+        /// The finding.
         error: StoreError,
     },
 }
 
-/// What a scrub found.
+/// The result of a scrub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubReport {
     /// Objects read.
@@ -53,7 +53,7 @@ pub struct ScrubReport {
     /// Damaged and unreadable chunks.
     pub damaged_chunks: u64,
     /// Whether all pages of the object table were checked: `Some(false)` if they are damaged, `None` if writes came so
-    /// densely that no check fell between them. The records of all objects were checked in any case.
+    /// densely that no check fitted between them. The records of all objects were checked in any case.
     pub table_sound: Option<bool>,
 }
 
@@ -73,9 +73,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 const REPORT_CHUNKS: u64 = 64;
 
 impl Store {
-    /// Reads every object of every space, checks every checksum, and the object table's records and pages. Traffic goes on
-    /// beside it: no lock is held while anything is read, and an object that is replaced meanwhile is read in one of its
-    /// versions. Nothing is changed. What the operating system holds in its page cache is read from there.
+    /// Reads every object of every space and checks every checksum and the records and pages of the object table. It runs
+    /// during normal operation: no lock is held during a read, and an object that is replaced meanwhile is read in one of
+    /// its versions. Nothing is changed. Reads go through the page cache of the operating system.
     pub fn scrub(&self, each: &mut dyn FnMut(ScrubEvent)) -> ScrubReport {
         let mut scrub = Scrub { inner: &self.inner, each, report: ScrubReport::default() };
         let mut last = None;
@@ -131,7 +131,7 @@ impl Scrub<'_> {
         self.report.damaged_objects += u64::from(self.report.damaged_chunks > before || !record_is_sound);
     }
 
-    /// Whether the table's record of the object is what the index says. Damage of the bytes within it is reported with them.
+    /// Whether the table's record of the object matches the index. Damage of the bytes within it is reported with the bytes.
     fn record(&mut self, object: &StoredObject) -> bool {
         let error = match self.inner.table.record(object.key) {
             Ok(record) if agrees(record.as_ref(), object) => return true,

@@ -1,5 +1,5 @@
-//! The object table: a `redb` database, whose records are read once at open. Later it is written, and read for the bytes of
-//! the small objects that it holds.
+//! The object table: a `redb` database whose records are read once at open. Later it is written, and read for the bytes of
+//! small objects.
 
 use super::{
     ObjectKey, SpaceId, SpaceLimits, StoreError,
@@ -20,7 +20,7 @@ const FORMAT: TableDefinition<&str, &[u8]> = TableDefinition::new("format");
 const OBJECTS: TableDefinition<&[u8; KEY_BYTES], &[u8]> = TableDefinition::new("objects");
 const SPACES: TableDefinition<u32, &[u8]> = TableDefinition::new("spaces");
 const IDENTITY: &str = "store";
-/// The first generation that no content has had. Stores of earlier builds lack it.
+/// The first unused generation. Stores of earlier builds lack this row.
 const GENERATION: &str = "generation";
 /// The store keeps its own index, so the database needs a cache for the pages of a commit and of small objects only.
 const CACHE_BYTES: usize = 16 << 20;
@@ -38,7 +38,7 @@ pub(super) enum Row {
 pub(super) struct Content {
     pub(super) objects: BTreeMap<ObjectKey, Record>,
     pub(super) spaces: BTreeMap<SpaceId, SpaceLimits>,
-    /// The first generation that no content has had; 0 where only the objects tell.
+    /// The first unused generation; 0 in stores without this row, where it follows from the objects.
     pub(super) next_generation: u64,
 }
 
@@ -114,12 +114,12 @@ impl Table {
         Ok(self.file.storage().free_space()?)
     }
 
-    /// What the table holds of an object now.
+    /// The present record of an object.
     pub(super) fn record(&self, key: ObjectKey) -> Result<Option<Record>, StoreError> {
         self.look_up(key, |value| Ok(Record::decode(value, key)?))
     }
 
-    /// The bytes of an inline object, if this version is what the table holds.
+    /// The bytes of an inline object, if the table holds this version.
     pub(super) fn content(&self, key: ObjectKey, generation: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let damaged = StoreError::DamagedObject { object: key, chunk: 0 };
         let found = self.look_up(key, |value| {
@@ -145,16 +145,15 @@ impl Table {
         })
     }
 
-    /// Checks every page as it is on the medium, and all records. What it says means something only if nothing was
-    /// committed meanwhile.
+    /// Checks every page on the medium, and all records. The outcome is valid only if nothing was committed meanwhile.
     pub(super) fn check_now(&self) -> Result<(), StoreError> {
         Ok(self.file.check(|database| read_all(database, self.store_id)).map(drop)?)
     }
 
     /// Makes the rows durable, all or none, and with them that all generations below `next_generation` are used.
     ///
-    /// After an error the database has been read again where that tells something: `Ok` then means that the rows
-    /// are in it after all. When a sync has failed, nothing can tell, and the store stops writing.
+    /// After an error the database is read again: `Ok` then means that it contains the rows nevertheless. After a failed
+    /// sync, reading proves nothing, and the store stops writing.
     pub(super) fn commit(&self, rows: &[Row], next_generation: u64) -> Result<(), StoreError> {
         let outcome = {
             let database = self.shared();

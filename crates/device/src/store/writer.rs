@@ -28,8 +28,8 @@ pub struct ObjectWriter {
     chunks: Vec<u32>,
 }
 
-/// All bytes of a new object, on the medium (or, if it is small, in memory) but not yet durable, and seen by nobody. It can be read, to judge the content
-/// before it is committed. Dropped, it leaves nothing behind.
+/// All bytes of a new object, on the medium (or in memory, if it is small), but neither durable nor visible. They can be
+/// read, to check the content before the commit. Dropped, it leaves nothing behind.
 #[derive(Debug)]
 pub struct FinishedObject {
     inner: Arc<Inner>,
@@ -37,7 +37,7 @@ pub struct FinishedObject {
 }
 
 impl Inner {
-    /// Refuses what the commit of an object of `size` bytes would refuse now.
+    /// Refuses an object of `size` bytes if its commit would be refused now.
     fn check_quota(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
         if size == 0 {
             return Err(StoreError::EmptyObject);
@@ -51,7 +51,7 @@ impl Inner {
         state.replaced(key.space, index.objects.get(&key).map(|object| object.size), Some(size)).map(drop)
     }
 
-    /// The same, and refuses what the medium has no room for now. Nothing is reserved.
+    /// The same, and refuses an object without room on the medium. Nothing is reserved.
     pub(super) fn check_write(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
         self.check_quota(key, size)?;
         match size <= INLINE_BYTES && self.has_room_for_inline(size)? {
@@ -81,9 +81,9 @@ impl ObjectWriter {
         })
     }
 
-    /// Notes with the object where it comes from, durable when it is: a number, 0 for none, and whether it is the result of
-    /// a program. The store makes nothing of either. Whoever keeps records of their own can tell after a crash by the
-    /// number whether it was their write that made the object.
+    /// Stores with the object a caller-defined tag, 0 if unset, and whether it is the result of a program. Both become
+    /// durable with the object; the store does not interpret them. A caller with its own records finds out by the tag
+    /// after a crash which of its writes made the object.
     pub fn came_from(&mut self, origin: u64, computed: bool) {
         (self.origin, self.computed) = (origin, computed);
     }
@@ -174,7 +174,7 @@ impl FinishedObject {
         ObjectReader::new(Arc::clone(&self.inner), Arc::new(self.object.clone()))
     }
 
-    /// Makes the object durable in the place of the one that has its name, if any. When this returns, the object
+    /// Makes the object durable and replaces the object of the same name, if any. When this returns, the object
     /// survives any crash.
     ///
     /// # Errors
