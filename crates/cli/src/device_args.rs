@@ -86,7 +86,7 @@ impl UnusedDeviceArgs {
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1e9).contains(&value) => Ok(Duration::from_secs_f64(value)),
-        _ => Err("not a number of seconds; use 0 to 10^9".to_owned()),
+        _ => Err("not a number of seconds from 0 to 10^9".to_owned()),
     }
 }
 

@@ -98,11 +98,11 @@ impl RemoteArgs {
     pub(crate) fn check(&self, connects: bool, device_options: bool) -> Result<(), CliError> {
         if connects && device_options {
             return Err(CliError::Usage(format!(
-                "{DEVICE_OPTIONS} apply to --store only; with --connect, give them to `ciphermill serve`"
+                "{DEVICE_OPTIONS} are the server's options with --connect; give them to `ciphermill serve`"
             )));
         }
         if !connects && (self.nqn.is_some() || self.host_nqn.is_some() || self.namespace.is_some()) {
-            let what = "--nqn, --host-nqn and --namespace apply to --connect only; with --store use --space N";
+            let what = "--nqn, --host-nqn and --namespace are options of --connect; with --store use --space N";
             return Err(CliError::Usage(what.to_owned()));
         }
         Ok(())

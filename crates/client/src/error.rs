@@ -66,7 +66,7 @@ pub enum ClientError {
         directory: PathBuf,
     },
     /// Two files of a key set have the same path.
-    #[error("{first} and {second} would both be written to {}; use different files", path.display())]
+    #[error("{first} and {second} would both be written to {}; use three different files or two", path.display())]
     SameFile {
         /// The first file's content.
         first: &'static str,
@@ -82,7 +82,7 @@ pub enum ClientError {
         path: PathBuf,
     },
     /// The store has no space of this number.
-    #[error("{} has no space {space}; putting a blob into the space makes it, or serving a namespace of that number", path.display())]
+    #[error("{} has no space {space}; putting a blob with --space {space} makes it, or serving a namespace of that number", path.display())]
     NoSuchSpace {
         /// The store.
         path: PathBuf,

@@ -109,7 +109,7 @@ struct StoreReport {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     args.remote.check(args.connect.is_some(), args.options.is_given())?;
     if args.prometheus && args.store.is_none() {
-        let what = "--prometheus applies to --store only; the counters of a served device are at /metrics of the address in its \
+        let what = "--prometheus needs --store DIR; the counters of a served device are at /metrics of the address in its \
                     --metrics";
         return Err(CliError::Usage(what.to_owned()));
     }

@@ -36,7 +36,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     };
     number
         .filter(|n| n.is_power_of_two())
-        .ok_or_else(|| "not a power of two; use a number such as 8192 or 2^13".to_owned())
+        .ok_or_else(|| "a power of two is wanted, as 8192 or 2^13".to_owned())
 }
 
 /// The workload of an array.
