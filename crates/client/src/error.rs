@@ -66,7 +66,7 @@ pub enum ClientError {
         directory: PathBuf,
     },
     /// Two files of a key set have the same path.
-    #[error("{first} and {second} would both be written to {}; use three different files or two", path.display())]
+    #[error("{first} and {second} would both be written to {}; use different files", path.display())]
     SameFile {
         /// The first file's content.
         first: &'static str,

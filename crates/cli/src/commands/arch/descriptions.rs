@@ -48,7 +48,7 @@ pub(super) fn description(name: &Path, built_in: &[(&str, &'static str)]) -> Res
     }
     let names = || built_in.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
     if !name.exists() {
-        let what = format!("neither a file nor built in; the built-in descriptions are {}", names());
+        let what = format!("no such file, and not built in; the built-in descriptions are {}", names());
         return Err(CliError::content(name)(what));
     }
     let bytes = files::read(name, MAX_BYTES)?;

@@ -34,9 +34,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         Some(("2", exponent)) => exponent.parse().ok().and_then(|shift: u32| 1usize.checked_shl(shift)),
         _ => text.parse().ok(),
     };
-    number
-        .filter(|n| n.is_power_of_two())
-        .ok_or_else(|| "a power of two is wanted, as 8192 or 2^13".to_owned())
+    number.filter(|n| n.is_power_of_two()).ok_or_else(|| "a power of two is wanted, as 8192 or 2^13".to_owned())
 }
 
 /// The workload of an array.
@@ -79,7 +77,7 @@ impl WorkloadArgs {
             ));
         }
         if self.task == Operation::KeySwitch && self.ring == Some(RingArg::Cyclic) {
-            return Err(CliError::Usage("key switches use the negacyclic ring; leave --ring out".to_owned()));
+            return Err(CliError::Usage("key switches use the ring X^N + 1 (negacyclic); leave --ring out".to_owned()));
         }
         Ok(Workload {
             operation: self.task,

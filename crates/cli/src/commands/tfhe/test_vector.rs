@@ -92,7 +92,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (input, output, vector) = match args.function {
         Function::SquareQuarter => {
             if args.encoding.is_given() {
-                let what = "--function square-quarter computes its encodings; leave out --bits, --min, --max and --no-padding";
+                let what =
+                    "--function square-quarter computes its encodings; leave out --bits, --min, --max and --no-padding";
                 return Err(CliError::Usage(what.to_owned()));
             }
             let square = QuarterSquare::new(&parameters, args.key.into(), DEFAULT_LOG2_P_FAIL)?;
