@@ -77,7 +77,7 @@ pub fn open_existing(
 /// let settings = DeviceSettings::default();
 /// assert!(store::open_existing(directory.path(), &settings, Arc::new(|_, _| {})).is_err());
 /// let device = store::open(directory.path(), &settings, Arc::new(|_, _| {}))?;
-/// assert!(device.types().iter().any(|known| known.name == "program"));
+/// assert!(device.types().iter().any(|known| known.name == "plain matrix"));
 /// # Ok(())
 /// # }
 /// ```
