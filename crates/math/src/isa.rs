@@ -23,7 +23,7 @@ pub enum IsaError {
     /// The CPU lacks it.
     #[error("CIPHERMILL_ISA={asked} is not offered by this CPU, whose best is {best}")]
     Unavailable {
-        /// What was asked for.
+        /// The requested value.
         asked: Isa,
         /// The best path of this CPU.
         best: Isa,

@@ -4,7 +4,9 @@
 //! time and are checked against it.
 //!
 //! The **kernel seam** consists of the object-safe traits [`NttEngine`](ntt::NttEngine) and
-//! [`FftEngine`](fft::FftEngine): an accelerator implements them, a scheme calls them. A forward transform reads its
+//! [`FftEngine`](fft::FftEngine): an accelerator implements them, a scheme calls them. A scheme obtains its exact
+//! transforms from an [`NttProvider`](ntt::NttProvider), by default the CPU's. [`conformance`] has the tests that every
+//! engine must pass. A forward transform reads its
 //! input from a [`CoefficientSource`], so that a scheme can decompose or rotate while the transform loads; a spectrum is
 //! opaque, its order is private to the strategy that made it, and it is never serialised.
 //!

@@ -51,7 +51,7 @@ pub enum LowWeightError {
     /// A prime of another form.
     #[error("modulus {given} is not of the form 2^a + 2^b + 1")]
     Form {
-        /// What was asked for.
+        /// The requested value.
         given: u64,
     },
 }

@@ -21,13 +21,13 @@ pub enum ModulusError {
         Modulus::MAX_BITS
     )]
     Range {
-        /// What was asked for.
+        /// The requested value.
         given: u64,
     },
     /// Composite.
     #[error("modulus {given} is not an odd prime")]
     NotPrime {
-        /// What was asked for.
+        /// The requested value.
         given: u64,
     },
 }

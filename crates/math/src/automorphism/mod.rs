@@ -30,7 +30,7 @@ pub enum AutomorphismError {
     /// N is not offered.
     #[error("polynomial size {given} is not offered; use a power of two up to {max}")]
     PolynomialSize {
-        /// What was asked for.
+        /// The requested value.
         given: usize,
         /// The greatest N.
         max: usize,
@@ -38,7 +38,7 @@ pub enum AutomorphismError {
     /// X ↦ X^g is no automorphism.
     #[error("exponent {given} of an automorphism is even; use an odd one")]
     EvenExponent {
-        /// What was asked for.
+        /// The requested value.
         given: usize,
     },
 }

@@ -25,7 +25,7 @@ pub use exact::ntt;
 pub use float::fft;
 pub use reference::{ReferenceFft, ReferenceNtt, ReferenceNttProvider};
 
-/// An engine does not do what its trait says.
+/// An engine breaks a rule of its trait.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("engine {engine}, N = {polynomial_size}: {check}; the trait's documentation states the rule")]
 pub struct ConformanceError {

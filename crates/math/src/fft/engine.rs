@@ -23,9 +23,9 @@ pub trait FftEngine: Send + Sync + Debug {
     /// to the nearest f64, so |a_j| < 2^53 is exact and a torus coefficient (as i64) keeps its 53 leading bits.
     fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]);
 
-    /// [`forward`](FftEngine::forward), while the memory of `upcoming`, which the caller will read next, is brought
-    /// near: blind rotation streams gigabytes of key and would otherwise wait for them between transforms. Where that
-    /// is more than the transform can hide, only the first part is asked for: give all of it, and read it in order.
+    /// [`forward`](FftEngine::forward), which also prefetches `upcoming`, the memory that the caller will read next. Blind
+    /// rotation streams gigabytes of key and would otherwise wait for them between transforms. If `upcoming` is longer
+    /// than a transform can hide, only its first part is prefetched; pass all of it and read it in order.
     fn forward_prefetching(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64], upcoming: &[u8]) {
         let _ = upcoming;
         self.forward(source, spectrum);
@@ -42,13 +42,13 @@ pub trait FftEngine: Send + Sync + Debug {
     /// Adds Σ_r lhs_r ∘ rhs_r to `acc`, where `lhs` and `rhs` hold the same number of consecutive spectra.
     fn multiply_accumulate(&self, acc: &mut [f64], lhs: &[f64], rhs: &[f64]);
 
-    /// Packs spectra that lie one behind the other, for [`multiply_packed`](FftEngine::multiply_packed): row by row,
-    /// the columns of a row one behind the other. `packed` takes [`PackedWord::packed_len`] bytes.
+    /// Packs consecutive spectra for [`multiply_packed`](FftEngine::multiply_packed), row by row; the columns of a row are
+    /// consecutive. `packed` has [`PackedWord::packed_len`] bytes.
     fn pack(&self, word: PackedWord, spectra: &[f64], packed: &mut [u8]);
 
-    /// sums_c = Σ_r lhs_r ∘ packed_(r,c), added to what `sums` holds if `accumulate`; for each of several operands,
-    /// which share what is read and unpacked, but not their results. The sum over the rows is rounded on its own and
-    /// then added, so that sums of several calls may also be formed apart and added in the same order.
+    /// sums_c = Σ_r lhs_r ∘ packed_(r,c) for each operand, added to `sums` if `accumulate`. Each packed word is read and
+    /// unpacked once for all operands. The sum over the rows is rounded first and then added, so that several calls may
+    /// also form their sums separately and add them in the same order.
     fn multiply_packed(
         &self,
         word: PackedWord,

@@ -8,7 +8,7 @@ pub enum FftError {
     /// The size is outside the range of the transform.
     #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
     PolynomialSize {
-        /// What was asked for.
+        /// The requested value.
         given: usize,
         /// Smallest N.
         min: usize,
@@ -18,7 +18,7 @@ pub enum FftError {
     /// The CPU lacks the instruction set.
     #[error("instruction set {asked} is not offered by this CPU; use at most {best}")]
     IsaUnavailable {
-        /// What was asked for.
+        /// The requested value.
         asked: Isa,
         /// The best path of this CPU.
         best: Isa,

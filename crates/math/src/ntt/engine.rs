@@ -17,7 +17,7 @@ impl NttWord for u64 {}
 /// one engine are therefore spectra of the product modulo X^N + 1.
 ///
 /// Lengths that do not match [`polynomial_size`](NttEngine::polynomial_size) are a caller's error and panic; sizes of
-/// objects that come from outside are checked where they are parsed.
+/// objects from outside are checked where they are parsed.
 pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     /// N, a power of two.
     fn polynomial_size(&self) -> usize;
@@ -29,8 +29,8 @@ pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     /// descriptions are equal have spectra of one order, whatever their primes.
     fn info(&self) -> EngineInfo;
 
-    /// The exponent e, odd and below 2N, such that place `position` of a spectrum holds a(ψ^e): what automorphisms and
-    /// slot encoders need to know of the order. It is the same for every spectrum of the engine.
+    /// The exponent e, odd and below 2N, such that word `position` of a spectrum is a(ψ^e). Automorphisms and slot
+    /// encoders need it. It is the same for every spectrum of the engine.
     ///
     /// # Panics
     /// If `position` ≥ N.

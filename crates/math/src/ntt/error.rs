@@ -11,7 +11,7 @@ pub enum NttError {
     /// No kernel for this N.
     #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
     PolynomialSize {
-        /// What was asked for.
+        /// The requested value.
         given: usize,
         /// The least N.
         min: usize,
@@ -21,7 +21,7 @@ pub enum NttError {
     /// The CPU lacks the instruction set.
     #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
     Isa {
-        /// What was asked for.
+        /// The requested value.
         asked: Isa,
         /// The best path of this CPU.
         best: Isa,
@@ -32,7 +32,7 @@ pub enum NttError {
     /// A prime that the kernels have too few bits for.
     #[error("modulus {given} is too large for these kernels; use a prime below 2^{max_bits}")]
     ModulusLength {
-        /// What was asked for.
+        /// The requested value.
         given: u64,
         /// The greatest length in bits.
         max_bits: u32,

@@ -1,4 +1,4 @@
-//! Where transforms come from: the provider that a scheme is given, and the CPU's.
+//! The provider of transforms for a scheme, and the CPU's provider.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -12,8 +12,8 @@ use super::prime::PrimeNtt;
 use super::word32::Prime32Ntt;
 use crate::{EngineInfo, EngineKind, Isa};
 
-/// Makes the transforms of a scheme: whoever builds a scheme's tables passes a provider, and so decides which device
-/// computes every transform.
+/// Makes the transforms of a scheme. The caller that builds a scheme's tables passes a provider, and so chooses the
+/// device that computes every transform.
 ///
 /// Engines made by [`prime`](Self::prime) and [`prime_u32`](Self::prime_u32) have canonical spectra: each word is a
 /// value in `[0, p)`, so that a scheme may scale and add spectra itself. Spectra of the Goldilocks field may hold any
@@ -137,7 +137,7 @@ impl NttProvider for CpuNttProvider {
     }
 }
 
-/// The engine of this process for `polynomial_size` and `isa`, made on first use and kept: its tables take fewer
+/// The process-wide engine for `polynomial_size` and `isa`. It is made on first use and kept; its tables have fewer
 /// than 5N words.
 ///
 /// # Errors
@@ -155,9 +155,9 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
     Ok(engine)
 }
 
-/// The engine of this process for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`: made on first use
-/// and kept, its tables (about 4.5N words) included. At most [`MAX_PRIME_ENGINES`] are kept; beyond that one that
-/// nobody uses gives way, or if there is none the new one is not kept.
+/// The process-wide engine for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`. It is made on first use
+/// and kept, with its tables of about 4.5N words. The process keeps up to [`MAX_PRIME_ENGINES`] engines. If all are
+/// kept, the new engine replaces one without users; if every engine has users, the new one is not kept.
 ///
 /// # Errors
 /// Those of [`PrimeNtt::new`].
@@ -175,7 +175,7 @@ pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Ar
     Ok(engine)
 }
 
-/// Puts an engine among those that are kept, in the place of an idle one if there are `limit`.
+/// Keeps an engine; if there are `limit` already, it replaces one without users.
 fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
     if engines.len() >= limit {
         let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
@@ -190,8 +190,8 @@ fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, 
 /// and at N = 2^17 0.3 GB of tables.
 pub const MAX_PRIME_ENGINES: usize = 64;
 
-/// The engine of this process for primes below 2^31, made on first use and kept as by [`prime_engine`]; its tables take
-/// up to 33N bytes for AVX-512 IFMA, 17N or less otherwise.
+/// The process-wide engine on 32-bit words for a prime below 2^31, kept as by [`prime_engine`]. Its tables have up to 33N
+/// bytes with AVX-512 IFMA, and up to 17N otherwise.
 ///
 /// # Errors
 /// Those of [`Prime32Ntt::new`].

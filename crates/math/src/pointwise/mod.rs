@@ -45,7 +45,7 @@ pub enum PointwiseError {
     /// The modulus does not suit the word.
     #[error("modulus {given} is too large for words of {bits} bits; use one below 2^{max_bits}")]
     Modulus {
-        /// What was asked for.
+        /// The requested value.
         given: u64,
         /// Bits of the word.
         bits: u32,
@@ -55,7 +55,7 @@ pub enum PointwiseError {
     /// The CPU lacks the instruction set.
     #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
     Isa {
-        /// What was asked for.
+        /// The requested value.
         asked: Isa,
         /// The best path of this CPU.
         best: Isa,

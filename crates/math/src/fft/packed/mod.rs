@@ -30,7 +30,7 @@
 //!
 //! Measured (Xeon, Granite Rapids class, two vector FMA per cycle at 3.57 GHz; 10 rows, two columns, a key of 1.6 GB):
 //! 128 µs, 15.3 GB/s where a loop that only reads gets 18.6; as f64 141 to 156 µs. With the key in the third-level
-//! cache 92 µs, and 77 µs with two operands at a time: 23 to 30 GB/s, what that cache gives. Asking for operands and
+//! cache 92 µs, and 77 µs with two operands at a time: 23 to 30 GB/s, the rate of that cache. Asking for operands and
 //! sums ahead as well, or for the key further ahead, changed nothing.
 
 use super::lanes::{Complex, F64Lanes};
@@ -156,7 +156,7 @@ macro_rules! entry_points {
 }
 use entry_points;
 
-/// The kernels for what an engine says of itself.
+/// The kernels of an instruction set and a number of lanes.
 fn kernels(isa: Isa, lanes: usize) -> &'static PackedKernels {
     match (isa, lanes) {
         (_, 1) => &portable::scalar::KERNELS,

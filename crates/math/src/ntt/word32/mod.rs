@@ -65,7 +65,6 @@ mod montgomery;
 mod packed;
 pub(crate) mod pointwise;
 mod portable;
-mod ranges;
 mod tables;
 #[cfg(test)]
 mod tests;

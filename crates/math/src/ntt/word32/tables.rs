@@ -7,6 +7,16 @@ use crate::ntt::reference::prime::twiddles;
 /// The most cells that are finished at a time, so that they and their twiddle factors stay in the L1 cache.
 const CHUNK: usize = 1 << 12;
 
+/// A pass of three levels of the lazy inverse with inputs below B·p has outputs below 21·B·p. The module's doc has the
+/// proof of this and of the next two bounds.
+const GROWTH: u64 = 21;
+
+/// Outputs of a pass other than the first are below 18·p, whatever its inputs; the first is below 2·p when reduced.
+const REDUCED: u64 = 18;
+
+/// Values below 2^20·p < 2^51 are multiplied correctly.
+const LIMIT: u64 = 1 << 20;
+
 /// Cells that start at a cache line, so that a vector of them never lies in two.
 #[derive(Debug)]
 pub(super) struct Aligned<C> {
@@ -145,7 +155,6 @@ fn passes(levels: u32) -> Vec<u32> {
 
 /// The bounds of [`super::ifma`] for the passes of the inverse, in their order in [`Tables::passes`].
 fn inverse_ranges(passes: usize) -> Vec<(u64, bool)> {
-    use super::ranges::{GROWTH, LIMIT, REDUCED};
     // The tile levels are a pass of three levels that starts from canonical words.
     let mut range = GROWTH;
     let mut ranges = Vec::new();
@@ -175,7 +184,7 @@ mod tests {
     fn ranges_of_the_inverse_stay_below_52_bits() {
         for passes in 1..=6 {
             for (range, _) in inverse_ranges(passes) {
-                assert!(range * super::super::ranges::GROWTH <= 1 << 20);
+                assert!(range * super::GROWTH <= 1 << 20);
             }
         }
     }
