@@ -2,9 +2,11 @@
 //!
 //! Each party owns some components of the accumulator, and the key's rows and columns of the same numbers. A step is:
 //!
-//! 1. for each own component, the digits' transforms and their products with the rows of that component, all columns: a
-//! partial sum, which is published; 2. a barrier; 3. for each own column, the sum of the published parts of all
-//! components, and its inverse transform, added to the own component.
+//! 1. For each own component, the digits' transforms and their products with the rows of that component, all columns:
+//!    a partial sum, which is published.
+//! 2. A barrier.
+//! 3. For each own column, the sum of the published parts of all components, and its inverse transform, added to the
+//!    own component.
 //!
 //! So the parties exchange k+1 spectra each and nothing else, and read disjoint halves (thirds, …) of the key. Published sums
 //! alternate between two places: a party that writes the next step's has passed the barrier behind which everyone has read

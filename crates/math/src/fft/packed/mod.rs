@@ -186,6 +186,7 @@ pub(super) fn pack_spectra(isa: Isa, words: usize, lanes: usize, word: PackedWor
 }
 
 /// [`FftEngine::multiply_packed`](super::FftEngine::multiply_packed); as [`pack_spectra`].
+#[expect(clippy::too_many_arguments, reason = "the method's arguments and three properties of the engine")]
 pub(super) fn multiply_packed(
     isa: Isa,
     words: usize,
