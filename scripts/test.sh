@@ -47,6 +47,8 @@ else
 fi
 check "crates and their drawing" .venv/bin/python scripts/crates.py --check
 check "figures in pages are those of the records" .venv/bin/python scripts/figures.py --check
+check "limits of the style of texts" .venv/bin/python scripts/prose.py
+check "circles of source files" .venv/bin/python scripts/circles.py
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check

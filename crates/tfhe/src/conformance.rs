@@ -39,7 +39,7 @@ pub enum ConformanceError {
     Wrong {
         /// The case.
         case: String,
-        /// The difference from what is required.
+        /// The difference from the required value.
         what: String,
     },
 }
@@ -228,8 +228,9 @@ impl Case {
     }
 
     /// Ten standard deviations of the difference of two engines. With the key switch first, both rotate by the same
-    /// exponents with the same key, and differ in the errors of their transforms and in what the decompositions of
-    /// slightly different accumulators round. With the key switch last, small differences change its digits.
+    /// exponents with the same key, and differ in the errors of their transforms and in the roundings of the
+    /// decompositions of slightly different accumulators. With the key switch last, small differences change its
+    /// digits.
     fn difference_bound(&self, order: KeyOrder) -> f64 {
         let spec = self.client.parameters.spec();
         let variance = match order {

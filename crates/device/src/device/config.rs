@@ -52,8 +52,8 @@ impl DeviceConfig {
     pub const LEAST_MAIN_MEMORY_BYTES: u64 = PAGE_BYTES;
 
     /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
-    /// stack entries and 20 s, objects of at most 16 GiB, as many running programs as the machine has threads, 1,024
-    /// waiting, 256 of them of one space.
+    /// stack entries and 20 s, objects of at most 16 GiB. As many programs run as the machine has threads, and 1,024
+    /// wait, 256 of them of one space.
     #[must_use]
     pub fn in_directory(path: impl Into<PathBuf>) -> Self {
         Self::new(Location::Directory(path.into()))

@@ -23,7 +23,7 @@ pub struct WriteOptions {
     pub mode: WriteMode,
     /// The most bytes that the result of a compute-on-write may have; a larger one is
     /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and nothing is stored. `None`: as many as its
-    /// register takes. A block adapter, which has reserved so many blocks, sets it.
+    /// register takes. A block adapter sets it to the length of the blocks that it has reserved.
     pub result_limit: Option<u64>,
     /// A tag of the caller, stored with the object and returned in [`ObjectStat::origin`]; 0 means unset. After a crash a
     /// block adapter finds by it which of its objects this write completed.

@@ -95,8 +95,8 @@ const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + (64 << 10);
 const MAX_VECTOR_BYTES: u64 = 64 << 20;
 /// Bytes of prepared matrices that are kept unless the caller says otherwise.
 const MATRIX_MEMORY: u64 = 2 << 30;
-/// What a product is expected to take before any has been timed: slow on purpose, so that a program is sooner refused than
-/// cut off.
+/// The expected time of a product before one has been timed. It is high on purpose: the device then refuses a program
+/// rather than cut it off.
 const INITIAL_NS: f64 = 100e6;
 /// Bytes of a matrix that take as long as the part of a product that does not grow with the matrix, roughly.
 const FIXED_BYTES: u64 = 1 << 20;
@@ -117,14 +117,14 @@ impl std::fmt::Debug for BfvHandler {
     }
 }
 
-/// What is known of a Key ID before its keys are loaded.
+/// The properties of a Key ID before its keys are loaded.
 #[derive(Debug)]
 struct Shape {
     parameters: ParameterSet,
     tag: KeyTag,
 }
 
-/// A loaded key with what was prepared under it.
+/// A loaded key, and the objects that were prepared under it.
 struct Loaded {
     keys: GaloisKeys,
     context: Context,
@@ -137,7 +137,8 @@ struct Ready {
     bytes: Vec<u8>,
     matrix: PlainMatrix,
     keys: EvaluationKeys,
-    /// What it takes while it is kept. Asked of the plan once: the answer comes from a search of the planner.
+    /// The memory that it takes while it is kept. The plan is asked once: the answer comes from a search of the
+    /// planner.
     held: u64,
 }
 
@@ -281,7 +282,7 @@ fn read_keys(
     Ok((header, context, keys))
 }
 
-/// Keeps what is read through it, so that it can be read again.
+/// Keeps the bytes that are read through it, so that they can be read again.
 struct Recorder<'a> {
     inner: &'a mut dyn Read,
     seen: Vec<u8>,
@@ -314,8 +315,8 @@ impl ObjectHandler for BfvHandler {
         Ok(Arc::new(Shape { parameters: header.parameters().clone(), tag: header.tag() }))
     }
 
-    /// A vector has one size and its product another, and both depend on the plan, which a register does not name: the
-    /// content itself is judged when it is there.
+    /// A vector has one size and its product another, and both depend on the plan, which a register does not name. So
+    /// the content itself is judged when it arrives.
     fn check_size(&self, id: VrId, size: u64, _shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
         let max = match id.type_code {
             KEY => {

@@ -1,8 +1,9 @@
 //! Paillier: public keys, public weights, vectors of ciphertexts, and the instructions that compute on them.
 //!
-//! Objects are the sealed byte forms of `ciphermill-paillier`. A Key ID has one part, the public key (data id 1). A register of
-//! type 18 or 19 holds a vector of ciphertexts of that key. Sums and products are modulo n, and no instruction blinds anew:
-//! whoever sees operands and result can tell what was computed from what, as with the other schemes of this device.
+//! Objects are the sealed byte forms of `ciphermill-paillier`. A Key ID has one part, the public key (data id 1). A
+//! register of type 18 or 19 holds a vector of ciphertexts of that key. Sums and products are modulo n, and no
+//! instruction blinds again. So an observer of operands and result can relate them, as with the other schemes of this
+//! device.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -130,18 +131,18 @@ const TYPES: [TypeDescriptor; 4] = [
     },
 ];
 
-/// Most bytes of a public key: n, h_s and what stands before them.
+/// Most bytes of a public key: n, h_s and their head.
 const MAX_KEY_BYTES: u64 = sealed_len(8 + KeyBits::MAX as u64 * 3 / 8);
-/// Most bytes of a vector, and of a matrix of weights: what a run copies out of main memory for one instruction.
+/// Most bytes of a vector, and of a matrix of weights. It bounds the copy out of main memory for one instruction.
 const MAX_OBJECT_BYTES: u64 = 64 << 20;
-/// What a sum is expected to take for each element under a key of 2048 bits before any has been timed: rather slow, so that a
-/// program is sooner refused than cut off.
+/// The expected time of a sum for each element under a key of 2048 bits before one has been timed. It is high on
+/// purpose: the device then refuses a program rather than cut it off.
 const INITIAL_SUM_NS: f64 = 200e3;
 /// The same for a multiple.
 const INITIAL_SCALE_NS: f64 = 1e6;
 /// The same for a product, for each weight and each element.
 const INITIAL_PRODUCT_NS: f64 = 200e3;
-/// What an instruction is expected to take whose operands' sizes are not known, before any has been timed.
+/// The expected time of an instruction before one has been timed, if the sizes of its operands are not known.
 const INITIAL_UNKNOWN_NS: f64 = 100e6;
 
 /// The handler.
@@ -208,7 +209,7 @@ fn weights_in(size: u64) -> u64 {
     body / 520 * 64 + (body % 520).saturating_sub(8) / 8
 }
 
-/// What an instruction has to do, in elements of a vector under a key of 2048 bits; in a product, in weights and elements.
+/// The work of an instruction, in elements of a vector under a key of 2048 bits; in a product, in weights and elements.
 /// Multiplication modulo n² goes with the square of the key's bits.
 fn work(key: &PublicKey, instruction: &Instruction, operands: &[Option<u64>]) -> Option<f64> {
     let size = |index: usize| operands.get(index).copied().flatten();
@@ -276,7 +277,7 @@ fn single_row(id: VrId, weights: &PublicWeights) -> Result<&[i128], HandlerError
     }
 }
 
-/// Scalars no wider than the greatest of them: they are public, so the time may tell their width.
+/// Scalars no wider than the greatest of them: they are public, so the time may depend on their width.
 fn scalars(row: &[i128]) -> Result<Scalars, PaillierError> {
     let widest = row.iter().map(|weight| weight.unsigned_abs()).max().unwrap_or(0);
     let bits = (u128::BITS - widest.leading_zeros()).max(1);

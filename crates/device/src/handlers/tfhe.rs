@@ -150,7 +150,7 @@ pub struct TfheHandler {
     engine: Arc<dyn TfheEngine>,
     policy: SecurityPolicy,
     progress: Option<LoadProgress>,
-    /// Bits of an f64: the mean of what bootstraps took, in nanoseconds per step of [`bootstrap_steps`].
+    /// Bits of an f64: the mean time of bootstraps, in nanoseconds per step of [`bootstrap_steps`].
     ns_per_step: AtomicU64,
 }
 
@@ -160,7 +160,7 @@ impl std::fmt::Debug for TfheHandler {
     }
 }
 
-/// What is known of a Key ID before its keys are loaded.
+/// The properties of a Key ID before its keys are loaded.
 #[derive(Debug)]
 struct Shape {
     parameters: ParameterSet,
