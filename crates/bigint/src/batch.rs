@@ -27,7 +27,7 @@ impl IntegerBatch {
     /// Rows that lie one after the other.
     ///
     /// # Panics
-    /// If `words` is no whole number of rows.
+    /// If `words` is not a whole number of rows.
     pub fn from_words(limbs: usize, words: Vec<u64>) -> Self {
         assert!(limbs > 0 && words.len().is_multiple_of(limbs), "whole rows");
         Self { limbs, words }

@@ -1,5 +1,5 @@
-//! What a modulus needs to be known of before any operand. The modulus may be secret: everything here is constant-time for
-//! its length, and what is allocated here is wiped; temporaries within `crypto-bigint` are not.
+//! The constants of a modulus, computed before any operand. The modulus may be secret: everything here is constant-time
+//! for its length, and the buffers of this file are wiped; temporaries within `crypto-bigint` are not.
 
 use crypto_bigint::{BoxedUint, NonZero};
 use zeroize::Zeroizing;

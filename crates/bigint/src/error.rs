@@ -1,4 +1,4 @@
-//! What can be wrong with big integers from outside.
+//! Errors of big integers from outside.
 
 use super::{MAX_ENTRY_RATIO, MAX_EXPONENT_BITS, MAX_MODULUS_BITS, MIN_MODULUS_BITS};
 
@@ -14,7 +14,7 @@ pub enum BigIntError {
     ModulusBits {
         /// Bits of the modulus, or of n for a modulus n².
         bits: u32,
-        /// Whether the modulus is the square of what was given.
+        /// Whether the modulus is the square of the given number.
         square: bool,
     },
     /// A value is wider than a modulus of this size can take in.
@@ -61,7 +61,7 @@ pub enum BigIntError {
         /// Which value.
         index: usize,
     },
-    /// Weights are no matrix.
+    /// Weights do not form a matrix.
     #[error("{values} weights are not whole rows of {columns} columns")]
     WeightShape {
         /// Columns asked for.
@@ -75,7 +75,7 @@ pub enum BigIntError {
         /// Which weight, counted through all rows.
         index: usize,
     },
-    /// The CPU lacks what the path needs.
+    /// The CPU lacks a feature that the path needs.
     #[error("this CPU cannot run the path {0}")]
     PathUnavailable(super::Path),
 }

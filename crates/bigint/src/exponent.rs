@@ -109,8 +109,9 @@ fn scan_cost(kernel: &dyn Kernel) -> f64 {
 
 const MAX_WINDOW: u32 = 8;
 
-/// The window width that costs least for exponents of `bits` bits, where an entry of the table is read for `scan` products:
-/// 2^w − 2 products for the table, then w squarings, a scan and a product for each window but the first.
+/// The window width that costs least for exponents of `bits` bits, where an entry of the table is read for `scan`
+/// products. It counts 2^w − 2 products for the table, then w squarings, a scan and a product for each window but the
+/// first.
 pub(super) fn best_window(bits: u32, scan: f64) -> u32 {
     let cost = |w: u32| {
         let (entries, windows) = (f64::from(1 << w), f64::from(bits.div_ceil(w)));
@@ -219,7 +220,7 @@ fn rows(exponents: &Exponents, first: usize, lanes: usize, len: usize) -> Vec<&[
     (first..first + lanes).map(|place| exponents.row(if place < len { place } else { first })).collect()
 }
 
-/// What an exponentiation needs besides its operands.
+/// The workspace of an exponentiation.
 struct Work<'a> {
     kernel: &'a dyn Kernel,
     table: Wiped,

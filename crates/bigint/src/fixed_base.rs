@@ -105,7 +105,7 @@ impl FixedBase {
 }
 
 impl OddModulus {
-    /// What [`fixed_base`](Self::fixed_base) spends on a table, in bytes: about what a core has to itself of its cache.
+    /// The bytes that [`fixed_base`](Self::fixed_base) spends on a table: about the private cache of a core.
     pub const FIXED_BASE_BYTES: usize = 2 << 20;
 
     /// Prepares `base` (one residue) for exponents of up to `bits` bits, with a table of

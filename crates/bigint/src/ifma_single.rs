@@ -201,7 +201,7 @@ fn write_limbs(limbs: &mut [u64], digits: &[u64]) {
     }
 }
 
-/// At least 52 bits from bit `low` on of `words` of `bits` ≤ 64 bits each; what lies beyond their end is 0.
+/// At least 52 bits from bit `low` on of `words` of `bits` ≤ 64 bits each; bits beyond their end are 0.
 fn window(words: &[u64], bits: u32, low: u32) -> u64 {
     let (word, shift) = ((low / bits) as usize, low % bits);
     let at = |i: usize| u128::from(words.get(i).copied().unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What a path must offer: arithmetic on groups of residues.
+//! The operations of a path: arithmetic on groups of residues.
 
 use zeroize::Zeroizing;
 
@@ -19,9 +19,9 @@ impl Rows<'_> {
 
 /// Arithmetic of one modulus on groups of [`lanes`](Kernel::lanes) residues in Montgomery form.
 ///
-/// A group is [`group_words`](Kernel::group_words) words, aligned to 64 bytes where the kernel has more than one lane; what
-/// lies in it is the kernel's own affair. A *single* is one residue out of a group, in
-/// [`single_words`](Kernel::single_words) words, likewise the kernel's own.
+/// A group is [`group_words`](Kernel::group_words) words, aligned to 64 bytes where the kernel has more than one lane.
+/// Its layout is private to the kernel. A *single* is one residue out of a group, in
+/// [`single_words`](Kernel::single_words) words, likewise of private layout.
 ///
 /// Residues within groups need not be canonical: a kernel accepts whatever it returns. Nothing here branches on, or
 /// addresses memory by, a value of an operand, but where the name says `public`. Outputs never alias inputs (the compiler sees
@@ -71,7 +71,7 @@ pub(crate) trait Kernel: Send + Sync {
     /// Entry e of `table` is lane e mod lanes of group ⌊e/lanes⌋. Lane l of group g of `out` becomes entry
     /// `index[g·lanes + l]`. Every entry is read; several groups at once read it once.
     ///
-    /// What is here works for every kernel; one with several lanes does it much faster by permutations of a register.
+    /// This default works for every kernel; a kernel with several lanes is much faster with permutations of a register.
     fn select_lane(&self, out: &mut [u64], table: &[u64], index: &[u64]) {
         let (lanes, words, single_words) = (self.lanes(), self.group_words(), self.single_words());
         for (out, index) in out.chunks_exact_mut(words).zip(index.chunks_exact(lanes)) {
@@ -94,10 +94,10 @@ pub(crate) trait Kernel: Send + Sync {
         }
     }
 
-    /// As [`select`](Kernel::select), reading only what is asked for: for indices that everyone may know.
+    /// As [`select`](Kernel::select), reading only the selected entries: for public indices.
     fn select_public(&self, out: &mut [u64], table: &[u64], index: &[u64]);
 
-    /// As [`select_single`](Kernel::select_single), reading only what is asked for.
+    /// As [`select_single`](Kernel::select_single), reading only the selected entry.
     fn select_single_public(&self, out: &mut [u64], table: &[u64], index: &[u64]);
 
     /// Copies one lane out.

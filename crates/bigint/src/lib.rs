@@ -16,8 +16,9 @@
 //! The kernels (trait `Kernel`, private) work on groups of as many residues as the path has lanes. The plain definitions
 //! that all paths are tested against, and the paper's word-serial algorithm with 256-bit digits, are in [`reference`](mod@reference).
 //!
-//! **Secrecy.** Every operation takes the same time and touches the same memory for all values of operands and exponents
-//! of the same declared widths, but for those whose name says `public`. Integers are wiped when they are dropped.
+//! **Secrecy.** Every operation takes the same time and touches the same memory for all values of operands and
+//! exponents of the same declared widths, except the operations with `public` in their names. Integers are wiped when
+//! they are dropped.
 
 mod batch;
 #[cfg(feature = "conformance")]

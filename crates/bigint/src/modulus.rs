@@ -257,7 +257,7 @@ impl OddModulus {
     /// [`BigIntError::Length`] if `m` has not as many rows as `a`; [`BigIntError::NotReduced`] names a row that is not below n.
     ///
     /// # Panics
-    /// If the residues belong to another modulus, or this one is no square.
+    /// If the residues belong to another modulus, or this one is not a square.
     pub fn multiply_unit(&self, a: &Residues, m: &IntegerBatch) -> Result<Residues, BigIntError> {
         self.assert_owns(a);
         let kernel = self.inner.arithmetic.square().expect("a modulus n²");

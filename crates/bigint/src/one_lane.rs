@@ -1,4 +1,4 @@
-//! What the kernels of one residue per group have in common: a group is a single.
+//! The common part of the kernels of one residue per group: a group is a single.
 
 use std::hint::black_box;
 

@@ -22,7 +22,7 @@ pub struct Residues {
 }
 
 impl Residues {
-    /// Room for `len` residues; the groups hold zeros, which is no valid residue of a missing lane.
+    /// Room for `len` residues; the groups hold zeros, which is not a valid residue of a missing lane.
     pub(super) fn uninitialised(modulus: &OddModulus, len: usize) -> Self {
         let kernel = modulus.kernel();
         let (lanes, group_words) = (kernel.lanes(), kernel.group_words());

@@ -1,4 +1,4 @@
-//! A kernel for tests: eight one-lane kernels side by side, which counts what it is asked for.
+//! A kernel for tests: eight one-lane kernels side by side, which counts its calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -37,8 +37,8 @@ impl Drop for Wiped {
     }
 }
 
-/// A group that operations are applied to. It owns a second buffer that takes the result, after which both change places:
-/// kernels do not work in place, and copies would cost what a select does.
+/// A group that operations are applied to. It owns a second buffer that takes the result, after which both change
+/// places: kernels do not work in place, and a copy would cost as much as a select.
 pub(super) struct Accumulator {
     value: Wiped,
     spare: Wiped,

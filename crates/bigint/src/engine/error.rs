@@ -6,7 +6,7 @@ use crate::BigIntError;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The operands are outside of what the arithmetic supports.
+    /// The operands are outside of the ranges of the arithmetic.
     #[error(transparent)]
     Operands(#[from] BigIntError),
     /// The modulus is longer than the engine supports.

@@ -72,7 +72,7 @@ impl Job<'_> {
 pub enum Output {
     /// Integers below the modulus, each of as many limbs as the modulus.
     Integers(IntegerBatch),
-    /// A base that the engine holds in a form of its own.
+    /// A base that the engine holds in a private form.
     Base(BaseHandle),
 }
 

@@ -39,7 +39,7 @@ pub trait ModExpEngine: Send + Sync + fmt::Debug {
     /// [`EngineError::ModulusBits`] if this engine supports only shorter ones.
     fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError>;
 
-    /// The CPU path on which [`OddModulus`](crate::OddModulus) computes exactly what this engine computes. A caller may
+    /// The CPU path on which [`OddModulus`](crate::OddModulus) computes the same function as this engine. A caller may
     /// then stay in Montgomery form between operations. `None`, the default, sends every operation to the engine.
     fn native_path(&self) -> Option<Path> {
         None

@@ -1,10 +1,10 @@
 //! AVX-512 IFMA: eight residues side by side, in digits of 52 bits.
 //!
-//! **Reduction.** β = 2^520 is a block of `TILE` = 10 digits, R = β^H with H blocks for n. As M = μ·n with μ = −n^-1 mod β
-//! is −1 modulo β, the quotient digits of a whole block that make t + q·M divisible by β are t mod β itself: nothing but
-//! carries has to be waited for, and (t + q·M)/β = ⌊t/β⌋ + q·(M + 1)/β, where (M + 1)/β ≤ n has H blocks. This is done for
-//! all blocks but the last, whose quotient digits are found one by one with n (Montgomery's method), so that the result is
-//! again as short as n:
+//! **Reduction.** β = 2^520 is a block of `TILE` = 10 digits, R = β^H with H blocks for n. As M = μ·n with μ = −n^-1
+//! mod β is −1 modulo β, the quotient digits of a whole block that make t + q·M divisible by β are t mod β itself. So
+//! nothing but carries delays the next block, and (t + q·M)/β = ⌊t/β⌋ + q·(M + 1)/β, where (M + 1)/β ≤ n has H blocks.
+//! This is done for all blocks but the last, whose quotient digits are found one by one with n (Montgomery's method),
+//! so that the result is again as short as n:
 //!
 //! - t_{k+1} = (t_k + q_k·M)/β gives t_{H−1} < t/β^(H−1) + M, and M < β·n;
 //! - z = (t_{H−1} + q·n)/β < t/R + 2n.
@@ -42,7 +42,7 @@ use shape::LANES;
 #[cfg(test)]
 use shape::{DIGIT_BITS, SLACK_BITS, TILE};
 
-/// What the kernels of both rings share: a group is digits, of whatever meaning.
+/// The common part of the kernels of both rings: a group is digits, of any meaning.
 macro_rules! eight_lanes {
     () => {
         fn lanes(&self) -> usize {

@@ -98,7 +98,7 @@ pub(super) unsafe fn select_lane(out: &mut [u64], table: &[u64], group_words: us
     }
 }
 
-/// As [`select`], reading only what is asked for.
+/// As [`select`], reading only the selected entries.
 ///
 /// # Safety
 /// The CPU has AVX-512.
@@ -124,7 +124,7 @@ pub(super) unsafe fn select_public(out: &mut [u64], table: &[u64], index: &[u64]
     }
 }
 
-/// As [`select_single`], reading only what is asked for.
+/// As [`select_single`], reading only the selected entry.
 ///
 /// # Safety
 /// The CPU has AVX-512.

@@ -172,7 +172,7 @@ pub(super) unsafe fn square(t: *mut u64, a: *const u64, blocks: usize) {
     }
 }
 
-/// What a reduction needs to know of n, broadcast; see the documentation of the module above.
+/// The constants of n for a reduction, broadcast; see the documentation of the module above.
 pub(super) struct Divisor {
     pub(super) blocks: usize,
     /// n.

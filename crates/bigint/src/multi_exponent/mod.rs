@@ -231,7 +231,7 @@ impl OddModulus {
 /// Bytes of a table of powers that is worked with at once: of one core's share of the last level of caches.
 const TABLE_BYTES: usize = 16 << 20;
 
-/// What the negative weights of rows leave to be multiplied.
+/// The factors that remain for the negative weights of rows.
 struct Corrections {
     rows: Vec<usize>,
     inverses: Residues,

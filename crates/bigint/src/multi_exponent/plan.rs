@@ -3,7 +3,7 @@
 use super::super::exponent::SQUARING;
 use super::{Kernel, Unsigned};
 
-/// What the costs depend on.
+/// The inputs of the costs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) lanes: usize,

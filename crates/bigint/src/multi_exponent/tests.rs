@@ -68,7 +68,8 @@ fn every_plan_equals_the_definition() {
     }
 }
 
-/// What is counted is what [`Plan::cost`] says, but for what it leaves out: lanes that wait for others, the first factor.
+/// The count equals [`Plan::cost`], except for the two terms that it leaves out: lanes that wait for others, and the
+/// first factor.
 #[test]
 fn plans_take_what_they_cost() {
     let mut numbers = Numbers(2);

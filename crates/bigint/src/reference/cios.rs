@@ -26,7 +26,7 @@ pub struct Cios256 {
     radix_squared: BigUint,
 }
 
-/// What one multiplication did.
+/// The steps of one multiplication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// a·b·R^-1 modulo N, below R.

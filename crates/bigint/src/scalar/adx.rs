@@ -10,13 +10,14 @@ use super::Rows;
 pub(crate) struct Adx(());
 
 impl Adx {
-    /// `None` if this CPU is no such one.
+    /// `None` if this CPU lacks these instructions.
     pub(crate) fn new() -> Option<Self> {
         (is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("adx")).then_some(Self(()))
     }
 }
 
-/// Limb `$at` (in bytes) of out = x·row, with the upper limb of the product before in `$from`, the one of this in `$to`.
+/// Limb `$at` (in bytes) of out = x·row, with the upper limb of the previous product in `$from`, and of this product in
+/// `$to`.
 macro_rules! limb {
     (store $at:literal $from:literal $to:literal) => {
         concat!(

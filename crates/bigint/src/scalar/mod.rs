@@ -1,7 +1,7 @@
 //! 64-bit limbs, one residue per group. Residues are canonical.
 //!
-//! The rings ([`rings`]) and the products and reductions that they are made of ([`product`]) are written once, over what an
-//! instruction set does with one limb and a row of limbs ([`Rows`]).
+//! The rings ([`rings`]) and the products and reductions that they are made of ([`product`]) are written once, over the
+//! operations of an instruction set on one limb and a row of limbs ([`Rows`]).
 
 #[cfg(target_arch = "x86_64")]
 mod adx;
