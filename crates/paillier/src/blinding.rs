@@ -3,8 +3,8 @@
 /// How blinding factors are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blinding {
-    /// h_s^a for a random a of half of n's bits (Damgård, Jurik, Nielsen 2010, section 4.2). It rests on the assumption that
-    /// this cannot be told from a random n-th power.
+    /// h_s^a for a random a of half of n's bits (Damgård, Jurik, Nielsen 2010, section 4.2). It rests on the assumption
+    /// that this is indistinguishable from a random n-th power.
     Djn,
     /// rⁿ for a random unit r, as Paillier has it: no further assumption.
     Strict,

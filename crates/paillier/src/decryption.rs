@@ -7,7 +7,7 @@
 //! - one more element goes with every batch: the product of all c_i^(e_i) with random 32-bit e_i, taken modulo n² before
 //!   anything is reduced modulo p². Its L must be Σ e_i·L_i. It shows errors that part 1 does not, such as one in the upper
 //!   part of an intermediate or in the reduction of a c_i, with a probability of 1 − 2^-32;
-//! - of every result m, m·(−q) mod p must be L again: that covers what follows the exponentiation.
+//! - of every result m, m·(−q) mod p must be L again: that covers the steps after the exponentiation.
 
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ impl SecretKey {
         PlaintextVector::from_residues(public, IntegerBatch::concat(&parts))
     }
 
-    /// The plaintexts modulo n of ciphertexts, of which the last is the one that checks the others.
+    /// The plaintexts modulo n of ciphertexts, of which the last checks the others.
     fn decrypt_batch(
         &self,
         ciphertexts: &IntegerBatch,
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// A wrong value at any place, of any element or of the one that checks the others, lets nothing out.
+    /// A wrong value at any place, of any element or of the checking one, lets nothing out.
     #[test]
     fn no_fault_leaves() {
         // One batch, so that rows are where they are counted.

@@ -15,8 +15,8 @@ use crate::random::Csprng;
 /// Below that many factors the check of a batch costs more than the Chinese remainder theorem saves.
 const MIN_OWNER_BATCH: usize = 16;
 
-/// Draws of a batch until all of it shares no factor with n. Of a modulus of two large primes one of 2^1000 draws fails; one
-/// of many small primes, which nobody but its maker can tell from it, would let them fail forever.
+/// Draws of a batch until all of it shares no factor with n. Of a modulus of two large primes one of 2^1000 draws
+/// fails; one of many small primes, which only its maker can distinguish from it, would let them fail forever.
 const ATTEMPTS: usize = 16;
 
 impl PublicKey {
@@ -105,8 +105,8 @@ impl SecretKey {
         self.blinding_factors_with(len, blinding, rng, &|_, half| half)
     }
 
-    /// As [`blinding_factors`](Self::blinding_factors); `fault` is where a test spoils what was computed modulo p² (side 0)
-    /// or q² (side 1).
+    /// As [`blinding_factors`](Self::blinding_factors); `fault` is the place where a test spoils the value modulo p²
+    /// (side 0) or q² (side 1).
     fn blinding_factors_with(
         &self,
         len: usize,
@@ -170,8 +170,8 @@ impl SecretKey {
         Ok(public.ring().enter(&out)?)
     }
 
-    /// The factors, if their product to random 32-bit powers is 1 to the power of p − 1 modulo p² and likewise for q, as it is
-    /// for n-th powers and no others: no result of a half that went wrong leaves (see [`decrypt`](Self::decrypt)).
+    /// The factors, if their product to random 32-bit powers is 1 to the power of p − 1 modulo p² and likewise for q,
+    /// as it is for n-th powers and no others. So no result of a faulty half leaves (see [`decrypt`](Self::decrypt)).
     fn checked(&self, factors: Residues) -> Result<Residues, PaillierError> {
         if factors.is_empty() {
             return Ok(factors);
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::parameters::KeyBits;
 
-    /// A fault in the half of one prime makes a factor that is no n-th power modulo it.
+    /// A fault in the half of one prime makes a factor that is not an n-th power modulo it.
     #[test]
     fn one_factor_that_is_no_power_is_found_among_many() {
         let mut rng = Csprng::from_seed([9; 32]);
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// The check stands between the halves and whoever asks for factors, for either kind of them.
+    /// The check stands between the halves and the caller that asks for factors, for either kind of them.
     #[test]
     fn a_spoilt_half_lets_no_factor_out() {
         let mut rng = Csprng::from_seed([9; 32]);

@@ -1,4 +1,4 @@
-//! What can be wrong with keys, plaintexts, scalars and ciphertexts.
+//! Errors of keys, plaintexts, scalars and ciphertexts.
 
 use ciphermill_bigint::{BigIntError, EngineError, TrustError};
 use ciphermill_wire::WireError;
@@ -20,7 +20,7 @@ pub enum PaillierError {
         /// Bits of n.
         bits: u32,
     },
-    /// The key's size is no multiple of the step.
+    /// The key's size is not a multiple of the step.
     #[error("a key of {bits} bits was asked for; sizes are multiples of {step}", step = KeyBits::STEP)]
     KeyBitsStep {
         /// Bits of n.
@@ -29,7 +29,7 @@ pub enum PaillierError {
     /// A modulus from outside cannot be one of Paillier's.
     #[error("the modulus n is refused: {reason}")]
     Modulus {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// The DJN base of a key from outside cannot be one.
@@ -41,7 +41,7 @@ pub enum PaillierError {
     /// Primes from outside do not make a key.
     #[error("the primes are refused: {reason}")]
     Primes {
-        /// What is wrong with them.
+        /// The reason.
         reason: &'static str,
     },
     /// The key has no DJN base: it was imported from n alone.
@@ -85,7 +85,7 @@ pub enum PaillierError {
         /// Bits of n.
         bits: u32,
     },
-    /// A ciphertext is no unit modulo n².
+    /// A ciphertext is not a unit modulo n².
     #[error("ciphertext {index} shares a factor with n: no encryption gives it")]
     CiphertextNotUnit {
         /// Which ciphertext.
@@ -139,7 +139,7 @@ pub enum PaillierError {
     Malformed {
         /// Which field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// A stored object is larger than the reader allows.

@@ -171,8 +171,8 @@ impl CiphertextVector {
         Ok(Self::from_ring(self.key(), self.inverses(self.residues())?))
     }
 
-    /// Sums of encrypted and plain numbers, element by element. The blinding stays what it was: whoever knows one ciphertext
-    /// and the other can tell the difference; see [`rerandomise`](Self::rerandomise).
+    /// Sums of encrypted and plain numbers, element by element. The blinding does not change: a party that knows both
+    /// ciphertexts can find the difference; see [`rerandomise`](Self::rerandomise).
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Length`].
@@ -288,7 +288,7 @@ impl CiphertextVector {
         Ok(Self::from_ring(self.key(), values))
     }
 
-    /// The same plaintexts under fresh blinding factors, so that nobody can tell where a result came from.
+    /// The same plaintexts under fresh blinding factors, so that a result does not reveal its origin.
     ///
     /// # Errors
     /// [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Modulus`] as

@@ -1,4 +1,4 @@
-//! Whether this process is the one that made an object, or a forked child of it.
+//! Detects whether this process made an object, or is a forked child.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

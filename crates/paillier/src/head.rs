@@ -1,4 +1,4 @@
-//! What the bytes of ciphertexts tell before their key is known.
+//! The head of stored ciphertexts, readable before their key is known.
 
 use ciphermill_wire::{WireError, open};
 
@@ -7,7 +7,7 @@ use crate::error::PaillierError;
 use crate::parameters::{KeyBits, KeyTag, SizePolicy};
 use crate::serial::{BODY_VERSION, CIPHERTEXT_VECTOR, MAX_ELEMENTS};
 
-/// What a sealed vector of ciphertexts says of itself.
+/// The head of a sealed vector of ciphertexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CiphertextHead {
     /// Whose ciphertexts they are.

@@ -102,8 +102,8 @@ pub enum SizePolicy {
     InsecureBench,
 }
 
-/// What tells keys apart: the low 64 bits of n. It lets a mix-up be refused where computing on would yield noise; it is no
-/// protection against forgery.
+/// Distinguishes keys: the low 64 bits of n. With it a mix-up is refused before it yields noise; it does not protect
+/// against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTag(pub u64);
 

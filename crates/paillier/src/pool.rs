@@ -26,7 +26,7 @@ pub struct BlindingPool {
 
 struct Stock {
     birth: Mark,
-    /// Each with a multiple of the ring's lanes, but for what is left of one that was broken into.
+    /// Each has a multiple of the ring's lanes, except the rest of one that was partly used.
     parts: Vec<Residues>,
 }
 
@@ -60,7 +60,7 @@ impl BlindingPool {
         Ok(())
     }
 
-    /// As [`fill`](Self::fill), by the owner of the key, who needs less time.
+    /// As [`fill`](Self::fill), by the owner of the key, in less time.
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Random`].

@@ -1,4 +1,4 @@
-//! Products over all residues of a vector, and what they tell.
+//! Products over all residues of a vector, and the checks made with them.
 
 use ciphermill_bigint::{IntegerBatch, OddModulus, Residues, limbs};
 use crypto_bigint::{BoxedUint, Gcd};

@@ -20,9 +20,9 @@ pub const SEED_LEN: usize = 32;
 
 /// A cryptographically secure generator.
 ///
-/// It notices that the process has forked and takes a new seed from the operating system then, so that parent and child
-/// never draw the same numbers (two ciphertexts with the same blinding factor give away the difference of their
-/// plaintexts). Its state is overwritten when it is dropped.
+/// It notices a fork of the process and takes a new seed from the operating system then. So parent and child never draw
+/// the same numbers (two ciphertexts with the same blinding factor give away the difference of their plaintexts). Its
+/// state is overwritten when it is dropped.
 pub struct Csprng {
     stream: Stream,
     birth: fork::Mark,
@@ -75,9 +75,9 @@ impl Csprng {
         Ok(out)
     }
 
-    /// `len` integers uniform in 1 ≤ x < `bound`, by rejection: time tells how many were rejected. That is
-    /// independent of those that were taken; the rate tells `bound` against its power of two, so that very many draws tell the
-    /// upper bits of a secret one: as many as half the logarithm of their number.
+    /// `len` integers uniform in 1 ≤ x < `bound`, by rejection. The time reveals the number of rejected draws, which is
+    /// independent of the accepted ones. The rate depends on `bound` relative to its power of two: very many draws
+    /// reveal the upper bits of a secret bound, about half the logarithm of their number.
     ///
     /// # Panics
     /// If `bound` is 0 or 1.

@@ -102,7 +102,7 @@ impl PublicKey {
     }
 
     /// Reads a sealed key, for the path of this process. Whether n is a product of two primes, and h_s an n-th power,
-    /// nobody can tell without the secret key: take keys from who answers for them.
+    /// cannot be checked without the secret key: take keys from a trusted source.
     ///
     /// # Errors
     /// If it is malformed, or no key of a size that `policy` admits.
@@ -120,7 +120,7 @@ impl PublicKey {
 }
 
 impl SecretKey {
-    /// The sealed **secret** key: whoever holds these bytes decrypts everything. Store them with mode 0600 at least.
+    /// The sealed **secret** key: these bytes decrypt everything. Store them with mode 0600 or stricter.
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         // Never grown, so that no copy stays behind.
         let mut out = Encoder::with_capacity(MAX_KEY_LEN as usize);
@@ -216,7 +216,7 @@ impl CiphertextVector {
     /// Reads a sealed vector of ciphertexts of `key`.
     ///
     /// # Errors
-    /// If it is malformed, of another key, or holds a number that is no ciphertext.
+    /// If it is malformed, of another key, or holds a number that is not a ciphertext.
     pub fn from_bytes(key: &PublicKey, bytes: &[u8]) -> Result<Self, PaillierError> {
         let width = key.bits().get() as usize / 4;
         Self::from_integers(key, &read_vector(CIPHERTEXT_VECTOR, key, bytes, width)?)
@@ -224,7 +224,7 @@ impl CiphertextVector {
 }
 
 impl PlaintextVector {
-    /// The sealed vector of **plaintexts**: whoever holds these bytes reads them.
+    /// The sealed vector of **plaintexts**: these bytes are not encrypted.
     ///
     /// # Errors
     /// [`PaillierError::TooMany`] beyond [`MAX_ELEMENTS`].
@@ -237,7 +237,7 @@ impl PlaintextVector {
     /// Reads a sealed vector of plaintexts of `key`.
     ///
     /// # Errors
-    /// If it is malformed, of another key, or holds a number that is no plaintext.
+    /// If it is malformed, of another key, or holds a number that is not a plaintext.
     pub fn from_plaintext_bytes(key: &PublicKey, bytes: &[u8]) -> Result<Self, PaillierError> {
         let width = key.bits().get() as usize / 8;
         Self::from_residues(key, read_vector(PLAINTEXT_VECTOR, key, bytes, width)?)

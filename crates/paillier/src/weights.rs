@@ -1,4 +1,4 @@
-//! Public weights as an object: what an encrypted vector is multiplied with, or has added to it.
+//! Public weights as an object: the factors or summands of an encrypted vector.
 //!
 //! ```text
 //! WEIGHTS   u32 rows | u32 columns | rows·columns × u64 |w|, row after row | ⌈rows·columns / 64⌉ × u64 signs

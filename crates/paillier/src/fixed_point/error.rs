@@ -1,4 +1,4 @@
-//! What can be wrong with numbers of a declared precision.
+//! Errors of numbers of a declared precision.
 
 use num_bigint::BigUint;
 
@@ -42,8 +42,10 @@ pub enum FixedPointError {
         /// Bits before the binary point.
         integer_bits: u32,
     },
-    /// A value is no multiple of the format's step, and the format does not round.
-    #[error("value {index} is no multiple of 2^-{fraction_bits}; declare more fraction bits, or let the format round")]
+    /// A value is not a multiple of the format's step, and the format does not round.
+    #[error(
+        "value {index} is not a multiple of 2^-{fraction_bits}; declare more fraction bits, or let the format round"
+    )]
     Inexact {
         /// Which value.
         index: usize,
@@ -64,12 +66,12 @@ pub enum FixedPointError {
     /// A decrypted number is greater than its vector may hold.
     #[error(
         "element {index} decrypts to more than {bound}, the greatest magnitude that the vector declares: \
-         the ciphertext is not what it is said to be"
+         the declaration of the ciphertext is wrong"
     )]
     BeyondBound {
         /// Which element.
         index: usize,
-        /// What the vector declares.
+        /// The declaration of the vector.
         bound: BigUint,
     },
     /// A vector was to become coarser.

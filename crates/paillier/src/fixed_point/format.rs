@@ -8,7 +8,7 @@ use super::number::divided_to_nearest;
 use super::{FixedPointError, MAX_FRACTION_BITS, MAX_INTEGER_BITS};
 use crate::integers;
 
-/// What becomes of a number that is no multiple of the step.
+/// The treatment of a number that is not a multiple of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// The nearest multiple is taken, of two equally near ones the even one.
@@ -19,9 +19,9 @@ pub enum Rounding {
 
 /// Numbers x with |x| ≤ 2^integer_bits in steps of 2^−fraction_bits: the plaintext is the integer x·2^fraction_bits.
 ///
-/// Encoding errs by half a step at most, 2^−(fraction_bits + 1); with [`Rounding::Exact`] it does not err. What is computed on
-/// encrypted numbers afterwards is exact, so that the error of a sum is at most the sum of the errors. Both bounds are
-/// declared and public: that of a value is never derived from the value.
+/// Encoding errs by half a step at most, 2^−(fraction_bits + 1); with [`Rounding::Exact`] it does not err. Later
+/// computation on encrypted numbers is exact, so that the error of a sum is at most the sum of the errors. Both bounds
+/// are declared and public: that of a value is never derived from the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedPoint {
     integer_bits: u32,
@@ -41,7 +41,7 @@ impl FixedPoint {
         Ok(Self { integer_bits, fraction_bits, rounding: Rounding::Nearest })
     }
 
-    /// The same format, which refuses what is not exactly representable.
+    /// The same format, which refuses values that are not exactly representable.
     pub fn exact(self) -> Self {
         Self { rounding: Rounding::Exact, ..self }
     }
@@ -56,7 +56,7 @@ impl FixedPoint {
         self.fraction_bits
     }
 
-    /// What becomes of a number that is no multiple of the step.
+    /// The treatment of a number that is not a multiple of the step.
     pub fn rounding(self) -> Rounding {
         self.rounding
     }

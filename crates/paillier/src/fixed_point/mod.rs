@@ -1,9 +1,9 @@
 //! Real numbers of a declared precision, encrypted, with exact detection of overflow.
 //!
-//! A number x becomes the plaintext integer x·2^f ([`FixedPoint`]). A [`FixedPointVector`] knows f, and a bound that the
-//! magnitude of no element's integer exceeds; every operation computes the bound of its result first and refuses, before it
-//! computes anything, if that exceeds (n − 1)/2: a wrapped result cannot come to be. The bounds follow from declared formats
-//! and public weights, never from encrypted values, so that a vector tells nothing about its content.
+//! A number x becomes the plaintext integer x·2^f ([`FixedPoint`]). A [`FixedPointVector`] has f, and an upper bound of
+//! the magnitude of its integers. Every operation first computes the bound of its result and refuses if that exceeds (n
+//! − 1)/2: a result cannot wrap. The bounds follow from declared formats and public weights, never from encrypted
+//! values, so that a vector reveals nothing about its content.
 //!
 //! Sums of vectors with different f are aligned to the greater f: multiplying by 2^k takes k squarings per ciphertext, and the
 //! bound grows by 2^k. Nothing is ever rounded after encoding: f only grows, by the weights' f with each product.

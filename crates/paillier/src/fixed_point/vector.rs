@@ -24,9 +24,9 @@ pub struct FixedPointVector {
 }
 
 impl FixedPointVector {
-    /// Ciphertexts that come with these declarations. Whether the bound is true is for the caller to know: decryption refuses
-    /// what is beyond it, but after an operation on numbers of a false bound the result may have wrapped around modulo n to
-    /// one within.
+    /// Ciphertexts that come with these declarations. The caller must know that the bound is true: decryption refuses
+    /// numbers beyond it, but after an operation on numbers of a false bound the result may have wrapped around modulo
+    /// n to one within.
     ///
     /// # Errors
     /// [`FixedPointError::FractionBits`], and [`FixedPointError::Overflow`] if the bound exceeds (n − 1)/2.
@@ -269,7 +269,8 @@ impl FixedPointVector {
     /// Decrypts to the nearest binary64 numbers.
     ///
     /// # Errors
-    /// As [`decrypt`](Self::decrypt), and [`FixedPointError::Binary64`] for what is beyond the greatest of them.
+    /// As [`decrypt`](Self::decrypt), and [`FixedPointError::Binary64`] for numbers beyond the greatest binary64
+    /// number.
     pub fn decrypt_f64(&self, owner: &SecretKey) -> Result<Vec<f64>, FixedPointError> {
         let numbers = self.decrypt(owner)?;
         let nearest = |(index, number): (usize, &Number)| number.to_f64().ok_or(FixedPointError::Binary64 { index });

@@ -5,7 +5,7 @@ use ciphermill_bigint::{EngineError, IntegerBatch, TrustedEngine, limbs};
 use super::Refusal;
 use super::constants::Constants;
 
-/// An answer of the right shape, below the modulus: an engine is another machine, and what it sends is looked at.
+/// An answer of the right shape, below the modulus: an engine is another machine, and its answers are checked.
 pub(super) fn answer(
     engine: &TrustedEngine,
     constants: &Constants,
@@ -25,7 +25,7 @@ pub(super) fn answer(
     Ok(given)
 }
 
-/// What is said of an answer that cannot be right.
+/// The reasons why an answer cannot be right.
 pub(super) fn wrong(engine: &TrustedEngine, what: &'static str) -> Refusal {
     Refusal::Answer { engine: engine.info().name.into_owned(), what }
 }

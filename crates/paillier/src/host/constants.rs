@@ -1,4 +1,4 @@
-//! The second stage, its constants: what is computed once per key or modulus.
+//! The second stage, its constants: computed once per key or modulus.
 
 use std::sync::{Arc, Weak};
 
@@ -17,7 +17,7 @@ pub(super) struct Constants {
     pub(super) key: Option<KeyConstants>,
 }
 
-/// What a key has besides.
+/// The additional constants of a key.
 pub(super) struct KeyConstants {
     pub(super) public: PublicKey,
     pub(super) base: Option<BaseConstants>,
@@ -42,7 +42,7 @@ pub(super) struct Store {
     /// Used last at the end.
     recent: Vec<(Name, Arc<Constants>)>,
     capacity: usize,
-    /// All that were computed, until someone finds that they are gone.
+    /// All computed constants; an entry stays until a lookup finds that they were dropped.
     alive: Vec<Weak<Constants>>,
     policy: SizePolicy,
     computed: u64,
@@ -64,8 +64,8 @@ impl Store {
         self.recent.len()
     }
 
-    /// Whether, with those that jobs hold, there are as many constants as slots and memory can hold. If no job holds any, there
-    /// is room for one more even then: each slot has its own, and the one that is filled gives up what it had.
+    /// Whether the constants, including those that jobs hold, fill the slots and the memory. If no job holds any, one
+    /// more still fits: each slot has its own constants, and a slot drops its former ones when it is filled.
     pub(super) fn is_full(&mut self) -> bool {
         self.alive.retain(|constants| constants.strong_count() > 0);
         self.alive.len() >= self.slots.len() + self.capacity

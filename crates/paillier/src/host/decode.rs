@@ -8,14 +8,14 @@ use super::response::MESSAGE_BYTES;
 use super::{FieldError, Instruction, Operation, Request, Slot, StreamError};
 use crate::blinding::Blinding;
 
-/// What a host takes in at most.
+/// The limits of a host's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a stream's body.
     pub body_bytes: u64,
     /// Instructions of a stream.
     pub instructions: u32,
-    /// Bytes of a stream's results together; what would exceed it is refused.
+    /// Bytes of a stream's results together; an instruction that would exceed it is refused.
     pub result_bytes: u64,
     /// Integers of an operand.
     pub elements: u32,
@@ -199,7 +199,7 @@ pub(super) fn read(
 }
 
 impl Limits {
-    /// Holds an instruction that came in no stream, and its place among the others, to what one can have in a stream.
+    /// Checks an instruction that did not come in a stream, and its place among the others, by the limits of a stream.
     pub(super) fn admit(&self, index: usize, instruction: &Instruction) -> Result<(), Found> {
         bounded("instructions", index as u64 + 1, 0, self.instructions.into())?;
         let shape = |field, batch: &IntegerBatch, elements, bits| {

@@ -29,12 +29,12 @@ pub enum StreamError {
         index: usize,
         /// Which field of it.
         field: &'static str,
-        /// What is wrong.
+        /// The reason.
         cause: FieldError,
     },
 }
 
-/// What is wrong with a field.
+/// The reason why a field is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
@@ -68,7 +68,7 @@ pub enum FieldError {
         /// The greatest that is accepted.
         max: u64,
     },
-    /// A message is no UTF-8.
+    /// A message is not UTF-8.
     #[error("not UTF-8")]
     Text,
 }
@@ -105,10 +105,10 @@ pub enum Refusal {
         operand: &'static str,
         /// Which element of it.
         element: usize,
-        /// What it must be.
+        /// The required value.
         range: &'static str,
     },
-    /// A ciphertext is no unit.
+    /// A ciphertext is not a unit.
     #[error("{operand} {element} shares a factor with n: no encryption gives it")]
     NotUnit {
         /// Which operand.
@@ -121,7 +121,7 @@ pub enum Refusal {
     Field {
         /// Which field of the instruction.
         field: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         cause: FieldError,
     },
     /// Two operands do not go together.
@@ -153,7 +153,7 @@ pub enum Refusal {
     Answer {
         /// Its name.
         engine: String,
-        /// What is wrong with its answer.
+        /// The reason why its answer is refused.
         what: &'static str,
     },
     /// No randomness.

@@ -1,4 +1,4 @@
-//! What was done, and how long it took.
+//! Counts and times of the instructions.
 
 use std::time::Duration;
 

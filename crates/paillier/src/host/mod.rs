@@ -11,9 +11,9 @@
 //! | dispatch | AXI transfer, start, wait | a [`ModExpEngine`], whose answers are checked |
 //! | respond | results to the outside | an [`Outcome`] per instruction |
 //!
-//! The engine is all that changes between a CPU and an accelerator: the host uses nothing of it but
-//! [`ModExpEngine`], `PreparedModulus` and `PreparedBase`. As in the paper g = n + 1: the host computes 1 + m·n, the engine
-//! the blinding factor and the product. Other than in the paper the host never holds a private key: no instruction needs one.
+//! The engine is all that changes between a CPU and an accelerator: the host uses nothing of it but [`ModExpEngine`],
+//! `PreparedModulus` and `PreparedBase`. As in the paper g = n + 1: the host computes 1 + m·n, the engine the blinding
+//! factor and the product. Unlike in the paper, the host never holds a private key: no instruction needs one.
 //!
 //! An instruction that is refused leaves the others as they are, and nothing of it is done. A stream that cannot be read is
 //! refused as a whole, before anything of it is done.
@@ -47,7 +47,7 @@ use constants::Store;
 /// How a host is made.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
-    /// What it takes in.
+    /// The limits of its input.
     pub limits: Limits,
     /// Keys and moduli whose constants it remembers when they have left their slots.
     pub remembered: usize,
@@ -87,7 +87,7 @@ impl Host {
         &**self.engine.engine()
     }
 
-    /// What it takes in.
+    /// The limits of its input.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -111,8 +111,8 @@ impl Host {
         Ok(self.execute(&request).encode())
     }
 
-    /// Executes a stream: everything is planned, then dispatched, in order. What lies beyond the limits is refused here too,
-    /// each instruction for itself.
+    /// Executes a stream: everything is planned, then dispatched, in order. An instruction beyond the limits is refused
+    /// here too, alone.
     ///
     /// There are never constants of more keys and moduli than there are slots and remembered ones together: a stream that names
     /// more of them is planned and dispatched in parts.

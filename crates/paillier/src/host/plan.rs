@@ -11,7 +11,7 @@ use crate::blinding::Blinding;
 use crate::product;
 use crate::random::Csprng;
 
-/// What an engine can be given without further thought.
+/// Jobs that are ready for an engine.
 pub(super) enum Job {
     /// Nothing: all was done in this stage.
     Nothing,
@@ -31,7 +31,7 @@ pub(super) enum Factors {
     Djn { exponents: IntegerBatch },
 }
 
-/// What the results of a stream may still take.
+/// The bytes that the results of a stream may still take.
 pub(super) struct Room {
     limit: u64,
     left: u64,
@@ -55,8 +55,8 @@ impl Room {
     }
 }
 
-/// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that what follows in the
-/// stream finds them.
+/// Plans the instruction of that index, within the limits. Keys and moduli take their slots here, so that later
+/// instructions of the stream find them.
 pub(super) fn plan(
     engine: &TrustedEngine,
     limits: &Limits,

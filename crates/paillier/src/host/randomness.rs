@@ -37,8 +37,9 @@ pub(super) fn exponents(random: &mut Csprng, key: &PublicKey, len: usize) -> Res
 
 /// The first of some numbers below n² that shares a factor with n, if one does.
 ///
-/// The engine multiplies them, and one greatest common divisor tells about all; only if there is a factor are they looked at
-/// one by one. Each divisor is taken in constant time, and how many are taken tells nothing of those that are kept.
+/// The engine multiplies them, and one greatest common divisor checks all; only if it finds a factor are they checked
+/// one by one. Each divisor is taken in constant time, and the number of divisors reveals nothing about the kept
+/// integers.
 pub(super) fn not_a_unit(
     engine: &TrustedEngine,
     constants: &Constants,

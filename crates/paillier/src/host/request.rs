@@ -1,4 +1,4 @@
-//! What the host is asked for.
+//! The requests to the host.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the host answers.
+//! The answers of the host.
 
 use ciphermill_bigint::IntegerBatch;
 use ciphermill_wire::{Decoder, Encoder, Kind, open, seal};
@@ -65,7 +65,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// The stream in its envelope: the number of results (u32), and of each its status (u16), the bytes of what follows
+    /// The stream in its envelope: the number of results (u32), and of each its status (u16), the bytes of its body
     /// (u32), and a batch as in a request, or nothing, or for a refusal its message in UTF-8.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Encoder::default();

@@ -12,9 +12,9 @@ use crate::integers;
 use crate::parameters::{KeyBits, KeyTag, SizePolicy};
 use crate::product;
 
-/// The modulus n = p·q, and for keys made here a base for short blinding exponents (Damgård, Jurik, Nielsen, "A
-/// generalization of Paillier's public-key system with applications to electronic voting", 2010, section 4.2): with
-/// h = −x² mod n for a random x, h_s = hⁿ mod n² generates the blinding factors.
+/// The modulus n = p·q. Keys generated here also have a base for short blinding exponents (Damgård, Jurik, Nielsen, "A
+/// generalization of Paillier's public-key system with applications to electronic voting", 2010, section 4.2). With h =
+/// −x² mod n for a random x, h_s = hⁿ mod n² generates the blinding factors.
 ///
 /// The generator is g = n + 1. Cheap to clone; two keys are equal if their moduli are.
 #[derive(Clone)]
@@ -45,8 +45,8 @@ impl PublicKey {
     /// A key from n and, where it is known, h_s, on a path.
     ///
     /// # Errors
-    /// As [`from_modulus`](Self::from_modulus), and [`PaillierError::BlindingBase`] if h_s is no unit modulo n², or its square
-    /// is 1 modulo n, as that of n² − 1 is: it would blind nothing.
+    /// As [`from_modulus`](Self::from_modulus), and [`PaillierError::BlindingBase`] if h_s is not a unit modulo n², or
+    /// its square is 1 modulo n, as that of n² − 1 is: it would blind nothing.
     pub fn from_parts(
         n: &BigUint,
         base: Option<&BigUint>,
@@ -102,7 +102,7 @@ impl PublicKey {
         self.inner.bits
     }
 
-    /// What tells this key from others.
+    /// The tag that distinguishes this key from others.
     pub fn tag(&self) -> KeyTag {
         KeyTag(self.inner.n[0])
     }

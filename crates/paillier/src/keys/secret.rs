@@ -17,18 +17,19 @@ use crate::integers;
 use crate::parameters::{KeyBits, KeyTag, SizePolicy};
 use crate::random::Csprng;
 
-/// The primes p > q of n, and what follows from them. Wiped when dropped; shows and serialises nothing of its content unless
-/// asked by name.
+/// The primes p > q of n, and the constants that follow from them. Wiped when dropped. Only `to_secret_key_bytes` and
+/// `expose_primes` give its content.
 ///
-/// Making a key leaves temporaries in freed memory that nobody wipes: those of the search for primes and of primality tests
-/// (`crypto-primes`), of inversions (`crypto-bigint`), and the numbers that callers of [`from_primes`](Self::from_primes) hold.
+/// Generation of a key leaves temporaries in freed memory that are not wiped: those of the search for primes and of
+/// primality tests (`crypto-primes`), of inversions (`crypto-bigint`), and the numbers that callers of
+/// [`from_primes`](Self::from_primes) hold.
 pub struct SecretKey {
     public: PublicKey,
     p: PrimeSide,
     q: PrimeSide,
 }
 
-/// What is computed modulo one prime p of n = p·q and its square. All of it wipes itself when it is dropped.
+/// The constants modulo one prime p of n = p·q and its square. All of them are wiped when dropped.
 pub(crate) struct PrimeSide {
     /// p.
     prime: Zeroizing<Vec<u64>>,
@@ -106,7 +107,7 @@ impl PrimeSide {
         })
     }
 
-    /// Whether a unit is an n-th power modulo p²: these are the ones that are 1 to the power of p − 1.
+    /// Whether a unit is an n-th power modulo p²: exactly these are 1 to the power of p − 1.
     pub(crate) fn is_nth_power(&self, value: &IntegerBatch) -> Result<bool, PaillierError> {
         let (low, high) = self.fermat_powers(value)?;
         let others = low.row(0)[1..].iter().chain(high.row(0)).fold(0, |any, &word| any | word);
@@ -129,8 +130,8 @@ impl PrimeSide {
         &self.square
     }
 
-    /// The values, reduced modulo p², to the power of p − 1: what is below p of each, and what is above. What is left over
-    /// from full groups goes one by one where it is little.
+    /// The values, reduced modulo p², to the power of p − 1: the part of each below p, and the part above. A small
+    /// remainder after the full groups goes one by one.
     pub(crate) fn fermat_powers(&self, values: &IntegerBatch) -> Result<(IntegerBatch, IntegerBatch), PaillierError> {
         if let Some(engine) = &self.engine {
             let powers = engine.pow(values, &self.less_one)?;
@@ -188,8 +189,8 @@ impl PrimeSide {
 }
 
 impl SecretKey {
-    /// A new key with a DJN base, on the path of this process. Takes tens of milliseconds at 2048 bits, a second at most at
-    /// 4096; the time varies with the primes that are passed over, not with those that are taken.
+    /// A new key with a DJN base, on the path of this process. Takes tens of milliseconds at 2048 bits, a second at
+    /// most at 4096; the time varies with the rejected primes, not with the accepted ones.
     ///
     /// # Errors
     /// [`PaillierError::Random`] if the operating system gives no randomness.
@@ -254,8 +255,8 @@ impl SecretKey {
         Ok(key)
     }
 
-    /// A key of primes from elsewhere. They must be of exactly half the bits of their product each, and far apart. The key
-    /// gets a DJN base if they have the shape that it needs, and is strict only if they have not.
+    /// A key of primes from elsewhere. They must be of exactly half the bits of their product each, and far apart. The
+    /// key gets a DJN base if they have the shape that it needs, and is strict otherwise.
     ///
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`], [`PaillierError::Primes`], [`PaillierError::Random`].
@@ -342,7 +343,7 @@ impl SecretKey {
         self.public.bits()
     }
 
-    /// What tells this key from others.
+    /// The tag that distinguishes this key from others.
     pub fn tag(&self) -> KeyTag {
         self.public.tag()
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with packed values.
+//! Errors of packed values.
 
 use super::{MAX_SLOT_BITS, MAX_VALUE_BITS, Packing};
 use crate::PaillierError;
@@ -81,7 +81,7 @@ pub enum PackingError {
     },
     /// A decrypted slot is greater than it may be.
     #[error(
-        "value {index} unpacks to more than {bound}, its declared bound: the ciphertext is not what it is said to be"
+        "value {index} unpacks to more than {bound}, its declared bound: the declaration of the ciphertext is wrong"
     )]
     BeyondBound {
         /// Which value; one beyond the last if the plaintext has bits above its slots, or an unused slot is not 0.

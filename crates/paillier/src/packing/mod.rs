@@ -1,8 +1,8 @@
-//! Several values per ciphertext, as types of their own: what is packed never mixes with what is not.
+//! Several values per ciphertext, as separate types: packed and unpacked vectors never mix.
 //!
-//! A [`Packing`] lays values side by side in one plaintext, with guard bits between them. Additions and multiplications by
-//! scalars work on all slots at once; a [`PackedCiphertextVector`] knows the greatest magnitude that a slot may have by now and
-//! refuses, before it computes anything, what might make a slot spill into its neighbour.
+//! A [`Packing`] lays values side by side in one plaintext, with guard bits between them. Additions and multiplications
+//! by scalars work on all slots at once; a [`PackedCiphertextVector`] knows the greatest magnitude that a slot may have
+//! by now and refuses, before it computes, an operation that might make a slot spill into its neighbour.
 
 mod error;
 mod layout;
@@ -14,5 +14,5 @@ pub use vector::{PackedCiphertextVector, PackedPlaintext};
 
 /// Bits of a value at most, its sign included.
 pub const MAX_VALUE_BITS: u32 = 64;
-/// Bits of a slot at most: what is unpacked fits an `i128`.
+/// Most bits of a slot: an unpacked value fits an `i128`.
 pub const MAX_SLOT_BITS: u32 = 127;

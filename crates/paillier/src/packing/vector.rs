@@ -95,9 +95,9 @@ pub struct PackedCiphertextVector {
 }
 
 impl PackedCiphertextVector {
-    /// Ciphertexts of `len` values that come with these declarations. Whether the bound is true is for the caller to know:
-    /// decryption refuses what is beyond it, but after an operation on values of a false bound slots may have spilt into their
-    /// neighbours, and all be within.
+    /// Ciphertexts of `len` values that come with these declarations. The caller must know that the bound is true:
+    /// decryption refuses values beyond it, but after an operation on values of a false bound slots may have spilt into
+    /// their neighbours, and all be within.
     ///
     /// # Errors
     /// [`PackingError::KeyTooSmall`], [`PackingError::Ciphertexts`], and [`PackingError::Spill`] if a slot has no room for
