@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`array`] | the RVFHE array of cores, cycle by cycle, with all values |
+//! | [`mod@array`] | the RVFHE array of cores, cycle by cycle, with all values |
 //! | [`pipeline`] | the macro-pipeline of the CHAM accelerator |
 //! | [`scalar`] | the scalar Rocket core that the array is compared with |
 //! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
