@@ -151,7 +151,7 @@ const INITIAL_UNKNOWN_NS: f64 = 100e6;
 /// ```
 /// use std::sync::Arc;
 /// use ciphermill_bigint::CpuEngine;
-/// use ciphermill_device::handlers::PaillierHandler;
+/// use ciphermill_device::handlers::paillier::PaillierHandler;
 /// use ciphermill_paillier::SizePolicy;
 ///
 /// let handler = PaillierHandler::new(Arc::new(CpuEngine::current()), SizePolicy::Standard);
