@@ -32,7 +32,7 @@ pub use nvme::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport};
 pub use operation::Operation;
 pub use transport::{Cause, Transport, TransportError};
 
-/// The example of the page is compiled.
+/// The example of the page is compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/middleware.md")]
 struct Page;
