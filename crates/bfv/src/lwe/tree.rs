@@ -8,7 +8,7 @@
 //!
 //! The tree is walked depth first, so that two nodes are merged as soon as both exist: of a subtree with 2^j leaves at
 //! most j + 1 nodes live at a time. Leaves of one half differ from those of the other in the highest bit that is left
-//! of their index, so they are visited in bit-reversed order. Subtrees of 2^[`SEQUENTIAL`] leaves are the tasks of the
+//! of their index, so they are visited in bit-reversed order. Subtrees of 2^`SEQUENTIAL` leaves are the tasks of the
 //! thread pool.
 
 use std::ops::RangeInclusive;

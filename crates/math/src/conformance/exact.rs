@@ -28,7 +28,7 @@ impl<W: NttWord> CoefficientSource<W> for Opaque<W> {
 /// Sums of products are checked with these numbers of rows.
 const ROWS: [usize; 4] = [0, 1, 2, 7];
 
-/// Checks every method of an exact transform, bit for bit, against [`reference`]: the order of the spectrum, both
+/// Checks every method of an exact transform, bit for bit, against [`mod@reference`]: the order of the spectrum, both
 /// directions in place and out of place, batches, products, sums of products, and rows of an external product. Spectra
 /// over primes below 2^62 must be canonical. `seed` chooses the polynomials.
 ///

@@ -9,7 +9,7 @@ use crate::modulus::Modulus;
 use crate::ntt::{NttEngine, NttError, NttProvider, NttWord, reference};
 use crate::{CoefficientSource, EngineInfo, EngineKind, Isa};
 
-/// The negacyclic NTT by the loops of [`reference`], for any power of two N for which p has a root.
+/// The negacyclic NTT by the loops of [`mod@reference`], for any power of two N for which p has a root.
 #[derive(Clone, Debug)]
 pub struct ReferenceNtt {
     polynomial_size: usize,

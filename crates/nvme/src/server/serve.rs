@@ -39,10 +39,10 @@ impl Target {
         self.address
     }
 
-    /// Serves until `shutdown` is done. Then no connection is accepted and no I/O command taken any more; commands in progress
-    /// may end within [`Limits::stop_timeout`] and are answered. Only when all are, connections are closed: a host releases
-    /// all its connections when it loses one. Admin queues work until then, so that a host with long commands is not
-    /// taken for dead.
+    /// Serves until `shutdown` is done. Then no connection is accepted and no I/O command taken any more; commands in
+    /// progress may end within [`Limits::stop_timeout`](super::Limits::stop_timeout) and are answered. Only when all
+    /// are, connections are closed: a host releases all its connections when it loses one. Admin queues work until
+    /// then, so that a host with long commands is not taken for dead.
     ///
     /// # Errors
     /// None today; a listener that fails is tried again.
