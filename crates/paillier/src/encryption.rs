@@ -10,7 +10,7 @@ use crate::keys::{PrimeSide, PublicKey, SecretKey};
 use crate::parallel;
 use crate::plaintext::PlaintextVector;
 use crate::product;
-use crate::random::Csprng;
+use crate::random::{Csprng, RandomError};
 
 /// Below that many factors the check of a batch costs more than the Chinese remainder theorem saves.
 const MIN_OWNER_BATCH: usize = 16;
@@ -18,6 +18,25 @@ const MIN_OWNER_BATCH: usize = 16;
 /// Draws of a batch until all of it shares no factor with n. Of a modulus of two large primes one of 2^1000 draws
 /// fails; one of many small primes, which only its maker can distinguish from it, would let them fail forever.
 const ATTEMPTS: usize = 16;
+
+/// `len` units modulo n, uniform, in the form in which `accept` returns them. It receives numbers below n, and returns
+/// `None` if one of them shares a factor with n.
+///
+/// # Errors
+/// Those of `accept`; [`RandomError`]; [`PaillierError::Modulus`] if every draw shares a factor with n.
+pub(crate) fn random_units<T, E: From<RandomError> + From<PaillierError>>(
+    rng: &mut Csprng,
+    len: usize,
+    n: &[u64],
+    mut accept: impl FnMut(IntegerBatch) -> Result<Option<T>, E>,
+) -> Result<T, E> {
+    for _ in 0..ATTEMPTS {
+        if let Some(units) = accept(rng.below(len, n)?)? {
+            return Ok(units);
+        }
+    }
+    Err(PaillierError::Modulus { reason: "random numbers share factors with it" }.into())
+}
 
 impl PublicKey {
     /// Encrypts, with fresh blinding factors. Constant-time in plaintexts and factors.
@@ -52,14 +71,11 @@ impl PublicKey {
             }
             Blinding::Strict => {
                 let n = Exponents::shared(&limbs::to_uint(self.n()), self.bits().get())?;
-                for _ in 0..ATTEMPTS {
-                    let units = rng.below(len, self.n())?;
-                    let units = parallel::residues(ring, len, |range| Ok(ring.enter(&units.slice(range))?))?;
-                    if product::are_secret_units(ring, &units)? {
-                        return parallel::residues(ring, len, |range| Ok(ring.pow(&units.slice(range), &n)?));
-                    }
-                }
-                Err(PaillierError::Modulus { reason: "random numbers share factors with it" })
+                let units = random_units(rng, len, self.n(), |drawn| {
+                    let units = parallel::residues(ring, len, |range| Ok(ring.enter(&drawn.slice(range))?))?;
+                    Ok::<_, PaillierError>(product::are_secret_units(ring, &units)?.then_some(units))
+                })?;
+                parallel::residues(ring, len, |range| Ok(ring.pow(&units.slice(range), &n)?))
             }
         }
     }

@@ -14,15 +14,13 @@ use zeroize::Zeroizing;
 
 use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
+use crate::encryption::random_units;
 use crate::error::PaillierError;
 use crate::evaluation::Scalars;
 use crate::keys::PublicKey;
 use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
-
-/// Draws of a batch until all of it shares no factor with n, as in [`PublicKey::encrypt`].
-const ATTEMPTS: usize = 16;
 
 /// Encryption under one public key on a trusted engine.
 ///
@@ -132,13 +130,9 @@ impl EngineEncryption {
     /// Random units modulo n.
     fn units(&self, len: usize, rng: &mut Csprng) -> Result<IntegerBatch, PaillierError> {
         let ring = self.key.ring();
-        for _ in 0..ATTEMPTS {
-            let units = rng.below(len, self.key.n())?;
-            if product::are_secret_units(ring, &ring.enter(&units)?)? {
-                return Ok(units);
-            }
-        }
-        Err(PaillierError::Modulus { reason: "random numbers share factors with it" })
+        random_units(rng, len, self.key.n(), |units| {
+            Ok(product::are_secret_units(ring, &ring.enter(&units)?)?.then_some(units))
+        })
     }
 }
 

@@ -161,6 +161,12 @@ pub enum Refusal {
     Random(#[from] RandomError),
 }
 
+impl From<PaillierError> for Refusal {
+    fn from(error: PaillierError) -> Self {
+        Self::Key(error)
+    }
+}
+
 impl From<EngineError> for Refusal {
     fn from(error: EngineError) -> Self {
         match error {

@@ -6,12 +6,9 @@ use zeroize::Zeroizing;
 
 use super::constants::Constants;
 use super::{Refusal, answer};
-use crate::error::PaillierError;
+use crate::encryption::random_units;
 use crate::keys::PublicKey;
 use crate::random::Csprng;
-
-/// Draws until numbers share no factor with n. One of 2^1000 draws fails for a modulus of two large primes.
-const ATTEMPTS: usize = 16;
 
 /// `len` units modulo n, uniform.
 pub(super) fn units(
@@ -21,13 +18,9 @@ pub(super) fn units(
     key: &PublicKey,
     len: usize,
 ) -> Result<IntegerBatch, Refusal> {
-    for _ in 0..ATTEMPTS {
-        let drawn = random.below(len, key.n())?;
-        if not_a_unit(engine, constants, key, &drawn)?.is_none() {
-            return Ok(drawn);
-        }
-    }
-    Err(Refusal::Key(PaillierError::Modulus { reason: "random numbers share factors with it" }))
+    random_units(random, len, key.n(), |drawn| {
+        Ok(not_a_unit(engine, constants, key, &drawn)?.is_none().then_some(drawn))
+    })
 }
 
 /// `len` exponents for h_s.
