@@ -143,16 +143,8 @@ impl NttProvider for CpuNttProvider {
 /// # Errors
 /// Those of [`GoldilocksNtt::new`].
 pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
-    type Engines = Mutex<HashMap<(usize, Isa), Arc<GoldilocksNtt>>>;
-    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
-    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
-    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = engines.get(&(polynomial_size, isa)) {
-        return Ok(engine.clone());
-    }
-    let engine = Arc::new(GoldilocksNtt::new(polynomial_size, isa)?);
-    engines.insert((polynomial_size, isa), engine.clone());
-    Ok(engine)
+    static ENGINES: Engines<(usize, Isa), GoldilocksNtt> = LazyLock::new(Mutex::default);
+    Ok(shared(&ENGINES, (polynomial_size, isa), || GoldilocksNtt::new(polynomial_size, isa))?)
 }
 
 /// The process-wide engine for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`. It is made on first use
@@ -162,15 +154,25 @@ pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn Ntt
 /// # Errors
 /// Those of [`PrimeNtt::new`].
 pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
-    type Engines = Mutex<HashMap<(usize, u64, Isa), Arc<PrimeNtt>>>;
-    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
+    static ENGINES: Engines<(usize, u64, Isa), PrimeNtt> = LazyLock::new(Mutex::default);
+    Ok(shared(&ENGINES, (polynomial_size, modulus, isa), || PrimeNtt::new(polynomial_size, modulus, isa))?)
+}
+
+/// The engines of one kind that the process keeps.
+type Engines<K, E> = LazyLock<Mutex<HashMap<K, Arc<E>>>>;
+
+/// The kept engine, or a new one. Sizes and instruction sets are too few for [`MAX_PRIME_ENGINES`] Goldilocks engines.
+fn shared<K: Copy + Eq + Hash, E>(
+    engines: &Engines<K, E>,
+    key: K,
+    make: impl FnOnce() -> Result<E, NttError>,
+) -> Result<Arc<E>, NttError> {
     // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
-    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (polynomial_size, modulus, isa);
+    let mut engines = engines.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(engine) = engines.get(&key) {
         return Ok(engine.clone());
     }
-    let engine = Arc::new(PrimeNtt::new(polynomial_size, modulus, isa)?);
+    let engine = Arc::new(make()?);
     keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
     Ok(engine)
 }
@@ -196,17 +198,8 @@ pub const MAX_PRIME_ENGINES: usize = 64;
 /// # Errors
 /// Those of [`Prime32Ntt::new`].
 pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
-    type Engines = Mutex<HashMap<(usize, u32, Isa), Arc<Prime32Ntt>>>;
-    static ENGINES: LazyLock<Engines> = LazyLock::new(Mutex::default);
-    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
-    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (polynomial_size, modulus, isa);
-    if let Some(engine) = engines.get(&key) {
-        return Ok(engine.clone());
-    }
-    let engine = Arc::new(Prime32Ntt::new(polynomial_size, modulus, isa)?);
-    keep(MAX_PRIME_ENGINES, &mut engines, key, &engine);
-    Ok(engine)
+    static ENGINES: Engines<(usize, u32, Isa), Prime32Ntt> = LazyLock::new(Mutex::default);
+    Ok(shared(&ENGINES, (polynomial_size, modulus, isa), || Prime32Ntt::new(polynomial_size, modulus, isa))?)
 }
 
 #[cfg(test)]
