@@ -7,9 +7,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ciphermill_bigint::{CpuEngine as ModExpCpuEngine, ModExpEngine};
-use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
-use ciphermill_tfhe::{Backend, CpuEngine as BootstrapCpuEngine, TfheEngine};
+use ciphermill_bigint::ModExpEngine;
+use ciphermill_device::handlers;
+use ciphermill_hmvp::MatVecEngine;
+use ciphermill_tfhe::{Backend, TfheEngine};
 
 use crate::error::ClientError;
 
@@ -129,12 +130,10 @@ impl Engines {
     #[must_use]
     pub fn new(name: EngineName, backend: Backend) -> Self {
         match name {
-            EngineName::Cpu => Self {
-                name,
-                bootstrap: Some(Arc::new(BootstrapCpuEngine::new(backend))),
-                mat_vec: Some(Arc::new(MatVecCpuEngine::default())),
-                mod_exp: Some(Arc::new(ModExpCpuEngine::current())),
-            },
+            EngineName::Cpu => {
+                let handlers::Engines { bootstrap, mat_vec, mod_exp } = handlers::Engines::cpu(backend);
+                Self { name, bootstrap: Some(bootstrap), mat_vec: Some(mat_vec), mod_exp: Some(mod_exp) }
+            }
             #[cfg(feature = "rtl")]
             EngineName::Rtl => {
                 let mod_exp = ciphermill_cosim::engines::RtlModExp::of_bits(1024);

@@ -90,7 +90,7 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
     config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
     let engines = Engines::new(settings.engine, settings.backend);
-    Ok(Device::open(config, handlers(&engines, settings.security, Some(progress))?)?)
+    Ok(Device::open(config, handlers(&engines, settings.security, progress)?)?)
 }
 
 /// The handlers of all schemes, over one engine.
@@ -100,12 +100,12 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
 fn handlers(
     engines: &Engines,
     security: Security,
-    progress: Option<LoadProgress>,
+    progress: LoadProgress,
 ) -> Result<Vec<Arc<dyn ObjectHandler>>, ClientError> {
     let engines =
         handlers::Engines { bootstrap: engines.bootstrap()?, mat_vec: engines.mat_vec()?, mod_exp: engines.mod_exp()? };
     let policy = handlers::Policy { tfhe: security.tfhe(), paillier: security.paillier() };
-    Ok(handlers::standard(engines, policy, progress))
+    Ok(handlers::standard(engines, policy, Some(progress)))
 }
 
 /// The space of a device; if `make` is set, it is created where it does not exist.
@@ -132,12 +132,9 @@ pub fn space(device: &Device, directory: &Path, id: SpaceId, make: bool) -> Resu
 /// ```
 #[must_use]
 pub fn object_types() -> ObjectTypes {
-    let engines = Engines::new(EngineName::Cpu, Backend::Fft);
-    let handlers = handlers(&engines, Security::Require128Bits, None).unwrap_or_default();
     let mut types = vec![(0, "program")];
-    types.extend(handlers.iter().flat_map(|handler| handler.types()).map(|known| (known.code.0, known.name)));
+    types.extend(handlers::types().map(|known| (known.code.0, known.name)));
     types.sort_unstable();
-    types.dedup();
     ObjectTypes(types)
 }
 

@@ -70,7 +70,7 @@ pub static SCHEME: Scheme = Scheme {
     opcodes: 16..=31,
 };
 
-const TYPES: [TypeDescriptor; 4] = [
+pub(super) static TYPES: [TypeDescriptor; 4] = [
     TypeDescriptor { code: KEY, name: "BFV Galois keys", residency: Residency::Persistent, role: Role::Key },
     TypeDescriptor { code: MATRIX, name: "plain matrix", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor {

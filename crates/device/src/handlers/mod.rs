@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use ciphermill_program::{InstructionSet, VrId};
 
-use crate::handler::{HandlerError, KeyContext, KeyShape};
+use crate::handler::{HandlerError, KeyContext, KeyShape, TypeDescriptor};
 
 /// The instructions of a device with all handlers of this crate: those of the paper, BFV and Paillier.
 ///
@@ -37,6 +37,17 @@ pub fn instruction_set() -> &'static InstructionSet {
         InstructionSet::new([&tfhe::SCHEME, &bfv::SCHEME, &paillier::SCHEME]).expect("the schemes go together")
     });
     &SET
+}
+
+/// The object types of a device with all handlers of this crate, besides programs.
+///
+/// ```
+/// use ciphermill_device::handlers;
+///
+/// assert!(handlers::types().any(|known| known.name == "plain matrix"));
+/// ```
+pub fn types() -> impl Iterator<Item = &'static TypeDescriptor> {
+    [&tfhe::TYPES, &bfv::TYPES, &paillier::TYPES].into_iter().flatten()
 }
 
 /// Reads an object of a size that [`ObjectHandler::check_size`](crate::handler::ObjectHandler::check_size) has bounded.

@@ -114,7 +114,7 @@ pub static SCHEME: Scheme = Scheme {
     opcodes: 32..=47,
 };
 
-const TYPES: [TypeDescriptor; 4] = [
+pub(super) static TYPES: [TypeDescriptor; 4] = [
     TypeDescriptor { code: KEY, name: "Paillier public key", residency: Residency::Persistent, role: Role::Key },
     TypeDescriptor { code: WEIGHTS, name: "public weights", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor {

@@ -121,7 +121,7 @@ pub static SCHEME: Scheme = Scheme {
     opcodes: 4..=7,
 };
 
-const TYPES: [TypeDescriptor; 4] = [
+pub(super) static TYPES: [TypeDescriptor; 4] = [
     TypeDescriptor { code: TV, name: "test vector", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor { code: KEY, name: "TFHE server key", residency: Residency::Persistent, role: Role::Key },
     TypeDescriptor {
