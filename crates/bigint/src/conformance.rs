@@ -15,7 +15,8 @@ use num_bigint::BigUint;
 
 use crate::{
     BaseHandle, BigIntError, EngineError, EngineModulus, Exponents, IntegerBatch, Job, MAX_ENTRY_RATIO, ModExpEngine,
-    Output, PreparedBase, PreparedModulus, WeightMatrix, limbs, reference,
+    Output, PreparedBase, PreparedModulus, WeightMatrix, limbs,
+    reference::{self, big},
 };
 
 /// The amount of work.
@@ -29,12 +30,21 @@ pub struct Extent {
     pub lengths: Vec<usize>,
     /// Bits of the longest modulus that the engine supports, if the arithmetic supports longer ones.
     pub limit: Option<u32>,
+    /// Names of the [jobs](Job::name) that the engine does not implement. It must refuse these, and no others, with
+    /// [`EngineError::Unsupported`].
+    pub unsupported: &'static [&'static str],
 }
 
 impl Default for Extent {
     /// Moduli of 256 to 2048 bits, batches around the widths of SIMD groups.
     fn default() -> Self {
-        Self { bits: vec![256, 512, 1000, 1024, 2048], powers: 9, lengths: vec![1, 2, 3, 8, 9, 17], limit: None }
+        Self {
+            bits: vec![256, 512, 1000, 1024, 2048],
+            powers: 9,
+            lengths: vec![1, 2, 3, 8, 9, 17],
+            limit: None,
+            unsupported: &[],
+        }
     }
 }
 
@@ -59,7 +69,7 @@ pub fn check(engine: &dyn ModExpEngine, extent: &Extent) {
             // The limbs of a square follow from those of its root.
             let width = if square { 2 * root.len() } else { root.len() };
             assert!((n.bits().div_ceil(64) as usize..=width).contains(&prepared.limbs()), "{what}: limbs of a result");
-            let subject = Subject { prepared: &*prepared, n, what };
+            let subject = Subject { prepared: &*prepared, n, what, unsupported: extent.unsupported };
             subject.products(&mut numbers, extent);
             subject.powers(&mut numbers, extent);
             subject.fixed_bases(&mut numbers, extent);
@@ -77,9 +87,15 @@ struct Subject<'a> {
     prepared: &'a dyn PreparedModulus,
     n: BigUint,
     what: String,
+    unsupported: &'static [&'static str],
 }
 
 impl Subject<'_> {
+    /// The outcome of a job that the engine implements; `None` if it refuses one that it does not implement.
+    fn supported<T>(&self, job: &str, outcome: Result<T, EngineError>) -> Option<Result<T, EngineError>> {
+        supported(self.unsupported, job, outcome, &self.what)
+    }
+
     fn bits(&self) -> u32 {
         self.n.bits() as u32
     }
@@ -145,7 +161,8 @@ impl Subject<'_> {
     fn fixed_bases(&self, numbers: &mut Numbers, extent: &Extent) {
         for bits in [1, 64, 130] {
             let base = numbers.batch(1, self.bits());
-            let Some(handle) = unsupported(self.prepared.prepare_base(&base, bits), &self.what) else { return };
+            let Some(handle) = self.supported("prepare_base", self.prepared.prepare_base(&base, bits)) else { return };
+            let handle = handle.unwrap_or_else(|error| panic!("{}, prepare_base: {error}", self.what));
             let exponents = numbers.batch(extent.powers.max(2), bits);
             let expected: Vec<_> =
                 exponents.rows().map(|e| reference::pow(&big(base.row(0)), &big(e), &self.n)).collect();
@@ -173,10 +190,7 @@ impl Subject<'_> {
         }
         let rows: [[i128; 3]; 3] = [[1, 0, 5], [-3, 2, 0], [i128::from(u32::MAX), -1, -7]];
         let weights = WeightMatrix::new(3, rows.concat()).expect("three columns");
-        let output = match self.prepared.multi_pow(&bases, &weights) {
-            Err(EngineError::Unsupported { .. }) => return,
-            other => other,
-        };
+        let Some(output) = self.supported("multi_pow", self.prepared.multi_pow(&bases, &weights)) else { return };
         let power = |base: &BigUint, weight: i128| {
             let power = reference::pow(base, &weight.unsigned_abs().into(), &self.n);
             if weight < 0 { power.modinv(&self.n).expect("a unit") } else { power }
@@ -225,8 +239,8 @@ impl Subject<'_> {
             "{}: a wide value",
             self.what
         );
-        if unsupported(self.prepared.prepare_base(&two.slice(0..1), 8), &self.what).is_some() {
-            let refused = self.prepared.prepare_base(&two, 8).map(drop);
+        if let Some(refused) = self.supported("prepare_base", self.prepared.prepare_base(&two, 8)) {
+            let refused = refused.map(drop);
             assert!(
                 matches!(refused, Err(EngineError::Operands(BigIntError::Length { left: 2, right: 1 }))),
                 "{}: two bases at once",
@@ -254,15 +268,15 @@ fn foreign_bases(engine: &dyn ModExpEngine, numbers: &mut Numbers, extent: &Exte
     };
     let (first, second) = (prepare(), prepare());
     let exponent = IntegerBatch::from_u64s(&[1]);
+    let what = engine.info().to_string();
     let base = first.prepare_base(&IntegerBatch::from_u64s(&[3]), 8);
     let mut handles = vec![BaseHandle::new(Foreign)];
-    handles.extend(unsupported(base, "foreign bases"));
-    let supported = handles.len() == 2;
+    let base = supported(extent.unsupported, "prepare_base", base, &what);
+    handles.extend(base.map(|base| base.unwrap_or_else(|error| panic!("{what}, prepare_base: {error}"))));
     for handle in handles {
-        match second.pow_fixed(&handle, &exponent) {
-            Err(EngineError::ForeignBase) => {}
-            Err(EngineError::Unsupported { .. }) if !supported => {}
-            other => panic!("{}: a foreign base gives {other:?}", engine.info()),
+        let refused = second.pow_fixed(&handle, &exponent);
+        if let Some(refused) = supported(extent.unsupported, "fixed_base_pow", refused, &what) {
+            assert!(matches!(refused, Err(EngineError::ForeignBase)), "{what}: a foreign base gives {refused:?}");
         }
     }
 }
@@ -294,17 +308,16 @@ fn refused_moduli(engine: &dyn ModExpEngine, numbers: &mut Numbers, extent: &Ext
     }
 }
 
-/// The handle, or `None` if the engine does not prepare bases.
-fn unsupported(given: Result<BaseHandle, EngineError>, what: &str) -> Option<BaseHandle> {
-    match given {
-        Ok(handle) => Some(handle),
-        Err(EngineError::Unsupported { .. }) => None,
-        Err(error) => panic!("{what}, prepare_base: {error}"),
-    }
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
+/// The outcome of a job that the engine implements; `None` for a declared refusal.
+fn supported<T>(
+    unsupported: &[&str],
+    job: &str,
+    outcome: Result<T, EngineError>,
+    what: &str,
+) -> Option<Result<T, EngineError>> {
+    let refused = matches!(outcome, Err(EngineError::Unsupported { .. }));
+    assert_eq!(refused, unsupported.contains(&job), "{what}: support of {job} differs from the declaration");
+    (!refused).then_some(outcome)
 }
 
 /// Numbers at a width.

@@ -1,5 +1,6 @@
 //! Algorithms over whole vectors, for both rings on every path, against the plain definitions.
 
+use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{BigIntError, Exponents, IntegerBatch, OddModulus, Path, Residues, WeightMatrix, limbs};
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
@@ -41,10 +42,6 @@ impl Numbers {
         }
         batch
     }
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
 }
 
 /// Products of primes of 128 bits with n of 256 bits and of five limbs: random numbers share no factor with them.

@@ -1,13 +1,10 @@
 //! Both rings on every path against the plain definitions.
 
+use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs, reference};
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
 use proptest::prelude::*;
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
-}
 
 /// `count` numbers of `limbs` limbs, some of them extreme.
 fn numbers(limbs: usize, count: usize) -> impl Strategy<Value = Vec<u64>> {

@@ -1,14 +1,11 @@
 //! The seam for accelerators, on the engine of this CPU, and what the rings refuse.
 
+use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{
     BigIntError, CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, MAX_EXPONENT_BITS, ModExpEngine,
     OddModulus, Path, limbs, reference,
 };
 use num_bigint::BigUint;
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
-}
 
 /// 2^bits − 105, or what of it is odd.
 fn modulus(bits: u32) -> Vec<u64> {

@@ -1,6 +1,7 @@
 //! The conformance suite, on every path of the CPU and on a slow engine that another crate could have written; and the
 //! rules of trust.
 
+use ciphermill_bigint::reference::big;
 use std::sync::Arc;
 
 use ciphermill_bigint::conformance::{Extent, check};
@@ -18,10 +19,12 @@ struct Slow {
     kind: EngineKind,
     constant_time: bool,
     traced: bool,
+    /// Names of the jobs that it refuses.
+    lacks: &'static [&'static str],
 }
 
 impl Slow {
-    const NEW: Self = Self { kind: EngineKind::Simulated, constant_time: false, traced: false };
+    const NEW: Self = Self { kind: EngineKind::Simulated, constant_time: false, traced: false, lacks: &[] };
 }
 
 struct SlowModulus {
@@ -29,6 +32,7 @@ struct SlowModulus {
     limbs: usize,
     /// Limbs of the widest operand.
     most: usize,
+    lacks: &'static [&'static str],
 }
 
 /// A base, the width of its exponents, and the modulus that it belongs to.
@@ -42,10 +46,6 @@ impl PreparedBase for SlowBase {
     fn memory_bytes(&self) -> u64 {
         8 * self.base.words().len() as u64
     }
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
 }
 
 impl ModExpEngine for Slow {
@@ -65,7 +65,7 @@ impl ModExpEngine for Slow {
         }
         let most = MAX_ENTRY_RATIO * n.bits().div_ceil(64) as usize;
         let n = if square { n.pow(2) } else { n };
-        Ok(Arc::new(SlowModulus { limbs: n.bits().div_ceil(64) as usize, n, most }))
+        Ok(Arc::new(SlowModulus { limbs: n.bits().div_ceil(64) as usize, n, most, lacks: self.lacks }))
     }
 
     fn is_traced(&self) -> bool {
@@ -126,6 +126,10 @@ impl PreparedModulus for SlowModulus {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
+        let lacking = |job: &&Job<'_>| self.lacks.contains(&job.name());
+        if let Some(job) = jobs.iter().find(lacking) {
+            return Err(EngineError::Unsupported { engine: "slow".into(), job: job.name() });
+        }
         let run = |job: &Job<'_>| match *job {
             Job::Multiply { a, b } => {
                 let (a, b) = (self.read(a)?, self.read(b)?);
@@ -171,9 +175,34 @@ fn a_slow_engine_of_public_items_conforms() {
     check(&Slow::NEW, &Extent { bits: vec![256, 512, 1000, 1024], powers: 3, ..Extent::default() });
 }
 
+const FIXED_BASES: &[&str] = &["prepare_base", "fixed_base_pow"];
+
+#[test]
+fn an_engine_that_declares_the_jobs_that_it_lacks_conforms() {
+    for lacks in [FIXED_BASES, &["multi_pow"]] {
+        let extent = Extent { bits: vec![512], powers: 1, unsupported: lacks, ..Extent::default() };
+        check(&Slow { lacks, ..Slow::NEW }, &extent);
+    }
+}
+
+#[test]
+#[should_panic(expected = "support of prepare_base differs from the declaration")]
+fn an_undeclared_refusal_does_not_conform() {
+    check(&Slow { lacks: FIXED_BASES, ..Slow::NEW }, &Extent { bits: vec![512], powers: 1, ..Extent::default() });
+}
+
+#[test]
+#[should_panic(expected = "support of multi_pow differs from the declaration")]
+fn a_declared_job_that_runs_does_not_conform() {
+    let extent = Extent { bits: vec![512], powers: 1, unsupported: &["multi_pow"], ..Extent::default() };
+    check(&Slow::NEW, &extent);
+}
+
 #[test]
 fn secrets_go_to_trusted_engines_only() {
-    let slow = |kind, constant_time, traced| Arc::new(Slow { kind, constant_time, traced }) as Arc<dyn ModExpEngine>;
+    let slow = |kind, constant_time, traced| {
+        Arc::new(Slow { kind, constant_time, traced, ..Slow::NEW }) as Arc<dyn ModExpEngine>
+    };
     let (production, insecure) = (SecretPolicy::Production, SecretPolicy::InsecureParameters);
     let engine = || "slow".to_owned();
     let cpu = EngineKind::Cpu(ciphermill_math::Isa::Portable);

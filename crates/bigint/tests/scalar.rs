@@ -1,6 +1,7 @@
 //! The kernels of one residue per group (64-bit limbs, and one number over the lanes of vectors) against the plain
 //! definitions: every size at which they change their ways, with operands and moduli that make carries run.
 
+use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -14,10 +15,6 @@ fn paths() -> Vec<Path> {
         eprintln!("not run on this CPU: {path}");
     }
     can
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
 }
 
 fn small(value: &BigUint, limbs: usize) -> Vec<u64> {

@@ -1,11 +1,8 @@
 //! Both rings at every size in use, on every path: extreme operands and long chains of products.
 
+use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{BigIntError, IntegerBatch, MAX_ENTRY_RATIO, OddModulus, Path, limbs};
 use num_bigint::BigUint;
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_bytes_le(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
-}
 
 fn limbs_of(value: &BigUint, width: usize) -> Vec<u64> {
     let mut limbs = value.to_u64_digits();

@@ -1,10 +1,12 @@
 //! The co-simulated exponentiation as an engine: the conformance suite, and Paillier with the CPU's bits.
 
+#[allow(dead_code, reason = "these tests draw no random frames")]
+mod support;
+
 use std::sync::Arc;
 
 use ciphermill_bigint::conformance::{Extent, check};
 use ciphermill_bigint::{EngineError, ModExpEngine, SecretPolicy, TrustError, TrustedEngine};
-use ciphermill_cosim::configurations;
 use ciphermill_cosim::engines::RtlModExp;
 use ciphermill_paillier::{
     Blinding, Csprng, EngineEncryption, EngineEvaluation, KeyBits, PaillierError, PlaintextVector, SecretKey,
@@ -13,21 +15,23 @@ use ciphermill_paillier::{
 /// Every configuration of the unit that was built, at its full size.
 #[test]
 fn the_unit_conforms() {
-    for configuration in configurations("mod_exp") {
+    support::each("mod_exp", |configuration| {
         let engine = RtlModExp::new(configuration);
         let most = configuration.parameter("Bits") as u32;
-        let bits = vec![most];
-        check(&engine, &Extent { bits, powers: 1, lengths: vec![2], limit: Some(most) });
+        let extent = Extent { bits: vec![most], powers: 1, lengths: vec![2], limit: Some(most), ..Extent::default() };
+        check(&engine, &extent);
         println!("{configuration}: {} cycles", engine.cycles());
-    }
+    });
+}
+
+/// The engine for n² of 512-bit keys.
+fn engine() -> Option<RtlModExp> {
+    support::with("mod_exp", "Bits", 1024).map(RtlModExp::new)
 }
 
 #[test]
 fn two_values_are_encrypted_to_the_bits_of_the_cpu() {
-    let Some(engine) = RtlModExp::of_bits(1024) else {
-        println!("skipped: no configuration of mod_exp with 1024 bits was built");
-        return;
-    };
+    let Some(engine) = engine() else { return };
     let mut rng = Csprng::from_seed([1; 32]);
     let owner = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut rng).unwrap();
     let key = owner.public_key();
@@ -47,7 +51,7 @@ fn two_values_are_encrypted_to_the_bits_of_the_cpu() {
 
 #[test]
 fn longer_keys_and_production_keys_are_refused() {
-    let Some(engine) = RtlModExp::of_bits(1024) else { return };
+    let Some(engine) = engine() else { return };
     let owner = SecretKey::generate(KeyBits::insecure_bench(640).unwrap(), &mut Csprng::from_seed([3; 32])).unwrap();
     let refused = EngineEvaluation::new(owner.public_key(), &engine).unwrap_err();
     assert!(matches!(refused, PaillierError::Engine(EngineError::ModulusBits { bits: 1280, max: 1024, .. })));

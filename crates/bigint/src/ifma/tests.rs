@@ -2,6 +2,7 @@ use num_bigint::BigUint;
 
 use super::*;
 use crate::MAX_ENTRY_RATIO;
+use crate::reference::big;
 use ciphermill_math::Isa;
 use ciphermill_math::memory::AlignedWords;
 
@@ -23,10 +24,6 @@ fn value(digits: impl DoubleEndedIterator<Item = u64>) -> BigUint {
 /// One operand of one lane.
 fn lane(words: &[u64], lane: usize) -> BigUint {
     value(words.iter().skip(lane).step_by(LANES).copied())
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_bytes_le(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
 }
 
 fn limbs_of(value: &BigUint, limbs: usize) -> Vec<u64> {

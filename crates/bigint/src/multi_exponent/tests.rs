@@ -1,5 +1,6 @@
 //! Every plan gives the definition's result, and takes the operations that it promises.
 
+use crate::reference::big;
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
 
@@ -31,10 +32,6 @@ impl Numbers {
 /// The greatest prime below 2^256: no random number shares a factor with it.
 fn prime() -> BoxedUint {
     limbs::to_uint(&[u64::MAX - 188, u64::MAX, u64::MAX, u64::MAX])
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&l| [l as u32, (l >> 32) as u32]).collect::<Vec<_>>())
 }
 
 fn definition(ring: &OddModulus, bases: &IntegerBatch, weights: &[i128]) -> BigUint {

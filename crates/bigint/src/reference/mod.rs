@@ -6,6 +6,15 @@ pub use cios::{Cios256, DIGIT_BITS, Step};
 
 use num_bigint::BigUint;
 
+/// The number of little-endian limbs.
+///
+/// ```
+/// assert_eq!(ciphermill_bigint::reference::big(&[0, 1]), num_bigint::BigUint::from(1u128 << 64));
+/// ```
+pub fn big(limbs: &[u64]) -> BigUint {
+    BigUint::from_slice(&limbs.iter().flat_map(|&limb| [limb as u32, (limb >> 32) as u32]).collect::<Vec<_>>())
+}
+
 /// a·b mod n.
 pub fn multiply(a: &BigUint, b: &BigUint, n: &BigUint) -> BigUint {
     a * b % n

@@ -4,6 +4,7 @@
 //! driver computes a product from two squares: a·b = ((a + b)² − (a − b)²)/4. Sums, differences, the division by 4 and
 //! reductions of wide operands are the driver's work, as are inverses of bases with negative weights.
 
+use ciphermill_bigint::reference::big;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -273,10 +274,6 @@ impl PreparedModulus for RtlModulus {
         };
         jobs.iter().map(run).collect()
     }
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_slice(&limbs.iter().flat_map(|&limb| [limb as u32, (limb >> 32) as u32]).collect::<Vec<_>>())
 }
 
 fn failed(error: ModExpError) -> EngineError {

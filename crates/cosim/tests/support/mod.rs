@@ -71,9 +71,20 @@ pub(crate) fn each_at_once(unit: &str, test: impl Fn(&'static Configuration) + S
 
 fn built(unit: &str) -> Vec<&'static Configuration> {
     let built: Vec<_> = configurations(unit).collect();
-    let some_units_only = !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"));
-    assert!(!built.is_empty() || some_units_only, "no configuration of {unit} was built");
+    assert!(!built.is_empty() || some_units_only(), "no configuration of {unit} was built");
     built
+}
+
+/// A built configuration of a unit for a value of a parameter: it exists, unless the build was asked for certain units only.
+#[allow(dead_code, reason = "few tests need one size")]
+pub(crate) fn with(unit: &str, parameter: &str, value: i64) -> Option<&'static Configuration> {
+    let found = configurations(unit).find(|configuration| configuration.parameter(parameter) == value);
+    assert!(found.is_some() || some_units_only(), "no configuration of {unit} with {parameter} = {value} was built");
+    found
+}
+
+fn some_units_only() -> bool {
+    !matches!(option_env!("CIPHERMILL_HW"), None | Some("" | "quick" | "all"))
 }
 
 /// How many random frames one of `runs` runs takes: `usual`, or its share of `CIPHERMILL_HW_FRAMES`, which `make evidence` sets.

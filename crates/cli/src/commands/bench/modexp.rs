@@ -1,5 +1,6 @@
 //! Modular exponentiation.
 
+use ciphermill_bigint::reference::big;
 use std::sync::Arc;
 
 use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
@@ -75,10 +76,6 @@ fn numbers(count: usize, bits: u32) -> Result<IntegerBatch, CliError> {
         row[limbs - 1] >>= limbs as u32 * u64::BITS - bits;
     }
     Ok(numbers)
-}
-
-fn big(limbs: &[u64]) -> BigUint {
-    BigUint::from_bytes_le(&limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect::<Vec<_>>())
 }
 
 /// The engine; `path` selects the kernels of the CPU.
