@@ -62,7 +62,7 @@ struct Engine {
     part: u32,
     /// The cycle in which the spectrum of ciphertext i is available; `None` before its transform starts.
     vector_at: Vec<Option<u64>>,
-    /// Merges with all operands: the highest level first, within a level the one that was ready first. Another order
+    /// Merges with all operands: the highest level first, within a level the earliest ready merge. Another order
     /// within a level would leave subtrees incomplete, and their nodes in the buffer.
     ready: BTreeMap<(Reverse<u32>, u64), Node>,
     /// Nodes for other engines, with their current buffers. The first one may be in transit.
