@@ -22,7 +22,7 @@ use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
 
-/// Encryption under one public key on a trusted engine.
+/// Encryption, and evaluation with plain operands that may be secret, under one public key on a trusted engine.
 ///
 /// An engine that is not trusted is refused by the compiler:
 ///
@@ -91,16 +91,100 @@ impl EngineEncryption {
     ) -> Result<CiphertextVector, PaillierError> {
         let Some(accelerator) = &self.accelerator else { return self.key.encrypt(plaintexts, blinding, rng) };
         self.key.check_same(plaintexts.key())?;
-        let modulus = &accelerator.modulus;
-        let factors = match blinding {
-            Blinding::Djn => self.short_factors(accelerator, plaintexts.len(), rng)?,
+        let factors = self.factors(accelerator, plaintexts.len(), blinding, rng)?;
+        let units = product::generator_powers(self.key.n(), plaintexts.residues(), self.key.ring().limbs());
+        received(&self.key, plaintexts.len(), accelerator.modulus.multiply(&units, &factors)?)
+    }
+
+    /// As [`CiphertextVector::rerandomise`]: the same bits from the same randomness.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_bigint::TrustedEngine;
+    /// # use ciphermill_paillier::{Blinding, Csprng, EngineEncryption, KeyBits, PlaintextVector, SecretKey};
+    /// # let mut rng = Csprng::from_os()?;
+    /// # let key = SecretKey::generate(KeyBits::insecure_bench(512)?, &mut rng)?;
+    /// let encryption = EngineEncryption::new(key.public_key(), &TrustedEngine::cpu())?;
+    /// let plaintexts = PlaintextVector::from_i64(key.public_key(), &[3, -5]);
+    /// let first = encryption.encrypt(&plaintexts, Blinding::Djn, &mut rng)?;
+    /// let second = encryption.rerandomise(&first, Blinding::Djn, &mut rng)?;
+    /// assert_ne!(first, second);
+    /// assert_eq!(key.decrypt(&second)?.to_i64()?, [3, -5]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rerandomise(
+        &self,
+        ciphertexts: &CiphertextVector,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(accelerator) = &self.accelerator else { return ciphertexts.rerandomise(blinding, rng) };
+        self.key.check_same(ciphertexts.key())?;
+        let factors = self.factors(accelerator, ciphertexts.len(), blinding, rng)?;
+        let products = accelerator.modulus.multiply(&ciphertexts.to_integers(), &factors)?;
+        received(&self.key, ciphertexts.len(), products)
+    }
+
+    /// As [`CiphertextVector::add_plain`]; the plaintexts may be secret.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn add_plain(
+        &self,
+        ciphertexts: &CiphertextVector,
+        plaintexts: &PlaintextVector,
+    ) -> Result<CiphertextVector, PaillierError> {
+        match &self.accelerator {
+            None => ciphertexts.add_plain(plaintexts),
+            Some(accelerator) => {
+                plain_sum(&self.key, ciphertexts, plaintexts, |a, b| accelerator.modulus.multiply(a, b))
+            }
+        }
+    }
+
+    /// As [`CiphertextVector::subtract_plain`]; the plaintexts may be secret.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn subtract_plain(
+        &self,
+        ciphertexts: &CiphertextVector,
+        plaintexts: &PlaintextVector,
+    ) -> Result<CiphertextVector, PaillierError> {
+        self.add_plain(ciphertexts, &plaintexts.negate())
+    }
+
+    /// As [`CiphertextVector::multiply_scalars`]; the scalars may be secret, but for their declared width.
+    ///
+    /// # Errors
+    /// As there, and [`PaillierError::Engine`].
+    pub fn multiply_scalars(
+        &self,
+        ciphertexts: &CiphertextVector,
+        scalars: &Scalars,
+    ) -> Result<CiphertextVector, PaillierError> {
+        let Some(accelerator) = &self.accelerator else { return ciphertexts.multiply_scalars(scalars) };
+        multiples(&self.key, ciphertexts, scalars, |bases, exponents| accelerator.modulus.pow(bases, exponents))
+    }
+
+    /// Fresh blinding factors.
+    fn factors(
+        &self,
+        accelerator: &Accelerator,
+        len: usize,
+        blinding: Blinding,
+        rng: &mut Csprng,
+    ) -> Result<IntegerBatch, PaillierError> {
+        match blinding {
+            Blinding::Djn => self.short_factors(accelerator, len, rng),
             Blinding::Strict => {
                 let n = Exponents::shared(&limbs::to_uint(self.key.n()), self.key.bits().get())?;
-                modulus.pow(&self.units(plaintexts.len(), rng)?, &n)?
+                Ok(accelerator.modulus.pow(&self.units(len, rng)?, &n)?)
             }
-        };
-        let units = product::generator_powers(self.key.n(), plaintexts.residues(), self.key.ring().limbs());
-        received(&self.key, plaintexts.len(), modulus.multiply(&units, &factors)?)
+        }
     }
 
     /// Powers of h_s to random exponents of half of n's bits.
@@ -211,13 +295,7 @@ impl EngineEvaluation {
         plaintexts: &PlaintextVector,
     ) -> Result<CiphertextVector, PaillierError> {
         let Some(modulus) = &self.modulus else { return ciphertexts.add_plain(plaintexts) };
-        self.key.check_same(ciphertexts.key())?;
-        self.key.check_same(plaintexts.key())?;
-        if ciphertexts.len() != plaintexts.len() {
-            return Err(PaillierError::Length { left: ciphertexts.len(), right: plaintexts.len() });
-        }
-        let units = product::generator_powers(self.key.n(), plaintexts.residues(), self.key.ring().limbs());
-        self.product(&**modulus, &ciphertexts.to_integers(), &units)
+        plain_sum(&self.key, ciphertexts, plaintexts, |a, b| modulus.multiply(a, b))
     }
 
     /// As [`CiphertextVector::multiply_scalars`], with public scalars.
@@ -230,25 +308,7 @@ impl EngineEvaluation {
         scalars: &Scalars,
     ) -> Result<CiphertextVector, PaillierError> {
         let Some(modulus) = &self.modulus else { return ciphertexts.multiply_scalars(scalars) };
-        self.key.check_same(ciphertexts.key())?;
-        let (len, shared) = (ciphertexts.len(), scalars.len() == 1);
-        if !shared && scalars.len() != len {
-            return Err(PaillierError::Length { left: len, right: scalars.len() });
-        }
-        let mut bases = ciphertexts.to_integers();
-        if (0..scalars.len()).any(|index| scalars.is_negative(index)) {
-            let inverses = ciphertexts.negate()?.to_integers();
-            for index in (0..len).filter(|&index| scalars.is_negative(if shared { 0 } else { index })) {
-                bases.row_mut(index).copy_from_slice(inverses.row(index));
-            }
-        }
-        let magnitudes = scalars.magnitudes();
-        let exponents = if shared {
-            Exponents::shared(&Zeroizing::new(magnitudes.uint(0)), scalars.bits())?
-        } else {
-            Exponents::each(magnitudes.clone(), scalars.bits())?
-        };
-        received(&self.key, len, modulus.pow(&bases, &exponents)?)
+        multiples(&self.key, ciphertexts, scalars, |bases, exponents| modulus.pow(bases, exponents))
     }
 
     /// As [`CiphertextVector::matrix_vector_public`].
@@ -290,6 +350,55 @@ impl std::fmt::Debug for EngineEvaluation {
             .field("native", &self.modulus.is_none())
             .finish_non_exhaustive()
     }
+}
+
+/// Sums of encrypted and plain numbers; `multiply` is the engine's, which learns the plain numbers.
+fn plain_sum(
+    key: &PublicKey,
+    ciphertexts: &CiphertextVector,
+    plaintexts: &PlaintextVector,
+    multiply: impl FnOnce(&IntegerBatch, &IntegerBatch) -> Result<IntegerBatch, EngineError>,
+) -> Result<CiphertextVector, PaillierError> {
+    key.check_same(ciphertexts.key())?;
+    key.check_same(plaintexts.key())?;
+    if ciphertexts.len() != plaintexts.len() {
+        return Err(PaillierError::Length { left: ciphertexts.len(), right: plaintexts.len() });
+    }
+    let units = product::generator_powers(key.n(), plaintexts.residues(), key.ring().limbs());
+    received(key, ciphertexts.len(), multiply(&ciphertexts.to_integers(), &units)?)
+}
+
+/// Multiples of plaintexts; `pow` is the engine's, which learns the scalars. The work here takes the same time for all
+/// scalars of one type and width.
+fn multiples(
+    key: &PublicKey,
+    ciphertexts: &CiphertextVector,
+    scalars: &Scalars,
+    pow: impl FnOnce(&IntegerBatch, &Exponents) -> Result<IntegerBatch, EngineError>,
+) -> Result<CiphertextVector, PaillierError> {
+    key.check_same(ciphertexts.key())?;
+    let (len, shared) = (ciphertexts.len(), scalars.len() == 1);
+    if !shared && scalars.len() != len {
+        return Err(PaillierError::Length { left: len, right: scalars.len() });
+    }
+    let mut bases = ciphertexts.to_integers();
+    if let Some(signs) = scalars.signs() {
+        // The inverses are always computed; a mask chooses.
+        let inverses = ciphertexts.negate()?.to_integers();
+        for index in 0..len {
+            let mask = signs.row(if shared { 0 } else { index })[0].wrapping_neg();
+            for (base, inverse) in bases.row_mut(index).iter_mut().zip(inverses.row(index)) {
+                *base ^= (*base ^ inverse) & mask;
+            }
+        }
+    }
+    let magnitudes = scalars.magnitudes();
+    let exponents = if shared {
+        Exponents::shared(&Zeroizing::new(magnitudes.uint(0)), scalars.bits())?
+    } else {
+        Exponents::each(magnitudes.clone(), scalars.bits())?
+    };
+    received(key, len, pow(&bases, &exponents)?)
 }
 
 /// The key on the engine's native path and true, or the key itself and false.

@@ -121,9 +121,9 @@ impl Scalars {
         &self.magnitudes
     }
 
-    /// Whether a scalar is negative.
-    pub(crate) fn is_negative(&self, index: usize) -> bool {
-        self.negative.as_ref().is_some_and(|signs| signs.row(index)[0] == 1)
+    /// 1 for a negative scalar; `None` if the type has no negative ones.
+    pub(crate) fn signs(&self) -> Option<&IntegerBatch> {
+        self.negative.as_ref()
     }
 
     /// Declared bits of a magnitude.

@@ -110,6 +110,36 @@ fn evaluation_gives_the_same_bits() {
 }
 
 #[test]
+fn secret_operands_give_the_same_bits() {
+    let owner = key(512);
+    let key = owner.public_key();
+    let values = PlaintextVector::from_i64(key, &[1, -2, 3]);
+    let x = key.encrypt(&values, Blinding::Djn, &mut Csprng::from_seed([10; 32])).unwrap();
+    let plain = PlaintextVector::from_i64(key, &[5, -6, 7]);
+    let scalars = [Scalars::from_i64(&[3, -4, 0]), Scalars::from_i64(&[-7]), Scalars::from_u64(&[1, 2, 3])];
+    for engine in seams().map(trusted).into_iter().chain([TrustedEngine::cpu()]) {
+        let encryption = EngineEncryption::new(key, &engine).unwrap();
+        let same = |ours: Result<CiphertextVector, PaillierError>,
+                    expected: Result<CiphertextVector, PaillierError>| {
+            assert_eq!(ours.unwrap().to_integers(), expected.unwrap().to_integers(), "{}", engine.info());
+        };
+        same(encryption.add_plain(&x, &plain), x.add_plain(&plain));
+        same(encryption.subtract_plain(&x, &plain), x.subtract_plain(&plain));
+        for scalars in &scalars {
+            same(encryption.multiply_scalars(&x, scalars), x.multiply_scalars(scalars));
+        }
+        for blinding in [Blinding::Djn, Blinding::Strict] {
+            let rng = || Csprng::from_seed([11; 32]);
+            same(encryption.rerandomise(&x, blinding, &mut rng()), x.rerandomise(blinding, &mut rng()));
+        }
+        let short = x.slice(0..2).unwrap();
+        assert!(matches!(encryption.add_plain(&short, &plain), Err(PaillierError::Length { left: 2, right: 3 })));
+        let refused = encryption.multiply_scalars(&short, &scalars[2]);
+        assert!(matches!(refused, Err(PaillierError::Length { left: 2, right: 3 })));
+    }
+}
+
+#[test]
 fn keys_use_constant_time_cpu_engines_only() {
     let owner = key(512);
     let mut rng = Csprng::from_seed([9; 32]);
