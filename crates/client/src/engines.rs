@@ -13,6 +13,7 @@ use ciphermill_hmvp::MatVecEngine;
 use ciphermill_tfhe::{Backend, TfheEngine};
 
 use crate::error::ClientError;
+use crate::security::Security;
 
 /// The name of an engine that this build has.
 ///
@@ -29,7 +30,7 @@ pub enum EngineName {
     /// The kernels of this CPU.
     #[default]
     Cpu,
-    /// The co-simulated unit `mod_exp`, for moduli of up to 1024 bits.
+    /// The co-simulated unit `mod_exp`, for moduli of up to 1024 bits. A device on it computes with Paillier only.
     #[cfg(feature = "rtl")]
     Rtl,
 }
@@ -58,7 +59,31 @@ impl EngineName {
         match self {
             Self::Cpu => "The kernels of this CPU",
             #[cfg(feature = "rtl")]
-            Self::Rtl => "The co-simulated exponentiation unit, for insecure keys of 512 bits",
+            Self::Rtl => "The co-simulated exponentiation unit: Paillier with insecure keys of 512 bits",
+        }
+    }
+
+    /// Refuses every engine but the CPU, for an operation that no kernel seam has.
+    ///
+    /// # Errors
+    /// [`ClientError::EngineLacks`].
+    pub fn require_cpu(self, operation: &'static str) -> Result<(), ClientError> {
+        match self {
+            Self::Cpu => Ok(()),
+            #[cfg(feature = "rtl")]
+            Self::Rtl => {
+                Err(ClientError::EngineLacks { engine: self.name(), operation, available: vec![Self::Cpu.name()] })
+            }
+        }
+    }
+
+    /// Whether the engine computes with insecure keys only.
+    #[must_use]
+    pub fn is_insecure(self) -> bool {
+        match self {
+            Self::Cpu => false,
+            #[cfg(feature = "rtl")]
+            Self::Rtl => true,
         }
     }
 }
@@ -131,8 +156,8 @@ impl Engines {
     pub fn new(name: EngineName, backend: Backend) -> Self {
         match name {
             EngineName::Cpu => {
-                let handlers::Engines { bootstrap, mat_vec, mod_exp } = handlers::Engines::cpu(backend);
-                Self { name, bootstrap: Some(bootstrap), mat_vec: Some(mat_vec), mod_exp: Some(mod_exp) }
+                let handlers::Engines { bootstrap, mat_vec, mod_exp, .. } = handlers::Engines::cpu(backend);
+                Self { name, bootstrap, mat_vec, mod_exp }
             }
             #[cfg(feature = "rtl")]
             EngineName::Rtl => {
@@ -173,6 +198,23 @@ impl Engines {
         self.mod_exp.clone().ok_or_else(|| self.lacks(Seam::ModExp))
     }
 
+    /// The engines of a device's handlers. A device stores objects of a scheme that the engine lacks, and refuses its
+    /// instructions.
+    ///
+    /// # Errors
+    /// [`ClientError::EngineLacks`] if the engine implements no scheme; [`ClientError::EngineInsecure`] if it computes
+    /// with insecure keys only and `security` does not accept them.
+    pub fn device(&self, security: Security) -> Result<handlers::Engines, ClientError> {
+        if ![Seam::Bootstrap, Seam::MatVec, Seam::ModExp].into_iter().any(|seam| self.has(seam)) {
+            return Err(self.lacks(Seam::ModExp));
+        }
+        if self.name.is_insecure() && security == Security::Require128Bits {
+            return Err(ClientError::EngineInsecure { engine: self.name.name() });
+        }
+        let Self { bootstrap, mat_vec, mod_exp, .. } = self.clone();
+        Ok(handlers::Engines { name: self.name.name(), bootstrap, mat_vec, mod_exp })
+    }
+
     fn has(&self, seam: Seam) -> bool {
         match seam {
             Seam::Bootstrap => self.bootstrap.is_some(),
@@ -202,5 +244,6 @@ mod tests {
         assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
         assert_eq!(refused.to_string(), "engine cpu does not implement bootstraps; use cpu");
         assert!(engines.mat_vec().is_err() && engines.mod_exp().is_err());
+        assert!(matches!(engines.device(Security::AcceptInsecure), Err(ClientError::EngineLacks { .. })));
     }
 }

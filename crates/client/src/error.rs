@@ -108,6 +108,12 @@ pub enum ClientError {
         /// The engines of this build that implement it.
         available: Vec<&'static str>,
     },
+    /// The engine computes with insecure keys only, and these are not accepted.
+    #[error("engine {engine} computes with keys below 128 bits of security only; accept them, or use another engine")]
+    EngineInsecure {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The address of a served device cannot be used.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -225,8 +231,8 @@ impl ClientError {
     }
 }
 
-/// Whether an error, or one of its causes, is the refusal of a parameter set below 128 bits of security, which an explicit
-/// opt-in would accept.
+/// Whether an error, or one of its causes, is the refusal of a parameter set below 128 bits of security, or of an engine for
+/// such sets, which an explicit opt-in would accept.
 ///
 /// ```
 /// use ciphermill_client::needs_opt_in;
@@ -252,6 +258,7 @@ fn is_insecure(error: &(dyn Error + 'static)) -> bool {
             ClientError::Paillier(inner) => is_insecure(inner),
             ClientError::Device(inner) => is_insecure(inner),
             ClientError::Content { source, .. } => needs_opt_in(&**source),
+            ClientError::EngineInsecure { .. } => true,
             _ => false,
         };
     }
@@ -279,7 +286,7 @@ mod tests {
     #[test]
     fn a_missing_opt_in_is_found_in_every_wrapping() {
         let content = ClientError::content(Path::new("me.key"))(TfheError::from(refusal()));
-        for error in [ClientError::from(refusal()), content] {
+        for error in [ClientError::from(refusal()), content, ClientError::EngineInsecure { engine: "rtl" }] {
             assert!(needs_opt_in(&error), "{error}");
         }
         let device = HandlerError::Insecure {

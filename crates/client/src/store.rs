@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ciphermill_device::handlers;
 use ciphermill_device::handlers::tfhe::LoadProgress;
 use ciphermill_device::store::{SpaceId, SpaceLimits};
-use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, Space, StoreError};
+use ciphermill_device::{Device, DeviceConfig, DeviceError, Space, StoreError};
 use ciphermill_tfhe::Backend;
 
 use crate::engines::{EngineName, Engines};
@@ -83,29 +82,15 @@ pub fn open_existing(
 /// ```
 ///
 /// # Errors
-/// [`ClientError::Device`], or [`ClientError::EngineLacks`] if the engine implements no scheme of the device.
+/// [`ClientError::Device`]; [`ClientError::EngineLacks`] or [`ClientError::EngineInsecure`], as [`Engines::device`].
 pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress) -> Result<Device, ClientError> {
     let mut config = DeviceConfig::in_directory(directory);
     config.main_memory_bytes = settings.memory.unwrap_or(config.main_memory_bytes);
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
     config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
-    let engines = Engines::new(settings.engine, settings.backend);
-    Ok(Device::open(config, handlers(&engines, settings.security, progress)?)?)
-}
-
-/// The handlers of all schemes, over one engine.
-///
-/// # Errors
-/// [`ClientError::EngineLacks`].
-fn handlers(
-    engines: &Engines,
-    security: Security,
-    progress: LoadProgress,
-) -> Result<Vec<Arc<dyn ObjectHandler>>, ClientError> {
-    let engines =
-        handlers::Engines { bootstrap: engines.bootstrap()?, mat_vec: engines.mat_vec()?, mod_exp: engines.mod_exp()? };
-    let policy = handlers::Policy { tfhe: security.tfhe(), paillier: security.paillier() };
-    Ok(handlers::standard(engines, policy, Some(progress)))
+    let engines = Engines::new(settings.engine, settings.backend).device(settings.security)?;
+    let policy = handlers::Policy { tfhe: settings.security.tfhe(), paillier: settings.security.paillier() };
+    Ok(Device::open(config, handlers::standard(engines, policy, Some(progress)))?)
 }
 
 /// The space of a device; if `make` is set, it is created where it does not exist.
@@ -156,6 +141,8 @@ impl fmt::Display for ObjectTypes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use ciphermill_device::handler::{Role, Trigger};
 

@@ -223,6 +223,14 @@ pub enum HandlerError {
         /// The error in it.
         what: String,
     },
+    /// The engine of the device implements no operation of the scheme.
+    #[error("engine {engine} does not implement {scheme}; open or serve the device with another engine")]
+    EngineLacks {
+        /// The engine's name.
+        engine: String,
+        /// The scheme's name.
+        scheme: &'static str,
+    },
     /// The engine that computes failed.
     #[error("the compute engine failed: {what}")]
     Engine {

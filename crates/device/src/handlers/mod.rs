@@ -4,9 +4,11 @@ pub mod bfv;
 mod cost;
 pub mod paillier;
 mod standard;
+mod stored_only;
 pub mod tfhe;
 
 pub use standard::{Engines, Policy, standard};
+pub use stored_only::StoredOnly;
 
 use std::any::Any;
 use std::fmt::Display;

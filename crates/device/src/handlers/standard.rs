@@ -7,20 +7,23 @@ use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
 use ciphermill_paillier::SizePolicy;
 use ciphermill_tfhe::{Backend, CpuEngine, SecurityPolicy, TfheEngine};
 
+use super::StoredOnly;
 use super::bfv::BfvHandler;
 use super::paillier::PaillierHandler;
 use super::tfhe::{LoadProgress, TfheHandler};
 use crate::handler::ObjectHandler;
 
-/// The engines that compute for a device.
+/// The engines that compute for a device. Objects of a scheme without an engine are stored; its instructions are refused.
 #[derive(Clone)]
 pub struct Engines {
+    /// Their common name, for refusals.
+    pub name: &'static str,
     /// Computes TFHE's bootstraps.
-    pub bootstrap: Arc<dyn TfheEngine>,
+    pub bootstrap: Option<Arc<dyn TfheEngine>>,
     /// Computes products of matrices and encrypted vectors.
-    pub mat_vec: Arc<dyn MatVecEngine>,
+    pub mat_vec: Option<Arc<dyn MatVecEngine>>,
     /// Computes Paillier's products and powers.
-    pub mod_exp: Arc<dyn ModExpEngine>,
+    pub mod_exp: Option<Arc<dyn ModExpEngine>>,
 }
 
 impl Engines {
@@ -28,9 +31,10 @@ impl Engines {
     #[must_use]
     pub fn cpu(backend: Backend) -> Self {
         Self {
-            bootstrap: Arc::new(CpuEngine::new(backend)),
-            mat_vec: Arc::new(MatVecCpuEngine::default()),
-            mod_exp: Arc::new(ModExpCpuEngine::current()),
+            name: "cpu",
+            bootstrap: Some(Arc::new(CpuEngine::new(backend))),
+            mat_vec: Some(Arc::new(MatVecCpuEngine::default())),
+            mod_exp: Some(Arc::new(ModExpCpuEngine::current())),
         }
     }
 }
@@ -59,11 +63,32 @@ pub struct Policy {
 /// ```
 #[must_use]
 pub fn standard(engines: Engines, policy: Policy, progress: Option<LoadProgress>) -> Vec<Arc<dyn ObjectHandler>> {
-    let mut tfhe = TfheHandler::new(engines.bootstrap, policy.tfhe);
-    if let Some(progress) = progress {
-        tfhe = tfhe.with_progress(progress);
+    let Engines { name, bootstrap, mat_vec, mod_exp } = engines;
+    let tfhe = |engine| {
+        let handler = TfheHandler::new(engine, policy.tfhe);
+        match progress {
+            Some(progress) => handler.with_progress(progress),
+            None => handler,
+        }
+    };
+    let bfv = |engine| BfvHandler::new(engine, ciphermill_bfv::SecurityPolicy::Require128Bits);
+    let paillier = |engine| PaillierHandler::new(engine, policy.paillier);
+    vec![
+        handler(name, bootstrap, || Arc::new(CpuEngine::new(Backend::Fft)), tfhe),
+        handler(name, mat_vec, || Arc::new(MatVecCpuEngine::default()), bfv),
+        handler(name, mod_exp, || Arc::new(ModExpCpuEngine::current()), paillier),
+    ]
+}
+
+/// The handler over its engine. Without one, it judges objects only, and `stand_in` never computes.
+fn handler<E: ?Sized, H: ObjectHandler + 'static>(
+    name: &'static str,
+    engine: Option<Arc<E>>,
+    stand_in: impl FnOnce() -> Arc<E>,
+    make: impl FnOnce(Arc<E>) -> H,
+) -> Arc<dyn ObjectHandler> {
+    match engine {
+        Some(engine) => Arc::new(make(engine)),
+        None => Arc::new(StoredOnly::new(Arc::new(make(stand_in())), name)),
     }
-    let bfv = BfvHandler::new(engines.mat_vec, ciphermill_bfv::SecurityPolicy::Require128Bits);
-    let paillier = PaillierHandler::new(engines.mod_exp, policy.paillier);
-    vec![Arc::new(tfhe), Arc::new(bfv), Arc::new(paillier)]
 }

@@ -1,9 +1,10 @@
 //! What does not fit is refused with its reason, and leaves no trace.
 
 use ciphermill_bigint::IntegerBatch;
-use ciphermill_device::{DeviceError, HandlerError, ReadMode};
+use ciphermill_device::{Device, DeviceConfig, DeviceError, HandlerError, ReadMode, handlers};
 use ciphermill_paillier::serial::{BODY_VERSION, CIPHERTEXT_VECTOR};
 use ciphermill_paillier::{PublicKey, SizePolicy};
+use ciphermill_tfhe::{Backend, SecurityPolicy};
 use ciphermill_wire::{Encoder, seal};
 
 use crate::parties::{Client, device, device_with, message, program, put, space, vr, weights};
@@ -214,4 +215,28 @@ fn sizes_are_judged_before_the_bytes_arrive() {
         }
     }
     assert_eq!(declared("17:0:0", limit), "");
+}
+
+/// An engine without Paillier: objects are judged and stored, instructions are refused by its name.
+#[test]
+fn a_scheme_that_the_engine_lacks_is_stored_only() {
+    let engines = handlers::Engines { name: "half", mod_exp: None, ..handlers::Engines::cpu(Backend::Ntt) };
+    let policy = handlers::Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::InsecureBench };
+    let device = Device::open(DeviceConfig::in_memory(), handlers::standard(engines, policy, None)).expect("a device");
+    let space = space(&device);
+    let mut client = Client::small();
+    put(&space, "16:3:1", &client.public()).expect("a key");
+    assert!(invalid(put(&space, "16:4:1", &weights(1, &[1]))), "weights are not a key");
+    let (x, y) = (client.encrypt(&[1, 2]), client.encrypt(&[3, 4]));
+    put(&space, "18:3:1", &x).expect("a vector");
+    assert!(put(&space, "18:3:1", &x[1..]).is_err(), "half a ciphertext");
+    let sum = program("padd 19:3:2, 18:3:1\nreturn 19:3:2");
+    put(&space, "0:3:0", &sum.encode()).expect("a program");
+    let refused = message(put(&space, "19:3:2", &y));
+    assert!(refused.contains("engine half does not implement Paillier"), "{refused}");
+    assert_eq!(space.read_bytes(vr("18:3:1"), ReadMode::Stored).expect("x"), x);
+    assert!(space.read_bytes(vr("19:3:2"), ReadMode::Stored).is_err(), "the operand was not stored");
+    // Moves need no engine.
+    let moved = space.run(&program("mov 18:3:9, 18:3:1\nreturn 18:3:9")).expect("a copy");
+    assert_eq!(client.decrypt(&moved), [1, 2]);
 }
