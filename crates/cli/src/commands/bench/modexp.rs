@@ -1,12 +1,8 @@
 //! Modular exponentiation.
 
 use ciphermill_bigint::reference::big;
-use std::sync::Arc;
-
-use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
-use ciphermill_client::engines::{EngineName, Engines};
-use ciphermill_math::Isa;
-use ciphermill_tfhe::Backend;
+use ciphermill_bigint::{EngineModulus, Exponents, IntegerBatch, OddModulus, limbs};
+use ciphermill_math::{EngineKind, Isa};
 use num_bigint::BigUint;
 use serde::Serialize;
 
@@ -14,8 +10,7 @@ use super::Record;
 use super::samples::{Samples, per_second, pool};
 use crate::error::CliError;
 
-use crate::inputs::EngineArgs;
-use crate::inputs::bigint::PathArg;
+use crate::inputs::bigint::{ModExpArgs, path_name};
 use crate::machine::{Machine, peak_rss_bytes};
 
 /// Time modular exponentiation with random base, exponent and odd modulus of full size
@@ -32,9 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BITS", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..=8192))]
     bits: u32,
     #[command(flatten)]
-    path: PathArg,
-    #[command(flatten)]
-    engine: EngineArgs,
+    engine: ModExpArgs,
     /// Exponentiations per call [default: the number of lanes of the path]
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
@@ -59,7 +52,7 @@ struct Params {
 /// The fields of these records only.
 #[derive(Serialize)]
 struct More {
-    path: &'static str,
+    path: String,
     constant_time: bool,
     /// By the median.
     ops_per_s: f64,
@@ -78,23 +71,27 @@ fn numbers(count: usize, bits: u32) -> Result<IntegerBatch, CliError> {
     Ok(numbers)
 }
 
-/// The engine; `path` selects the kernels of the CPU.
-fn engine(name: EngineName, path: Path) -> Result<Arc<dyn ModExpEngine>, CliError> {
-    match name {
-        EngineName::Cpu => Ok(Arc::new(CpuEngine::new(path)?)),
-        other => Ok(Engines::new(other, Backend::Fft).mod_exp()?),
+/// The kind of the figures: times of a simulator are not times of its hardware.
+fn kind(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::Rtl | EngineKind::Simulated => "simulated",
+        _ => "measured",
     }
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    let (bits, path) = (args.bits, args.path.path());
-    let engine = engine(args.engine.engine, path)?;
+    let bits = args.bits;
+    let engine = args.engine.engine()?;
+    let path = path_name(&*engine);
     let pool = pool(1)?;
     let mut modulus = numbers(1, bits)?;
     let top = (bits - 1) / u64::BITS;
     modulus.row_mut(0)[0] |= 1;
     modulus.row_mut(0)[top as usize] |= 1 << ((bits - 1) % u64::BITS);
-    let lanes = OddModulus::new(&modulus.uint(0), path)?.lanes();
+    let lanes = match engine.native_path() {
+        Some(path) => OddModulus::new(&modulus.uint(0), path)?.lanes(),
+        None => 1,
+    };
     let batch = args.batch.unwrap_or(lanes as u16);
     let (bases, exponents) = (numbers(batch.into(), bits)?, numbers(batch.into(), bits)?);
     let n = big(modulus.row(0));
@@ -124,13 +121,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         median_ns,
         peak_rss_bytes: peak_rss_bytes(),
         correct: samples.wrong == 0,
-        kind: "measured",
+        kind: kind(engine.info().kind),
         machine: Machine::this(),
-        more: More {
-            path: path.name(),
-            constant_time: engine.info().constant_time,
-            ops_per_s: per_second(median_ns as f64),
-        },
+        more: More { path, constant_time: engine.info().constant_time, ops_per_s: per_second(median_ns as f64) },
     };
     record.tell(args.json, samples.wrong)
 }

@@ -14,7 +14,7 @@ use super::Record;
 use super::samples::{Samples, per_second, pool, threads};
 use crate::error::CliError;
 
-use crate::inputs::bigint::PathArg;
+use crate::inputs::bigint::{ModExpArgs, path_name};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output;
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BITS", default_value = "2048")]
     key_bits: u32,
     #[command(flatten)]
-    path: PathArg,
+    engine: ModExpArgs,
     /// Threads
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
@@ -65,7 +65,7 @@ struct Params {
 /// The fields of these records only.
 #[derive(Serialize)]
 struct More {
-    path: &'static str,
+    path: String,
     /// But for the matrix-vector product, whose weights are public.
     constant_time: bool,
     ops_per_s: BTreeMap<&'static str, f64>,
@@ -134,15 +134,16 @@ impl Measured<'_> {
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let bits = KeyBits::insecure_bench(args.key_bits)?;
-    if bits.is_insecure() {
-        eprintln!("ciphermill: note: a key of {bits} bits is INSECURE (`insecure_bench`); accepted for a benchmark");
-    }
-    let path = args.path.path();
+    let engine = args.engine.engine()?;
+    let path = path_name(&*engine);
     let threads = threads(Some(args.threads));
     let pool = pool(threads)?;
     let mut measured = Measured { samples: args.samples, pool: &pool, times: Vec::new(), wrong: 0 };
     let mut rng = Csprng::from_os()?;
-    let key = SecretKey::generate_on(bits, &mut rng, path)?;
+    let key = SecretKey::generate_with(bits, &mut rng, engine)?;
+    if bits.is_insecure() {
+        eprintln!("ciphermill: note: a key of {bits} bits is INSECURE (`insecure_bench`); accepted for a benchmark");
+    }
     encryptions(args, &key, &mut rng, &mut measured)?;
     evaluations(args, &key, &mut rng, &mut measured)?;
 
@@ -152,7 +153,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     for time in &times {
         table.add_row([
             time.name.to_owned(),
-            path.name().to_owned(),
+            path.clone(),
             time.batch.to_string(),
             time.samples.to_string(),
             human(time.min_ns),
@@ -180,7 +181,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         kind: "measured",
         machine: Machine::this(),
         more: More {
-            path: path.name(),
+            path,
             constant_time: true,
             ops_per_s: times.iter().map(|time| (time.name, per_second(time.median_ns))).collect(),
             operations: times,

@@ -2,7 +2,6 @@
 
 use std::io::{self, PipeReader, Write};
 
-use ciphermill_client::engines::Engines;
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::{
@@ -33,6 +32,8 @@ pub(crate) struct Args {
     /// Transform that bootstraps use
     #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
     backend: BackendArg,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Timed runs, after one untimed run
     #[arg(long, value_name = "K", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: u32,
@@ -49,8 +50,6 @@ pub(crate) struct PbsArgs {
     /// Key of the ciphertexts, which decides the order of key switch and blind rotation
     #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
-    #[command(flatten)]
-    engine: EngineArgs,
     /// Ciphertexts that share one pass over the key; times are per ciphertext
     #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
@@ -146,7 +145,7 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
     let levels = encoding.levels() as i64;
     let f = |m: i64| (m * m + 1) % levels;
     let table = parameters.test_vector(&encoding, &encoding, f)?;
-    let engine = Engines::new(args.engine.engine, *backend).bootstrap()?;
+    let engine = args.common.engine.bootstrap(*backend)?;
     let size = parameters.sealed_key_len(KeyKind::Bootstrap, KeyForm::Seeded);
     let server = server_key(client, |bootstrap, keyswitch, progress| {
         let bootstrap = KeyPart { id: KeyPartId::BOOTSTRAP, size, content: Box::new(bootstrap) };
@@ -185,6 +184,7 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
 }
 
 pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
+    args.engine.engine.require_cpu("key switches alone")?;
     let setup = Setup::new(args)?;
     let Setup { parameters, client, backend, pool, .. } = &setup;
     let encoding = encoding(parameters)?;
@@ -205,6 +205,7 @@ pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
 
 /// Times the generation of both keys. The timed keys go nowhere; one more, made the same way, must bootstrap every message.
 pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
+    args.engine.engine.require_cpu("key generation")?;
     let setup = Setup::new(args)?;
     let Setup { parameters, client, backend, pool, .. } = &setup;
     let generate = |_| -> Result<(), CliError> {
@@ -254,7 +255,7 @@ fn server_key<Key>(
     }
 }
 
-/// A server key of the CPU. Key switches alone are not a seam, so that other engines have none.
+/// A server key of the CPU. The seam has no key switches alone, so other engines are refused before.
 fn cpu_key(client: &ClientKey, backend: Backend) -> Result<ServerKey, CliError> {
     server_key(client, |bootstrap, keyswitch, progress| {
         ServerKey::load(bootstrap, keyswitch, backend, POLICY, progress)

@@ -1,16 +1,17 @@
 //! What anyone can compute on ciphertexts with the public key.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ciphermill_bigint::WeightMatrix;
+use ciphermill_bigint::{ModExpEngine, WeightMatrix};
 use ciphermill_client::numbers::{self, Numbers};
 use ciphermill_client::paillier;
-use ciphermill_paillier::{CiphertextVector, PlaintextVector, PublicKey, Scalars};
+use ciphermill_paillier::{CiphertextVector, EngineEncryption, EngineEvaluation, PlaintextVector, PublicKey, Scalars};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::inputs::SecurityArgs;
 use crate::inputs::paillier::IntegersArgs;
+use crate::inputs::{EngineArgs, SecurityArgs};
 use crate::output;
 
 /// A vector of ciphertexts that was written.
@@ -38,7 +39,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The key, and what becomes of the result.
+/// The key, the engine, and the place of the result.
 #[derive(clap::Args, Debug)]
 struct Common {
     /// Public key
@@ -47,6 +48,8 @@ struct Common {
     /// Blind the result again, so that it cannot be linked to its inputs
     #[arg(long)]
     rerandomise: bool,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten)]
     security: SecurityArgs,
     /// Where to write the result
@@ -60,16 +63,37 @@ struct Common {
     json: bool,
 }
 
+/// A public key on an engine.
+struct OnEngine<'a> {
+    common: &'a Common,
+    engine: Arc<dyn ModExpEngine>,
+    key: PublicKey,
+}
+
 impl Common {
-    fn key(&self) -> Result<PublicKey, CliError> {
-        Ok(paillier::public_key(&self.public_key, self.security.security().paillier())?)
+    fn open(&self) -> Result<OnEngine<'_>, CliError> {
+        let engine = self.engine.mod_exp()?;
+        let key = paillier::public_key(&self.public_key, self.security.security().paillier())?;
+        Ok(OnEngine { common: self, engine, key })
+    }
+}
+
+impl OnEngine<'_> {
+    /// For ciphertexts and public numbers.
+    fn evaluation(&self) -> Result<EngineEvaluation, CliError> {
+        Ok(EngineEvaluation::new(&self.key, &*self.engine)?)
     }
 
-    fn finish(&self, key: &PublicKey, mut result: CiphertextVector) -> Result<(), CliError> {
-        if self.rerandomise {
-            result = paillier::rerandomise(&result, key)?;
+    /// For numbers and blinding factors that may be secret.
+    fn encryption(&self) -> Result<EngineEncryption, CliError> {
+        Ok(paillier::encryption(self.engine.clone(), &self.key, self.common.security.security().paillier())?)
+    }
+
+    fn finish(&self, mut result: CiphertextVector) -> Result<(), CliError> {
+        if self.common.rerandomise {
+            result = paillier::rerandomise(&self.encryption()?, &result)?;
         }
-        Report::write(&result, &self.out, self.force)?.tell(self.json)
+        Report::write(&result, &self.common.out, self.common.force)?.tell(self.common.json)
     }
 }
 
@@ -102,23 +126,29 @@ pub(crate) struct AddArgs {
 }
 
 pub(super) fn add(args: &AddArgs) -> Result<(), CliError> {
-    let key = args.common.key()?;
-    let left = paillier::ciphertexts(&args.left, &key)?;
+    let on = args.common.open()?;
+    let left = paillier::ciphertexts(&args.left, &on.key)?;
     let result = match &args.right {
         Some(path) => {
-            let right = paillier::ciphertexts(path, &key)?;
-            if args.subtract { left.subtract(&right)? } else { left.add(&right)? }
+            let right = paillier::ciphertexts(path, &on.key)?;
+            let evaluation = on.evaluation()?;
+            if args.subtract { evaluation.subtract(&left, &right)? } else { evaluation.add(&left, &right)? }
         }
         None => {
             let values = match &args.values {
                 Some(path) => numbers::read(path)?.entries,
                 None => args.value.clone(),
             };
-            let plain = PlaintextVector::from_bigints(&key, &values)?;
-            if args.subtract { left.subtract_plain(&plain)? } else { left.add_plain(&plain)? }
+            let plain = PlaintextVector::from_bigints(&on.key, &values)?;
+            let encryption = on.encryption()?;
+            if args.subtract {
+                encryption.subtract_plain(&left, &plain)?
+            } else {
+                encryption.add_plain(&left, &plain)?
+            }
         }
     };
-    args.common.finish(&key, result)
+    on.finish(result)
 }
 
 /// Multiply ciphertexts by plain integers, element by element
@@ -141,10 +171,10 @@ pub(crate) struct MultiplyArgs {
 }
 
 pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
-    let key = args.common.key()?;
-    let vector = paillier::ciphertexts(&args.file, &key)?;
+    let on = args.common.open()?;
+    let vector = paillier::ciphertexts(&args.file, &on.key)?;
     let scalars = Scalars::from_bigints(&args.integers.read()?, args.scalar_bits)?;
-    args.common.finish(&key, vector.multiply_scalars(&scalars)?)
+    on.finish(on.encryption()?.multiply_scalars(&vector, &scalars)?)
 }
 
 /// Multiply a plain matrix by a vector of ciphertexts
@@ -166,9 +196,9 @@ pub(crate) struct MatvecArgs {
 }
 
 pub(super) fn matvec(args: &MatvecArgs) -> Result<(), CliError> {
-    let key = args.common.key()?;
-    let vector = paillier::ciphertexts(&args.file, &key)?;
+    let on = args.common.open()?;
+    let vector = paillier::ciphertexts(&args.file, &on.key)?;
     let Numbers { cols, entries, .. } = numbers::read::<i128>(&args.matrix)?;
     let weights = WeightMatrix::new(cols, entries).map_err(CliError::content(&args.matrix))?;
-    args.common.finish(&key, vector.matrix_vector_public(&weights)?)
+    on.finish(on.evaluation()?.matrix_vector_public(&vector, &weights)?)
 }

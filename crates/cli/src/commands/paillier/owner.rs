@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use ciphermill_client::engines::Engines;
 use ciphermill_client::key_files::KeyFile;
 use ciphermill_client::paillier::{self, EncryptionKey};
 use ciphermill_paillier::KeyBits;
 use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
-use ciphermill_tfhe::Backend;
 use num_bigint::BigInt;
 use serde::Serialize;
 
@@ -36,6 +34,8 @@ pub(crate) struct KeygenArgs {
     #[arg(long, value_name = "FILE")]
     public_key: PathBuf,
     #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
     security: SecurityArgs,
     /// Overwrite files that exist
     #[arg(long)]
@@ -55,7 +55,8 @@ struct KeygenReport<'a> {
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
     let bits = KeyBits::with_policy(args.key_bits, args.security.security().paillier())?;
-    let (key, files) = paillier::generate_keys(bits, &args.secret_key, &args.public_key, args.force)?;
+    let engine = args.engine.mod_exp()?;
+    let (key, files) = paillier::generate_keys(engine, bits, &args.secret_key, &args.public_key, args.force)?;
     let report = KeygenReport {
         key_bits: bits.get(),
         insecure: bits.is_insecure(),
@@ -136,7 +137,7 @@ pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
         // clap leaves no other case.
         _ => return Err(CliError::Usage("give --public-key or --secret-key".to_owned())),
     };
-    let engine = Engines::new(args.engine.engine, Backend::Fft).mod_exp()?;
+    let engine = args.engine.mod_exp()?;
     let ciphertexts = paillier::encrypt(engine, key, args.security.security().paillier(), &values, args.strict)?;
     Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json)
 }
@@ -152,6 +153,8 @@ pub(crate) struct DecryptArgs {
     /// Secret key
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten)]
     security: SecurityArgs,
     /// Divide by 2^BITS: for numbers that were encrypted with --fraction-bits BITS
@@ -170,7 +173,8 @@ struct DecryptReport {
 }
 
 pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
-    let key = paillier::secret_key(&args.secret_key, args.security.security().paillier())?;
+    let policy = args.security.security().paillier();
+    let key = paillier::secret_key_on(args.engine.mod_exp()?, &args.secret_key, policy)?;
     let ciphertexts = paillier::ciphertexts(&args.file, key.public_key())?;
     let plaintexts = key.decrypt(&ciphertexts)?;
     let shown = |(index, value): (usize, BigInt)| match args.fraction_bits {

@@ -13,9 +13,7 @@ use ciphermill_nvme::initiator::RemoteNamespace;
 use ciphermill_program::{Bindings, DataId, KeyId, Metadata, Program, TypeCode, VrId, assemble};
 use ciphermill_tfhe::parameters::TEST_SMALL_U64;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
-use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, CpuEngine, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
-};
+use ciphermill_tfhe::{Ciphertext, ClientKey, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy, TfheEngine};
 
 use super::raw::RawFile;
 use crate::error::CliError;
@@ -73,7 +71,7 @@ pub(super) struct Computing {
 
 impl Computing {
     /// Makes keys of a toy set and stores everything on both sides.
-    pub(super) async fn prepare(namespace: &RemoteNamespace) -> Result<Self, CliError> {
+    pub(super) async fn prepare(namespace: &RemoteNamespace, engine: Arc<dyn TfheEngine>) -> Result<Self, CliError> {
         let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
         let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
         let key = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
@@ -91,7 +89,7 @@ impl Computing {
             (X, client.operand(2)?),
         ];
 
-        let handler = Arc::new(TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), policy));
+        let handler = Arc::new(TfheHandler::new(engine, policy));
         let space = Device::open(DeviceConfig::in_memory(), vec![handler])?.space(SpaceId::EMBEDDED)?;
         for (index, (register, bytes)) in objects.iter().enumerate() {
             space.write_bytes(*register, bytes, WriteOptions::default())?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ciphermill_nvme::BLOCK_BYTES;
+use ciphermill_tfhe::Backend;
 
 use super::Args;
 use super::compute::Computing;
@@ -36,13 +37,14 @@ struct Ground<'a> {
 
 /// Everything, with a store and a raw file in `directory`.
 pub(super) async fn all(args: &Args, directory: &Path, bench: &mut Bench) -> Result<(), CliError> {
+    let engine = args.engine.bootstrap(Backend::Fft)?;
     let raw = RawFile::create(directory).map_err(CliError::file("write in", &args.dir))?;
-    let server = Server::start(&directory.join("store"))?;
+    let server = Server::start(&directory.join("store"), args.engine.engine)?;
     let ground = Ground { args, server, raw, window: Duration::from_secs(args.seconds.into()) / WINDOWS };
     let controller = ground.server.connect(0).await?;
     let namespace = controller.namespace(1).await?;
     served::fill(&namespace).await?;
-    let mut computing = Computing::prepare(&namespace).await?;
+    let mut computing = Computing::prepare(&namespace, engine).await?;
     controller.disconnect().await;
     for placement in Placement::ALL {
         let placed = ground.place(placement)?;

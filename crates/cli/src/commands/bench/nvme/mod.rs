@@ -11,6 +11,7 @@ mod server;
 use std::path::PathBuf;
 
 use crate::error::CliError;
+use crate::inputs::EngineArgs;
 use crate::output::Progress;
 use record::Bench;
 
@@ -48,6 +49,8 @@ pub(crate) struct Args {
     /// Hosts connected and idle
     #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1000))]
     hosts: u32,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Print the records as JSON
     #[arg(long)]
     json: bool,

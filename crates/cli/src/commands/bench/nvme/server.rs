@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use ciphermill_client::engines::EngineName;
 use ciphermill_nvme::Host;
 use ciphermill_nvme::initiator::{Controller, InitiatorConfig};
 use rustix::process::Pid;
@@ -18,10 +19,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(store: &Path) -> Result<Self, CliError> {
+    pub(super) fn start(store: &Path, engine: EngineName) -> Result<Self, CliError> {
         let this = std::env::current_exe().map_err(CliError::file("find", Path::new("ciphermill")))?;
         let mut child = Command::new(&this)
-            .args(["serve", "--listen", "127.0.0.1:0", "--allow-host", "any", "--insecure-params", "--json", "--store"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--allow-host", "any", "--insecure-params", "--json"])
+            .args(["--engine", engine.name(), "--store"])
             .arg(store)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
