@@ -68,13 +68,10 @@ impl EngineName {
     /// # Errors
     /// [`ClientError::EngineLacks`].
     pub fn require_cpu(self, operation: &'static str) -> Result<(), ClientError> {
-        match self {
-            Self::Cpu => Ok(()),
-            #[cfg(feature = "rtl")]
-            Self::Rtl => {
-                Err(ClientError::EngineLacks { engine: self.name(), operation, available: vec![Self::Cpu.name()] })
-            }
+        if self == Self::Cpu {
+            return Ok(());
         }
+        Err(ClientError::EngineLacks { engine: self.name(), operation, available: vec![Self::Cpu.name()] })
     }
 
     /// Whether the engine computes with insecure keys only.
