@@ -4,7 +4,8 @@
     python hw/flow/picture.py all|unit,… --tests      names the tests to run for the waveforms, one a line
 
 A value is what a signal has just before a rising edge of the clock, which is what registers see; cycle 0 is the first in
-which all `start` signals are 1. Where cycles are narrower than a pixel, a single bit becomes a bar as high as its share
+which all `start` signals are 1; a panel may name others than its picture. A hexadecimal value that is longer than its
+box is shortened. Where cycles are narrower than a pixel, a single bit becomes a bar as high as its share
 of ones, and values that do not last become a grey bar.
 """
 
@@ -27,6 +28,8 @@ FOLDER = HW.parent / "docs/hw/pictures"
 NAMES, PLOT, ROW, LINE, MARGIN = 170, 850, 26, 18, 12
 # A digit's width, to know which values can be written into their boxes.
 DIGIT = 7.0
+# The fewest characters that a shortened value keeps.
+SHORTEST = 6
 
 
 class TooShort(ValueError):
@@ -130,6 +133,14 @@ def _stretches(values: Sequence[float]) -> list[tuple[int, int, float]]:
     return [(first, length, value / 10) for first, length, value in runs([round(10 * share) for share in values])]
 
 
+def fitting(digits: str, wide: float) -> str:
+    """Hexadecimal digits as a box of that width holds them: all, or the first ones and the last two with dots between."""
+    room = int((wide - 2) / DIGIT)
+    if len(digits) <= room or room < SHORTEST:
+        return digits
+    return f"{digits[: room - 3]}…{digits[-2:]}"
+
+
 def _bus(trace: Trace, top: float, width: float, hexadecimal: bool) -> str:
     """Several bits: a box for each value, the value in it where there is room."""
     high = top + ROW - 5 - LINE
@@ -148,7 +159,7 @@ def _bus(trace: Trace, top: float, width: float, hexadecimal: bool) -> str:
             break
         x, wide = NAMES + first * width, length * width
         parts.append(f'<rect class="bus" x="{x:.1f}" y="{high:.1f}" width="{wide:.1f}" height="{LINE}"/>')
-        text = f"{value:x}" if hexadecimal else str(value)
+        text = fitting(f"{value:x}", wide) if hexadecimal else str(value)
         if len(text) * DIGIT <= wide - 2:
             parts.append(f'<text class="value" x="{x + wide / 2:.1f}" y="{high + 13:.1f}">{text}</text>')
     return "".join(parts)
@@ -203,9 +214,9 @@ def draw(picture: Mapping[str, object], waveform: Waveform) -> str:
     """The whole picture."""
     panels = picture["panel"]
     assert isinstance(panels, list)
-    start = waveform.start(list(picture["start"]))  # type: ignore[call-overload]
     body, top = [], float(MARGIN)
     for given in panels:
+        start = waveform.start(given.get("start", picture["start"]))
         names = [name.removesuffix(":x") for name in given["signals"]]
         marked = frozenset(name.removesuffix(":x") for name in given["signals"] if name.endswith(":x"))
         traces = [waveform.trace(name, start + given["first"], given["cycles"]) for name in names]

@@ -183,7 +183,8 @@ class Pictures(unittest.TestCase):
         configurations = {str(one): one for one in units.configurations()}
         for drawn in tomllib.loads(picture.PICTURES.read_text())["picture"]:
             sources = units.circuit(configurations[drawn["case"]].top).decode()
-            names = [*drawn["start"], *(name for panel in drawn["panel"] for name in panel["signals"])]
+            panels = drawn["panel"]
+            names = [*drawn["start"], *(name for one in panels for name in [*one.get("start", []), *one["signals"]])]
             for name in names:
                 signal = name.removesuffix(":x").split(".")[-1]
                 self.assertRegex(sources, rf"\b{signal}\b", f"{drawn['case']}: {name}")
@@ -191,6 +192,28 @@ class Pictures(unittest.TestCase):
     def test_values_become_stretches_and_shares(self) -> None:
         self.assertEqual(picture.runs([1, 1, 0, 3]), [(0, 2, 1), (2, 1, 0), (3, 1, 3)])
         self.assertEqual(picture.shares([1, 1, 0, 0, 1, 0], 3), [1, 0, 0.5])
+
+    def test_long_hexadecimal_values_are_shortened(self) -> None:
+        self.assertEqual(picture.fitting("0123456789abcdef", 16 * picture.DIGIT + 2), "0123456789abcdef")
+        self.assertEqual(picture.fitting("0123456789abcdef", 9 * picture.DIGIT + 2), "012345…ef")
+        # Too narrow for a shortened value: the panel writes none.
+        self.assertEqual(picture.fitting("0123456789abcdef", 4 * picture.DIGIT), "0123456789abcdef")
+
+    def test_a_panel_begins_at_a_start_of_its_own(self) -> None:
+        class Fixed:
+            """Cycle n is n; the starts are cycles 3 and 5."""
+
+            def start(self, names: list[str]) -> int:
+                return {"valid_i": 3, "gs_i": 5}[names[0]]
+
+            def trace(self, name: str, first: int, cycles: int) -> picture.Trace:
+                return picture.Trace(name, 8, list(range(first, first + cycles)))
+
+        panels = [{"title": "t", "first": 1, "cycles": 2, "signals": ["x_i"]} for _ in range(2)]
+        panels[1]["start"] = ["gs_i"]
+        drawn = picture.draw({"start": ["valid_i"], "panel": panels}, Fixed())  # type: ignore[arg-type]
+        self.assertEqual([f">{value}</text>" in drawn for value in (4, 5, 6, 7)], [True, True, True, True])
+        self.assertNotIn(">8</text>", drawn)
 
     def test_a_panel_writes_values_where_there_is_room(self) -> None:
         bus = picture.Trace("stage_q", 4, [0] * 50 + [11] * 50)
