@@ -3,33 +3,48 @@
 //! out_b ← out_b − Σ_j c_(b,j)·row_j modulo 2^32. The rows come from memory, hundreds of megabytes once each; the
 //! outputs stay in the first-level cache.
 //!
-//! Columns are taken four vectors at a time: those of up to eight rows are loaded once from memory and combined for
-//! every output in registers, so an output is loaded and stored once per eight rows. The same columns of the rows that
-//! follow are asked for meanwhile: the hardware prefetcher loses track at every row's end.
+//! The kernel processes four vectors of columns at a time. It loads these columns of up to eight rows once from memory
+//! and combines them for every output in registers. So it loads and stores an output once per eight rows. Meanwhile it
+//! prefetches the same columns of the following rows, because the hardware prefetcher loses track at every row's end.
 //!
 //! All arithmetic wraps, so no value has a bound and the paths agree bit for bit.
 //!
-//! **Floor.** The bytes of the rows: 4 per element, at one core's bandwidth for reads. For each output a multiplication
-//! (two operations of one port on Intel) and a subtraction, 2 cycles per 16 elements with AVX-512: a seventh of the
-//! time of the bytes. Measured with the key of the NVMe-TFHE platform (367 MB; 7 rows of 801 words at a time) on a
-//! Granite Rapids core whose reads alone take 22 ms: 23.7 ms for one output, 38 ms for eight. Without asking for the
-//! rows that follow: 35 and 51 ms; into the first-level instead of the second-level cache: 24.6 and 40 ms.
+//! **Floor.** The rows have 4 bytes per element, read at one core's memory bandwidth. Each output needs a
+//! multiplication (two operations of one port on Intel) and a subtraction, 2 cycles per 16 elements with AVX-512. That
+//! is a seventh of the time of the bytes. Measured with the key of the NVMe-TFHE platform (367 MB; 7 rows of 801 words
+//! at a time) on a Granite Rapids core whose reads alone take 22 ms:
+//!
+//! | prefetch of the following rows | one output | eight outputs |
+//! | --- | --- | --- |
+//! | into the second-level cache, as implemented | 23.7 ms | 38 ms |
+//! | into the first-level cache | 24.6 ms | 40 ms |
+//! | none | 35 ms | 51 ms |
 
 use crate::Isa;
 
-/// Rows that are combined at a time: as many as a usual gadget has levels, or more.
+/// Rows that are combined at a time; a usual gadget has at most as many levels.
 const MAX_ROWS: usize = 8;
 
 /// out_b ← out_b − Σ_j c_(b,j)·row_j modulo 2^32.
 ///
-/// `outputs` and `rows` hold out_b and row_j of `size` words each, one after another; `coefficients` holds the c_(b,j),
-/// j running fastest, as many per output as there are rows. Memory after `rows` is asked for, as if more rows of the
-/// same number followed there.
+/// `outputs` and `rows` hold out_b and row_j of `size` words each, one after another. `coefficients` holds the c_(b,j),
+/// j running fastest, as many per output as there are rows. The function prefetches the memory after `rows`, where it
+/// expects the same number of further rows.
 ///
 /// # Panics
 /// If the lengths do not fit, or `isa` is not available.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{Isa, subtract_combinations};
+///
+/// // One output of two words, less 1·(10, 20) and 2·(30, 40).
+/// let mut output = [100, 200];
+/// subtract_combinations(Isa::current(), 2, &mut output, &[1, 2], &[10, 20, 30, 40]);
+/// assert_eq!(output, [30, 100]);
+/// ```
 pub fn subtract_combinations(isa: Isa, size: usize, outputs: &mut [u32], coefficients: &[u32], rows: &[u32]) {
-    assert!(size > 0, "rows of no element");
+    assert!(size > 0, "a row must have at least one element");
     let (count, batch) = (rows.len() / size, outputs.len() / size);
     assert!(rows.len() == count * size && outputs.len() == batch * size, "a whole number of rows and outputs");
     assert_eq!(coefficients.len(), batch * count, "one coefficient per row and output");
@@ -42,7 +57,7 @@ pub fn subtract_combinations(isa: Isa, size: usize, outputs: &mut [u32], coeffic
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => {
             assert!(isa.is_available());
-            // SAFETY: the assertion above holds the required CPU features; those on top check the lengths.
+            // SAFETY: the assertion above ensures the CPU features; the assertions at the top check the lengths.
             unsafe { x86::avx2(job) }
         }
         #[cfg(target_arch = "x86_64")]

@@ -6,6 +6,15 @@ use std::fmt;
 use crate::Isa;
 
 /// The kind of device behind an engine.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{EngineKind, Isa};
+///
+/// assert!(EngineKind::Remote.is_remote());
+/// assert_eq!(EngineKind::Rtl.isa(), None);
+/// assert_eq!(EngineKind::Cpu(Isa::Avx2).to_string(), "cpu (avx2)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EngineKind {
@@ -86,8 +95,8 @@ impl EngineInfo {
         Self { device: device.into(), ..self }
     }
 
-    /// The instruction set for work that the host does next to the engine, such as permuting its spectra: the engine's own
-    /// if it is the CPU, otherwise that of this process.
+    /// The instruction set for work that the host does next to the engine, such as permuting its spectra: the engine's
+    /// own if it is the CPU, otherwise that of this process.
     #[must_use]
     pub fn host_isa(&self) -> Isa {
         self.kind.isa().unwrap_or_else(Isa::current)

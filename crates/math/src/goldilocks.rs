@@ -1,10 +1,20 @@
 //! Arithmetic modulo the Goldilocks prime p = 2^64 − 2^32 + 1.
 //!
-//! Reduction needs no division: 2^64 ≡ 2^32 − 1 and 2^96 ≡ −1 (mod p), so that
+//! Reduction needs no division: 2^64 ≡ 2^32 − 1 and 2^96 ≡ −1 (mod p), so
 //! a·2^96 + b·2^64 + c ≡ c + b·(2^32 − 1) − a. The multiplicative group has order 2^32·3·5·17·257·65537 and the
-//! generator 7; 2 has order 192, hence 8 is a root of unity of order 64 and products by it are shifts.
+//! generator 7. The number 2 has order 192. Hence 8 is a root of unity of order 64, and products by it are shifts.
 //!
-//! Unless said otherwise every argument and result is *canonical*, i.e. in `[0, p)`.
+//! Unless stated otherwise every argument and result is *canonical*, i.e. in `[0, p)`.
+//!
+//! # Example
+//! ```
+//! use ciphermill_math::goldilocks::{MODULUS, add, inverse, mul, pow, root_of_unity};
+//!
+//! assert_eq!(add(MODULUS - 1, 2), 1);
+//! assert_eq!(mul(5, inverse(5).expect("5 is not zero")), 1);
+//! assert_eq!(root_of_unity(6), Some(8));
+//! assert_eq!(pow(8, 32), MODULUS - 1);
+//! ```
 
 /// The prime 2^64 − 2^32 + 1.
 pub const MODULUS: u64 = 0xffff_ffff_0000_0001;
@@ -33,7 +43,7 @@ pub const PAPER_PSI: u64 = 3_333_600_369_887_534_767;
 /// a + b mod p.
 #[inline(always)]
 pub const fn add(a: u64, b: u64) -> u64 {
-    // a + b − p = a − (p − b), which never leaves 64 bits before the borrow is known.
+    // a + b − p = a − (p − b): no intermediate value exceeds 64 bits before the borrow is known.
     let (d, borrow) = a.overflowing_sub(MODULUS - b);
     if borrow { d.wrapping_add(MODULUS) } else { d }
 }
@@ -68,15 +78,15 @@ pub const fn reduce_u64(x: u64) -> u64 {
 pub const fn reduce_u128(x: u128) -> u64 {
     let low = x as u64;
     let high = (x >> 64) as u64;
-    // low − high_high: a borrow means that 2^64 was added, so take its residue ε away again. What is left then is at
-    // least 2^64 − 2ε, so this cannot borrow.
+    // low − high_high. A borrow means that 2^64 was added, so its residue ε is subtracted. The difference is at least
+    // 2^64 − 2ε then, so this subtraction cannot borrow.
     let (d, borrow) = low.overflowing_sub(high >> 32);
     let d = d - EPSILON * borrow as u64;
     // d + m − p with m = ε·high_low ≤ (2^32 − 1)^2. If d < p, this is a subtraction of canonical values; if d ≥ p, it
     // does not borrow and is at most m + ε − 1 < p.
     let m = (high & EPSILON) * EPSILON;
     let (r, borrow) = d.overflowing_sub(MODULUS - m);
-    // Without branches: the borrow of a product is a coin toss. Adding p modulo 2^64 is subtracting ε.
+    // Branch-free, because the borrow of a product is unpredictable. Adding p modulo 2^64 is subtracting ε.
     r.wrapping_sub(EPSILON * borrow as u64)
 }
 
@@ -114,7 +124,7 @@ pub const fn primitive_root_2n(polynomial_size: usize) -> Option<u64> {
     root_of_unity(polynomial_size.trailing_zeros() + 1)
 }
 
-/// The same operations by 128-bit division: the definition that the fast ones are tested against.
+/// The same operations by 128-bit division: the definition against which the fast operations are tested.
 pub mod reference {
     use super::MODULUS;
 

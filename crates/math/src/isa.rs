@@ -1,9 +1,19 @@
-//! Run-time choice of the instruction set.
+//! Instruction sets of the CPU paths, and their choice at run time.
 
 use std::fmt;
 use std::sync::OnceLock;
 
 /// An instruction set for which kernels exist.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+///
+/// // The path of this process: `CIPHERMILL_ISA`, or the best path of the CPU.
+/// let isa = Isa::from_environment()?;
+/// assert!(isa.is_available() && isa <= Isa::best());
+/// # Ok::<(), ciphermill_math::isa::IsaError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// Plain Rust, for any CPU.
@@ -14,14 +24,14 @@ pub enum Isa {
     Avx512,
 }
 
-/// The value of `CIPHERMILL_ISA` cannot be honoured.
+/// The reason why the value of `CIPHERMILL_ISA` is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IsaError {
-    /// Not one of the three names.
+    /// The value is not one of the three names.
     #[error("CIPHERMILL_ISA={0:?} is unknown; use portable, avx2 or avx512")]
     Unknown(String),
-    /// The CPU lacks it.
-    #[error("CIPHERMILL_ISA={asked} is not offered by this CPU, whose best is {best}")]
+    /// The CPU lacks the instruction set.
+    #[error("CIPHERMILL_ISA={asked} is not available on this CPU; use at most {best}")]
     Unavailable {
         /// The requested value.
         asked: Isa,
@@ -53,8 +63,8 @@ impl Isa {
         }
     }
 
-    /// Whether the path may use the 52-bit multiply-add of AVX-512 IFMA: part of [`Isa::Avx512`] where the CPU has it, a
-    /// path of its own nowhere, as every CPU with it has the rest.
+    /// Whether the path may use the 52-bit multiply-add of AVX-512 IFMA. It belongs to [`Isa::Avx512`] on a CPU that
+    /// has it. It is not a separate path, because every CPU with IFMA has the rest of that path.
     pub fn has_ifma(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self == Isa::Avx512 && self.is_available() && is_x86_feature_detected!("avx512ifma");
@@ -67,7 +77,7 @@ impl Isa {
         Isa::ALL.into_iter().filter(|isa| isa.is_available())
     }
 
-    /// The best path of this CPU, whatever the environment says.
+    /// The best path of this CPU, regardless of the environment.
     pub fn best() -> Isa {
         Isa::available().last().unwrap_or(Isa::Portable)
     }
@@ -75,7 +85,7 @@ impl Isa {
     /// The path to use: `CIPHERMILL_ISA` if set, else [`Isa::best`].
     ///
     /// # Errors
-    /// If the variable names no path, or one that the CPU lacks.
+    /// If the variable does not name a path, or the CPU lacks the named path.
     pub fn from_environment() -> Result<Isa, IsaError> {
         let Some(name) = std::env::var_os("CIPHERMILL_ISA").filter(|v| !v.is_empty()) else {
             return Ok(Isa::best());
@@ -87,8 +97,8 @@ impl Isa {
         if asked.is_available() { Ok(asked) } else { Err(IsaError::Unavailable { asked, best: Isa::best() }) }
     }
 
-    /// The path of this process: [`Isa::from_environment`], read once. A bad `CIPHERMILL_ISA` falls back to the best
-    /// path here; a command-line front end reports it by calling [`Isa::from_environment`] first.
+    /// The path of this process: [`Isa::from_environment`], read once. A bad `CIPHERMILL_ISA` selects the best path
+    /// here. A command-line front end reports it by calling [`Isa::from_environment`] first.
     pub fn current() -> Isa {
         static CURRENT: OnceLock<Isa> = OnceLock::new();
         *CURRENT.get_or_init(|| Isa::from_environment().unwrap_or_else(|_| Isa::best()))
@@ -110,10 +120,9 @@ impl fmt::Display for Isa {
     }
 }
 
-/// Compiles one function body once per instruction set and calls the version that `isa` names.
+/// Compiles one function body once per instruction set and calls the version for `isa`.
 ///
-/// The body is plain Rust that the compiler vectorises; it must be `#[inline(always)]`-able, so it may call generic
-/// functions that are themselves `#[inline(always)]`.
+/// The body is plain Rust that the compiler vectorises. Generic functions that it calls must be `#[inline(always)]`.
 ///
 /// ```
 /// ciphermill_math::multiversion! {
@@ -149,13 +158,13 @@ macro_rules! multiversion {
                 #[cfg(target_arch = "x86_64")]
                 $crate::isa::Isa::Avx2 => {
                     assert!(isa.is_available());
-                    // SAFETY: the assertion above holds the required CPU features.
+                    // SAFETY: the assertion above ensures the required CPU features.
                     unsafe { avx2($($arg),*) }
                 }
                 #[cfg(target_arch = "x86_64")]
                 $crate::isa::Isa::Avx512 => {
                     assert!(isa.is_available());
-                    // SAFETY: the assertion above holds the required CPU features.
+                    // SAFETY: the assertion above ensures the required CPU features.
                     unsafe { avx512($($arg),*) }
                 }
                 #[cfg(not(target_arch = "x86_64"))]

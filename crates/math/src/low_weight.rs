@@ -1,15 +1,16 @@
-//! Primes of the form 2^a + 2^b + 1, whose reduction is shifts and additions: the golden model of a hardware multiplier.
+//! Primes of the form 2^a + 2^b + 1, which need only shifts and additions for a reduction: the golden model of a
+//! hardware multiplier.
 //!
-//! CHAM (X. Ren et al., "CHAM: A customized homomorphic encryption accelerator for fast matrix-vector product", DAC 2023)
-//! uses 2^34 + 2^27 + 1, 2^34 + 2^19 + 1 and 2^38 + 2^23 + 1. There are two reductions, both exact and in fixed numbers of
-//! steps that follow from the ranges; all values are plain integers, so that a circuit can be held against each step.
+//! CHAM (X. Ren et al., "CHAM: A customized homomorphic encryption accelerator for fast matrix-vector product", DAC
+//! 2023) uses 2^34 + 2^27 + 1, 2^34 + 2^19 + 1 and 2^38 + 2^23 + 1. There are two reductions. Both are exact, and the
+//! ranges determine their number of steps. All values are plain integers, so a circuit can be compared with each step.
 //!
-//! * **From the top**, [`fold`](LowWeightModulus::fold): 2^a ≡ −(2^b + 1). Each takes a − b bits off, so a product of
-//!   2a + 2 bits needs about (a + 2)/(a − b) of them.
-//! * **From the bottom**, [`k_reduce`](LowWeightModulus::k_reduce): p = k·2^b + 1 with k = 2^(a−b) + 1, hence k·2^b ≡ −1.
-//!   Each takes b bits off and multiplies by k, which factors known beforehand make up for (P. Longa and M. Naehrig,
-//!   "Speeding up the number theoretic transform for faster ideal lattice-based cryptography", CANS 2016, §3). For the
-//!   three primes two are enough: the reduction to use in butterflies.
+//! * **From the top**, [`fold`](LowWeightModulus::fold): 2^a ≡ −(2^b + 1). A fold removes a − b bits, so a product of
+//!   2a + 2 bits needs about (a + 2)/(a − b) folds.
+//! * **From the bottom**, [`k_reduce`](LowWeightModulus::k_reduce): p = k·2^b + 1 with k = 2^(a−b) + 1, hence k·2^b ≡
+//!   −1. A step removes b bits and multiplies by k. Factors known in advance compensate for k (P. Longa and M. Naehrig,
+//!   "Speeding up the number theoretic transform for faster ideal lattice-based cryptography", CANS 2016, §3). The
+//!   three primes need two steps, so this reduction suits butterflies.
 //!
 //! | p | folds of a product | k-reductions of a product |
 //! | --- | --- | --- |
@@ -17,12 +18,25 @@
 //! | 2^34 + 2^19 + 1 | 3 | 2 |
 //! | 2^38 + 2^23 + 1 | 3 | 2 |
 //!
-//! On a CPU neither wins: a 64-bit multiplier makes Shoup's product of two multiplications and a subtraction, and vector
-//! units have [`prime_engine`](crate::ntt::prime_engine)'s multiply-adds of 52 or 53 bits.
+//! On a CPU other methods are faster: Shoup's product takes two multiplications and a subtraction with a 64-bit
+//! multiplier, and [`prime_engine`](crate::ntt::prime_engine) uses the vector units' multiply-adds of 52 or 53 bits.
 
 use crate::modulus::{Modulus, ModulusError};
 
-/// p = 2^a + 2^b + 1, a prime below 2^62 with 1 ≤ b ≤ a − 2. (For b = a − 1 folds do not come to an end.)
+/// p = 2^a + 2^b + 1, a prime below 2^62 with 1 ≤ b ≤ a − 2. (For b = a − 1 folds do not converge.)
+///
+/// # Example
+/// ```
+/// use ciphermill_math::LowWeightModulus;
+///
+/// let p = LowWeightModulus::new(34, 27)?;
+/// let value = (1 << 34) + (1 << 27) + 1;
+/// assert_eq!(p.mul(value - 1, value - 1), 1);
+/// // A known factor is prepared once; its products then take two k-reductions.
+/// let prepared = p.prepare(12345);
+/// assert_eq!(p.mul_prepared(678, prepared), p.mul(678, 12345));
+/// # Ok::<(), ciphermill_math::LowWeightError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LowWeightModulus {
     modulus: Modulus,
@@ -34,22 +48,22 @@ pub struct LowWeightModulus {
     scale: u64,
 }
 
-/// A number is no [`LowWeightModulus`].
+/// The reason why a number is not a [`LowWeightModulus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowWeightError {
     /// The exponents are outside their range.
-    #[error("2^{a} + 2^{b} + 1 is not offered; use exponents 1 <= b <= a - 2 <= 59")]
+    #[error("2^{a} + 2^{b} + 1 is not supported; use exponents 1 <= b <= a - 2 <= 59")]
     Exponents {
-        /// The greater.
+        /// The greater exponent.
         a: u32,
-        /// The lesser.
+        /// The lesser exponent.
         b: u32,
     },
-    /// Not a prime.
+    /// The number is not a prime in range.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// A prime of another form.
-    #[error("modulus {given} is not of the form 2^a + 2^b + 1")]
+    /// The number is a prime of another form.
+    #[error("modulus {given} is not of the form 2^a + 2^b + 1; use a prime of this form, such as 2^34 + 2^27 + 1")]
     Form {
         /// The requested value.
         given: u64,
@@ -57,10 +71,10 @@ pub enum LowWeightError {
 }
 
 impl LowWeightModulus {
-    /// Checks that 2^a + 2^b + 1 is a prime in range.
+    /// The modulus 2^a + 2^b + 1.
     ///
     /// # Errors
-    /// If it is not.
+    /// If this number is not a prime in range.
     pub fn new(a: u32, b: u32) -> Result<Self, LowWeightError> {
         if b == 0 || a >= Modulus::MAX_BITS || b.saturating_add(2) > a {
             return Err(LowWeightError::Exponents { a, b });
@@ -68,7 +82,7 @@ impl LowWeightModulus {
         let modulus = Modulus::new((1 << a) + (1 << b) + 1)?;
         let p = i128::from(modulus.value());
         let product = (0, (p - 1) * (p - 1));
-        // The least and the greatest result of a step are those of the greatest and the least upper part.
+        // The least result of a step is that of the greatest upper part, and vice versa.
         let fold =
             |(low, high): (i128, i128)| (-(high >> a) * ((1 << b) + 1), (1 << a) - 1 - (low >> a) * ((1 << b) + 1));
         let folds = steps(product, fold, (-p, p));
@@ -79,39 +93,38 @@ impl LowWeightModulus {
         Ok(LowWeightModulus { modulus, a, b, folds, k_reductions, scale: modulus.pow(inverse, k_reductions.into()) })
     }
 
-    /// p.
+    /// The prime p.
     pub fn modulus(self) -> Modulus {
         self.modulus
     }
 
-    /// a and b.
+    /// The exponents a and b.
     pub fn exponents(self) -> (u32, u32) {
         (self.a, self.b)
     }
 
-    /// How many [`fold`](Self::fold)s bring every product of canonical values into [−p, p).
+    /// The number of [`fold`](Self::fold)s that bring every product of canonical values into [−p, p).
     pub fn folds(self) -> u32 {
         self.folds
     }
 
-    /// How many [`k_reduce`](Self::k_reduce)s bring every product of canonical values into [−p, 2p).
+    /// The number of [`k_reduce`](Self::k_reduce)s that bring every product of canonical values into [−p, 2p).
     pub fn k_reductions(self) -> u32 {
         self.k_reductions
     }
 
-    /// For x = x1·2^a + x0 with 0 ≤ x0 < 2^a: x0 − x1·2^b − x1, the same residue. From [−2^m, 2^m), m > a, it leads to
-    /// (−2^(m−a)·(2^b + 1), 2^a + 2^(m−a)·(2^b + 1)).
+    /// One reduction from the top: x0 − x1·2^b − x1 for x = x1·2^a + x0 with 0 ≤ x0 < 2^a, which is the same residue.
     ///
-    /// |x| must be below 2^124.
+    /// It maps [−2^m, 2^m), m > a, into (−2^(m−a)·(2^b + 1), 2^a + 2^(m−a)·(2^b + 1)). |x| must be below 2^124.
     pub fn fold(self, x: i128) -> i128 {
         let (upper, lower) = (x >> self.a, x & ((1 << self.a) - 1));
         lower - (upper << self.b) - upper
     }
 
-    /// For x = x1·2^b + x0 with 0 ≤ x0 < 2^b: k·x0 − x1 = x0·2^(a−b) + x0 − x1, the residue of k·x. From [−2^m, 2^m),
-    /// m > b, it leads to (−2^(m−b), p + 2^(m−b)).
+    /// One reduction from the bottom: k·x0 − x1 = x0·2^(a−b) + x0 − x1 for x = x1·2^b + x0 with 0 ≤ x0 < 2^b, which is
+    /// the residue of k·x.
     ///
-    /// |x| must be below 2^124.
+    /// It maps [−2^m, 2^m), m > b, into (−2^(m−b), p + 2^(m−b)). |x| must be below 2^124.
     pub fn k_reduce(self, x: i128) -> i128 {
         let (upper, lower) = (x >> self.b, x & ((1 << self.b) - 1));
         (lower << (self.a - self.b)) + lower - upper
@@ -133,8 +146,8 @@ impl LowWeightModulus {
         product as u64
     }
 
-    /// w·k^-r mod p for r = [`k_reductions`](Self::k_reductions): the factor w as [`mul_prepared`](Self::mul_prepared)
-    /// takes it.
+    /// w·k^-r mod p for r = [`k_reductions`](Self::k_reductions): the factor w in the form that
+    /// [`mul_prepared`](Self::mul_prepared) expects.
     ///
     /// # Panics
     /// If w is not below p.
@@ -142,8 +155,8 @@ impl LowWeightModulus {
         self.mul(w, self.scale)
     }
 
-    /// w·x mod p for `prepared` = [`prepare`](Self::prepare)(w) and canonical x: r k-reductions, one conditional addition
-    /// and one conditional subtraction.
+    /// w·x mod p for `prepared` = [`prepare`](Self::prepare)(w) and canonical x: r k-reductions, one conditional
+    /// addition and one conditional subtraction.
     ///
     /// # Panics
     /// If x or the factor is not below p.
@@ -164,7 +177,7 @@ impl LowWeightModulus {
 
     fn product(self, x: u64, y: u64) -> i128 {
         let p = self.modulus.value();
-        assert!(x < p && y < p, "{x} and {y} are to be below {p}");
+        assert!(x < p && y < p, "{x} and {y} must be below {p}");
         i128::from(x) * i128::from(y)
     }
 }
@@ -181,7 +194,7 @@ impl TryFrom<Modulus> for LowWeightModulus {
     }
 }
 
-/// How many steps bring the interval `range` (ends included) into [target.0, target.1).
+/// The number of steps that bring the interval `range` (ends included) into [target.0, target.1).
 fn steps(range: (i128, i128), step: impl Fn((i128, i128)) -> (i128, i128), target: (i128, i128)) -> u32 {
     let mut range = range;
     let mut count = 0;

@@ -8,7 +8,17 @@ const LINE_WORDS: usize = 8;
 
 /// Zeroed words that start on a cache line.
 ///
-/// They come from the allocator as zeros: memory that the system gives out fresh is not touched before it is written.
+/// The allocator provides the zeros: fresh memory of the system is not touched before it is written.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::memory::AlignedWords;
+///
+/// let mut words = AlignedWords::zeroed(100);
+/// words[99] = 7;
+/// assert_eq!(words.as_ptr().align_offset(64), 0);
+/// assert_eq!(words.iter().sum::<u64>(), 7);
+/// ```
 pub struct AlignedWords {
     /// One line longer than needed.
     words: Vec<u64>,
@@ -21,15 +31,22 @@ impl AlignedWords {
     pub fn zeroed(len: usize) -> Self {
         let mut words = vec![0; len + LINE_WORDS];
         advise_huge_pages(&mut words);
-        // Lines are 64 bytes; the vector is never resized, so that its words stay where they are.
+        // Lines are 64 bytes. The vector is never resized, so its words stay at their addresses.
         let start = words.as_ptr().align_offset(64);
         assert!(start <= LINE_WORDS, "words are aligned to their size");
         Self { words, start, len }
     }
 }
 
-/// Asks for huge pages for memory that was not touched yet, where there is enough of it: faults for small ones can cost
-/// more than what is computed in them. It is advice only.
+/// Requests huge pages for untouched memory of at least one huge page, because page faults can cost more than the
+/// computation. The request is advice only.
+///
+/// # Example
+/// ```
+/// let mut table = vec![0u64; 1 << 20];
+/// ciphermill_math::memory::advise_huge_pages(&mut table);
+/// assert!(table.iter().all(|&word| word == 0));
+/// ```
 #[cfg(target_os = "linux")]
 pub fn advise_huge_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
@@ -40,16 +57,16 @@ pub fn advise_huge_pages<T>(memory: &mut [T]) {
         return;
     }
     let len = (bytes - skip) & !(PAGE - 1);
-    // SAFETY: the range lies within `memory`, which this call may only back by other pages; contents are unaffected.
-    // A kernel without huge pages refuses, and nothing is lost.
+    // SAFETY: the range lies within `memory`. The call may only change the pages behind it; contents are unaffected.
+    // A kernel without huge pages refuses the request, which has no effect then.
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
 
-/// Other systems are not asked.
+/// Does nothing on other systems.
 #[cfg(not(target_os = "linux"))]
 pub fn advise_huge_pages<T>(_memory: &mut [T]) {}
 
-/// One huge page of x86-64: below it none can fit.
+/// One huge page of x86-64; smaller memory cannot hold one.
 #[cfg(target_os = "linux")]
 const MIN_HUGE_BYTES: usize = 2 << 20;
 

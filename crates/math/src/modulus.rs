@@ -1,21 +1,35 @@
-//! Prime moduli below 2^62 and their plain arithmetic: what sizes the tables of the fast transforms and what their
-//! references are written in.
+//! Prime moduli below 2^62 and their plain arithmetic, on which the tables and references of the fast transforms are
+//! built.
 //!
-//! Two spare bits in a 64-bit word let a lazy transform keep values below 4p.
+//! A 64-bit word has two spare bits, so a lazy transform can keep values below 4p.
 
 use std::fmt;
 
 /// An odd prime p with 3 ≤ p < 2^62.
 ///
-/// Unless said otherwise every argument and result of its operations is *canonical*, i.e. in `[0, p)`; arguments that are
-/// not give a wrong result or, where debug assertions are on, a panic.
+/// Unless stated otherwise every argument and result of its operations is *canonical*, i.e. in `[0, p)`. Other
+/// arguments lead to a wrong result or, with debug assertions, to a panic.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Modulus;
+/// use ciphermill_math::modulus::ntt_primes;
+///
+/// let p = Modulus::new(7681)?;
+/// assert_eq!(p.mul(7680, 7680), 1);
+/// assert_eq!(p.mul(3, p.inverse(3).expect("3 is not zero")), 1);
+/// // 7681 = 15·2^9 + 1: polynomials of up to 256 coefficients have a negacyclic transform.
+/// assert_eq!(p.two_adicity(), 9);
+/// assert_eq!(ntt_primes(13, 256).next(), Some(p));
+/// # Ok::<(), ciphermill_math::modulus::ModulusError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Modulus(u64);
 
-/// A number cannot be a [`Modulus`].
+/// The reason why a number is not a [`Modulus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModulusError {
-    /// Outside the range of the arithmetic.
+    /// The number is outside the range of the arithmetic.
     #[error(
         "modulus {given} is outside the range of this arithmetic; use an odd prime from 3 to 2^{} - 1",
         Modulus::MAX_BITS
@@ -24,8 +38,8 @@ pub enum ModulusError {
         /// The requested value.
         given: u64,
     },
-    /// Composite.
-    #[error("modulus {given} is not an odd prime")]
+    /// The number is not an odd prime.
+    #[error("modulus {given} is not an odd prime; use one from 3 to 2^{} - 1", Modulus::MAX_BITS)]
     NotPrime {
         /// The requested value.
         given: u64,
@@ -36,10 +50,10 @@ impl Modulus {
     /// The greatest length of p in bits.
     pub const MAX_BITS: u32 = 62;
 
-    /// Checks that `value` is an odd prime in range.
+    /// The modulus `value`.
     ///
     /// # Errors
-    /// If it is not.
+    /// If `value` is not an odd prime in range.
     pub const fn new(value: u64) -> Result<Modulus, ModulusError> {
         if value < 3 || value >> Self::MAX_BITS != 0 {
             return Err(ModulusError::Range { given: value });
@@ -47,7 +61,7 @@ impl Modulus {
         if is_prime(value) { Ok(Modulus(value)) } else { Err(ModulusError::NotPrime { given: value }) }
     }
 
-    /// p.
+    /// The prime p.
     #[inline(always)]
     pub const fn value(self) -> u64 {
         self.0
@@ -58,7 +72,8 @@ impl Modulus {
         u64::BITS - self.0.leading_zeros()
     }
 
-    /// The largest e such that 2^e divides p − 1: polynomials of up to 2^(e−1) coefficients have a negacyclic transform.
+    /// The largest e such that 2^e divides p − 1. Polynomials of up to 2^(e−1) coefficients have a negacyclic
+    /// transform.
     pub const fn two_adicity(self) -> u32 {
         (self.0 - 1).trailing_zeros()
     }
@@ -119,23 +134,28 @@ impl Modulus {
         if a == 0 { None } else { Some(self.pow(a, self.0 - 2)) }
     }
 
-    /// ⌊w·2^64/p⌋ for w < p, with which w·x mod p takes one high and two low products (V. Shoup's method; D. Harvey,
-    /// "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014, §2): for any word x,
-    /// w·x − ⌊quotient·x/2^64⌋·p is in `[0, 2p)`.
+    /// ⌊w·2^64/p⌋ for w < p, Shoup's companion of w.
+    ///
+    /// With it, w·x mod p takes one high and two low products (V. Shoup's method; D. Harvey, "Faster arithmetic for
+    /// number-theoretic transforms", J. Symb. Comp. 60, 2014, §2): for any word x, w·x − ⌊quotient·x/2^64⌋·p is in
+    /// `[0, 2p)`.
     pub const fn shoup_quotient(self, w: u64) -> u64 {
         debug_assert!(w < self.0);
         (((w as u128) << 64) / self.0 as u128) as u64
     }
 
-    /// The same for 32-bit words, ⌊w·2^32/p⌋: x is any 32-bit word, and p is below 2^31 if the result is to fit one.
+    /// The companion for 32-bit words, ⌊w·2^32/p⌋. x is any 32-bit word. The result fits such a word if p is below
+    /// 2^31.
     pub const fn shoup_quotient_32(self, w: u64) -> u32 {
         debug_assert!(w < self.0 && self.0 >> 32 == 0);
         ((w << 32) / self.0) as u32
     }
 
-    /// The root of unity of order 2^`log_order` of one family: each is the square of the next. It is the power of the
-    /// smallest quadratic non-residue, of which Euler's criterion says that its ((p−1)/2^e)-th power has order 2^e; the
-    /// smallest generator would do the same but takes the factors of p − 1. `None` if 2^`log_order` does not divide p − 1.
+    /// The root of unity of order 2^`log_order` of one family, in which each root is the square of the next.
+    ///
+    /// It is a power of the smallest quadratic non-residue, whose ((p−1)/2^e)-th power has order 2^e by Euler's
+    /// criterion. The smallest generator would serve as well but requires the factors of p − 1. `None` if 2^`log_order`
+    /// does not divide p − 1.
     pub const fn root_of_unity(self, log_order: u32) -> Option<u64> {
         if log_order > self.two_adicity() {
             return None;
@@ -172,7 +192,7 @@ impl TryFrom<u64> for Modulus {
     }
 }
 
-/// base^exponent mod `modulus` > 1, any base.
+/// base^exponent mod `modulus` > 1, for any base.
 const fn pow_mod(base: u64, mut exponent: u64, modulus: u64) -> u64 {
     let m = modulus as u128;
     let mut square = base as u128 % m;
@@ -187,8 +207,18 @@ const fn pow_mod(base: u64, mut exponent: u64, modulus: u64) -> u64 {
     result as u64
 }
 
-/// Whether `n` is prime, without error: Miller and Rabin's test to the first twelve primes as bases decides every
-/// n < 3.1·10^23 (J. Sorenson and J. Webster, "Strong pseudoprimes to twelve prime bases", Math. Comp. 86, 2017).
+/// Whether `n` is prime, without error.
+///
+/// Miller and Rabin's test to the first twelve primes as bases decides every n < 3.1·10^23 (J. Sorenson and J. Webster,
+/// "Strong pseudoprimes to twelve prime bases", Math. Comp. 86, 2017).
+///
+/// # Example
+/// ```
+/// use ciphermill_math::modulus::is_prime;
+///
+/// assert!(is_prime(0xffff_ffff_0000_0001));
+/// assert!(!is_prime(3_215_031_751)); // A strong pseudoprime to the bases 2, 3, 5 and 7.
+/// ```
 pub const fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
@@ -206,7 +236,7 @@ pub const fn is_prime(n: u64) -> bool {
     while i < BASES.len() {
         let mut power = pow_mod(BASES[i], (n - 1) >> twos, n);
         let mut squarings = 1;
-        // A witness unless the powers end in 1 by way of −1 or start with 1.
+        // The base is a witness unless the powers end in 1 by way of −1 or start with 1.
         if power != 1 {
             while power != n - 1 {
                 if squarings == twos {
@@ -221,14 +251,22 @@ pub const fn is_prime(n: u64) -> bool {
     true
 }
 
-/// The primes of exactly `bits` bits with p ≡ 1 modulo 2N, largest first: those over which polynomials of N =
+/// The primes of exactly `bits` bits with p ≡ 1 modulo 2N, largest first. Over these primes polynomials of N =
 /// `polynomial_size` coefficients have a negacyclic transform.
 ///
-/// Empty if `bits` is not in 2 ..= [`Modulus::MAX_BITS`] or if `polynomial_size` is not a power of two.
+/// The iterator is empty if `bits` is not in 2 ..= [`Modulus::MAX_BITS`] or if `polynomial_size` is not a power of two.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::modulus::ntt_primes;
+///
+/// let primes: Vec<u64> = ntt_primes(14, 1024).map(|p| p.value()).collect();
+/// assert_eq!(primes, [12289]);
+/// ```
 pub fn ntt_primes(bits: u32, polynomial_size: usize) -> impl Iterator<Item = Modulus> {
     let offered = (2..=Modulus::MAX_BITS).contains(&bits) && polynomial_size.is_power_of_two();
     let step = if offered { (polynomial_size as u64).checked_mul(2) } else { None };
-    // k·2N + 1 for all k that stay below 2^bits and at or above 2^(bits−1).
+    // k·2N + 1 for all k with values below 2^bits and at or above 2^(bits−1).
     let (least, past, step) = match step {
         Some(step) => ((1u64 << (bits - 1)).saturating_sub(1).div_ceil(step), ((1u64 << bits) - 2) / step + 1, step),
         None => (1, 1, 1),

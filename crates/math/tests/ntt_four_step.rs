@@ -265,7 +265,7 @@ fn what_is_not_offered_is_refused() {
         assert_eq!(refusal(&[2, 4], p), orders);
     }
     let message = FourStepNtt::new(&[1 << 10, 1 << 11], Convolution::Cyclic, modulus(LARGEST)).unwrap_err().to_string();
-    assert_eq!(message, "the factors make N = 2^21, which is not offered; use a product from 2 to 2^20");
+    assert_eq!(message, "the factors make N = 2^21, which is not supported; use a product from 2 to 2^20");
 }
 
 #[test]

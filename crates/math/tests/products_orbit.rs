@@ -91,13 +91,13 @@ fn a_rotated_spectrum_is_that_of_the_permuted_polynomial() {
 }
 
 #[test]
-#[should_panic(expected = "no rotation")]
+#[should_panic(expected = "is not a rotation")]
 fn other_automorphisms_are_no_rotations() {
     OrbitOrder::new(&engine(16, 40, Isa::Portable), 8).rotation(5);
 }
 
 #[test]
-#[should_panic(expected = "no divisor")]
+#[should_panic(expected = "is not a power of two")]
 fn the_step_divides_2n() {
     OrbitOrder::new(&engine(16, 40, Isa::Portable), 64);
 }

@@ -1,22 +1,27 @@
-//! The automorphisms X ↦ X^g of Z\[X\]/(X^N + 1), g odd: on coefficients and on spectra.
+//! The automorphisms X ↦ X^g of Z\[X\]/(X^N + 1), g odd, on coefficients and on spectra.
 //!
-//! **Coefficients.** σ_g(X^j) = X^(gj), and X^N = −1. With h = g^-1 mod 2N, the coefficient at X^i of σ_g(a) is
-//! therefore a_e for e = h·i mod 2N below N, and −a_(e−N) otherwise: a gather with signs whose indices need no table,
-//! as e grows by h from one i to the next. [`Automorphism`] does it modulo any q and on the torus.
+//! **Coefficients.** σ_g(X^j) = X^(gj), and X^N = −1. Let h = g^-1 mod 2N and e = h·i mod 2N. The coefficient of σ_g(a)
+//! at X^i is a_e if e is below N, and −a_(e−N) otherwise. This is a gather with signs. Its indices need no table,
+//! because e grows by h from one i to the next. [`Automorphism`] applies it modulo any q and on the torus.
 //!
-//! **Spectra.** The place of a spectrum with exponent e holds a(ψ^e), so that of σ_g(a) holds a(ψ^(g·e)): a permutation
-//! of the places, without signs. [`SpectrumAutomorphism`] keeps it as a table of 32-bit indices, made from
-//! [`NttEngine::exponent`], for any engine.
+//! **Spectra.** The place of a spectrum with exponent e holds a(ψ^e). The same place of the spectrum of σ_g(a) holds
+//! a(ψ^(g·e)), so σ_g permutes the places, without signs. [`SpectrumAutomorphism`] keeps the permutation as a table of
+//! 32-bit indices. The table is made from [`NttEngine::exponent`], so it fits any engine.
 //!
-//! Values are only moved, negated once or added once, so canonical ones stay canonical: −x is q − x for x > 0 and 0 for
-//! x = 0; a sum a + b of values below q is a − (q − b), plus q if that is negative, which fits the word for any q.
-//! Spectra of some engines hold any word for a residue: before they are added, q is taken off once, which is enough for
-//! all words below 2q.
+//! Values are moved, negated once or added once, so canonical values stay canonical. −x is q − x for x > 0, and 0 for
+//! x = 0. A sum a + b of values below q is a − (q − b), plus q if that is negative; this fits the word for any q.
+//! Spectra of some engines hold any word for a residue. Before such words are added, q is subtracted once, which is
+//! enough for all words below 2q.
 //!
-//! **Floor.** One load of an arbitrary word per coefficient: gather instructions and scalar loads alike take 0.5 to 0.7
-//! cycles for it on Intel. Measured for N = 16384 on a Granite Rapids core (3.57 GHz) with AVX-512, in cycles per
-//! coefficient: a spectrum of 64-bit words 0.80 (3.7 µs), added to another 1.15, 64-bit coefficients 0.8 to 1.0, 32-bit
-//! ones 0.57. AVX2: 0.9, 1.8, 2.0, 0.8; portable: 1.2, 3.1, 2.3, 2.2.
+//! **Floor.** Each coefficient needs one load of an arbitrary word. Gather instructions and scalar loads alike take 0.5
+//! to 0.7 cycles for it on Intel. Measured for N = 16384 on a Granite Rapids core (3.57 GHz), in cycles per
+//! coefficient:
+//!
+//! | path | spectrum, 64-bit words | added to another | 64-bit coefficients | 32-bit coefficients |
+//! | --- | --- | --- | --- | --- |
+//! | AVX-512 | 0.80 (3.7 µs) | 1.15 | 0.8 to 1.0 | 0.57 |
+//! | AVX2 | 0.9 | 1.8 | 2.0 | 0.8 |
+//! | portable | 1.2 | 3.1 | 2.3 | 2.2 |
 
 use crate::Isa;
 use crate::ntt::{NttEngine, NttWord};
@@ -24,18 +29,18 @@ use crate::ntt::{NttEngine, NttWord};
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// An automorphism cannot be made.
+/// The reason why an automorphism cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AutomorphismError {
-    /// N is not offered.
-    #[error("polynomial size {given} is not offered; use a power of two up to {max}")]
+    /// N is not supported.
+    #[error("polynomial size {given} is not supported; use a power of two up to {max}")]
     PolynomialSize {
         /// The requested value.
         given: usize,
         /// The greatest N.
         max: usize,
     },
-    /// X ↦ X^g is no automorphism.
+    /// The exponent g is even, so X ↦ X^g is not an automorphism.
     #[error("exponent {given} of an automorphism is even; use an odd one")]
     EvenExponent {
         /// The requested value.
@@ -49,14 +54,14 @@ mod sealed {
     /// The kernels of one width.
     pub trait Kernels: Sized {
         /// out_i = ±src_(step·i mod 2N), see [`Automorphism`](super::Automorphism); `modulus` 0 stands for 2^BITS.
-        /// Safe, as anyone can call it through a bound by the public trait: so it checks the slices.
+        /// This function checks the slices, because any crate can call it through the public trait.
         fn permute(isa: Isa, step: usize, modulus: u64, src: &[Self], out: &mut [Self]);
         /// out_i = src_(table_i); all indices are below N, the length of all slices.
         ///
         /// # Safety
-        /// The indices must be as said.
+        /// The indices must satisfy that bound.
         unsafe fn gather(isa: Isa, table: &[u32], src: &[Self], out: &mut [Self]);
-        /// acc_i += src_(table_i) modulo `modulus`; all below twice it, the result below.
+        /// acc_i += src_(table_i) modulo `modulus`. All words are below twice the modulus; the result is below it.
         ///
         /// # Safety
         /// As [`gather`](Self::gather).
@@ -71,6 +76,19 @@ impl AutomorphismWord for u32 {}
 impl AutomorphismWord for u64 {}
 
 /// X ↦ X^g on polynomials of N coefficients.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::automorphism::Automorphism;
+///
+/// // X ↦ X^3 maps X to X^3 and X^2 to X^6 = −X^2, modulo X^4 + 1 and 97.
+/// let sigma = Automorphism::new(4, 3)?;
+/// let mut image = [0u64; 4];
+/// sigma.apply_modular(Isa::current(), 97, &[5, 1, 2, 0], &mut image);
+/// assert_eq!(image, [5, 0, 95, 1]);
+/// # Ok::<(), ciphermill_math::automorphism::AutomorphismError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Automorphism {
     polynomial_size: usize,
@@ -84,7 +102,7 @@ impl Automorphism {
     /// The greatest N.
     pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
-    /// X ↦ X^`exponent`, which counts modulo 2N.
+    /// X ↦ X^`exponent`; the exponent is reduced modulo 2N.
     ///
     /// # Errors
     /// If `polynomial_size` is not a power of two up to 2^17, or `exponent` is even.
@@ -110,7 +128,7 @@ impl Automorphism {
         self.exponent
     }
 
-    /// The automorphism that undoes this one.
+    /// The inverse automorphism.
     pub fn inverse(&self) -> Self {
         Self { exponent: self.inverse, inverse: self.exponent, ..*self }
     }
@@ -155,19 +173,19 @@ fn inverse_mod_power_of_two(a: usize) -> usize {
 pub(crate) struct Permutation {
     isa: Isa,
     modulus: u64,
-    /// Which place of the argument each place of the result takes: a permutation of 0..N.
+    /// The place of the argument that each place of the result takes: a permutation of 0..N.
     table: Vec<u32>,
 }
 
 impl Permutation {
-    /// Place i of a result is place `table`_i of the argument.
+    /// The permutation that takes place i of the result from place `table`_i of the argument.
     ///
     /// # Panics
-    /// If `table` is no permutation of 0..N, or the CPU lacks `isa`.
+    /// If `table` is not a permutation of 0..N, or the CPU lacks `isa`.
     pub(crate) fn new(isa: Isa, modulus: u64, table: Vec<u32>) -> Self {
         let mut seen = vec![false; table.len()];
         for &place in &table {
-            // What the kernels rely on when they read at the table's indices.
+            // The kernels read at the table's indices without a check.
             assert!(!std::mem::replace(&mut seen[place as usize], true), "a permutation has each place once");
         }
         assert!(isa.is_available());
@@ -201,7 +219,25 @@ impl Permutation {
     }
 }
 
-/// X ↦ X^g on the spectra of one engine, or of any other that has its order: the table is made once for each g.
+/// X ↦ X^g on the spectra of one engine, or of any other engine with the same order. The table is made once for each g.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::automorphism::SpectrumAutomorphism;
+/// use ciphermill_math::ntt::prime_engine;
+///
+/// let engine = prime_engine(256, 7681, Isa::current())?;
+/// let sigma = SpectrumAutomorphism::new(&*engine, 3)?;
+/// // The spectrum of X becomes the spectrum of X^3.
+/// let (mut spectrum, mut image) = (vec![0; 256], vec![0; 256]);
+/// spectrum[1] = 1;
+/// engine.forward_in_place(&mut spectrum);
+/// sigma.apply(&spectrum, &mut image);
+/// engine.inverse_in_place(&mut image);
+/// assert_eq!(image[..5], [0, 0, 0, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SpectrumAutomorphism {
     automorphism: Automorphism,
@@ -209,7 +245,7 @@ pub struct SpectrumAutomorphism {
 }
 
 impl SpectrumAutomorphism {
-    /// X ↦ X^`exponent` on spectra of `engine`; kernels run on the engine's instruction set.
+    /// X ↦ X^`exponent` on spectra of `engine`. The kernels run on the engine's instruction set.
     ///
     /// # Errors
     /// As [`Automorphism::new`].
@@ -230,7 +266,7 @@ impl SpectrumAutomorphism {
         self.automorphism
     }
 
-    /// out = the spectrum of σ_g(a), for that of a.
+    /// out = the spectrum of σ_g(a), given the spectrum of a.
     ///
     /// # Panics
     /// If a length is not N.
@@ -238,8 +274,8 @@ impl SpectrumAutomorphism {
         self.permutation.apply(spectrum, out);
     }
 
-    /// acc += the spectrum of σ_g(a), for that of a. Both are spectra of the engine; the result is canonical, in
-    /// `[0, p)`.
+    /// acc += the spectrum of σ_g(a), given the spectrum of a. Both are spectra of the engine. The result is canonical,
+    /// in `[0, p)`.
     ///
     /// # Panics
     /// If a length is not N, or the engine's modulus does not fit the word.
@@ -321,6 +357,14 @@ kernels!(u32, words32_avx2, words32_avx512);
 kernels!(u64, words64_avx2, words64_avx512);
 
 /// The plain definitions.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::automorphism::reference;
+///
+/// assert_eq!(reference::modular(3, 97, &[5, 1, 2, 0]), [5, 0, 95, 1]);
+/// assert_eq!(reference::torus(3, &[5, 1, 2, 0]), [5, 0, 2u64.wrapping_neg(), 1]);
+/// ```
 pub mod reference {
     /// σ_g(a) over Z_q, term by term: g odd, coefficients in `[0, q)`.
     pub fn modular(exponent: usize, modulus: u64, polynomial: &[u64]) -> Vec<u64> {

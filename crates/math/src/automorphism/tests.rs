@@ -3,7 +3,7 @@ use crate::Isa;
 use crate::modulus::ntt_primes;
 use crate::ntt::{NttEngine, Prime32Ntt, PrimeNtt, goldilocks_engine};
 
-/// Paths of this CPU; those that it lacks are named in the test's output.
+/// The paths of this CPU. The test's output names the paths that it lacks.
 fn paths() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| {
         let available = isa.is_available();
@@ -195,7 +195,7 @@ fn spectra_of_words_of_64_bits_match_coefficients() {
     }
 }
 
-/// The kernels of a word are in reach of every bound by [`AutomorphismWord`].
+/// Any bound by [`AutomorphismWord`] gives access to the kernels of a word.
 fn permute_between<W: AutomorphismWord>(from: usize, to: usize) {
     W::permute(Isa::best(), 1, 0, &vec![W::default(); from], &mut vec![W::default(); to]);
 }

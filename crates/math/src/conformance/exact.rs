@@ -8,7 +8,7 @@ use crate::modulus::Modulus;
 use crate::ntt::{NttEngine, NttWord, reference};
 use crate::{CoefficientSource, SourceView};
 
-/// A source that hides its coefficients behind [`CoefficientSource::read`].
+/// A source that only [`CoefficientSource::read`] can read.
 struct Opaque<W>(Vec<W>);
 
 impl<W: NttWord> CoefficientSource<W> for Opaque<W> {
@@ -25,15 +25,26 @@ impl<W: NttWord> CoefficientSource<W> for Opaque<W> {
     }
 }
 
-/// Sums of products are checked with these numbers of rows.
+/// The numbers of rows for which sums of products are checked.
 const ROWS: [usize; 4] = [0, 1, 2, 7];
 
-/// Checks every method of an exact transform, bit for bit, against [`mod@reference`]: the order of the spectrum, both
-/// directions in place and out of place, batches, products, sums of products, and rows of an external product. Spectra
-/// over primes below 2^62 must be canonical. `seed` chooses the polynomials.
+/// Checks every method of an exact transform, bit for bit, against [`mod@reference`].
+///
+/// The suite covers the order of the spectrum, both directions in place and out of place, batches, products, sums of
+/// products, and rows of an external product. Spectra over primes below 2^62 must be canonical. `seed` selects the
+/// polynomials.
 ///
 /// # Errors
 /// The first rule that the engine breaks.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::ntt::Prime32Ntt;
+/// use ciphermill_math::{Isa, conformance};
+///
+/// conformance::ntt(&Prime32Ntt::new(256, 7681, Isa::current())?, 1)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn ntt<W>(engine: &dyn NttEngine<W>, seed: u64) -> Result<(), ConformanceError>
 where
     W: NttWord + TryFrom<u64, Error: Debug> + Into<u64>,
@@ -64,7 +75,7 @@ where
         values.iter().map(|&x| W::try_from(x).expect("a residue fits the engine's word")).collect()
     };
     let wide = |words: &[W]| -> Vec<u64> { words.iter().map(|&x| x.into()).collect() };
-    // Over Goldilocks a word stands for its residue; elsewhere it is the residue.
+    // Over Goldilocks a word represents its residue; elsewhere it is the residue.
     let residues = |words: &[W]| -> Vec<u64> {
         wide(words).into_iter().map(|x| if field.is_none() { x % p } else { x }).collect()
     };

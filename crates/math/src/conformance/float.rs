@@ -4,18 +4,31 @@ use super::{ConformanceError, Words};
 use crate::CoefficientSource;
 use crate::fft::{FftEngine, PackedWord, reference, rounding_error_bound};
 
-/// The greatest N at which every coefficient is compared; above it, `SAMPLES` of them.
+/// The greatest N at which every coefficient is compared; above it, only `SAMPLES` coefficients are.
 const WHOLE: usize = 512;
 const SAMPLES: usize = 32;
 const DIGIT_BITS: u32 = 8;
 
-/// Checks every method of an approximate transform: products of digits of 8 bits with torus polynomials within
-/// [`rounding_error_bound`] of the exact product modulo 2^64 and 2^32, small products exactly, packed spectra within
-/// half a unit of their words, and the variants of the forward transform among each other, bit for bit. `seed` chooses
-/// the polynomials.
+/// Checks every method of an approximate transform.
+///
+/// - Products of 8-bit digits with torus polynomials: within [`rounding_error_bound`] of the exact product modulo 2^64
+///   and 2^32. Small products: exact.
+/// - Products with packed spectra: within half a unit of their words.
+/// - Variants of the forward transform: the same spectrum, bit for bit.
+///
+/// `seed` selects the polynomials.
 ///
 /// # Errors
 /// The first rule that the engine breaks.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::fft::TorusFft;
+/// use ciphermill_math::{Isa, conformance};
+///
+/// conformance::fft(&TorusFft::new(256, Isa::current())?, 1)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fft(engine: &dyn FftEngine, seed: u64) -> Result<(), ConformanceError> {
     let n = engine.polynomial_size();
     let rule = |holds: bool, check: &str| {
@@ -56,7 +69,7 @@ pub fn fft(engine: &dyn FftEngine, seed: u64) -> Result<(), ConformanceError> {
             let rhs: Vec<_> = (0..rows).map(|_| words.signed(n, torus_bits)).collect();
             let digit_bound = f64::from(1u32 << (DIGIT_BITS - 1));
             let scale = 2f64.powi(torus_bits as i32 - 64);
-            // The last rounding adds one half; a result that is off by less than that before it is exact.
+            // The last rounding adds one half. A result whose error before it is smaller than one half is exact.
             let before = rounding_error_bound(n, rows, digit_bound) * scale;
             let bound = if before < 0.5 { 0.0 } else { before + 0.5 };
             let expected = exact(&lhs, &rhs);
@@ -120,7 +133,7 @@ fn packed(
         engine.pack(word, &rhs, &mut packed);
         let mut sums = vec![f64::NAN; COLUMNS * n];
         engine.multiply_packed(word, &mut [&mut sums], &[&lhs], &packed, false);
-        // Per row half a unit of both parts times both parts of the operand, and roundings of 2^-53.
+        // Each row adds half a unit of both parts times both parts of the operand, and roundings of 2^-53.
         let unit = if word == PackedWord::Fixed48 { largest(&rhs) / (2f64.powi(47) - 1.0) } else { 0.0 };
         let rounding = 8.0 * f64::EPSILON * largest(&rhs);
         let bound = ROWS as f64 * largest(&lhs) * (unit + rounding);

@@ -1,8 +1,8 @@
 //! Conformance suites of the transform seams, and slow engines made from the plain definitions.
 //!
-//! An accelerator's own tests call [`ntt`] and [`fft`] with its engines, at every size that it offers. The suites use
-//! the traits only: exact transforms must agree with the definition bit for bit, approximate ones within the bound
-//! [`rounding_error_bound`](crate::fft::rounding_error_bound).
+//! An accelerator's own tests call [`ntt`] and [`fft`] with its engines, at every size that the engines support. The
+//! suites use only the traits. Exact transforms must agree with the definition bit for bit. Approximate transforms must
+//! stay within the bound [`rounding_error_bound`](crate::fft::rounding_error_bound).
 //!
 //! [`ReferenceNtt`] and [`ReferenceFft`] compute by the definitions themselves. They pass the suites, and
 //! [`ReferenceNttProvider`] lets a scheme's tests run on engines that share no code with the fast paths.
@@ -25,7 +25,7 @@ pub use exact::ntt;
 pub use float::fft;
 pub use reference::{ReferenceFft, ReferenceNtt, ReferenceNttProvider};
 
-/// An engine breaks a rule of its trait.
+/// A rule of its trait that an engine breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("engine {engine}, N = {polynomial_size}: {check}; the trait's documentation states the rule")]
 pub struct ConformanceError {
@@ -37,7 +37,7 @@ pub struct ConformanceError {
     pub check: String,
 }
 
-/// Words of SplitMix64: reproducible, and good enough to find errors.
+/// Words of SplitMix64: reproducible random numbers for tests.
 struct Words(u64);
 
 impl Words {

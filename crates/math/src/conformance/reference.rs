@@ -1,4 +1,4 @@
-//! Slow engines made from the plain definitions, through the public traits only.
+//! Slow engines made from the plain definitions. They use the public traits only.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,11 +9,27 @@ use crate::modulus::Modulus;
 use crate::ntt::{NttEngine, NttError, NttProvider, NttWord, reference};
 use crate::{CoefficientSource, EngineInfo, EngineKind, Isa};
 
-/// The negacyclic NTT by the loops of [`mod@reference`], for any power of two N for which p has a root.
+/// The negacyclic NTT by the loops of [`mod@reference`], for any power of two N for which p has a root of order 2N.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::conformance::ReferenceNtt;
+/// use ciphermill_math::ntt::NttEngine;
+///
+/// // X^3 · X = −1 modulo X^4 + 1 and 17.
+/// let engine = ReferenceNtt::new(4, 17)?;
+/// let (mut lhs, mut rhs) = ([0u64, 0, 0, 1], [0u64, 1, 0, 0]);
+/// engine.forward_in_place(&mut lhs);
+/// engine.forward_in_place(&mut rhs);
+/// engine.multiply(&mut lhs, &rhs);
+/// engine.inverse_in_place(&mut lhs);
+/// assert_eq!(lhs, [16, 0, 0, 0]);
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReferenceNtt {
     polynomial_size: usize,
-    /// None over the Goldilocks prime.
+    /// `None` over the Goldilocks prime.
     modulus: Option<Modulus>,
 }
 
@@ -132,6 +148,16 @@ impl<W: Word> NttEngine<W> for ReferenceNtt {
 }
 
 /// Makes [`ReferenceNtt`] engines of every kind.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::conformance::ReferenceNttProvider;
+/// use ciphermill_math::ntt::NttProvider;
+///
+/// let engine = ReferenceNttProvider.prime(256, 7681)?;
+/// assert_eq!((engine.polynomial_size(), engine.modulus()), (256, 7681));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceNttProvider;
 
@@ -153,7 +179,22 @@ impl NttProvider for ReferenceNttProvider {
     }
 }
 
-/// The f64 transform by [`fft::reference`]. A spectrum is N/2 points, each a real and an imaginary part.
+/// The f64 transform by [`fft::reference`]. A spectrum has N/2 points, each a real and an imaginary part.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::conformance::ReferenceFft;
+/// use ciphermill_math::fft::FftEngine;
+///
+/// // A forward and an inverse transform return the polynomial.
+/// let engine = ReferenceFft::new(16)?;
+/// let polynomial: Vec<i64> = (0..16).collect();
+/// let (mut spectrum, mut out) = (vec![0.0; 16], vec![0; 16]);
+/// engine.forward(&polynomial, &mut spectrum);
+/// engine.inverse_add_u64(&mut spectrum, &mut out);
+/// assert!(out.iter().copied().eq(0..16));
+/// # Ok::<(), ciphermill_math::fft::FftError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReferenceFft {
     polynomial_size: usize,
@@ -232,7 +273,7 @@ impl FftEngine for ReferenceFft {
         for (to, &x) in words.chunks_exact_mut(word.bytes()).zip(spectra) {
             let bytes = match word {
                 PackedWord::Float64 => x.to_le_bytes(),
-                // No unit, no part that is not zero.
+                // Without a unit every part is zero.
                 PackedWord::Fixed48 if unit == 0.0 => [0; 8],
                 PackedWord::Fixed48 => ((x / unit).round().clamp(-LARGEST, LARGEST) as i64).to_le_bytes(),
             };

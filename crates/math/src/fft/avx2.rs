@@ -9,7 +9,7 @@ use super::lanes::F64Lanes;
 #[derive(Clone, Copy)]
 pub(super) struct Ymm(pub(super) __m256d);
 
-/// 1.5 · 2^52: adding it rounds |x| ≤ 2^51 to the nearest integer, found in the low bits of the sum.
+/// 1.5 · 2^52. Adding it rounds |x| ≤ 2^51 to the nearest integer, which the low bits of the sum then hold.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 const TWO_32: f64 = 4_294_967_296.0;
 
@@ -31,8 +31,8 @@ impl Ymm {
         }
     }
 
-    /// round(2^64 · self) modulo 2^64. AVX2 cannot convert f64 to i64, so the fraction is cut at 2^-32 into two exact
-    /// parts of which the lower is rounded.
+    /// round(2^64 · self) modulo 2^64. AVX2 cannot convert f64 to i64. So the fraction is split at 2^-32 into two exact
+    /// parts, and the lower part is rounded.
     #[inline(always)]
     fn torus(self) -> __m256i {
         // SAFETY: a value of this type exists, so the CPU has AVX2 and FMA.
@@ -50,7 +50,7 @@ impl Ymm {
     }
 }
 
-// SAFETY: the constructors ask for AVX2 and FMA.
+// SAFETY: the constructors require AVX2 and FMA.
 unsafe impl F64Lanes for Ymm {
     const LANES: usize = 4;
     const LEVELS_PER_PASS: u32 = 2;
@@ -72,8 +72,8 @@ unsafe impl F64Lanes for Ymm {
         // SAFETY: the caller vouches for the CPU and for four words.
         unsafe {
             let x = _mm256_loadu_si256(from.cast());
-            // Exponent patterns make 2^52 + (x mod 2^32) and 2^84 + 2^63 + 2^32·⌊x/2^32⌋; the offsets cancel exactly
-            // in the first subtraction, so that only the last addition rounds.
+            // Exponent patterns make 2^52 + (x mod 2^32) and 2^84 + 2^63 + 2^32·⌊x/2^32⌋. The offsets cancel exactly in
+            // the first subtraction, so only the last addition rounds.
             let low = _mm256_blend_epi32::<0b1010_1010>(x, _mm256_set1_epi64x(0x4330_0000_0000_0000));
             let high = _mm256_xor_si256(_mm256_srli_epi64::<32>(x), _mm256_set1_epi64x(0x4530_0000_8000_0000));
             let offset = _mm256_castsi256_pd(_mm256_set1_epi64x(0x4530_0000_8010_0000));

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::coefficients::DigitField;
 use super::lanes::F64Lanes;
 
-/// The bits of `a` where `b` has ones, with those of `c` added: the truth table of (a & b) | c.
+/// The truth table of (a & b) | c: the bits of `a` where `b` has ones, and the bits of `c`.
 const AND_OR: i32 = 0xea;
 
 /// Eight f64.
@@ -35,14 +35,14 @@ impl Zmm {
     fn torus(self) -> __m512i {
         // SAFETY: a value of this type exists, so the CPU has AVX-512 F and DQ.
         unsafe {
-            // x − round(x), exact. The conversion answers 2^63 for the one value out of range, +2^63: right modulo 2^64.
+            // x − round(x), exact. Only +2^63 is out of range; the conversion returns 2^63, which is right modulo 2^64.
             let fraction = _mm512_reduce_pd::<_MM_FROUND_TO_NEAREST_INT>(self.0);
             _mm512_cvtpd_epi64(_mm512_mul_pd(fraction, _mm512_set1_pd(18_446_744_073_709_551_616.0)))
         }
     }
 }
 
-// SAFETY: the constructors ask for AVX-512 F, DQ and VL.
+// SAFETY: the constructors require AVX-512 F, DQ and VL.
 unsafe impl F64Lanes for Zmm {
     const LANES: usize = 8;
     const LEVELS_PER_PASS: u32 = 3;

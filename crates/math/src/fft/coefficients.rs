@@ -1,4 +1,4 @@
-//! Coefficients that the first pass converts in registers.
+//! Sources of coefficients that the first pass converts in registers, and prefetching during a transform.
 
 use super::lanes::F64Lanes;
 use crate::BalancedDigit;
@@ -6,7 +6,7 @@ use crate::BalancedDigit;
 /// A source of coefficients in memory, as [`SourceView`](crate::SourceView) describes it.
 ///
 /// # Safety
-/// [`load`](Coefficients::load) reads nothing but the coefficients that it is asked for.
+/// [`load`](Coefficients::load) reads only the requested coefficients.
 pub(super) unsafe trait Coefficients<L: F64Lanes>: Copy {
     /// The coefficients from `at` on, one per lane, each rounded to the nearest f64.
     ///
@@ -23,7 +23,7 @@ pub(super) struct Integers(pub(super) *const i64);
 unsafe impl<L: F64Lanes> Coefficients<L> for Integers {
     #[inline(always)]
     unsafe fn load(self, at: usize) -> L {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe { L::load_i64(self.0.add(at)) }
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Digits<L> {
 unsafe impl<L: F64Lanes> Coefficients<L> for Digits<L> {
     #[inline(always)]
     unsafe fn load(self, at: usize) -> L {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe { L::load_digits(self.words.add(at), &self.field) }
     }
 }
@@ -55,16 +55,18 @@ pub(super) struct Digits32<L> {
 unsafe impl<L: F64Lanes> Coefficients<L> for Digits32<L> {
     #[inline(always)]
     unsafe fn load(self, at: usize) -> L {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe { L::load_digits_32(self.words.add(at), &self.field) }
     }
 }
 
-/// What turns a word into one of its digits without a conversion: after adding `offset` and shifting, the bits of the
-/// field are masked in place and become the fraction of a number of known exponent, 2^(52−r) + field for a field r bits
-/// above the lowest; subtracting `bias` = 2^(52−r) + B/2 leaves the digit. Every step is exact.
+/// The constants that turn a word into one of its digits without a conversion.
 ///
-/// All members but `bias` are bit patterns in every lane.
+/// `offset` is added, the word is shifted, and the bits of the field are masked in place. They become the fraction of a
+/// number of known exponent: 2^(52−r) + field for a field r bits above the lowest bit. Subtracting
+/// `bias` = 2^(52−r) + B/2 leaves the digit. Every step is exact.
+///
+/// Every member except `bias` is a bit pattern in every lane.
 #[derive(Clone, Copy)]
 pub(super) struct DigitField<L> {
     pub(super) offset: L,
@@ -86,7 +88,7 @@ struct FieldWords {
 impl FieldWords {
     /// For a field of `bits` ≤ 52 bits, `shift` above the lowest, of `x + offset`.
     fn new(offset: u64, shift: u32, bits: u32, half: u64) -> FieldWords {
-        // Bits of the fraction need no shift.
+        // Bits that already lie in the fraction need no shift.
         let (shift, rest) = if shift + bits <= 52 { (0, shift) } else { (shift, 0) };
         let implied = 1u64 << (52 - rest);
         FieldWords {
@@ -102,7 +104,7 @@ impl FieldWords {
     /// The CPU offers the instruction set of `L`.
     #[inline(always)]
     unsafe fn splat<L: F64Lanes>(&self) -> DigitField<L> {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe {
             DigitField {
                 offset: L::splat_bits(self.offset),
@@ -115,7 +117,7 @@ impl FieldWords {
     }
 }
 
-/// Width of the digit's field, if it is one of at most 52 bits that lies within 64.
+/// The width of the digit's field, if it has at most 52 bits and lies within 64 bits.
 fn field_bits(digit: BalancedDigit) -> Option<u32> {
     let bits = 64 - digit.mask.leading_zeros();
     let contiguous = digit.mask & digit.mask.wrapping_add(1) == 0;
@@ -124,35 +126,36 @@ fn field_bits(digit: BalancedDigit) -> Option<u32> {
 }
 
 impl<L: F64Lanes> DigitField<L> {
-    /// The field of 64-bit words; none where the digit does not fit an f64's fraction.
+    /// The field of 64-bit words; `None` if the digit does not fit an f64's fraction.
     ///
     /// # Safety
     /// The CPU offers the instruction set of `L`.
     #[inline(always)]
     pub(super) unsafe fn of_words(digit: BalancedDigit) -> Option<Self> {
         let bits = field_bits(digit)?;
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         Some(unsafe { FieldWords::new(digit.offset, digit.shift, bits, digit.half).splat() })
     }
 
-    /// The field of 32-bit words that are the upper halves of 64 bits: the lower half of `offset` carries nothing into
-    /// them. None where the field reaches into the lower half.
+    /// The field of 32-bit words that are the upper halves of 64 bits. The lower half of `offset` carries nothing into
+    /// them. `None` if the field reaches into the lower half.
     ///
     /// # Safety
     /// As [`of_words`](DigitField::of_words).
     #[inline(always)]
     pub(super) unsafe fn of_half_words(digit: BalancedDigit) -> Option<Self> {
         let bits = field_bits(digit).filter(|_| digit.shift >= 32)?;
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         Some(unsafe { FieldWords::new(digit.offset >> 32, digit.shift - 32, bits, digit.half).splat() })
     }
 }
 
-/// Memory that a transform asks for while it computes: a little at every group of butterflies, in the order of the
-/// addresses, so that the fetches neither come in bursts nor lack a pattern.
+/// Memory that a transform prefetches while it computes.
 ///
-/// Beyond two lines per group the whole was measured slower than reading the rest afterwards: a core has few fill buffers
-/// (16 of them at 15.8 GB/s are 65 ns each), and the transform's own misses need them too.
+/// Every group of butterflies prefetches a small part, in the order of the addresses. So the fetches are spread evenly
+/// and have a pattern. More than two lines per group is slower in total than reading the rest after the transform. A
+/// core has few fill buffers (16 of them at 15.8 GB/s are 65 ns each), and the transform's own misses need them as
+/// well.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
     at: *const u8,
@@ -161,11 +164,11 @@ pub(super) struct Feed {
     step: usize,
 }
 
-/// Bytes asked for at one group of butterflies at most.
+/// The most bytes that one group of butterflies prefetches.
 const MOST_PER_STEP: usize = 2 * 64;
 
 impl Feed {
-    /// `memory` spread over `groups` steps, or as much of it from its start as they take.
+    /// Spreads `memory` over `groups` steps. If the steps cannot cover all of it, they cover its start.
     #[inline(always)]
     pub(super) fn new(memory: &[u8], groups: usize) -> Feed {
         let range = memory.as_ptr_range();
@@ -177,7 +180,7 @@ impl Feed {
         }
     }
 
-    /// Asks for the next part.
+    /// Prefetches the next part.
     #[inline(always)]
     pub(super) fn advance<const FEED: bool>(&mut self) {
         if !FEED {
@@ -194,7 +197,7 @@ impl Feed {
     }
 }
 
-/// Asks for a line in the second-level cache.
+/// Prefetches a line into the second-level cache.
 #[inline(always)]
 fn prefetch_second_level(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -206,8 +209,8 @@ fn prefetch_second_level(line: *const u8) {
     let _ = line;
 }
 
-/// Asks for the line of a word in the first-level cache, as for reading: asking for it as for writing (`prefetchw`) is a
-/// CPU feature that no kernel enables, and what one thread works on is its own anyway.
+/// Prefetches the line of a word into the first-level cache, as for reading. Prefetching as for writing (`prefetchw`)
+/// is a CPU feature that no kernel enables, and each thread works on its own lines.
 #[inline(always)]
 pub(super) fn prefetch_first_level(word: *const f64) {
     #[cfg(target_arch = "x86_64")]

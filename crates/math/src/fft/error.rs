@@ -1,12 +1,12 @@
-//! Errors of making a transform.
+//! Errors of the f64 transforms.
 
 use crate::Isa;
 
-/// Errors of making a transform.
+/// The reason why a transform cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FftError {
     /// The size is outside the range of the transform.
-    #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
+    #[error("polynomial size {given} is not supported; use a power of two from {min} to {max}")]
     PolynomialSize {
         /// The requested value.
         given: usize,
@@ -16,7 +16,7 @@ pub enum FftError {
         max: usize,
     },
     /// The CPU lacks the instruction set.
-    #[error("instruction set {asked} is not offered by this CPU; use at most {best}")]
+    #[error("instruction set {asked} is not available on this CPU; use at most {best}")]
     IsaUnavailable {
         /// The requested value.
         asked: Isa,

@@ -1,7 +1,7 @@
-//! The transforms, written once over [`F64Lanes`].
+//! The kernels of the f64 transforms, written once over [`F64Lanes`].
 //!
-//! A spectrum of M points is M/L groups of L real parts followed by L imaginary parts, so that a pass reads one stream
-//! per operand.
+//! A spectrum of M points is M/L groups of L real parts followed by L imaginary parts, so a pass reads one stream per
+//! operand.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::{CoefficientSource, SourceView};
 
 /// The kernels of one instruction set.
 ///
-/// Each function asks for a CPU that offers the instruction set, a plan for its number of lanes, and pointers to N
+/// Each function requires a CPU that offers the instruction set, a plan for its number of lanes, and pointers to N
 /// words (`multiply_accumulate`: slices whose lengths are multiples of N words, N a multiple of 2 · `lanes`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernels {
@@ -29,7 +29,7 @@ pub(super) struct Kernels {
     pub(super) inverse_u32: unsafe fn(&Plan, *mut f64, *mut u32),
 }
 
-/// Compiles the kernels for one vector type in a module of their own and lists them in `KERNELS`.
+/// Compiles the kernels for one vector type in a separate module and lists them in `KERNELS`.
 macro_rules! entry_points {
     ($needs:literal, $lanes:ty, $name:ident $(, $features:literal)?) => {
         pub(super) mod $name {
@@ -51,7 +51,7 @@ macro_rules! entry_points {
             #[doc = concat!("# Safety\n", $needs, " `spectrum` is valid for N words.")]
             $(#[target_feature(enable = $features)])?
             unsafe fn forward(plan: &Plan, source: &dyn CoefficientSource<i64>, spectrum: *mut f64) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { kernels::forward::<$lanes, false>(plan, source, spectrum, &[]) }
             }
 
@@ -63,28 +63,28 @@ macro_rules! entry_points {
                 spectrum: *mut f64,
                 upcoming: &[u8],
             ) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { kernels::forward::<$lanes, true>(plan, source, spectrum, upcoming) }
             }
 
             #[doc = concat!("# Safety\n", $needs)]
             $(#[target_feature(enable = $features)])?
             unsafe fn multiply_accumulate(acc: &mut [f64], lhs: &[f64], rhs: &[f64]) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { kernels::multiply_accumulate::<$lanes>(acc, lhs, rhs) }
             }
 
             #[doc = concat!("# Safety\n", $needs, " `spectrum` and `out` are valid for N words.")]
             $(#[target_feature(enable = $features)])?
             unsafe fn inverse_u64(plan: &Plan, spectrum: *mut f64, out: *mut u64) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { kernels::inverse::<$lanes, u64>(plan, spectrum, out) }
             }
 
             #[doc = concat!("# Safety\n", $needs, " `spectrum` and `out` are valid for N words.")]
             $(#[target_feature(enable = $features)])?
             unsafe fn inverse_u32(plan: &Plan, spectrum: *mut f64, out: *mut u32) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { kernels::inverse::<$lanes, u32>(plan, spectrum, out) }
             }
         }
@@ -104,7 +104,7 @@ pub(super) trait TorusWord {
 impl TorusWord for u64 {
     #[inline(always)]
     unsafe fn add<L: F64Lanes>(to: *mut u64, value: L) {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe { value.add_to_u64(to) }
     }
 }
@@ -112,12 +112,12 @@ impl TorusWord for u64 {
 impl TorusWord for u32 {
     #[inline(always)]
     unsafe fn add<L: F64Lanes>(to: *mut u32, value: L) {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe { value.add_to_u32(to) }
     }
 }
 
-/// log2 R levels down the tree; the parts come out in the order of the tree. `w` as listed by `Plan`.
+/// log2 R levels down the tree. The parts leave in the order of the tree. `w` is as listed by `Plan`.
 #[inline(always)]
 fn split<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4], two: L) {
     match R {
@@ -146,7 +146,7 @@ fn split<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4
     }
 }
 
-/// log2 R levels up. `w` as listed by `Plan`.
+/// log2 R levels up the tree. `w` is as listed by `Plan`.
 #[inline(always)]
 fn merge<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4], two: L) {
     match R {
@@ -175,7 +175,7 @@ fn merge<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], w: [Complex<L>; 4
     }
 }
 
-/// [`merge`] at the leaves' first levels, whose twiddles are 1, −i and `eighth` = e^(-2πi/8).
+/// [`merge`] at the leaves' first levels, where the twiddles are 1, −i and `eighth` = e^(-2πi/8).
 #[inline(always)]
 fn merge_first<L: F64Lanes, const R: usize>(x: &mut [Complex<L>; R], eighth: Complex<L>, two: L) {
     let mut part = 0;
@@ -234,14 +234,14 @@ unsafe fn lane_twiddles<L: F64Lanes, const R: usize>(at: *const f64) -> [Complex
     }
 }
 
-/// Coefficients that are read at a time from a source that does not describe itself: 8 KiB.
+/// Coefficients per read from a source that does not describe itself: 8 KiB.
 const SOURCE_WORDS: usize = 1024;
 
-/// How many groups of butterflies ahead the first pass asks for the lines that it will write.
+/// How many groups of butterflies in advance the first pass prefetches the lines that it writes.
 const AHEAD: usize = 2;
 
-/// Where the first pass finds its coefficients: part p's are real from p · `part_step` on, imaginary `imaginary`
-/// further.
+/// The places of the first pass's coefficients: the real ones of part p start at p · `part_step`, the imaginary ones
+/// `imaginary` further.
 #[derive(Clone, Copy)]
 struct Layout {
     part_step: usize,
@@ -251,7 +251,7 @@ struct Layout {
 /// Loads `range` of every part, folds z_j = a_j + i·a_(j+M), splits into R parts of `stride` points.
 ///
 /// # Safety
-/// As [`forward`]; `coefficients` holds what `layout` says, `w` the twiddles of the first levels.
+/// As [`forward`]; `coefficients` covers `layout`, `w` holds the twiddles of the first levels.
 #[inline(always)]
 unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED: bool>(
     coefficients: C,
@@ -262,10 +262,10 @@ unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED
     count: usize,
     feed: &mut Feed,
 ) {
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller's contract.
     unsafe {
         let two = L::splat(2.0);
-        // Lines that are only written are not in sight of the CPU's own prefetchers.
+        // The CPU's own prefetchers do not see lines that are only written.
         let far = R * stride >= CACHED_POINTS;
         for j in (0..count).step_by(L::LANES) {
             if far {
@@ -285,7 +285,7 @@ unsafe fn load_range<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED
     }
 }
 
-/// The pass that loads, on coefficients in memory.
+/// The loading pass on coefficients in memory.
 ///
 /// # Safety
 /// As [`forward`]; `coefficients` holds 2M.
@@ -306,7 +306,7 @@ unsafe fn load_pass<L: F64Lanes, C: Coefficients<L>, const R: usize, const FEED:
     }
 }
 
-/// The pass that loads, by way of a buffer.
+/// The loading pass by way of a buffer.
 ///
 /// # Safety
 /// As [`forward`].
@@ -320,7 +320,7 @@ unsafe fn read_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     let stride = plan.points / R;
     let chunk = stride.min(SOURCE_WORDS / (2 * R));
     let mut buffer = [const { MaybeUninit::<i64>::uninit() }; SOURCE_WORDS];
-    // A small transform would notice zeros in the whole buffer.
+    // Clearing the whole buffer would slow a small transform.
     let used = &mut buffer[..2 * R * chunk];
     for word in used.iter_mut() {
         word.write(0);
@@ -356,7 +356,7 @@ unsafe fn first_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     feed: &mut Feed,
 ) {
     let size = 2 * plan.points;
-    // SAFETY: the caller vouches for the CPU; a view that is used holds 2M coefficients.
+    // SAFETY: the caller vouches for the CPU; every used view holds 2M coefficients.
     unsafe {
         match source.view() {
             SourceView::Slice(words) if words.len() == size => {
@@ -405,8 +405,8 @@ unsafe fn split_pass<L: F64Lanes, const R: usize, const FEED: bool>(
     }
 }
 
-/// The last levels on one leaf of R² points, R = `LANES`: down to blocks of one vector, then across its lanes. The
-/// result stays transposed.
+/// The last levels on one leaf of R² points, R = `LANES`: first down to blocks of one vector, then across its lanes.
+/// The result stays transposed.
 ///
 /// # Safety
 /// As [`split_pass`], `w` holding the leaf's twiddles.
@@ -469,7 +469,7 @@ pub(super) unsafe fn forward<L: F64Lanes, const FEED: bool>(
     let schedule = &plan.forward;
     let mut feed = Feed::new(upcoming, plan.forward_groups);
     let feed = &mut feed;
-    // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
+    // SAFETY: the caller's contract; passes and leaves divide the points exactly.
     unsafe {
         match schedule.outer_levels {
             0 => first_pass::<L, 1, FEED>(plan, source, spectrum, feed),
@@ -508,7 +508,7 @@ pub(super) unsafe fn forward<L: F64Lanes, const FEED: bool>(
     }
 }
 
-/// Asks for points that will be changed soon in the first-level cache.
+/// Prefetches points that change soon into the first-level cache.
 #[inline(always)]
 fn expect_points(from: *const f64, points: usize) {
     for at in (0..2 * points).step_by(8) {
@@ -516,7 +516,7 @@ fn expect_points(from: *const f64, points: usize) {
     }
 }
 
-/// Undoes [`split_leaf`] up to the factor R²: across the lanes, then up to blocks of R² points.
+/// The inverse of [`split_leaf`] up to the factor R²: across the lanes, then up to blocks of R² points.
 ///
 /// # Safety
 /// As [`split_leaf`], `w` holding the merge twiddles of a stride of one vector.
@@ -554,7 +554,7 @@ unsafe fn merge_pass<L: F64Lanes, const R: usize>(block: *mut f64, stride: usize
     }
 }
 
-/// The pass that stores: merges the last R parts, untwists, normalises and adds to `out`.
+/// The storing pass: merges the last R parts, untwists, normalises and adds to `out`.
 ///
 /// # Safety
 /// As [`inverse`].
@@ -609,7 +609,7 @@ unsafe fn merge_range<L: F64Lanes>(plan: &Plan, pass: &Pass, spectrum: *mut f64,
 /// for 2M words.
 #[inline(always)]
 pub(super) unsafe fn inverse<L: F64Lanes, T: TorusWord>(plan: &Plan, spectrum: *mut f64, out: *mut T) {
-    // SAFETY: handed on from the caller; passes and leaves divide the points exactly.
+    // SAFETY: the caller's contract; passes and leaves divide the points exactly.
     unsafe {
         let schedule = &plan.inverse;
         let table = plan.inverse.twiddles.as_ptr();

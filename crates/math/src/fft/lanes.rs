@@ -1,12 +1,12 @@
-//! The vector of f64 over which every kernel is written once, and complex numbers made of it.
+//! The f64 vector over which every kernel is written once, and complex numbers made of such vectors.
 
 use super::coefficients::DigitField;
 
 /// A vector of `LANES` f64.
 ///
 /// # Safety
-/// A value of an implementing type exists only on a CPU that offers its instruction set: the constructors are `unsafe`
-/// and ask for it, so that arithmetic can be safe.
+/// A value of an implementing type exists only on a CPU that offers its instruction set. The constructors are `unsafe`
+/// and require it, so arithmetic can be safe.
 pub(super) unsafe trait F64Lanes: Copy {
     /// Number of f64 in the vector: 1, 4 or 8.
     const LANES: usize;
@@ -87,7 +87,7 @@ pub(super) unsafe trait F64Lanes: Copy {
     fn transpose<const R: usize>(tile: [Self; R]) -> [Self; R];
 }
 
-/// `LANES` complex numbers, real and imaginary parts in vectors of their own.
+/// `LANES` complex numbers: one vector of real parts and one of imaginary parts.
 #[derive(Clone, Copy)]
 pub(super) struct Complex<L> {
     pub(super) re: L,
@@ -115,7 +115,7 @@ impl<L: F64Lanes> Complex<L> {
         unsafe { Complex { re: L::splat(*from), im: L::splat(*from.add(1)) } }
     }
 
-    /// Writes what [`load`](Complex::load) reads.
+    /// Writes in the layout that [`load`](Complex::load) reads.
     ///
     /// # Safety
     /// `to` is writable for `2 · LANES` words.
@@ -234,8 +234,8 @@ pub(super) fn transpose<L: F64Lanes, const R: usize>(x: [Complex<L>; R]) -> [Com
 /// The CPU offers the instruction set of `L`; `from` is readable for `(R − 1) · step + 2 · LANES` words.
 #[inline(always)]
 pub(super) unsafe fn load_parts<L: F64Lanes, const R: usize>(from: *const f64, step: usize) -> [Complex<L>; R] {
-    // Loops instead of `array::from_fn`: a closure may be left uninlined, and then lacks the instruction set.
-    // SAFETY: handed on from the caller.
+    // Loops instead of `array::from_fn`: the compiler may leave a closure uninlined, which then lacks the instruction
+    // set. SAFETY: the caller's contract.
     unsafe {
         let mut x = [Complex::load(from); R];
         for (part, x) in x.iter_mut().enumerate().skip(1) {
@@ -245,13 +245,13 @@ pub(super) unsafe fn load_parts<L: F64Lanes, const R: usize>(from: *const f64, s
     }
 }
 
-/// Writes what [`load_parts`] reads.
+/// Writes in the layout that [`load_parts`] reads.
 ///
 /// # Safety
 /// `to` is writable for `(R − 1) · step + 2 · LANES` words.
 #[inline(always)]
 pub(super) unsafe fn store_parts<L: F64Lanes, const R: usize>(x: [Complex<L>; R], to: *mut f64, step: usize) {
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller's contract.
     unsafe {
         for (part, x) in x.into_iter().enumerate() {
             x.store(to.add(part * step));

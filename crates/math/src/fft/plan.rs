@@ -1,10 +1,20 @@
-//! What the kernels need to know about one size: the order of passes and the twiddles in the order of their use.
+//! The plan of a transform of one size: the order of passes, and the twiddles in the order of use.
 
 use std::ops::{Deref, DerefMut};
 
-/// f64 words that start on a cache line: vectors of 64 bytes then never straddle two lines, which halves their cost.
+/// f64 words that start on a cache line. Vectors of 64 bytes then never straddle two lines, which halves their cost.
 ///
-/// Engines accept any slice; spectra held in this buffer are the fast case.
+/// Engines accept any slice; spectra in this buffer are the fast case.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::fft::SpectrumBuffer;
+///
+/// let mut spectrum = SpectrumBuffer::zeroed(1024);
+/// spectrum[3] = 1.5;
+/// assert_eq!(spectrum.as_ptr().align_offset(64), 0);
+/// assert_eq!((spectrum.len(), spectrum[3]), (1024, 1.5));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpectrumBuffer {
     lines: Vec<Line>,
@@ -40,7 +50,7 @@ impl DerefMut for SpectrumBuffer {
 
 /// e^(2πi · index / 2^log2_order), correct to about one unit in the last place.
 pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
-    // A turn is 2^64. The angle is brought within an eighth of a turn of a multiple of i by exact arithmetic.
+    // A full turn is 2^64. Exact arithmetic brings the angle within an eighth of a turn of a multiple of i.
     let turn = if log2_order == 0 { 0 } else { (index as u64) << (64 - log2_order) };
     let quarters = turn.wrapping_add(1 << 61) >> 62;
     let rest = turn.wrapping_sub(quarters << 62) as i64;
@@ -53,28 +63,28 @@ pub(super) fn root_of_unity(index: usize, log2_order: u32) -> (f64, f64) {
     }
 }
 
-/// Points of the largest block, 32 KiB, that is taken to stay in the first-level cache.
+/// Points of the largest block, 32 KiB, that is assumed to stay in the first-level cache.
 pub(super) const CACHED_POINTS: usize = 2048;
 
-/// One pass over memory that does `levels` levels of the tree on every block of one size.
+/// One pass over memory, which computes `levels` levels of the tree on every block of one size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass {
     /// 1, 2 or 3.
     pub(super) levels: u32,
     /// Points of each part into which a block splits.
     pub(super) stride: usize,
-    /// Where its twiddles start in the table of the direction.
+    /// The index of its first twiddle in the table of the direction.
     pub(super) twiddles_at: usize,
 }
 
 /// The passes of one direction.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Levels done while the forward transform loads, and while the inverse stores.
+    /// Levels computed while the forward transform loads, and while the inverse stores.
     pub(super) outer_levels: u32,
-    /// The passes between that and the leaves, from large blocks to small ones.
+    /// The passes between the outer levels and the leaves, from large blocks to small ones.
     pub(super) passes: Vec<Pass>,
-    /// How many of `passes` work on blocks that exceed the first-level cache.
+    /// The number of `passes` on blocks that exceed the first-level cache.
     pub(super) uncached: usize,
     /// Points of the blocks that are finished one after the other in the first-level cache.
     pub(super) cached_points: usize,
@@ -82,7 +92,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Passes for `groups` of levels above the leaves of `points` points; their twiddles are yet to come.
+    /// Passes for `groups` of levels above the leaves of `points` points, without their twiddles.
     fn new(points: usize, groups: &[u32], leaf_points: usize) -> Schedule {
         let (outer_levels, groups) = groups.split_first().map_or((0, groups), |(first, rest)| (*first, rest));
         let mut block = points >> outer_levels;
@@ -115,14 +125,14 @@ pub(super) struct Plan {
     pub(super) points: usize,
     pub(super) forward: Schedule,
     pub(super) forward_leaves_at: usize,
-    /// Groups of butterflies of a forward transform: what is loaded, computed and stored together.
+    /// Groups of butterflies of a forward transform. A group is loaded, computed and stored together.
     pub(super) forward_groups: usize,
     pub(super) inverse: Schedule,
     pub(super) inverse_leaf_at: usize,
     pub(super) inverse_outer_at: usize,
 }
 
-/// Twiddles that a group of `levels` levels needs: the others follow by a factor i.
+/// The number of twiddles of a group of `levels` levels; the others follow by a factor i.
 pub(super) const fn twiddle_count(levels: u32) -> usize {
     [0, 1, 2, 4][levels as usize]
 }
@@ -195,7 +205,7 @@ impl Plan {
         Plan { points, forward, forward_leaves_at, forward_groups, inverse, inverse_leaf_at, inverse_outer_at }
     }
 
-    /// Where the value at the root e^(2πi (4k+1) / 4M) stands in a spectrum of vectors of `lanes` lanes: the indices of
+    /// The place of the value at the root e^(2πi (4k+1) / 4M) in a spectrum of vectors of `lanes` lanes: the indices of
     /// its real and imaginary parts.
     pub(super) fn position(&self, k: usize, lanes: usize) -> (usize, usize) {
         let node = reverse_bits(k, self.points.trailing_zeros());
@@ -205,11 +215,11 @@ impl Plan {
     }
 }
 
-/// Splits `levels` into groups of at most `most` levels, as few and as even as can be.
+/// Splits `levels` into groups of at most `most` levels, as few and as even as possible.
 ///
 /// The outer pass of either direction is bound by the second-level cache. The forward transform hides some of its
-/// arithmetic there and puts the largest group first; the inverse reads two twiddles more per level and part, and puts
-/// it last.
+/// arithmetic there, so it has the largest group first. The inverse reads two more twiddles per level and part, so it
+/// has the largest group last.
 fn group_levels(levels: u32, most: u32, largest_first: bool) -> Vec<u32> {
     let groups = levels.div_ceil(most);
     let mut sizes: Vec<u32> = (0..groups).map(|k| levels / groups + u32::from(k >= groups - levels % groups)).collect();

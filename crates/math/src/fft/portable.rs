@@ -7,17 +7,17 @@ use super::lanes::F64Lanes;
 #[derive(Clone, Copy)]
 pub(super) struct Array<const W: usize>(pub(super) [f64; W]);
 
-/// 1.5 · 2^52: adding it rounds |x| ≤ 2^51 to the nearest integer, found in the low bits of the sum.
+/// 1.5 · 2^52. Adding it rounds |x| ≤ 2^51 to the nearest integer, which the low bits of the sum then hold.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// round(2^64 · y) modulo 2^64.
 #[inline(always)]
 fn torus(y: f64) -> u64 {
     const EXACT: f64 = 4_503_599_627_370_496.0;
-    // Nearest integer without a library call: from 2^52 on every f64 is an integer.
+    // Rounds to the nearest integer without a library call: from 2^52 on every f64 is an integer.
     let nearest = if y.abs() < EXACT { ((y.abs() + EXACT) - EXACT).copysign(y) } else { y };
     let fraction = y - nearest;
-    // |fraction| ≤ 1/2 is split at 2^-32; both parts are exact, so that the value is rounded once.
+    // |fraction| ≤ 1/2 is split at 2^-32. Both parts are exact, so the value is rounded once.
     let high = fraction * 4_294_967_296.0 + ROUND;
     let low = (fraction * 4_294_967_296.0 - (high - ROUND)) * 4_294_967_296.0 + ROUND;
     (high.to_bits() << 32).wrapping_add(low.to_bits().wrapping_sub(ROUND.to_bits()))
@@ -33,7 +33,7 @@ fn digits<const W: usize>(words: [u64; W], field: &DigitField<Array<W>>) -> Arra
     }))
 }
 
-/// `a · b + c`, fused only where that is one instruction: elsewhere it is a slow library call.
+/// `a · b + c`, fused only where that is one instruction. Elsewhere fusing is a slow library call.
 #[inline(always)]
 fn mul_add(a: f64, b: f64, c: f64) -> f64 {
     if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
@@ -86,7 +86,7 @@ unsafe impl<const W: usize> F64Lanes for Array<W> {
 
     #[inline(always)]
     unsafe fn add_to_u64(self, to: *mut u64) {
-        // SAFETY: the caller vouches for `W` words that nobody else borrows.
+        // SAFETY: the caller vouches for `W` words without another borrow.
         let to = unsafe { &mut *to.cast::<[u64; W]>() };
         for (to, y) in to.iter_mut().zip(self.0) {
             *to = to.wrapping_add(torus(y));
@@ -95,7 +95,7 @@ unsafe impl<const W: usize> F64Lanes for Array<W> {
 
     #[inline(always)]
     unsafe fn add_to_u32(self, to: *mut u32) {
-        // SAFETY: the caller vouches for `W` words that nobody else borrows.
+        // SAFETY: the caller vouches for `W` words without another borrow.
         let to = unsafe { &mut *to.cast::<[u32; W]>() };
         for (to, y) in to.iter_mut().zip(self.0) {
             *to = to.wrapping_add(torus(y) as u32);

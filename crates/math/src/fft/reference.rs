@@ -1,4 +1,15 @@
-//! The definition of the transform and of the product that it serves, as plain as can be.
+//! The definition of the transform, and of the product that it serves, in plain loops.
+//!
+//! # Example
+//! ```
+//! use ciphermill_math::fft::reference;
+//!
+//! // (1 + X)·X = X + X^2 = −1 + X modulo X^2 + 1.
+//! assert_eq!(reference::negacyclic_product(&[1, 1], &[0, 1]), [u64::MAX, 1]);
+//! // 2 + 3X is 2 + 3i at ζ = i.
+//! let values = reference::transform(&[2, 3]);
+//! assert!((values[0].0 - 2.0).abs() < 1e-12 && (values[0].1 - 3.0).abs() < 1e-12);
+//! ```
 
 use std::f64::consts::{PI, TAU};
 
@@ -11,7 +22,7 @@ pub fn evaluate(coefficients: &[i64]) -> Vec<Point> {
     (0..n / 2)
         .map(|k| {
             coefficients.iter().enumerate().fold((0.0, 0.0), |(re, im), (j, &a)| {
-                // The exponent is reduced modulo the order 2N, so that the angle stays accurate.
+                // The exponent is reduced modulo the order 2N to keep the angle accurate.
                 let angle = PI * ((4 * k + 1) * j % (2 * n)) as f64 / n as f64;
                 (re + a as f64 * angle.cos(), im + a as f64 * angle.sin())
             })

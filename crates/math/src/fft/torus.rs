@@ -1,4 +1,4 @@
-//! The CPU's strategy for [`FftEngine`].
+//! The CPU's strategy for [`FftEngine`]: the folded transform without a twist.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,8 +10,23 @@ use crate::{CoefficientSource, EngineInfo, EngineKind, Isa};
 
 /// The folded, twist-free transform on N/2 complex points, for N = 2^4 … 2^17 on every instruction set.
 ///
-/// See the [module's documentation](super) for the algorithm, its error and its cost. Small sizes run on narrower
-/// vectors than the instruction set offers: two tiles of lanes must fit in N/2 points.
+/// The [module's documentation](super) describes the algorithm, its error and its cost, with an example. Small sizes
+/// run on narrower vectors than the instruction set offers, because two tiles of lanes must fit in N/2 points.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::fft::{FftEngine, TorusFft};
+///
+/// // The polynomial 1 has the value 1 at every root.
+/// let engine = TorusFft::new(256, Isa::current())?;
+/// let mut polynomial = vec![0i64; 256];
+/// polynomial[0] = 1;
+/// let mut spectrum = vec![0.0; 256];
+/// engine.forward(&polynomial, &mut spectrum);
+/// assert_eq!(engine.value_at(&spectrum, 5), (1.0, 0.0));
+/// # Ok::<(), ciphermill_math::fft::FftError>(())
+/// ```
 #[derive(Debug)]
 pub struct TorusFft {
     polynomial_size: usize,
@@ -53,14 +68,15 @@ impl TorusFft {
         Ok(TorusFft { polynomial_size, isa, kernels, plan })
     }
 
-    /// The value of the transformed polynomial at ζ^(4k+1), 0 ≤ k < N/2, as real and imaginary part: the one sanctioned
-    /// look into a spectrum, for tests and diagnosis.
+    /// The value of the transformed polynomial at ζ^(4k+1), 0 ≤ k < N/2, as real and imaginary part.
+    ///
+    /// This is the only supported access to the content of a spectrum, for tests and diagnosis.
     ///
     /// # Panics
-    /// If `k ≥ N/2` or if the spectrum is not of N words.
+    /// If `k ≥ N/2`, or if the spectrum does not have N words.
     pub fn value_at(&self, spectrum: &[f64], k: usize) -> (f64, f64) {
         self.check_len(spectrum.len(), "spectrum");
-        assert!(k < self.plan.points, "value {k} asked of {} points", self.plan.points);
+        assert!(k < self.plan.points, "value {k} of a spectrum of {} points", self.plan.points);
         let (re, im) = self.plan.position(k, self.kernels.lanes);
         (spectrum[re], spectrum[im])
     }
@@ -95,8 +111,8 @@ impl FftEngine for TorusFft {
     fn forward(&self, source: &dyn CoefficientSource<i64>, spectrum: &mut [f64]) {
         self.check_len(source.len(), "source");
         self.check_len(spectrum.len(), "spectrum");
-        // SAFETY: `new` saw that the CPU offers the instruction set and made the plan for these kernels; lengths are
-        // checked.
+        // SAFETY: `new` checked that the CPU offers the instruction set and made the plan for these kernels. The
+        // lengths are checked.
         unsafe { (self.kernels.forward)(&self.plan, source, spectrum.as_mut_ptr()) }
     }
 
@@ -157,14 +173,23 @@ impl FftEngine for TorusFft {
     }
 }
 
-/// The process-wide engine of one size and instruction set, made at first use.
+/// The process-wide engine of one size and instruction set, created at first use.
 ///
 /// # Errors
 /// As [`TorusFft::new`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{Isa, fft};
+///
+/// let engine = fft::engine(1024, Isa::current())?;
+/// assert_eq!(engine.polynomial_size(), 1024);
+/// # Ok::<(), fft::FftError>(())
+/// ```
 pub fn engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn FftEngine>, FftError> {
     type Engines = HashMap<(usize, Isa), Arc<dyn FftEngine>>;
     static ENGINES: OnceLock<Mutex<Engines>> = OnceLock::new();
-    // A panic while the lock was held cannot leave a broken entry: entries are inserted whole.
+    // A panic while the lock is held cannot leave a broken entry: entries are inserted whole.
     let mut engines = ENGINES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(engine) = engines.get(&(polynomial_size, isa)) {
         return Ok(Arc::clone(engine));

@@ -1,38 +1,51 @@
 //! The negacyclic transform in constant geometry: every stage reads the same pairs of places and writes the same pairs.
 //!
-//! Stage s of log2 N takes the values at j and j + N/2 and puts its results at 2j and 2j + 1, for every j below N/2: Pease's
-//! data flow ("An adaptation of the fast Fourier transform for parallel processing", J. ACM 15, 1968), merged with the
-//! powers of ψ as in [`reference`](super::reference). The inverse goes the other way. What moves is the twiddle: butterfly j
-//! of stage s has ψ^brv(2^s + (j mod 2^s)).
+//! Stage s of log2 N reads the values at j and j + N/2 and writes its results at 2j and 2j + 1, for every j below N/2.
+//! This is Pease's data flow ("An adaptation of the fast Fourier transform for parallel processing", J. ACM 15, 1968),
+//! merged with the powers of ψ as in [`reference`](super::reference). The inverse goes the opposite way. Only the
+//! twiddles change between stages: butterfly j of stage s has ψ^brv(2^s + (j mod 2^s)).
 //!
-//! It wins in hardware, where wires cost and the same ones serve all stages: it is the golden model of `hw/rtl/ntt_cg`. On a
-//! CPU it needs a second array and strides that caches dislike; the engines of this module are faster there.
+//! It suits hardware, where wires cost and the same wires serve all stages; it is the golden model of `hw/rtl/ntt_cg`.
+//! On a CPU it needs a second array and strides that suit caches badly, so the engines of this module are faster there.
 
 use super::NttError;
 use super::reference::bit_reverse;
 use crate::Modulus;
 
 /// The transform for one size and one prime, stage by stage.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Modulus;
+/// use ciphermill_math::ntt::ConstantGeometryNtt;
+///
+/// let transform = ConstantGeometryNtt::new(256, Modulus::new(7681)?)?;
+/// let mut values: Vec<u64> = (0..256).collect();
+/// transform.forward(&mut values);
+/// transform.inverse(&mut values);
+/// assert!(values.iter().copied().eq(0..256));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ConstantGeometryNtt {
     modulus: Modulus,
     /// ψ^brv(i) at i.
     twiddles: Vec<u64>,
-    /// Half of ψ^-brv(i) at i: what halves the results of a stage of the inverse is in it.
+    /// Half of ψ^-brv(i) at i. The factor one half is that of each stage of the inverse.
     inverse_twiddles: Vec<u64>,
     half: u64,
 }
 
 impl ConstantGeometryNtt {
-    /// The sizes that are offered.
+    /// The least N.
     pub const MIN_POLYNOMIAL_SIZE: usize = 2;
-    /// The greatest of them.
+    /// The greatest N.
     pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 17;
 
     /// The transform of N = `polynomial_size` coefficients modulo a prime.
     ///
     /// # Errors
-    /// If N is no power of two from 2 to 2^17, or 2N does not divide the prime less one.
+    /// If N is not a power of two from 2 to 2^17, or 2N does not divide the prime less one.
     pub fn new(polynomial_size: usize, modulus: Modulus) -> Result<Self, NttError> {
         let n = polynomial_size;
         if !n.is_power_of_two() || !(Self::MIN_POLYNOMIAL_SIZE..=Self::MAX_POLYNOMIAL_SIZE).contains(&n) {
@@ -68,16 +81,16 @@ impl ConstantGeometryNtt {
         self.modulus
     }
 
-    /// How many stages there are: log2 N.
+    /// The number of stages, log2 N.
     pub fn stages(&self) -> u32 {
         self.polynomial_size().ilog2()
     }
 
-    /// One stage of the forward transform: (x + w·y, x − w·y) of the values at j and j + N/2, at 2j and 2j + 1. The stages run
-    /// from 0 up.
+    /// One stage of the forward transform: reads x and y at j and j + N/2 and writes (x + w·y, x − w·y) at 2j and 2j +
+    /// 1. The stages run from 0 up.
     ///
     /// # Panics
-    /// If the stage is none, or a slice has not N values.
+    /// If the stage does not exist, or a slice does not have N values.
     pub fn forward_stage(&self, stage: u32, values: &[u64], results: &mut [u64]) {
         let (m, distance) = (self.modulus, self.check(stage, values, results));
         let (low, high) = values.split_at(distance);
@@ -88,8 +101,8 @@ impl ConstantGeometryNtt {
         }
     }
 
-    /// One stage of the inverse: half of (x + y, (x − y)/w) of the values at 2j and 2j + 1, at j and j + N/2. The stages run from
-    /// the highest down.
+    /// One stage of the inverse: reads x and y at 2j and 2j + 1 and writes half of (x + y, (x − y)/w) at j and j + N/2.
+    /// The stages run from the highest down.
     ///
     /// # Panics
     /// As [`forward_stage`](Self::forward_stage).
@@ -110,10 +123,11 @@ impl ConstantGeometryNtt {
         n / 2
     }
 
-    /// The transform: natural order in, order of reversed bits out, as [`reference::prime::forward`](super::reference::prime).
+    /// The transform from natural order to the order of reversed bits, as
+    /// [`reference::prime::forward`](super::reference::prime).
     ///
     /// # Panics
-    /// If there are not N values.
+    /// If the number of values is not N.
     pub fn forward(&self, values: &mut Vec<u64>) {
         let mut results = vec![0; values.len()];
         for stage in 0..self.stages() {
@@ -125,7 +139,7 @@ impl ConstantGeometryNtt {
     /// The inverse, divided by N: every stage halves.
     ///
     /// # Panics
-    /// If there are not N values.
+    /// If the number of values is not N.
     pub fn inverse(&self, values: &mut Vec<u64>) {
         let mut results = vec![0; values.len()];
         for stage in (0..self.stages()).rev() {
@@ -149,7 +163,7 @@ mod tests {
     }
 
     fn random(n: usize, prime: u64, seed: u64) -> Vec<u64> {
-        // Knuth's multiplier: any spread-out numbers do.
+        // Knuth's multiplier spreads the numbers well enough for a test.
         (0..n as u64).map(|i| (seed ^ i).wrapping_mul(6_364_136_223_846_793_005).rotate_left(23) % prime).collect()
     }
 
@@ -186,7 +200,7 @@ mod tests {
     }
 
     proptest! {
-        /// A stage and its inverse undo one another, and what a stage reads and writes is the same in all stages.
+        /// A stage and its inverse undo one another, and all stages read and write the same places.
         #[test]
         fn stages_come_back(log_n in 1u32..10, seed: u64, stage in 0u32..10) {
             let (n, stage) = (1usize << log_n, stage % log_n);

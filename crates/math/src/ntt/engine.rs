@@ -12,12 +12,31 @@ impl NttWord for u64 {}
 
 /// A negacyclic NTT of one size over one prime field: the kernel seam for exact polynomial products.
 ///
-/// For a primitive 2N-th root of unity ψ of Z_p the transform of a(X) = Σ a_j X^j is the set of values
-/// { a(ψ^(2i+1)) : 0 ≤ i < N }, in an order that is private to the implementation. Pointwise products of two spectra of
-/// one engine are therefore spectra of the product modulo X^N + 1.
+/// Let ψ be a primitive 2N-th root of unity of Z_p. The transform of a(X) = Σ a_j X^j is the set of values
+/// { a(ψ^(2i+1)) : 0 ≤ i < N }, in an order that is private to the implementation. So the pointwise product of two
+/// spectra of one engine is the spectrum of the product modulo X^N + 1.
 ///
-/// Lengths that do not match [`polynomial_size`](NttEngine::polynomial_size) are a caller's error and panic; sizes of
-/// objects from outside are checked where they are parsed.
+/// A length that does not match [`polynomial_size`](NttEngine::polynomial_size) is a caller's error and panics. Parsers
+/// check the sizes of objects from outside.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::goldilocks_engine;
+///
+/// // (2 + X)·X modulo X^1024 + 1.
+/// let engine = goldilocks_engine(1024, Isa::current())?;
+/// let (mut a, mut b) = (vec![0; 1024], vec![0; 1024]);
+/// (a[0], a[1], b[1]) = (2, 1, 1);
+/// let (mut lhs, mut rhs) = (vec![0; 1024], vec![0; 1024]);
+/// engine.forward(&a, &mut lhs);
+/// engine.forward(&b, &mut rhs);
+/// engine.multiply(&mut lhs, &rhs);
+/// let mut product = vec![0; 1024];
+/// engine.inverse(&mut lhs, &mut product);
+/// assert_eq!(product[..4], [0, 2, 1, 0]);
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     /// N, a power of two.
     fn polynomial_size(&self) -> usize;
@@ -25,8 +44,8 @@ pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     /// The prime p.
     fn modulus(&self) -> u64;
 
-    /// The engine's description. Its name is the strategy: `goldilocks`, `shoup62`, …. Engines of one size whose
-    /// descriptions are equal have spectra of one order, whatever their primes.
+    /// The engine's description. Its name is the strategy: `goldilocks`, `shoup62`, …. Engines of one size with equal
+    /// descriptions have spectra of one order, whatever their primes.
     fn info(&self) -> EngineInfo;
 
     /// The exponent e, odd and below 2N, such that word `position` of a spectrum is a(ψ^e). Automorphisms and slot
@@ -57,8 +76,8 @@ pub trait NttEngine<W: NttWord = u64>: Send + Sync + Debug {
     fn multiply_accumulate(&self, acc: &mut [W], lhs: &[W], rhs: &[W]);
 
     /// Transforms every source, then adds Σ_r source_r ∘ column_(c,r) to the c-th spectrum of `accs`, for each of
-    /// `columns`, which hold one spectrum per source: a row of an external product or of a key switch. `scratch` has
-    /// room for one spectrum per source; its content is lost.
+    /// `columns`. This is a row of an external product or of a key switch. A column holds one spectrum per source.
+    /// `scratch` has room for one spectrum per source; its content is lost.
     fn forward_multiply_accumulate(
         &self,
         sources: &[&dyn CoefficientSource<W>],

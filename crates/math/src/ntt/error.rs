@@ -1,15 +1,15 @@
-//! Errors of making a transform.
+//! Errors of the exact transforms.
 
 use std::borrow::Cow;
 
 use crate::Isa;
 use crate::modulus::ModulusError;
 
-/// Errors of making an engine.
+/// The reason why an engine cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NttError {
-    /// No kernel for this N.
-    #[error("polynomial size {given} is not offered; use a power of two from {min} to {max}")]
+    /// No kernel exists for this N.
+    #[error("polynomial size {given} is not supported; use a power of two from {min} to {max}")]
     PolynomialSize {
         /// The requested value.
         given: usize,
@@ -19,17 +19,17 @@ pub enum NttError {
         max: usize,
     },
     /// The CPU lacks the instruction set.
-    #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
+    #[error("instruction set {asked} is not available on this CPU; use at most {best}")]
     Isa {
         /// The requested value.
         asked: Isa,
         /// The best path of this CPU.
         best: Isa,
     },
-    /// Not a prime in the range of the arithmetic.
+    /// The modulus is not a prime in the range of the arithmetic.
     #[error(transparent)]
     Modulus(#[from] ModulusError),
-    /// A prime that the kernels have too few bits for.
+    /// The prime is too large for these kernels.
     #[error("modulus {given} is too large for these kernels; use a prime below 2^{max_bits}")]
     ModulusLength {
         /// The requested value.

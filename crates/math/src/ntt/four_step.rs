@@ -1,43 +1,43 @@
 //! Long transforms made of short ones: the four-step transform, for X^N − 1 and for X^N + 1.
 //!
-//! With N = A·B, n = B·n1 + n2 and k = k1 + A·k2, the cyclic transform Σ_n x_n·ω^(n·k) takes four steps on the coefficients
-//! as a matrix of A rows and B columns:
+//! With N = A·B, n = B·n1 + n2 and k = k1 + A·k2, the cyclic transform Σ_n x_n·ω^(n·k) takes four steps on the
+//! coefficients as a matrix of A rows and B columns:
 //!
 //! 1. *columns*: every column is transformed, length A, root ω^B: over n1, to k1;
 //! 2. *twist*: the entry at (k1, n2) is multiplied by ω^(n2·k1);
 //! 3. *transpose*: to B rows and A columns;
 //! 4. *columns* again: length B, root ω^A: over n2, to k2. The entry at (k2, k1) is the value at ω^(k1 + A·k2).
 //!
-//! So coefficients and values both stand in natural order, and row by row. The steps are those of W. M. Gentleman and
-//! G. Sande, "Fast Fourier transforms: for fun and profit" (AFIPS Fall Joint Computer Conference, 1966), in the order in which
-//! D. H. Bailey, "FFTs in external or hierarchical memory" (J. Supercomputing 4, 1990), made them serve memories.
+//! So coefficients and values are both in natural order, row by row. The steps come from W. M. Gentleman and G. Sande,
+//! "Fast Fourier transforms: for fun and profit" (AFIPS Fall Joint Computer Conference, 1966). Their order, which
+//! serves memories, comes from D. H. Bailey, "FFTs in external or hierarchical memory" (J. Supercomputing 4, 1990).
 //!
 //! # Modulo X^N + 1
 //!
-//! The transform is Σ_n x_n·ψ^(n·(2k+1)), ψ² = ω. No pass over the data is added: as ψ^n = (ψ^B)^n1·ψ^n2, and ψ^B is a
-//! primitive 2A-th root, the first columns are *negacyclic* transforms of length A, and the twist is by ψ^(n2·(2·k1+1)). The
-//! last columns are cyclic. With A = 1 nothing but that twist is left of them: the usual weights ψ^n before a cyclic
-//! transform.
+//! The transform is Σ_n x_n·ψ^(n·(2k+1)), ψ² = ω. It needs no further pass over the data. ψ^n = (ψ^B)^n1·ψ^n2, and ψ^B
+//! is a primitive 2A-th root. So the first columns are *negacyclic* transforms of length A, and the twist is by
+//! ψ^(n2·(2·k1+1)). The last columns are cyclic. With A = 1 only that twist remains of the first two steps: the usual
+//! weights ψ^n before a cyclic transform.
 //!
 //! # More than two factors
 //!
-//! Step 4 can be a four-step transform itself. For N = f_0·f_1·…·f_(m−1) pass j has values in the shape f_j × r × s, row by
-//! row, where s = f_0·…·f_(j−1) and r is the rest, N = f_j·r·s. It transforms columns of length f_j (all r·s of them),
-//! multiplies the entry at (k_j, n, ·) by ω^(s·n·k_j), and swaps the first two axes; the last pass needs columns only. With
-//! m = 2 these are the four steps; with all factors 2 it is the self-sorting transform named after T. G. Stockham. Only
-//! pass 0 differs modulo X^N + 1.
+//! Step 4 can be a four-step transform itself. For N = f_0·f_1·…·f_(m−1), pass j has values in the shape f_j × r × s,
+//! row by row, where s = f_0·…·f_(j−1) and N = f_j·r·s. It transforms all r·s columns of length f_j, multiplies the
+//! entry at (k_j, n, ·) by ω^(s·n·k_j), and swaps the first two axes. The last pass only transforms columns. With m = 2
+//! these are the four steps. If every factor is 2, it is the self-sorting transform named after T. G. Stockham. Modulo
+//! X^N + 1 only pass 0 differs.
 //!
 //! # Inverse
 //!
-//! The same steps backwards. Columns are transformed back without a factor; untwisting pass 0 divides by N along the way, as
-//! it multiplies every value there anyway.
+//! The inverse runs the same steps backwards. Columns are transformed back without a factor. Untwisting pass 0
+//! multiplies every value, and includes the division by N.
 //!
 //! # When it wins
 //!
-//! Where N does not fit the memory next to the arithmetic: data pass through it m times instead of log2 N times, and all
-//! columns of a pass are independent, so that they can go to different lanes or cores. It costs N multiplications per twist.
-//! On a CPU, for the sizes of this module's engines, everything fits and they are faster. This is the golden model for
-//! accelerators, plain arithmetic throughout.
+//! The four-step transform wins if N does not fit the memory next to the arithmetic. Data pass through that memory m
+//! times instead of log2 N times. All columns of a pass are independent, so they can run on different lanes or cores.
+//! The price is N multiplications per twist. On a CPU all sizes of this module's engines fit, and the engines are
+//! faster. This is the golden model for accelerators, in plain arithmetic.
 
 use super::reference::bit_reverse;
 use crate::Modulus;
@@ -51,30 +51,30 @@ pub enum Convolution {
     Negacyclic,
 }
 
-/// A split is not a transform's.
+/// The reason why a split of N is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FourStepError {
-    /// Too few or too many factors.
+    /// The split has too few or too many factors.
     #[error(
-        "a split into {given} factors is not offered; use {} to {}",
+        "a split into {given} factors is not supported; use {} to {}",
         FourStepNtt::MIN_FACTORS,
         FourStepNtt::MAX_FACTORS
     )]
     FactorCount {
-        /// How many there are.
+        /// The number of factors.
         given: usize,
     },
-    /// A factor is no power of two.
+    /// A factor is not a power of two.
     #[error("factor {place} of N is {given}; use powers of two")]
     Factor {
-        /// Which one, from 0.
+        /// The index of the factor, from 0.
         place: usize,
-        /// What it is.
+        /// The factor.
         given: usize,
     },
-    /// Their product is too small or too large.
+    /// The product of the factors is too small or too large.
     #[error(
-        "the factors make N = 2^{log2_given}, which is not offered; use a product from {} to 2^{}",
+        "the factors make N = 2^{log2_given}, which is not supported; use a product from {} to 2^{}",
         FourStepNtt::MIN_SIZE,
         FourStepNtt::MAX_SIZE.ilog2()
     )]
@@ -98,25 +98,38 @@ struct Pass {
     length: usize,
     rest: usize,
     done: usize,
-    /// Its columns are negacyclic transforms.
+    /// Whether its columns are negacyclic transforms.
     negacyclic: bool,
 }
 
 /// The four-step transform of one size over one prime field, for one split of N.
 ///
-/// [`forward`](Self::forward) is, for the split A·B, [`columns`](Self::columns)`(0)`, [`twist`](Self::twist)`(0)`,
-/// [`transpose`](Self::transpose)`(0)`, `columns(1)`; [`inverse`](Self::inverse) is `inverse_columns(1)`,
-/// `inverse_transpose(0)`, `inverse_twist(0)`, `inverse_columns(0)`. The module's documentation says what each does.
+/// For the split A·B, [`forward`](Self::forward) is [`columns`](Self::columns)`(0)`, [`twist`](Self::twist)`(0)`,
+/// [`transpose`](Self::transpose)`(0)`, `columns(1)`. [`inverse`](Self::inverse) is `inverse_columns(1)`,
+/// `inverse_transpose(0)`, `inverse_twist(0)`, `inverse_columns(0)`. The module's documentation defines each step.
 ///
-/// Values are canonical, in `[0, p)`, before and after every step. Slices that have not N values, and passes that there are
-/// not, are a caller's error and panic.
+/// Values are canonical, in `[0, p)`, before and after every step. A slice that does not have N values, or a pass that
+/// does not exist, is a caller's error and panics.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Modulus;
+/// use ciphermill_math::ntt::{Convolution, FourStepNtt};
+///
+/// let transform = FourStepNtt::new(&[16, 16], Convolution::Negacyclic, Modulus::new(7681)?)?;
+/// let mut values: Vec<u64> = (0..256).collect();
+/// transform.forward(&mut values);
+/// transform.inverse(&mut values);
+/// assert!(values.iter().copied().eq(0..256));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FourStepNtt {
     modulus: Modulus,
     convolution: Convolution,
     size: usize,
     passes: Vec<Pass>,
-    /// g^e at e, for all e below the order of the root g: ω or ψ.
+    /// g^e at e, for all e below the order of the root g, which is ω or ψ.
     powers: Vec<u64>,
     size_inverse: u64,
 }
@@ -128,14 +141,14 @@ impl FourStepNtt {
     pub const MAX_SIZE: usize = 1 << 20;
     /// The least number of factors.
     pub const MIN_FACTORS: usize = 2;
-    /// The greatest number of factors: every one 2, and a 1 before them.
+    /// The greatest number of factors: twenty factors 2 after a factor 1.
     pub const MAX_FACTORS: usize = 21;
 
     /// The transform for N = `factors[0]·factors[1]·…` modulo a prime: `&[A, B]` for the four steps. A factor may be 1.
     ///
     /// # Errors
-    /// If there are fewer than 2 or more than 21 factors, if one is no power of two, if N is not from 2 to 2^20, or if N
-    /// (cyclic) or 2N (negacyclic) does not divide the prime less one.
+    /// If there are fewer than 2 or more than 21 factors, if a factor is not a power of two, if N is not from 2 to
+    /// 2^20, or if N (cyclic) or 2N (negacyclic) does not divide the prime less one.
     pub fn new(factors: &[usize], convolution: Convolution, modulus: Modulus) -> Result<Self, FourStepError> {
         if !(Self::MIN_FACTORS..=Self::MAX_FACTORS).contains(&factors.len()) {
             return Err(FourStepError::FactorCount { given: factors.len() });
@@ -143,7 +156,7 @@ impl FourStepNtt {
         if let Some(place) = factors.iter().position(|factor| !factor.is_power_of_two()) {
             return Err(FourStepError::Factor { place, given: factors[place] });
         }
-        // At most 21·63: the product itself might not fit a word.
+        // At most 21·63. The product itself might exceed a word.
         let log2_given = factors.iter().map(|factor| factor.ilog2()).sum();
         if !(Self::MIN_SIZE.ilog2()..=Self::MAX_SIZE.ilog2()).contains(&log2_given) {
             return Err(FourStepError::Size { log2_given });
@@ -173,7 +186,7 @@ impl FourStepNtt {
         self.size
     }
 
-    /// How many passes there are: one per factor. All but the last have a twist and a transposition.
+    /// The number of passes: one per factor. Every pass except the last has a twist and a transposition.
     pub fn passes(&self) -> usize {
         self.passes.len()
     }
@@ -181,7 +194,7 @@ impl FourStepNtt {
     /// The length of the columns of a pass: factor `pass` of N.
     ///
     /// # Panics
-    /// If there is no such pass.
+    /// If the pass does not exist.
     pub fn column_length(&self, pass: usize) -> usize {
         self.passes[pass].length
     }
@@ -196,17 +209,17 @@ impl FourStepNtt {
         self.modulus
     }
 
-    /// ω, the root of order N ([`Modulus::root_of_unity`]), if the ring is cyclic; ψ, of order 2N, if it is negacyclic.
+    /// The root: ω of order N ([`Modulus::root_of_unity`]) if the ring is cyclic, ψ of order 2N if it is negacyclic.
     pub fn root(&self) -> u64 {
-        // Of order 2 at least, so that there are two powers.
+        // The order is at least 2, so there are two powers.
         self.powers[1]
     }
 
     /// Transforms every column of a pass: natural order in and out. Column c of the first pass holds the values at c,
-    /// c + N/A, c + 2·N/A, …; so do those of the others, with their length in the place of A.
+    /// c + N/A, c + 2·N/A, …. In later passes the pass's column length replaces A.
     ///
     /// # Panics
-    /// If there is no such pass or if there are not N values.
+    /// If the pass does not exist or if the number of values is not N.
     pub fn columns(&self, pass: usize, values: &mut [u64]) {
         let (m, pass) = (self.modulus, self.pass(pass, values));
         let width = pass.rest * pass.done;
@@ -228,7 +241,7 @@ impl FourStepNtt {
         }
     }
 
-    /// Undoes [`columns`](Self::columns) up to a factor: every value comes out multiplied by the columns' length.
+    /// Undoes [`columns`](Self::columns) up to a factor: every value is multiplied by the columns' length.
     ///
     /// # Panics
     /// As `columns`.
@@ -251,11 +264,12 @@ impl FourStepNtt {
         reverse_rows(values, pass.length);
     }
 
-    /// Multiplies by the powers of the root that stand between a pass and the next one: the entry at (k1, n2) of the first
-    /// pass by ω^(n2·k1), or by ψ^(n2·(2·k1+1)); that at (k, n, ·) of a later pass by ω^(s·n·k).
+    /// Multiplies by the powers of the root between a pass and the next. In the first pass the entry at (k1, n2) is
+    /// multiplied by ω^(n2·k1), or by ψ^(n2·(2·k1+1)). In a later pass the entry at (k, n, ·) is multiplied by
+    /// ω^(s·n·k).
     ///
     /// # Panics
-    /// If the pass is the last one or is not there, or if there are not N values.
+    /// If the pass does not exist or is the last one, or if the number of values is not N.
     pub fn twist(&self, pass: usize, values: &mut [u64]) {
         self.multiply_entries(self.inner_pass(pass, values), values, |exponent| self.power(exponent));
     }
@@ -270,7 +284,7 @@ impl FourStepNtt {
         self.multiply_entries(self.inner_pass(pass, values), values, factor);
     }
 
-    /// Swaps the first two axes of a pass: f × r × s to r × f × s. With the first pass of two, A × B to B × A.
+    /// Swaps the first two axes of a pass: f × r × s to r × f × s. In the first of two passes this is A × B to B × A.
     ///
     /// # Panics
     /// As [`twist`](Self::twist).
@@ -288,11 +302,11 @@ impl FourStepNtt {
         swap_axes(values, pass.rest, pass.length, pass.done);
     }
 
-    /// The transform, all its steps one after the other: coefficients in, the values of [`Convolution`] out, both in natural
+    /// The transform, all its steps in order: coefficients in, the values of [`Convolution`] out, both in natural
     /// order.
     ///
     /// # Panics
-    /// If there are not N values.
+    /// If the number of values is not N.
     pub fn forward(&self, values: &mut [u64]) {
         for pass in 0..self.passes() {
             self.columns(pass, values);
@@ -306,7 +320,7 @@ impl FourStepNtt {
     /// The inverse, divided by N: undoes [`forward`](Self::forward).
     ///
     /// # Panics
-    /// If there are not N values.
+    /// If the number of values is not N.
     pub fn inverse(&self, values: &mut [u64]) {
         for pass in (0..self.passes()).rev() {
             if pass + 1 < self.passes() {
@@ -317,8 +331,8 @@ impl FourStepNtt {
         }
     }
 
-    /// e(k): the columns of a pass are evaluated at the points g^(N/f·e(k)), and their twist is by g^(s·n·e(k)), g being the
-    /// root of the table. It is k for g = ω; for g = ψ it is 2k or, where the columns are negacyclic, 2k + 1.
+    /// e(k): the columns of a pass are evaluated at the points g^(N/f·e(k)), and their twist is by g^(s·n·e(k)), with
+    /// the root g of the table. It is k for g = ω. For g = ψ it is 2k or, where the columns are negacyclic, 2k + 1.
     fn exponent(&self, pass: &Pass, k: usize) -> usize {
         match self.convolution {
             Convolution::Cyclic => k,
@@ -351,12 +365,16 @@ impl FourStepNtt {
     }
 
     fn inner_pass(&self, pass: usize, values: &[u64]) -> Pass {
-        assert!(pass + 1 < self.passes(), "nothing follows pass {pass} of {}", self.passes());
+        assert!(
+            pass + 1 < self.passes(),
+            "pass {pass} is the last of {}; twist or transpose an earlier one",
+            self.passes()
+        );
         self.pass(pass, values)
     }
 }
 
-/// Puts row i of `rows` to the place that has its bits reversed.
+/// Moves each row i of `rows` to the place with the reversed bits of i.
 fn reverse_rows(values: &mut [u64], rows: usize) {
     let width = values.len() / rows;
     for i in 0..rows {

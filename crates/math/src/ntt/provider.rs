@@ -15,9 +15,9 @@ use crate::{EngineInfo, EngineKind, Isa};
 /// Makes the transforms of a scheme. The caller that builds a scheme's tables passes a provider, and so chooses the
 /// device that computes every transform.
 ///
-/// Engines made by [`prime`](Self::prime) and [`prime_u32`](Self::prime_u32) have canonical spectra: each word is a
-/// value in `[0, p)`, so that a scheme may scale and add spectra itself. Spectra of the Goldilocks field may hold any
-/// 64-bit word, which stands for its residue.
+/// Engines made by [`prime`](Self::prime) and [`prime_u32`](Self::prime_u32) have canonical spectra. Each word is a
+/// value in `[0, p)`, so a scheme may scale and add spectra itself. Spectra of the Goldilocks field may hold any 64-bit
+/// word, which represents its residue.
 ///
 /// # Example
 /// A provider that counts what it makes:
@@ -141,17 +141,40 @@ impl NttProvider for CpuNttProvider {
 /// than 5N words.
 ///
 /// # Errors
-/// Those of [`GoldilocksNtt::new`].
+/// As [`GoldilocksNtt::new`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{NttEngine, goldilocks_engine};
+///
+/// let engine = goldilocks_engine(1024, Isa::current())?;
+/// assert_eq!((engine.polynomial_size(), engine.modulus()), (1024, 0xffff_ffff_0000_0001));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 pub fn goldilocks_engine(polynomial_size: usize, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
     static ENGINES: Engines<(usize, Isa), GoldilocksNtt> = LazyLock::new(Mutex::default);
     Ok(shared(&ENGINES, (polynomial_size, isa), || GoldilocksNtt::new(polynomial_size, isa))?)
 }
 
 /// The process-wide engine for N = `polynomial_size`, the prime `modulus` below 2^62 and `isa`. It is made on first use
-/// and kept, with its tables of about 4.5N words. The process keeps up to [`MAX_PRIME_ENGINES`] engines. If all are
-/// kept, the new engine replaces one without users; if every engine has users, the new one is not kept.
+/// and kept, with its tables of about 4.5N words. The process keeps up to [`MAX_PRIME_ENGINES`] engines. If that many
+/// are kept, the new engine replaces one without users; if every engine has users, the new one is not kept.
 ///
 /// # Errors
+/// As [`PrimeNtt::new`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{NttError, prime_engine};
+///
+/// let engine = prime_engine(256, 7681, Isa::current())?;
+/// assert_eq!(engine.modulus(), 7681);
+/// // 7681 is not 1 modulo 2·512.
+/// assert!(matches!(prime_engine(512, 7681, Isa::current()), Err(NttError::NoRoot { .. })));
+/// # Ok::<(), NttError>(())
+/// ```
 /// Those of [`PrimeNtt::new`].
 pub fn prime_engine(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Arc<dyn NttEngine>, NttError> {
     static ENGINES: Engines<(usize, u64, Isa), PrimeNtt> = LazyLock::new(Mutex::default);
@@ -167,7 +190,7 @@ fn shared<K: Copy + Eq + Hash, E>(
     key: K,
     make: impl FnOnce() -> Result<E, NttError>,
 ) -> Result<Arc<E>, NttError> {
-    // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
+    // The map is complete at every point where a panic could happen, so a poisoned lock is harmless.
     let mut engines = engines.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(engine) = engines.get(&key) {
         return Ok(engine.clone());
@@ -177,7 +200,7 @@ fn shared<K: Copy + Eq + Hash, E>(
     Ok(engine)
 }
 
-/// Keeps an engine; if there are `limit` already, it replaces one without users.
+/// Keeps an engine. If `limit` engines are kept already, it replaces one without users.
 fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, key: K, engine: &Arc<E>) {
     if engines.len() >= limit {
         let idle = engines.iter().find(|(_, engine)| Arc::strong_count(engine) == 1).map(|(&key, _)| key);
@@ -188,15 +211,28 @@ fn keep<K: Copy + Eq + Hash, E>(limit: usize, engines: &mut HashMap<K, Arc<E>>, 
     }
 }
 
-/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each: more than the limbs of any modulus chain,
-/// and at N = 2^17 0.3 GB of tables.
+/// The most engines that [`prime_engine`] and [`prime_engine_u32`] keep each. This is more than the limbs of any
+/// modulus chain; at N = 2^17 the tables take 0.3 GB.
 pub const MAX_PRIME_ENGINES: usize = 64;
 
-/// The process-wide engine on 32-bit words for a prime below 2^31, kept as by [`prime_engine`]. Its tables have up to 33N
-/// bytes with AVX-512 IFMA, and up to 17N otherwise.
+/// The process-wide engine on 32-bit words for a prime below 2^31, kept as by [`prime_engine`]. Its tables have up to
+/// 33N bytes with AVX-512 IFMA, and up to 17N otherwise.
 ///
 /// # Errors
-/// Those of [`Prime32Ntt::new`].
+/// As [`Prime32Ntt::new`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::prime_engine_u32;
+///
+/// let engine = prime_engine_u32(256, 7681, Isa::current())?;
+/// let mut values: Vec<u32> = (0..256).collect();
+/// engine.forward_in_place(&mut values);
+/// engine.inverse_in_place(&mut values);
+/// assert!(values.iter().copied().eq(0..256));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 pub fn prime_engine_u32(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
     static ENGINES: Engines<(usize, u32, Isa), Prime32Ntt> = LazyLock::new(Mutex::default);
     Ok(shared(&ENGINES, (polynomial_size, modulus, isa), || Prime32Ntt::new(polynomial_size, modulus, isa))?)
@@ -220,7 +256,7 @@ mod tests {
             keys
         };
         assert_eq!(keys(&kept), [0, 1]);
-        // The first one no longer: the fourth takes its place.
+        // The first engine has no users any more, so the fourth replaces it.
         let [_, second, _, fourth] = <[Arc<u32>; 4]>::try_from(engines).expect("four");
         keep(2, &mut kept, 3, &fourth);
         assert_eq!(keys(&kept).len(), 2);

@@ -1,22 +1,36 @@
 //! The plain definitions of the negacyclic transform: over the Goldilocks prime here, over any other in [`prime`].
 //!
-//! Three of them, each checked against the one before: evaluation at the odd powers of ψ (quadratic), the schoolbook
-//! product modulo X^N + 1 (quadratic), and the merged pair of Cooley–Tukey forward and Gentleman–Sande inverse loops,
-//! which is the golden model at full size. The algorithms are those of Longa and Naehrig, "Speeding up the number
-//! theoretic transform for faster ideal lattice-based cryptography" (CANS 2016), without lazy reduction.
+//! There are three definitions, each checked against the previous one:
 //!
-//! Beside them stand the two quadratic definitions of the cyclic transform, for strategies that offer it.
+//! 1. evaluation at the odd powers of ψ (quadratic);
+//! 2. the schoolbook product modulo X^N + 1 (quadratic);
+//! 3. the merged loops, Cooley–Tukey forward and Gentleman–Sande inverse, which are the golden model at full size.
 //!
-//! [`paper_forward`] and [`paper_inverse`] are the pair that the NVMe-TFHE platform prints; they are here only so that a
-//! test can state what they compute.
+//! The merged loops are the algorithms of Longa and Naehrig, "Speeding up the number theoretic transform for faster
+//! ideal lattice-based cryptography" (CANS 2016), without lazy reduction.
 //!
-//! All coefficients are in `[0, p)`. Lengths must be powers of two N from 1 for which 2N divides p − 1 (2^31 is the
-//! largest over Goldilocks), for the cyclic definitions N divides p − 1: anything else is a caller's error and panics.
+//! Two quadratic definitions of the cyclic transform follow, for strategies that support it. [`paper_forward`] and
+//! [`paper_inverse`] are the pair that the NVMe-TFHE platform prints. They exist only for a test that states their
+//! result.
+//!
+//! All coefficients are in `[0, p)`. The length N must be a power of two, from 1 on. 2N must divide p − 1 (at most 2^31
+//! over Goldilocks); for the cyclic definitions N must divide p − 1. Any other length is a caller's error and panics.
+//!
+//! # Example
+//! ```
+//! use ciphermill_math::ntt::reference;
+//!
+//! // (1 + X)·X^3 = −1 + X^3 modulo X^4 + 1, by the schoolbook and by the transform.
+//! let (a, b) = ([1, 1, 0, 0], [0, 0, 0, 1]);
+//! let product = reference::negacyclic_product(&a, &b);
+//! assert_eq!(product, [0xffff_ffff_0000_0000, 0, 0, 1]);
+//! assert_eq!(reference::negacyclic_product_by_ntt(&a, &b), product);
+//! ```
 
 use crate::goldilocks::{add, inverse, mul, pow, primitive_root_2n, root_of_unity, sub};
 use crate::modulus::Modulus;
 
-/// The arithmetic that the definitions below need, so that each is written once.
+/// The arithmetic of the definitions below, which are written once over it.
 trait Field: Copy {
     fn add(self, a: u64, b: u64) -> u64;
     fn sub(self, a: u64, b: u64) -> u64;
@@ -109,7 +123,7 @@ pub fn bit_reverse(index: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { index.reverse_bits() >> (usize::BITS - bits) }
 }
 
-/// The definitions, over any field. Their docs stand at the public functions.
+/// The definitions, over any field. The public functions document them.
 mod generic {
     use super::{Field, bit_reverse};
 
@@ -135,7 +149,7 @@ mod generic {
         product(field, a, b, |slot, term| field.add(slot, term))
     }
 
-    /// The schoolbook product; `wrap` takes in the terms whose exponent is N or more.
+    /// The schoolbook product; `wrap` adds the terms whose exponent is N or more.
     fn product(field: impl Field, a: &[u64], b: &[u64], wrap: impl Fn(u64, u64) -> u64) -> Vec<u64> {
         assert_eq!(a.len(), b.len());
         let n = a.len();
@@ -225,8 +239,8 @@ pub fn negacyclic_product(a: &[u64], b: &[u64]) -> Vec<u64> {
     generic::negacyclic_product(Goldilocks, a, b)
 }
 
-/// a(ω^i) for i = 0 … N−1 by Horner's rule, ω being the root of order N of the family that ψ belongs to: the cyclic
-/// transform, in natural order.
+/// a(ω^i) for i = 0 … N−1 by Horner's rule, with ω the root of order N of the family of ψ: the cyclic transform, in
+/// natural order.
 pub fn evaluate_at_powers(coefficients: &[u64]) -> Vec<u64> {
     generic::evaluate_at_powers(Goldilocks, coefficients)
 }
@@ -243,18 +257,18 @@ pub fn twiddles(psi: u64, polynomial_size: usize) -> Vec<u64> {
 
 /// Forward transform in place: natural order in; entry i out is a(ψ^(2·bit_reverse(i)+1)).
 ///
-/// Block i of a level with m blocks holds a polynomial modulo X^(2t) − z² and leaves its residues modulo X^t − z and
-/// X^t + z, where z is entry m + i of [`twiddles`].
+/// Block i of a level with m blocks holds a polynomial modulo X^(2t) − z². The level replaces it by its residues modulo
+/// X^t − z and X^t + z, where z is entry m + i of [`twiddles`].
 pub fn forward(values: &mut [u64]) {
     generic::forward(Goldilocks, values);
 }
 
-/// Inverse of [`forward`] in place, up to a factor N: divide by it with [`normalise`].
+/// Inverse of [`forward`] in place, up to a factor N, by which [`normalise`] divides.
 pub fn inverse_unnormalised(values: &mut [u64]) {
     generic::inverse_unnormalised(Goldilocks, values);
 }
 
-/// Multiplies every entry by 1/N mod p, N being the length.
+/// Multiplies every entry by 1/N mod p, where N is the length.
 pub fn normalise(values: &mut [u64]) {
     generic::normalise(Goldilocks, values);
 }
@@ -316,10 +330,10 @@ pub mod prime {
     }
 }
 
-/// The forward transform as the NVMe-TFHE platform prints it (its Fig. 5, Appendix A.1.1): Gentleman–Sande butterflies
-/// (f_j + f_(j+n/2), (f_j − f_(j+n/2))·ψ_n·w_n^j), natural order in, bit-reversed order out.
+/// The forward transform as printed for the NVMe-TFHE platform (its Fig. 5, Appendix A.1.1): Gentleman–Sande
+/// butterflies (f_j + f_(j+n/2), (f_j − f_(j+n/2))·ψ_n·w_n^j), natural order in, bit-reversed order out.
 ///
-/// It computes ψ^i·Σ_j f_j·w^(ij): the factor ψ^i stands on the *output*, so this is the transpose of the negacyclic
+/// It computes ψ^i·Σ_j f_j·w^(ij). The factor ψ^i belongs to the *output*, so this is the transpose of the negacyclic
 /// transform Σ_j ψ^j·f_j·w^(ij), and its pointwise products are not negacyclic products.
 pub fn paper_forward(values: &mut [u64]) {
     let n = values.len();
@@ -339,7 +353,7 @@ pub fn paper_forward(values: &mut [u64]) {
     }
 }
 
-/// The inverse as the NVMe-TFHE platform prints it (its Fig. 5, Appendix A.1.2), without the factor 1/N: Cooley–Tukey
+/// The inverse as printed for the NVMe-TFHE platform (its Fig. 5, Appendix A.1.2), without the factor 1/N: Cooley–Tukey
 /// butterflies (A_j + ψ_n^-1·w_n^-j·B_j, A_j − ψ_n^-1·w_n^-j·B_j), bit-reversed order in, natural order out.
 pub fn paper_inverse(values: &mut [u64]) {
     let n = values.len();

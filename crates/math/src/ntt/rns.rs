@@ -1,32 +1,32 @@
-//! Transforms of polynomials whose coefficients are kept as residues modulo several primes (a residue number system).
+//! Transforms of polynomials in a residue number system: coefficients are residues modulo several primes.
 
 use std::sync::Arc;
 
 use super::{NttEngine, NttWord};
 use crate::CoefficientSource;
 
-/// Engines do not make a residue number system.
+/// The reason why engines do not form a residue number system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RnsError {
-    /// There is none.
+    /// The list of engines is empty.
     #[error("a residue number system without a modulus; use at least one")]
     Empty,
-    /// They are for polynomials of different sizes.
+    /// The engines are for polynomials of different sizes.
     #[error("limb {limb} is for polynomials of {given} coefficients, limb 0 for {expected}; use one size")]
     PolynomialSize {
-        /// Which engine.
+        /// The index of the engine.
         limb: usize,
-        /// Its N.
+        /// The N of this engine.
         given: usize,
-        /// That of the first one.
+        /// The N of the first engine.
         expected: usize,
     },
-    /// Two have the same prime.
+    /// Two engines have the same prime.
     #[error("limbs {first} and {second} both have the modulus {modulus}; use distinct primes")]
     RepeatedModulus {
-        /// One engine.
+        /// The index of one engine.
         first: usize,
-        /// The other.
+        /// The index of the other engine.
         second: usize,
         /// Their prime.
         modulus: u64,
@@ -36,14 +36,32 @@ pub enum RnsError {
 /// Negacyclic NTTs of one size N modulo distinct primes p_0 … p_(L−1): products of polynomials over Z_(p_0·…·p_(L−1)),
 /// limb by limb.
 ///
-/// A batch of R polynomials is stored limb after limb, and within a limb polynomial after polynomial, as L·R·N words:
-/// so the tables of one prime stay in the cache while its R polynomials are transformed, and the R products of an
-/// accumulation are the consecutive spectra that [`NttEngine::multiply_accumulate`] sums without reductions in between.
-/// For R = 1 it is the usual order of a polynomial's limbs. Every function finds R from the length of its slices.
+/// A batch of R polynomials has L·R·N words: limb after limb, and within a limb polynomial after polynomial. So the
+/// tables of one prime stay in the cache while its R polynomials are transformed. The R products of an accumulation are
+/// consecutive spectra, which [`NttEngine::multiply_accumulate`] sums without reductions in between. For R = 1 this is
+/// the usual order of a polynomial's limbs. Every function derives R from the length of its slices.
 ///
-/// Everything happens on the calling thread. A caller who has more gives them the [`engines`](Self::engines) with their
-/// R·N words each.
+/// All work runs on the calling thread. A caller with more threads gives each of them some [`engines`](Self::engines)
+/// with their R·N words.
 ///
+/// Lengths that are not a multiple of L·N, or that do not match each other, are a caller's error and panic.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{RnsNtt, prime_engine};
+///
+/// let engines = [7681, 10753].map(|p| prime_engine(256, p, Isa::current()));
+/// let rns = RnsNtt::new(engines.into_iter().collect::<Result<_, _>>()?)?;
+/// // Limb after limb: 1 + 2X modulo each prime.
+/// let mut values = vec![0u64; rns.words()];
+/// (values[0], values[1], values[256], values[257]) = (1, 2, 1, 2);
+/// let polynomial = values.clone();
+/// rns.forward_in_place(&mut values);
+/// rns.inverse_in_place(&mut values);
+/// assert_eq!(values, polynomial);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 /// Lengths that are not a multiple of L·N, or that do not match each other, are a caller's error and panic.
 #[derive(Clone, Debug)]
 pub struct RnsNtt<W: NttWord = u64> {
@@ -52,10 +70,10 @@ pub struct RnsNtt<W: NttWord = u64> {
 }
 
 impl<W: NttWord> RnsNtt<W> {
-    /// From one engine per prime; limb i is that of engine i.
+    /// The system of one engine per prime; limb i belongs to engine i.
     ///
     /// # Errors
-    /// If there is no engine, if they differ in N, or if two have the same prime.
+    /// If the list is empty, if engines differ in N, or if two engines have the same prime.
     pub fn new(engines: Vec<Arc<dyn NttEngine<W>>>) -> Result<Self, RnsError> {
         let expected = engines.first().ok_or(RnsError::Empty)?.polynomial_size();
         for (limb, engine) in engines.iter().enumerate() {
@@ -101,7 +119,7 @@ impl<W: NttWord> RnsNtt<W> {
         words / self.limb_count()
     }
 
-    /// Transforms one polynomial per limb and source: `sources` holds R of them for each limb, in the order of the
+    /// Transforms one polynomial per limb and source. `sources` holds R sources for each limb, in the order of the
     /// batch, with coefficients below that limb's prime.
     pub fn forward(&self, sources: &[&dyn CoefficientSource<W>], spectra: &mut [W]) {
         let limb = self.limb_len(spectra.len());
@@ -160,7 +178,7 @@ impl<W: NttWord> RnsNtt<W> {
         }
     }
 
-    /// Every polynomial's limb with its engine, in the order of the batch.
+    /// The limb of each polynomial with its engine, in the order of the batch.
     fn rows_mut<'a>(&'a self, values: &'a mut [W]) -> impl Iterator<Item = (&'a dyn NttEngine<W>, &'a mut [W])> {
         let rows = self.limb_len(values.len()) / self.polynomial_size;
         let rows_of_limbs = values.chunks_exact_mut(self.polynomial_size).enumerate();
@@ -235,11 +253,11 @@ mod tests {
         }
     }
 
-    /// Primes of 46, 50 and 62 bits and Goldilocks, each with its own strategy.
+    /// Primes of 46, 50 and 62 bits and Goldilocks, each with a different strategy.
     #[test]
     fn batches_of_64_bit_words_are_products_modulo_each_prime() {
         for isa in Isa::available() {
-            let mut limbs = vec![goldilocks_engine(N, isa).expect("a size on offer")];
+            let mut limbs = vec![goldilocks_engine(N, isa).expect("a supported size")];
             limbs.extend([46, 50, 62].map(|bits| {
                 let p = ntt_primes(bits, N).next().expect("a prime of that length");
                 Arc::new(PrimeNtt::new(N, p.value(), isa).expect("a prime of its class")) as Arc<dyn NttEngine>
@@ -294,7 +312,7 @@ mod tests {
     fn engines_that_do_not_belong_together_are_refused() {
         assert!(matches!(RnsNtt::<u64>::new(Vec::new()), Err(RnsError::Empty)));
         let isa = Isa::Portable;
-        let goldilocks = |n| goldilocks_engine(n, isa).expect("a size on offer");
+        let goldilocks = |n| goldilocks_engine(n, isa).expect("a supported size");
         assert!(matches!(
             RnsNtt::new(vec![goldilocks(256), goldilocks(512)]),
             Err(RnsError::PolynomialSize { limb: 1, given: 512, expected: 256 })

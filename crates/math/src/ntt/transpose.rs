@@ -1,4 +1,4 @@
-//! The 8 × 8 transposition that the tiles of every kernel on eight 64-bit lanes go through.
+//! The 8 × 8 transposition of the tiles of every kernel on eight 64-bit lanes.
 
 use std::arch::x86_64::*;
 

@@ -1,19 +1,19 @@
-//! AVX-512 IFMA, p < 2^50: products in 52-bit halves.
+//! Pointwise kernels with AVX-512 IFMA, p < 2^50: products in 52-bit halves.
 //!
 //! `vpmadd52luq` and `vpmadd52huq` add the lower or upper 52 bits of the 104-bit product of two 52-bit words to a
 //! 64-bit word. b is the length of p in bits, at most 50.
 //!
-//! * Product x = l·r < 2^(2b) = high·2^52 + low. x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) ≤ 2^52 and μ = ⌊2^(b+50)/p⌋ ≤ 2^51 give q =
-//!   ⌊x₁·μ/2^52⌋, which misses less than 5/2 of x/p as with 64-bit words. x − q·p is in `[0, 5p/2)`, below 2^52, so
-//!   that it is the difference of the lower halves modulo 2^52.
-//! * Product with one factor: w' = ⌊w·2^52/p⌋ and q = ⌊w'·x/2^52⌋ for x < 2^52 give w·x − q·p in `[0, 2p)`.
-//! * Sums of T products: the lower halves sum up to less than T·2^52, with acc < 2^50 below 2^64 for T ≤ 4095. The
-//!   upper halves are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each; with the carry of the lower ones, below 2^12, their sum is
-//!   to stay below 2^52: T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low ≡
-//!   high·(2^52 mod p) + low·1 is the sum of two products with one factor, below 4p < 2^52.
-//! * More terms, up to 4095: the upper halves and the carry stay below 4095·2^48 + 2^12 < 2^60, and what they have from
-//!   2^52 on, t < 2^8, is the factor of 2^104: that product with one factor is below p + p·t/2^52. So high·2^52 comes to
-//!   less than 4p < 2^52, low to less than 2p, and their sum is below 6p.
+//! * **Product** x = l·r < 2^(2b) = high·2^52 + low. With x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) ≤ 2^52 and μ = ⌊2^(b+50)/p⌋ ≤
+//!   2^51, the quotient q = ⌊x₁·μ/2^52⌋ is less than 5/2 below x/p, as with 64-bit words. x − q·p is in `[0, 5p/2)`,
+//!   below 2^52. So it is the difference of the lower halves modulo 2^52.
+//! * **Product with one factor**: w' = ⌊w·2^52/p⌋ and q = ⌊w'·x/2^52⌋ for x < 2^52 make w·x − q·p in `[0, 2p)`.
+//! * **Sums of T products**: the sum of the lower halves is less than T·2^52, with acc < 2^50 below 2^64 for T ≤ 4095.
+//!   The upper halves are at most h = ⌊(p−1)²/2^52⌋ < 2^48 each. With the carry of the lower halves, below 2^12, their
+//!   sum must stay below 2^52: T·h + 2^12 ≤ 2^52. `max_terms` is the greatest such T, at least 15. Then high·2^52 + low
+//!   ≡ high·(2^52 mod p) + low·1 is the sum of two products with one factor, below 4p < 2^52.
+//! * **More terms**, up to 4095: the upper halves and the carry stay below 4095·2^48 + 2^12 < 2^60. Their part from
+//!   2^52 on, t < 2^8, is the factor of 2^104; that product with one factor is below p + p·t/2^52. So the part of
+//!   high·2^52 is less than 4p < 2^52, that of low less than 2p, and their sum is below 6p.
 
 use std::arch::x86_64::*;
 
@@ -27,10 +27,10 @@ const MASK: u64 = (1 << 52) - 1;
 /// Words per vector.
 const LANES: usize = 8;
 
-/// Products whose lower halves can be summed, with a canonical value, in any case.
+/// The number of products whose lower halves can always be summed with a canonical value.
 pub(crate) const MAX_TERMS: usize = 4095;
 
-/// What the kernels need to know of p.
+/// The constants of a modulus p.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
     p: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Constants {
     word: (u64, u64),
     /// 2^104 mod p and its companion.
     square: (u64, u64),
-    /// Products that can be summed without reduction, if upper halves are to fit 52 bits.
+    /// The number of products that can be summed without reduction while upper halves fit 52 bits.
     pub(crate) max_terms: usize,
 }
 
@@ -76,7 +76,7 @@ fn first(lanes: usize) -> __mmask8 {
     ((1u32 << lanes) - 1) as __mmask8
 }
 
-/// x or x − k, whichever is at least 0.
+/// x or x − k, whichever is in range.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn reduce_once(x: __m512i, k: __m512i) -> __m512i {
@@ -93,7 +93,7 @@ fn product_scalar(x: __m512i, factor: __m512i, companion: __m512i, p: __m512i) -
     _mm512_and_si512(rest, _mm512_set1_epi64(MASK as i64))
 }
 
-/// The constants in registers that end a sum of products.
+/// The constants, in registers, of the reduction of a sum of products.
 #[derive(Clone, Copy)]
 pub(crate) struct Reduction {
     p: __m512i,
@@ -113,14 +113,14 @@ impl Reduction {
     }
 
     /// (low + high·2^52) mod p for sums of lower and upper halves of at most `max_terms` products, or with `MANY` of at
-    /// most [`MAX_TERMS`]. Products with one factor share the product of p with the sum of their quotients.
+    /// most [`MAX_TERMS`]. Products with one factor share one product of p with the sum of their quotients.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(crate) fn reduce<const MANY: bool>(&self, low: __m512i, high: __m512i) -> __m512i {
         let (zero, mask) = (_mm512_setzero_si512(), _mm512_set1_epi64(MASK as i64));
         let twice = _mm512_add_epi64(self.p, self.p);
         let high = _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low));
-        // Factors count modulo 2^52, and so do differences: each is below 2^52 before the mask.
+        // Factors and differences count modulo 2^52: each is below 2^52 before the mask.
         let modulo = |sum, quotient| {
             _mm512_and_si512(_mm512_sub_epi64(sum, _mm512_madd52lo_epu64(zero, quotient, self.p)), mask)
         };
@@ -193,7 +193,7 @@ pub(super) unsafe fn multiply(c: &Constants, lhs: &mut [u64], rhs: &[u64]) {
         }
     }
     let mask = first(lhs_rest.len());
-    // SAFETY: the mask leaves out what lies beyond the slices' end.
+    // SAFETY: the mask excludes the lanes beyond the end of the slices.
     unsafe {
         let at = lhs_rest.as_mut_ptr().cast();
         let (l, r) = (_mm512_maskz_loadu_epi64(mask, at), _mm512_maskz_loadu_epi64(mask, rhs_rest.as_ptr().cast()));
@@ -220,7 +220,7 @@ pub(super) unsafe fn multiply_scalar(c: &Constants, values: &mut [u64], factor: 
         }
     }
     let mask = first(rest.len());
-    // SAFETY: the mask leaves out what lies beyond the slice's end.
+    // SAFETY: the mask excludes the lanes beyond the end of the slice.
     unsafe {
         let at = rest.as_mut_ptr().cast();
         let product = product_scalar(_mm512_maskz_loadu_epi64(mask, at), factor, companion, p);
@@ -251,7 +251,7 @@ pub(super) unsafe fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[
     }
 }
 
-/// The sums of V vectors of columns, of which `mask` selects the lanes.
+/// The sums of V vectors of columns; `mask` selects the lanes.
 ///
 /// # Safety
 /// As for [`multiply_accumulate`]; the selected columns exist.

@@ -1,14 +1,14 @@
 //! Plain loops on 64-bit words, which the compiler vectorises.
 //!
-//! No instruction set but IFMA multiplies 64-bit words in vectors. With `VECTOR` upper halves of products are made of
-//! 32-bit ones, for which there are vectors; without, of the CPU's 128-bit product.
+//! IFMA is the only instruction set that multiplies 64-bit words in vectors. With `VECTOR` the upper halves of products
+//! consist of 32-bit products, for which vectors exist; without it they come from the CPU's 128-bit product.
 
 use super::word64::Constants;
 use crate::multiversion;
 
 const LOW: u64 = 0xffff_ffff;
 
-/// x or x − k, whichever is at least 0.
+/// x or x − k, whichever is in range.
 #[inline(always)]
 fn reduce_once(x: u64, k: u64) -> u64 {
     x.min(x.wrapping_sub(k))
@@ -30,7 +30,7 @@ fn wide<const VECTOR: bool>(a: u64, b: u64) -> (u64, u64) {
     }
 }
 
-/// ⌊a·b/2^64⌋, or with `VECTOR` one less: without the product of the lower halves a carry may be missing.
+/// ⌊a·b/2^64⌋, or with `VECTOR` possibly one less: without the product of the lower halves a carry may be missing.
 #[inline(always)]
 fn high_short<const VECTOR: bool>(a: u64, b: u64) -> u64 {
     if VECTOR {
@@ -71,7 +71,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// lhs ← lhs − rhs: modulo 2^64 a negative difference is the greater one of itself and itself plus p.
+    /// lhs ← lhs − rhs. Modulo 2^64 the result is the smaller of the difference and the difference plus p.
     pub(super) fn sub(isa, p: u64, lhs: &mut [u64], rhs: &[u64]) {
         for (l, &r) in lhs.iter_mut().zip(rhs) {
             let difference = l.wrapping_sub(r);
@@ -123,14 +123,14 @@ pub(super) fn multiply_scalar_words(p: u64, values: &mut [u64], factor: u64, com
     }
 }
 
-/// Products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
+/// The number of products whose sum with one canonical value is below 2^128: 16·(2^62 − 1)² + 2^62 < 2^128.
 pub(super) const MAX_TERMS: usize = 16;
 
 /// acc += Σ_r lhs_r ∘ rhs_r over at most [`MAX_TERMS`] rows as long as `acc`. The CPU makes one 128-bit product per
-/// cycle; vectors of 32-bit products are no faster.
+/// cycle; vectors of 32-bit products are not faster.
 pub(super) fn multiply_accumulate(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
     debug_assert!(lhs.len() <= MAX_TERMS * acc.len());
-    // As many as there are registers for: each sum takes two.
+    // The number of sums that fit the registers: each takes two.
     const COLUMNS: usize = 4;
     let full = acc.len() - acc.len() % COLUMNS;
     for column in (0..full).step_by(COLUMNS) {
@@ -158,7 +158,7 @@ fn sum_columns<const C: usize>(c: &Constants, acc: &mut [u64], lhs: &[u64], rhs:
     }
 }
 
-/// Any 128-bit integer modulo p: high·(2^64 mod p) + low·1, two products with one factor in `[0, 2p)` that share the
+/// Any 128-bit integer modulo p: high·(2^64 mod p) + low·1. Its two products with one factor, in `[0, 2p)`, share one
 /// product of p with the sum of their quotients.
 #[inline(always)]
 pub(crate) fn reduce(c: &Constants, sum: u128) -> u64 {

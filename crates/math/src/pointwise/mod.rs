@@ -1,33 +1,53 @@
 //! Arithmetic modulo a prime on slices, place by place: sums, differences, products, products with one factor, sums of
 //! products.
 //!
-//! [`PointwiseKernels`] is a modulus, an instruction set and the constants of both. Words are `u64` for primes below
-//! 2^62 or `u32` for those below 2^31. Unless said otherwise all arguments and results are *canonical*, i.e. in
-//! `[0, p)`; words that are not give wrong results. Slices have any length.
+//! [`PointwiseKernels`] consists of a modulus, an instruction set and the constants of both. Words are `u64` for primes
+//! below 2^62 or `u32` for primes below 2^31. Unless stated otherwise all arguments and results are *canonical*, i.e.
+//! in `[0, p)`; other words lead to wrong results. Slices have any length.
 //!
-//! **64-bit words.** b is the length of p in bits.
+//! # 64-bit words
 //!
-//! * Product x = l·r < 2^(2b), after P. Barrett (CRYPTO '86): with x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) and μ = ⌊2^(b+62)/p⌋ <
-//!   2^64, the quotient q = ⌊x₁·μ/2^64⌋ is at most x/p, and misses less than 2^(b−2)/p ≤ 1/2 by the first rounding,
-//!   x₁/2^64 ≤ 1 by the second and 1 by the third: x − q·p is in `[0, 5p/2)`. Vectors take an upper half that misses at
-//!   most one carry (`loops::high_short`): `[0, 7p/2)`, below 2^64. Two conditional subtractions, of 2p and of p, make
-//!   it canonical.
-//! * Product with one factor w, after V. Shoup: with w' = ⌊w·2^64/p⌋ and q = ⌊w'·x/2^64⌋, w·x − q·p is in `[0, 2p)`,
-//!   with the shorter upper half in `[0, 3p)`.
-//! * Sums of products: as 128-bit integers. acc + 16 products is at most p − 1 + 16·(p − 1)² < 2^128 for p < 2^62, so
-//!   that one reduction ends 16 terms: high·2^64 + low ≡ high·(2^64 mod p) + low·1, two products by Shoup's method
-//!   below 2p each.
-//! * **IFMA**, p < 2^50: the same with 52-bit halves and 15 to 4095 terms; the bounds are in `pointwise/ifma.rs`.
+//! b is the length of p in bits.
 //!
-//! **32-bit words**: products by Montgomery's method with a running sum below 2p², the kernels of
-//! [`Prime32Ntt`](crate::ntt::Prime32Ntt); one factor by Shoup's method, ⌊w·2^32/p⌋, in `[0, 2p)`.
+//! * **Product** x = l·r < 2^(2b), after P. Barrett (CRYPTO '86). With x₁ = ⌊x/2^(b−2)⌋ < 2^(b+2) and μ = ⌊2^(b+62)/p⌋
+//!   < 2^64, the quotient q = ⌊x₁·μ/2^64⌋ is at most x/p. The first rounding loses less than 2^(b−2)/p ≤ 1/2, the
+//!   second x₁/2^64 ≤ 1, and the third 1. So x − q·p is in `[0, 5p/2)`. Vectors use an upper half that lacks at most
+//!   one carry (`loops::high_short`): `[0, 7p/2)`, below 2^64. Two conditional subtractions, of 2p and of p, make it
+//!   canonical.
+//! * **Product with one factor** w, after V. Shoup: with w' = ⌊w·2^64/p⌋ and q = ⌊w'·x/2^64⌋, w·x − q·p is in `[0,
+//!   2p)`, with the shorter upper half in `[0, 3p)`.
+//! * **Sums of products** are 128-bit integers. acc + 16 products is at most p − 1 + 16·(p − 1)² < 2^128 for p < 2^62.
+//!   So 16 terms need one reduction: high·2^64 + low ≡ high·(2^64 mod p) + low·1, two products by Shoup's method below
+//!   2p each.
+//! * **IFMA**, p < 2^50: the same with 52-bit halves and 15 to 4095 terms; `pointwise/ifma.rs` states the bounds.
 //!
-//! **Floor** at two vector operations of 8 words per cycle, in cycles per 64-bit word with AVX-512: a sum takes 3
-//! operations, 0.19; with IFMA a product 12, 0.75, one with one factor 7, 0.44, a term of a sum of products 2, 0.13,
-//! but 16 bytes, 0.36 from the second-level cache. Measured for N = 4096 on a Granite Rapids core (3.57 GHz): 0.47,
-//! 1.06, 0.50 and, 8 terms with their reduction from the second-level cache, 0.62 per term. Without IFMA (or for p ≥
-//! 2^50) a product takes 2.8, with one factor 1.5, a term 2.2; AVX2 and portable 4.4, 2.7 and 2.2, sums 0.7 and 2.2. A
-//! product of 32-bit words takes 1.9, 2.4 and 5.0 with AVX-512, AVX2 and portable.
+//! # 32-bit words
+//!
+//! Products use Montgomery's method with a running sum below 2p², by the kernels of
+//! [`Prime32Ntt`](crate::ntt::Prime32Ntt). Products with one factor use Shoup's method, ⌊w·2^32/p⌋, in `[0, 2p)`.
+//!
+//! # Floor
+//!
+//! Cycles per 64-bit word with AVX-512, at two vector operations of 8 words per cycle. Measured for N = 4096 on a
+//! Granite Rapids core (3.57 GHz):
+//!
+//! | operation | vector operations | floor | measured |
+//! | --- | --- | --- | --- |
+//! | sum | 3 | 0.19 | 0.47 |
+//! | product, IFMA | 12 | 0.75 | 1.06 |
+//! | product with one factor, IFMA | 7 | 0.44 | 0.50 |
+//! | term of a sum of products, IFMA | 2 | 0.13; 0.36 for its 16 bytes from the second-level cache | 0.62, 8 terms with their reduction |
+//!
+//! Measured cycles per word on the other paths (without IFMA, or for p ≥ 2^50):
+//!
+//! | operation | AVX-512 | AVX2 and portable |
+//! | --- | --- | --- |
+//! | product | 2.8 | 4.4 |
+//! | product with one factor | 1.5 | 2.7 |
+//! | term of a sum of products | 2.2 | 2.2 |
+//!
+//! Sums take 0.7 (AVX2) and 2.2 (portable). A product of 32-bit words takes 1.9, 2.4 and 5.0 with AVX-512, AVX2 and
+//! portable.
 
 use crate::{Isa, Modulus};
 
@@ -39,7 +59,7 @@ mod tests;
 mod word32;
 pub(crate) mod word64;
 
-/// Kernels cannot be made.
+/// The reason why kernels cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PointwiseError {
     /// The modulus does not suit the word.
@@ -53,7 +73,7 @@ pub enum PointwiseError {
         max_bits: u32,
     },
     /// The CPU lacks the instruction set.
-    #[error("instruction set {asked} is not offered by this CPU; use {best} or a lesser one")]
+    #[error("instruction set {asked} is not available on this CPU; use at most {best}")]
     Isa {
         /// The requested value.
         asked: Isa,
@@ -65,9 +85,9 @@ pub enum PointwiseError {
 mod sealed {
     use super::{Isa, Modulus};
 
-    /// The kernels of one word. Its functions are safe and in reach of every bound by the public trait, so what must
-    /// hold for memory's sake (equal lengths, whole rows, an available `isa`) each of them checks where it relies on
-    /// it.
+    /// The kernels of one word. Any bound by the public trait gives access to these functions, and they are safe. So
+    /// each of them checks the conditions on which its memory accesses rely: equal lengths, whole rows, an available
+    /// `isa`.
     pub trait Kernels: Copy {
         const MAX_BITS: u32;
         type Constants: Copy + std::fmt::Debug + Send + Sync;
@@ -93,6 +113,22 @@ impl PointwiseWord for u64 {}
 /// Arithmetic modulo one prime on slices of words, on one instruction set.
 ///
 /// Lengths that do not match are a caller's error and panic.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{Isa, Modulus, PointwiseKernels};
+///
+/// let kernels = PointwiseKernels::<u64>::new(Modulus::new(97)?, Isa::current())?;
+/// let mut values = [10, 20, 30];
+/// kernels.multiply(&mut values, &[10, 10, 10]);
+/// assert_eq!(values, [3, 6, 9]);
+/// kernels.multiply_scalar(&mut values, 96);
+/// assert_eq!(values, [94, 91, 88]);
+/// // Two rows of products, added to the values.
+/// kernels.multiply_accumulate(&mut values, &[1, 1, 1, 2, 2, 2], &[3, 6, 9, 1, 1, 1]);
+/// assert_eq!(values, [2, 2, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PointwiseKernels<W: PointwiseWord = u64> {
     modulus: Modulus,
@@ -126,7 +162,7 @@ impl<W: PointwiseWord> PointwiseKernels<W> {
         self.isa
     }
 
-    /// What the kernels know of p.
+    /// The kernels' constants of p.
     pub(crate) fn constants(&self) -> &W::Constants {
         &self.constants
     }
@@ -164,12 +200,12 @@ impl<W: PointwiseWord> PointwiseKernels<W> {
     }
 
     /// Adds Σ_r lhs_r ∘ rhs_r to `acc`, where `lhs` and `rhs` hold the same number of rows, each as long as `acc`, one
-    /// after another. Any number of them: after [`max_terms`](Self::max_terms) rows sums are reduced and the next ones
-    /// begin.
+    /// after another. The number of rows is not limited: sums are reduced after every [`max_terms`](Self::max_terms)
+    /// rows.
     pub fn multiply_accumulate(&self, acc: &mut [W], lhs: &[W], rhs: &[W]) {
         assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
         if acc.is_empty() {
-            assert!(lhs.is_empty(), "rows of no word");
+            assert!(lhs.is_empty(), "an accumulator without words needs factors without words");
             return;
         }
         assert!(lhs.len().is_multiple_of(acc.len()), "{} words are not whole rows of {}", lhs.len(), acc.len());
@@ -179,7 +215,7 @@ impl<W: PointwiseWord> PointwiseKernels<W> {
         }
     }
 
-    /// How many products are summed without a reduction.
+    /// The number of products that are summed without a reduction.
     pub fn max_terms(&self) -> usize {
         W::max_terms(self.isa, &self.constants)
     }

@@ -105,7 +105,7 @@ fn every_path_is_the_definition_at_every_length() {
     }
 }
 
-/// As many products of the greatest values as are summed without a reduction, one less, and more.
+/// Sums of the most products of the greatest values that need no reduction, of one less, and of more.
 #[test]
 fn sums_hold_at_their_bounds() {
     for isa in paths() {
@@ -138,8 +138,8 @@ fn moduli_that_do_not_fit_the_word_are_refused() {
     assert!(PointwiseKernels::<u64>::new(p, Isa::Portable).is_ok());
 }
 
-/// The kernels of a word are in reach of every bound by [`PointwiseWord`]: what lies behind a slice must not be read, with
-/// IFMA or without, where a loop just ends with the shorter one or panics.
+/// Any bound by [`PointwiseWord`] gives access to the kernels of a word. No word past the end of a slice may be read,
+/// with IFMA or without; without it a loop ends with the shorter slice or panics.
 #[test]
 fn kernels_check_lengths_themselves() {
     fn constants<W: PointwiseWord>(isa: Isa) -> W::Constants {

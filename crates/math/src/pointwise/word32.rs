@@ -1,10 +1,10 @@
-//! 32-bit words: products are those of the transform's own kernels.
+//! Pointwise kernels of 32-bit words. Their products are those of the transform's kernels.
 
 use super::sealed;
 use crate::ntt::word32::{Reduction, pointwise};
 use crate::{Isa, Modulus, multiversion};
 
-/// What the kernels need to know of p.
+/// The constants of a modulus p.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
     p: u32,
@@ -54,7 +54,7 @@ impl sealed::Kernels for u32 {
     }
 }
 
-/// x or x − k, whichever is at least 0.
+/// x or x − k, whichever is in range.
 #[inline(always)]
 fn reduce_once(x: u32, k: u32) -> u32 {
     x.min(x.wrapping_sub(k))
@@ -70,7 +70,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// lhs ← lhs − rhs: modulo 2^32 a negative difference is the greater one of itself and itself plus p.
+    /// lhs ← lhs − rhs. Modulo 2^32 the result is the smaller of the difference and the difference plus p.
     fn sub(isa, p: u32, lhs: &mut [u32], rhs: &[u32]) {
         for (l, &r) in lhs.iter_mut().zip(rhs) {
             let difference = l.wrapping_sub(r);

@@ -5,7 +5,7 @@ use super::ifma;
 use super::{loops, sealed};
 use crate::{Isa, Modulus};
 
-/// What the kernels need to know of p.
+/// The constants of a modulus p.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
     pub(crate) p: u64,
@@ -17,7 +17,7 @@ pub struct Constants {
     pub(super) one: (u64, u64),
     /// 2^64 mod p and its companion.
     pub(super) word: (u64, u64),
-    /// If IFMA is used.
+    /// The constants of IFMA, if it is used.
     #[cfg(target_arch = "x86_64")]
     pub(crate) ifma: Option<ifma::Constants>,
 }
@@ -55,12 +55,12 @@ impl sealed::Kernels for u64 {
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = &c.ifma {
             assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
-            // SAFETY: there are constants only where there is IFMA; the lengths agree.
+            // SAFETY: the constants exist only on a CPU with IFMA; the lengths agree.
             return unsafe { ifma::multiply(c, lhs, rhs) };
         }
         match isa {
             Isa::Avx512 => loops::multiply_vectors(isa, c, lhs, rhs),
-            // Nine vector products for four words: no faster than word by word.
+            // Nine vector products for four words are not faster than word by word.
             _ => loops::multiply_words(c, lhs, rhs),
         }
     }
@@ -68,7 +68,7 @@ impl sealed::Kernels for u64 {
     fn multiply_scalar(isa: Isa, c: &Constants, values: &mut [u64], factor: u64) {
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = &c.ifma {
-            // SAFETY: there are constants only where there is IFMA.
+            // SAFETY: the constants exist only on a CPU with IFMA.
             return unsafe { ifma::multiply_scalar(c, values, factor) };
         }
         let companion = ((u128::from(factor) << 64) / u128::from(c.p)) as u64;
@@ -83,7 +83,7 @@ impl sealed::Kernels for u64 {
         if let Some(c) = &c.ifma {
             assert_eq!(lhs.len(), rhs.len(), "lengths of the factors");
             assert!(lhs.len().is_multiple_of(acc.len()), "rows as long as the accumulator");
-            // SAFETY: there are constants only where there is IFMA; both factors have the same number of whole rows.
+            // SAFETY: the constants exist only on a CPU with IFMA; both factors have the same number of whole rows.
             return unsafe { ifma::multiply_accumulate(c, acc, lhs, rhs) };
         }
         loops::multiply_accumulate(c, acc, lhs, rhs);

@@ -1,8 +1,8 @@
-//! AVX-512 IFMA, p < 2^50: lower and upper halves of products are summed apart, as in `pointwise/ifma.rs`, and reduced
-//! once for each word of a result.
+//! Products of spectra with AVX-512 IFMA, p < 2^50. As in `pointwise/ifma.rs`, lower and upper halves of products are
+//! summed separately and reduced once for each word of a result.
 //!
-//! A sum of up to [`MAX_TERMS`] = 4095 products never needs a reduction on the way. Beyond `max_terms` of them (15 for
-//! primes of 50 bits, all of them for 46 bits) only the reduction at the end is the longer one.
+//! A sum of up to [`MAX_TERMS`] = 4095 products needs no reduction on the way. Beyond `max_terms` products (15 for
+//! primes of 50 bits, 4095 for 46 bits) the reduction at the end is the longer one.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::packing::Unpacking;
 use super::{KeyBlock, LANES, MatrixBlock, Output, SumPart, VectorBlock};
 use crate::pointwise::ifma::{Constants, MAX_TERMS, Reduction};
 
-/// Digits of a key that are fewer than these, and a head, are summed without a reduction.
+/// The digits of a key, if fewer than this, and a head are summed without a reduction.
 pub(super) const MAX_DIGITS: usize = MAX_TERMS;
 
 /// Lower and upper halves of a sum of products.
@@ -26,15 +26,16 @@ fn add_product([low, high]: &mut Sum, l: __m512i, r: __m512i) {
     *high = _mm512_madd52hi_epu64(*high, l, r);
 }
 
-/// Eight words of a rotated spectrum: those at `at`, of which the ones not in `mask` lie `sequence` words before.
+/// Eight words of a rotated spectrum: the words at `at` in the lanes of `mask`, and those `sequence` words before in
+/// the other lanes.
 ///
 /// # Safety
-/// The CPU has AVX-512; what is selected lies in the spectrum.
+/// The CPU has AVX-512; the selected words lie in the spectrum.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn load<const WRAPS: bool>(spectrum: *const u64, at: usize, mask: __mmask8, sequence: usize) -> __m512i {
     let at = spectrum.wrapping_add(at);
-    // SAFETY: the caller's contract; what a mask leaves out is not read.
+    // SAFETY: the caller's contract; lanes outside a mask are not read.
     unsafe {
         if WRAPS {
             let head = _mm512_maskz_loadu_epi64(mask, at.cast());
@@ -45,7 +46,7 @@ unsafe fn load<const WRAPS: bool>(spectrum: *const u64, at: usize, mask: __mmask
     }
 }
 
-/// What all blocks of one key switch share.
+/// The operands common to all blocks of one key switch.
 struct KeyProducts<'a> {
     reduction: Reduction,
     digits: &'a [&'a [u64]],
@@ -55,19 +56,20 @@ struct KeyProducts<'a> {
     out: [*mut u64; 2],
     /// Words from one block of a result to the next.
     stride: usize,
-    /// The words that are computed.
+    /// The computed words.
     window: Range<usize>,
     sequence: usize,
     accumulate: bool,
 }
 
 impl KeyProducts<'_> {
-    /// The blocks of words `from` … `to` of the result, as far as they are asked for, which come from `shift` words further
-    /// on. D is the number of digits, or 0 for any number.
+    /// The blocks of words `from` … `to` of the result, within the window. They are read `shift` words further on. D is
+    /// the number of digits, or 0 for any number.
     ///
     /// # Safety
-    /// The CPU has the features, and all words lie in the slices: with `WRAPS` those that `mask` selects, and the others one
-    /// sequence before.
+    /// The CPU has the features, and all words lie in the slices: with `WRAPS` the words that `mask` selects, and the
+    /// other ones one sequence before.
+    // A separate function, to keep its values in registers.
     // A function of its own for the sake of its registers.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
@@ -114,13 +116,14 @@ impl KeyProducts<'_> {
     /// All blocks.
     ///
     /// # Safety
-    /// The CPU has the features; all spectra have `n` words, of which the rotation is one.
+    /// The CPU has the features; all spectra have `n` words, and the rotation is for `n` words.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
     unsafe fn run<const D: usize, const MANY: bool>(&self, n: usize, rotation: &Rotation) {
         let sequence = self.sequence;
         for start in (0..n).step_by(sequence) {
             let source = if rotation.swap { n - sequence - start } else { start };
-            // Words up to `middle` come from behind the offset, at most one block from both ends, the others from before.
+            // Words up to `middle` come from behind the offset, at most one block from both ends, the others from
+            // before.
             let rest = (sequence - rotation.offset) % LANES;
             let middle = start + sequence - rotation.offset - rest;
             let wrap = middle + if rest == 0 { 0 } else { LANES };
@@ -138,8 +141,8 @@ impl KeyProducts<'_> {
 /// See [`ProductKernels::key_products`](super::ProductKernels::key_products).
 ///
 /// # Safety
-/// The CPU has AVX-512 F, BW, VBMI and IFMA. All spectra have the key's N words and the key as many digits as there are, fewer than
-/// [`MAX_DIGITS`]; the rotation is one of N words, and so is `out`.
+/// The CPU has AVX-512 F, BW, VBMI and IFMA. All spectra have the key's N words, and the rotation and `out` are for N
+/// words. The key has as many digits as `digits`, fewer than [`MAX_DIGITS`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
 pub(super) unsafe fn key_products(
     c: &Constants,
@@ -207,8 +210,8 @@ pub(super) unsafe fn multiply(
     }
 }
 
-/// All blocks, groups of rows and vectors, in this order: the matrix is read once, the rows of a group stay in the first
-/// cache for all vectors.
+/// All blocks, groups of rows and vectors, in this order. So the matrix is read once, and the rows of a group stay in
+/// the first cache for all vectors.
 ///
 /// # Safety
 /// As for [`multiply`].
@@ -250,12 +253,12 @@ unsafe fn multiply_all<const MANY: bool>(
     }
 }
 
-/// What all blocks of a product share.
+/// The operands common to all blocks of a product.
 struct Products {
     reduction: Reduction,
     unpacking: Unpacking,
     columns: usize,
-    /// Words from one row's result to the next one's, and from one part to the other.
+    /// Words from the result of one row to the next, and from one part to the other.
     strides: [usize; 2],
     accumulate: bool,
 }

@@ -1,8 +1,8 @@
 //! Plain loops on 128-bit sums, for every CPU and every modulus below 2^62.
 //!
-//! The CPU makes one 128-bit product per cycle, so that vectors of 32-bit products are no faster. Four sums at a time stay
-//! in registers; what is packed is unpacked once for all of them. A sum is reduced where it could leave 128 bits: after as
-//! many products as [`most_terms`] says, at least 15.
+//! The CPU makes one 128-bit product per cycle; vectors of 32-bit products are not faster. Four sums at a time stay in
+//! registers, and packed words are unpacked once for all four. A sum is reduced before it could exceed 128 bits: after
+//! [`most_terms`] products, at least 15.
 
 use super::matrix::{GROUP, group_size};
 use super::orbit::Rotation;
@@ -10,7 +10,7 @@ use super::{KeyBlock, LANES, MatrixBlock, Output, SumPart, VectorBlock, packing}
 use crate::pointwise::loops::reduce;
 use crate::pointwise::word64::Constants;
 
-/// Sums that stay in registers: each takes two.
+/// The number of sums that stay in registers; each takes two.
 const SUMS: usize = 4;
 
 type Block = [u64; LANES];
@@ -28,13 +28,14 @@ impl Rotation {
     }
 }
 
-/// T such that T products of residues and one more, and a residue, add up to less than 2^128: T·(p − 1)² + (p − 1)² + p.
+/// T such that T products of residues, one more product and a residue add up to less than 2^128:
+/// T·(p − 1)² + (p − 1)² + p.
 fn most_terms(p: u64) -> usize {
     let square = u128::from(p - 1) * u128::from(p - 1);
     usize::try_from((u128::MAX - u128::from(p)) / square - 1).unwrap_or(usize::MAX)
 }
 
-/// start + Σ_j lhs_j ∘ rhs_(2j + part) modulo p, for `start` below p² + p. At most `terms` products are added up.
+/// start + Σ_j lhs_j ∘ rhs_(2j + part) modulo p, for `start` below p² + p and at most `terms` products.
 #[inline(always)]
 fn sums(c: &Constants, terms: usize, start: [u128; LANES], lhs: &[Block], rhs: &[Block], part: usize) -> Block {
     let mut result = [0; LANES];

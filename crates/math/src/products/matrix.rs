@@ -1,4 +1,4 @@
-//! A matrix of spectra in the order in which a product reads it.
+//! A matrix of spectra in the order of a product's reads.
 
 use std::ops::Range;
 
@@ -8,11 +8,24 @@ use super::{check_size, packing};
 use crate::memory::AlignedWords;
 use crate::{Isa, Modulus};
 
-/// A matrix of `rows` × `columns` spectra modulo one prime. Per block of eight words it has groups of up to four rows;
-/// in a group column by column the eight words of each of its rows. A product reads it once from one end to the other.
+/// A matrix of `rows` × `columns` spectra modulo one prime.
 ///
-/// Memory is what bounds a product. So words may be *packed*: to as many bytes as the modulus has, eight of them to as
-/// many 64-bit words as one has bytes.
+/// Each block of eight words has groups of up to four rows. A group holds, column by column, the eight words of each of
+/// its rows. A product reads the matrix once, from one end to the other.
+///
+/// Memory bounds a product. So words may be *packed* to the number of bytes of the modulus: eight words then take one
+/// 64-bit word per byte.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::{MatrixBlock, Rotation};
+///
+/// // Two entries of one row, written together.
+/// let mut matrix = MatrixBlock::zeroed(8, 1, 2);
+/// let none = Rotation::none(8);
+/// matrix.part().set(0, &[(&[1; 8][..], none), (&[2; 8][..], none)]);
+/// assert_eq!((matrix.rows(), matrix.columns(), matrix.entry(1)), (1, 2, (0, 1)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct MatrixBlock {
     polynomial_size: usize,
@@ -25,7 +38,7 @@ pub struct MatrixBlock {
 }
 
 impl MatrixBlock {
-    /// All zero, not packed; memory of fresh pages is not touched.
+    /// A zero matrix, not packed. Fresh pages of memory are not touched.
     ///
     /// # Panics
     /// If N is not a power of two from 8 on, or a count is 0.
@@ -33,7 +46,7 @@ impl MatrixBlock {
         Self::with_width(polynomial_size, rows, columns, size_of::<u64>(), Isa::Portable)
     }
 
-    /// All zero, packed for residues of `modulus`; what is written is packed with `isa`.
+    /// A zero matrix, packed for residues of `modulus`. `isa` packs the words that are written.
     ///
     /// # Panics
     /// As [`zeroed`](Self::zeroed).
@@ -43,13 +56,14 @@ impl MatrixBlock {
 
     fn with_width(polynomial_size: usize, rows: usize, columns: usize, width: usize, isa: Isa) -> Self {
         check_size(polynomial_size);
-        assert!(rows > 0 && columns > 0, "a matrix has entries");
-        // Kernels read eight words wherever something packed starts.
+        assert!(rows > 0 && columns > 0, "a matrix needs at least one row and one column");
+        // Kernels read eight words from the start of any packed block.
         let words = polynomial_size / LANES * rows * columns * width + LANES;
         Self { polynomial_size, rows, columns, width, isa, words: AlignedWords::zeroed(words) }
     }
 
-    /// From the spectrum that `entry` gives for each (row, column), asked for in the order of [`entry`](Self::entry).
+    /// The matrix of the spectra that `entry` returns for each (row, column), called in the order of
+    /// [`entry`](Self::entry).
     ///
     /// # Panics
     /// As [`zeroed`](Self::zeroed), or if a spectrum's length is not N.
@@ -83,32 +97,32 @@ impl MatrixBlock {
         self.columns
     }
 
-    /// Bytes of a word: eight words of an entry take as many 64-bit words.
+    /// Bytes of a word. Eight words of an entry take this number of 64-bit words.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The entries of each block after those of the one before, eight packed words each, and eight words more.
+    /// The entries, block after block, eight packed words each, and eight words more.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }
 
     /// (row, column) of the entry at `position` < rows·columns of a block.
     pub fn entry(&self, position: usize) -> (usize, usize) {
-        assert!(position < self.rows * self.columns, "no position {position}");
+        assert!(position < self.rows * self.columns, "position {position} of {}", self.rows * self.columns);
         let group = position / (GROUP * self.columns);
         let size = group_size(self.rows, group * GROUP);
         let place = position - group * GROUP * self.columns;
         (group * GROUP + place % size, place / size)
     }
 
-    /// All of it, to be written.
+    /// The whole matrix, for writing.
     pub fn part(&mut self) -> MatrixPart<'_> {
         self.parts(1).pop().expect("one part")
     }
 
-    /// The matrix cut into at most `count` parts of nearly as many blocks each: threads that write entries together
-    /// write one part each.
+    /// The matrix divided into at most `count` parts with nearly equal numbers of blocks. Threads that write entries
+    /// together write one part each.
     pub fn parts(&mut self, count: usize) -> Vec<MatrixPart<'_>> {
         let (entries, blocks, width, isa) =
             (self.rows * self.columns, self.polynomial_size / LANES, self.width, self.isa);
@@ -119,7 +133,8 @@ impl MatrixBlock {
     }
 }
 
-/// Rows of a matrix that a product takes together: four rows by two parts by two halves of a product are 16 sums.
+/// The rows of a matrix that a product processes together. Four rows by two parts by two halves of a product are 16
+/// sums.
 pub(super) const GROUP: usize = 4;
 
 /// The rows of the group that starts at row `start`.
@@ -138,13 +153,13 @@ pub struct MatrixPart<'a> {
 }
 
 impl MatrixPart<'_> {
-    /// The entries at `position`, `position` + 1, … become the rotated spectra, as far as this part has their blocks.
-    /// Memory likes several at once: each block gets them side by side.
+    /// Writes the rotated spectra to the entries at `position`, `position` + 1, …, for the blocks of this part. Several
+    /// spectra at once use memory better, because each block receives them next to each other.
     ///
     /// # Panics
-    /// If there are not as many positions, or a spectrum's length is not N or one that its rotation is for.
+    /// If the positions do not exist, or if a spectrum's length is not N or does not suit its rotation.
     pub fn set(&mut self, position: usize, spectra: &[(&[u64], Rotation)]) {
-        assert!(position + spectra.len() <= self.entries, "no position {}", position + spectra.len());
+        assert!(position + spectra.len() <= self.entries, "position {} of {}", position + spectra.len(), self.entries);
         for (spectrum, rotation) in spectra {
             assert!(spectrum.len() >= self.blocks.end * LANES, "length of a spectrum");
             rotation.check(spectrum.len());

@@ -1,15 +1,15 @@
-//! Products of a matrix of spectra with vectors of ciphertexts, as the packed matrix-vector product needs them: one
-//! prime, 64-bit words, all arguments and results canonical, in `[0, p)`.
+//! Products of a matrix of spectra with vectors of ciphertexts, for the packed matrix-vector product. There is one
+//! prime with 64-bit words, and all arguments and results are canonical, in `[0, p)`.
 //!
-//! * [`OrbitOrder`] puts spectra in an order in which automorphisms are rotations, so that they cost nothing but an
-//!   offset where a kernel loads.
-//! * [`ProductKernels::key_products`] multiplies rotated digits with the rows of a key switching key and adds up.
+//! * [`OrbitOrder`] orders spectra such that automorphisms are rotations. A rotation costs only an offset where a
+//!   kernel loads.
+//! * [`ProductKernels::key_products`] multiplies rotated digits with the rows of a key-switching key and adds up.
 //! * [`ProductKernels::multiply`] multiplies a matrix of spectra with vectors whose entries are pairs of spectra.
-//! * [`MonomialFft`] is the Fourier transform over small polynomials whose roots of unity are monomials, which brings
+//! * [`MonomialFft`] is the Fourier transform over small polynomials whose roots of unity are monomials. It brings
 //!   matrices into that form, and [`SmallCoefficients`] lifts its results to a transform's input.
 //!
-//! A product of spectra is reduced once for each word of a result, not for each term; the bounds are in the modules of
-//! the instruction sets.
+//! A product of spectra is reduced once for each word of a result, not for each term. The modules of the instruction
+//! sets state the bounds.
 
 use std::ops::Range;
 
@@ -45,6 +45,23 @@ fn check_size(words: usize) {
 /// Sums of products modulo one prime below 2^62 on one instruction set.
 ///
 /// Lengths that do not match are a caller's error and panic.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::{MatrixBlock, ProductKernels, SumBlock, VectorBlock};
+/// use ciphermill_math::{Isa, Modulus};
+///
+/// // One row of two spectra, all 2 and all 3, times a vector of two pairs of spectra.
+/// let kernels = ProductKernels::new(Modulus::new(97)?, Isa::current())?;
+/// let matrix = MatrixBlock::pack(8, 1, 2, |_, column| [[2; 8], [3; 8]][column]);
+/// let mut vectors = VectorBlock::zeroed(8, 1, 2);
+/// vectors.set(0, 0, [&[10; 8], &[20; 8]]);
+/// vectors.set(0, 1, [&[1; 8], &[0; 8]]);
+/// let mut sums = SumBlock::zeroed(8, 1, 1);
+/// kernels.multiply(&matrix, &vectors, &mut sums.part(), false);
+/// assert_eq!(sums.get(0, 0), [&[23; 8], &[40; 8]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ProductKernels {
     pointwise: PointwiseKernels<u64>,
@@ -74,25 +91,26 @@ impl ProductKernels {
         &self.pointwise
     }
 
-    /// The constants for IFMA if the CPU has it and the other instructions that its kernels use, and p fits.
+    /// The constants for IFMA, if p fits and the CPU has IFMA and the other instructions of its kernels.
     #[cfg(target_arch = "x86_64")]
     fn ifma(&self) -> Option<&crate::pointwise::ifma::Constants> {
         self.pointwise.constants().ifma.as_ref().filter(|_| packing::has_vbmi())
     }
 
-    /// A key for [`key_products`](Self::key_products), see [`KeyBlock::pack`], whose words are packed to as many bytes as
-    /// p has.
+    /// A key for [`key_products`](Self::key_products), see [`KeyBlock::pack`]. Its words are packed to the number of
+    /// bytes of p.
     ///
     /// # Panics
+    /// As [`KeyBlock::pack`].
     /// As there.
     pub fn key(&self, rows: &[[&[u64]; 2]]) -> KeyBlock {
         KeyBlock::with_width(rows, self.modulus().bits().div_ceil(8) as usize)
     }
 
-    /// out_k = Σ_d rotated(digit_d) ∘ key_(d,k), and factor·rotated(head) added to out_0: a key switch, or with a rotation
-    /// an automorphism of a ciphertext whose other part is `head`.
+    /// out_k = Σ_d rotated(digit_d) ∘ key_(d,k), with factor·rotated(head) added to out_0. This is a key switch or,
+    /// with a rotation, an automorphism of a ciphertext whose other part is `head`.
     ///
-    /// All spectra have N words, and `factor` is in `[0, p)`; digits and `head` have the order that the rotation is for.
+    /// All spectra have N words, and `factor` is in `[0, p)`. Digits and `head` are in the order of the rotation.
     ///
     /// # Panics
     /// If lengths, digits and key do not match, or `factor` is not below p.
@@ -110,7 +128,7 @@ impl ProductKernels {
     /// As [`key_products`](Self::key_products), but added to `acc`.
     ///
     /// # Panics
-    /// As there.
+    /// As [`key_products`](Self::key_products).
     pub fn add_key_products(
         &self,
         rotation: &Rotation,
@@ -122,11 +140,11 @@ impl ProductKernels {
         self.key_products_to(rotation, digits, head, key, Output::spectra(acc, key), true);
     }
 
-    /// As [`key_products`](Self::key_products), but entry (`vector`, `column`) of `vectors` takes the result: the words of
-    /// its window, and no others are computed.
+    /// As [`key_products`](Self::key_products), but written to entry (`vector`, `column`) of `vectors`. Only the words
+    /// of its window are computed.
     ///
     /// # Panics
-    /// As there, or if there is no such entry or its N is another one.
+    /// As [`key_products`](Self::key_products), or if the entry does not exist or has another N.
     #[expect(clippy::too_many_arguments, reason = "an entry has two indices")]
     pub fn key_products_entry(
         &self,
@@ -164,13 +182,14 @@ impl ProductKernels {
         rotation.check(n);
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = self.ifma().filter(|_| digits.len() < ifma::MAX_DIGITS) {
-            // SAFETY: the CPU has the features; lengths and rotation are checked above and where `out` was made.
+            // SAFETY: the CPU has the features. Lengths and rotation are checked above and at the construction of
+            // `out`.
             return unsafe { ifma::key_products(c, rotation, digits, head, key, out, accumulate) };
         }
         loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
     }
 
-    /// A matrix for [`multiply`](Self::multiply), all zero, whose words are packed to as many bytes as p has.
+    /// A zero matrix for [`multiply`](Self::multiply), whose words are packed to the number of bytes of p.
     ///
     /// # Panics
     /// If N is not a power of two from 8 on, or a count is 0.
@@ -178,8 +197,9 @@ impl ProductKernels {
         MatrixBlock::packed(self.modulus(), self.isa(), polynomial_size, rows, columns)
     }
 
-    /// Σ_j matrix_(i,j) ∘ vectors_(v,j) for every row i that `sums` has, every vector v and both parts: replaces the sums,
-    /// or with `accumulate` is added to them. If the vectors have a window, only these words of the sums are touched.
+    /// Computes Σ_j matrix_(i,j) ∘ vectors_(v,j) for every row i of `sums`, every vector v and both parts. The result
+    /// replaces the sums or, with `accumulate`, is added to them. If the vectors have a window, only its words of the
+    /// sums are touched.
     ///
     /// # Panics
     /// If the shapes do not match.
@@ -198,11 +218,11 @@ impl ProductKernels {
     }
 }
 
-/// Where the results of a key switch go.
+/// The target of a key switch.
 enum Output<'a> {
-    /// To two spectra.
+    /// Two spectra.
     Spectra([&'a mut [u64]; 2]),
-    /// To pairs of blocks that lie so many words apart: those of a window.
+    /// The pairs of blocks of a window, `stride` words apart.
     Entry { words: &'a mut [u64], stride: usize, window: Range<usize> },
 }
 
@@ -214,7 +234,7 @@ impl<'a> Output<'a> {
         Output::Spectra(out)
     }
 
-    /// The words that are computed.
+    /// The computed words.
     fn window(&self) -> Range<usize> {
         match self {
             Output::Spectra(out) => 0..out[0].len(),
@@ -222,7 +242,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// The eight words at `index`, in the window, of both parts.
+    /// The eight words of both parts at `index`, which is in the window.
     fn block(&mut self, index: usize) -> [&mut [u64]; 2] {
         match self {
             Output::Spectra(out) => out.each_mut().map(|out| &mut out[index..][..LANES]),

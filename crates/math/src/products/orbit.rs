@@ -1,25 +1,35 @@
 //! The order of a spectrum in which automorphisms are rotations.
 //!
-//! Let N be the polynomial size and c = 2N/n a power of two from 2 to 2N. The automorphisms σ_g with g ≡ 1 modulo c form
-//! a group of n elements.
+//! Let N be the polynomial size and c = 2N/n a power of two from 2 to 2N. The automorphisms σ_g with g ≡ 1 modulo c
+//! form a group of n elements.
 //!
-//! * c ≥ 4: it is cyclic with generator h = 1 + c. Every odd exponent is e₀·h^u modulo 2N for exactly one odd e₀ < c and
-//!   one u < n, so that a spectrum is one *sequence* of n steps of c/2 words each: word u·c/2 + (e₀ − 1)/2 holds
+//! * c ≥ 4: the group is cyclic with generator h = 1 + c. Every odd exponent is e₀·h^u modulo 2N for exactly one odd e₀
+//!   < c and one u < n. So a spectrum is one *sequence* of n steps of c/2 words each: word u·c/2 + (e₀ − 1)/2 holds
 //!   a(ψ^(e₀·h^u)). σ_(h^k) reads the value at exponent h^k·e for the one at e: it rotates the words to the left by
 //!   k·c/2.
 //! * c = 2, n = N: every odd number is ±5^u for one sign and one u < N/2. There are two sequences of N/2 words, one for
-//!   each sign: σ_(±5^k) rotates both by k words and, for the lower sign, swaps them.
+//!   each sign. σ_(±5^k) rotates both by k words and, for the lower sign, swaps them.
 //!
 //! n = 1 (c = 2N) is the degenerate case of one step and of the identity alone.
 
 use crate::automorphism::{Automorphism, AutomorphismError, Permutation};
 use crate::ntt::NttEngine;
 
-/// What σ_g does to the words of a spectrum in an [`OrbitOrder`]: word i of sequence s of the result is word
-/// (i + `offset`) mod `sequence` of sequence s, or of the other one with `swap`.
+/// The effect of σ_g on the words of a spectrum in an [`OrbitOrder`]: word i of sequence s of the result is word
+/// (i + `offset`) mod `sequence` of sequence s or, with `swap`, of the other sequence.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::Rotation;
+///
+/// let rotation = Rotation { sequence: 4, offset: 1, swap: false };
+/// let mut out = [0; 4];
+/// rotation.apply(&[10, 11, 12, 13], &mut out);
+/// assert_eq!(out, [11, 12, 13, 10]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Words of a sequence, a power of two: N, or N/2 where there are two.
+    /// Words of a sequence, a power of two: N, or N/2 if there are two sequences.
     pub sequence: usize,
     /// Words by which every sequence is rotated to the left, less than `sequence`.
     pub offset: usize,
@@ -33,7 +43,7 @@ impl Rotation {
         Self { sequence: polynomial_size, offset: 0, swap: false }
     }
 
-    /// Where word `index` of the result comes from.
+    /// The index in the argument of word `index` of the result.
     pub fn source(&self, index: usize) -> usize {
         // A sequence is a power of two.
         let mask = self.sequence - 1;
@@ -55,7 +65,7 @@ impl Rotation {
         }
     }
 
-    /// Panics unless it rotates spectra of `len` words.
+    /// Panics unless the rotation is for spectra of `len` words.
     pub(super) fn check(&self, len: usize) {
         assert!(
             self.sequence.is_power_of_two()
@@ -63,11 +73,30 @@ impl Rotation {
                 && len == self.sequence << u32::from(len != self.sequence),
             "the rotation is one of other spectra than of {len} words"
         );
-        assert!(!self.swap || len != self.sequence, "there is no other sequence");
+        assert!(!self.swap || len != self.sequence, "a swap needs two sequences; there is one of {len} words");
     }
 }
 
-/// The order of one engine's spectra and the orbit order for one c.
+/// The order of one engine's spectra, and the orbit order for one c.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::prime_engine;
+/// use ciphermill_math::products::OrbitOrder;
+///
+/// let engine = prime_engine(256, 7681, Isa::current())?;
+/// let order = OrbitOrder::new(&*engine, 2);
+/// let spectrum: Vec<u64> = (0..256).collect();
+/// let (mut orbit, mut back) = (vec![0; 256], vec![0; 256]);
+/// order.to_orbit(&spectrum, &mut orbit);
+/// order.from_orbit(&orbit, &mut back);
+/// assert_eq!(back, spectrum);
+/// // X ↦ X^5 rotates both sequences of 128 words by one.
+/// let rotation = order.rotation(5);
+/// assert_eq!((rotation.sequence, rotation.offset, rotation.swap), (128, 1, false));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct OrbitOrder {
     polynomial_size: usize,
@@ -77,7 +106,7 @@ pub struct OrbitOrder {
     sequence: usize,
     to_orbit: Permutation,
     from_orbit: Permutation,
-    /// Which word of the orbit order has exponent 2i + 1.
+    /// The index in the orbit order of the word with exponent 2i + 1, for each i.
     places: Vec<u32>,
     /// The exponents of the engine's places.
     exponents: Vec<u32>,
@@ -87,10 +116,10 @@ impl OrbitOrder {
     /// The orbit order for `step` = c of the spectra of `engine`.
     ///
     /// # Panics
-    /// If `step` is not a power of two from 2 to 2N: it comes from validated dimensions.
+    /// If `step`, which callers derive from validated dimensions, is not a power of two from 2 to 2N.
     pub fn new(engine: &dyn NttEngine, step: usize) -> Self {
         let n = engine.polynomial_size();
-        assert!(step.is_power_of_two() && (2..=2 * n).contains(&step), "{step} is no divisor of 2N from 2 on");
+        assert!(step.is_power_of_two() && (2..=2 * n).contains(&step), "{step} is not a power of two from 2 to 2N");
         let (sequence, words) = orbit_exponents(n, step);
         let mut places = vec![u32::MAX; n];
         for (word, e) in words.iter().enumerate() {
@@ -124,7 +153,7 @@ impl OrbitOrder {
         self.step
     }
 
-    /// out = `spectrum`, which has the engine's order, in orbit order.
+    /// Converts `spectrum` from the engine's order to the orbit order, in `out`.
     ///
     /// # Panics
     /// If a length is not N.
@@ -132,7 +161,7 @@ impl OrbitOrder {
         self.to_orbit.apply(spectrum, out);
     }
 
-    /// out = `orbit`, which has the orbit order, in the engine's order.
+    /// Converts `orbit` from the orbit order to the engine's order, in `out`.
     ///
     /// # Panics
     /// If a length is not N.
@@ -140,8 +169,8 @@ impl OrbitOrder {
         self.from_orbit.apply(orbit, out);
     }
 
-    /// σ_g on the way back to the engine's order; `exponent` is any odd number, modulo 2N. Its table (N words of 32 bits)
-    /// is made here, so keep it.
+    /// σ_g combined with the conversion to the engine's order; `exponent` is any odd number, modulo 2N. This call makes
+    /// its table (N words of 32 bits), so callers should keep the result.
     ///
     /// # Errors
     /// If `exponent` is even.
@@ -152,15 +181,15 @@ impl OrbitOrder {
         Ok(FromOrbit { automorphism, table: self.from_orbit.with_table(table) })
     }
 
-    /// What σ_g does to spectra in orbit order; `exponent` counts modulo 2N.
+    /// The rotation that σ_g is for spectra in orbit order; `exponent` is reduced modulo 2N.
     ///
     /// # Panics
     /// If `exponent` is not 1 modulo c.
     pub fn rotation(&self, exponent: usize) -> Rotation {
         let (n, turn) = (self.polynomial_size, 2 * self.polynomial_size);
         let g = exponent % turn;
-        assert_eq!(g % self.step, 1, "X ↦ X^{exponent} is no rotation of steps of {}", self.step);
-        // Exponent 1 stands first: the word with exponent g is the one that σ_g brings there.
+        assert_eq!(g % self.step, 1, "X ↦ X^{exponent} is not a rotation of steps of {}", self.step);
+        // Exponent 1 is first, and σ_g moves the word with exponent g to its place.
         let word = self.places[g / 2] as usize;
         Rotation { sequence: self.sequence, offset: word % self.sequence, swap: n != self.sequence && word >= n / 2 }
     }
@@ -182,7 +211,26 @@ fn orbit_exponents(n: usize, step: usize) -> (usize, Vec<usize>) {
     (n, words.collect())
 }
 
-/// σ_g from the orbit order to the engine's: see [`OrbitOrder::from_orbit_automorphism`].
+/// σ_g from the orbit order to the engine's order: see [`OrbitOrder::from_orbit_automorphism`].
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::prime_engine;
+/// use ciphermill_math::products::OrbitOrder;
+///
+/// // The spectrum of X in orbit order becomes the spectrum of X^3 in the engine's order.
+/// let engine = prime_engine(256, 7681, Isa::current())?;
+/// let order = OrbitOrder::new(&*engine, 2);
+/// let (mut spectrum, mut orbit) = (vec![0; 256], vec![0; 256]);
+/// spectrum[1] = 1;
+/// engine.forward_in_place(&mut spectrum);
+/// order.to_orbit(&spectrum, &mut orbit);
+/// order.from_orbit_automorphism(3)?.apply(&orbit, &mut spectrum);
+/// engine.inverse_in_place(&mut spectrum);
+/// assert_eq!(spectrum[..5], [0, 0, 0, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FromOrbit {
     automorphism: Automorphism,
@@ -195,7 +243,7 @@ impl FromOrbit {
         self.automorphism
     }
 
-    /// out = the spectrum of σ_g(a) in the engine's order, for that of a in orbit order.
+    /// out = the spectrum of σ_g(a) in the engine's order, given the spectrum of a in orbit order.
     ///
     /// # Panics
     /// If a length is not N.
@@ -203,7 +251,7 @@ impl FromOrbit {
         self.table.apply(orbit, out);
     }
 
-    /// acc += the spectrum of σ_g(a) in the engine's order, for that of a in orbit order; canonical.
+    /// acc += the spectrum of σ_g(a) in the engine's order, given the spectrum of a in orbit order; canonical.
     ///
     /// # Panics
     /// If a length is not N.

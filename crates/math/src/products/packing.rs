@@ -1,9 +1,9 @@
-//! Eight words to as many 64-bit words as each of them has bytes, and back.
+//! Packing of eight words to as many 64-bit words as each of them has bytes, and unpacking.
 
 use super::LANES;
 use crate::Isa;
 
-/// `out` = the lower bytes of `words`, as many of each as `out` has words.
+/// Writes the lower bytes of `words` to `out`; the number of words in `out` is the number of bytes of each.
 #[inline(always)]
 pub(super) fn pack(words: &[u64; LANES], out: &mut [u64]) {
     if out.len() == LANES {
@@ -22,7 +22,7 @@ pub(super) fn pack(words: &[u64; LANES], out: &mut [u64]) {
     }
 }
 
-/// The words of `width` bytes that start with `packed`, of which at least `width` + 1 words are left.
+/// The words of `width` bytes at the start of `packed`, which has at least `width` + 1 words.
 #[inline(always)]
 pub(super) fn unpack(width: usize, packed: &[u64]) -> [u64; LANES] {
     if width == LANES {
@@ -51,7 +51,7 @@ mod x86 {
 
     use super::LANES;
 
-    /// What packs eight words.
+    /// The permutation and mask that pack eight words.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Packing {
         index: __m512i,
@@ -59,7 +59,7 @@ mod x86 {
     }
 
     impl Packing {
-        /// To `width` bytes each.
+        /// The packing to `width` bytes each.
         #[inline]
         #[target_feature(enable = "avx512f")]
         pub(in super::super) fn new(width: usize) -> Self {
@@ -84,7 +84,7 @@ mod x86 {
         }
     }
 
-    /// What brings eight packed words back to the lanes.
+    /// The permutation and mask that bring eight packed words back to the lanes.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Unpacking {
         pub(in super::super) width: usize,
@@ -93,7 +93,7 @@ mod x86 {
     }
 
     impl Unpacking {
-        /// For words of `width` bytes.
+        /// The unpacking of words of `width` bytes.
         #[inline]
         #[target_feature(enable = "avx512f")]
         pub(in super::super) fn new(width: usize) -> Self {
@@ -104,7 +104,7 @@ mod x86 {
             Self { width, index: unsafe { _mm512_loadu_si512(index.as_ptr().cast()) }, mask }
         }
 
-        /// The eight words that are packed at `packed`.
+        /// The eight packed words at `packed`.
         ///
         /// # Safety
         /// The CPU has the features; eight 64-bit words can be read.

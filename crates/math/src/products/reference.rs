@@ -1,9 +1,22 @@
-//! The plain definitions.
+//! The plain definitions of the products, rotations and transforms.
+//!
+//! # Example
+//! ```
+//! use ciphermill_math::Modulus;
+//! use ciphermill_math::products::reference;
+//!
+//! let p = Modulus::new(97)?;
+//! let pairs = [(&[2u64, 3][..], &[10u64, 10][..]), (&[1, 1][..], &[1, 90][..])];
+//! assert_eq!(reference::inner_product(p, 2, pairs), [21, 23]);
+//! // X·(1 − 2X^3) = 2 + X modulo X^4 + 1.
+//! assert_eq!(reference::shifted(1, &[1, 0, 0, -2]), [2, 1, 0, 0]);
+//! # Ok::<(), ciphermill_math::modulus::ModulusError>(())
+//! ```
 
 use super::orbit::Rotation;
 use crate::Modulus;
 
-/// Σ_i lhs_i ∘ rhs_i of pairs of spectra as long as `len`.
+/// Σ_i lhs_i ∘ rhs_i of pairs of spectra of length `len`.
 pub fn inner_product<'a>(p: Modulus, len: usize, pairs: impl IntoIterator<Item = (&'a [u64], &'a [u64])>) -> Vec<u64> {
     let mut sums = vec![0; len];
     for (lhs, rhs) in pairs {
@@ -20,7 +33,7 @@ pub fn rotated(rotation: &Rotation, spectrum: &[u64]) -> Vec<u64> {
     (0..spectrum.len()).map(|i| spectrum[rotation.source(i)]).collect()
 }
 
-/// X^shift·a modulo X^N + 1; `shift` is any number, N the number of coefficients.
+/// X^shift·a modulo X^N + 1, for any `shift` and N coefficients.
 pub fn shifted(shift: usize, a: &[i64]) -> Vec<i64> {
     let n = a.len();
     let mut out = vec![0; n];

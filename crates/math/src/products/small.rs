@@ -3,7 +3,20 @@
 use super::monomial::SmallInteger;
 use crate::{CoefficientSource, Isa, Modulus};
 
-/// The polynomial X^shift·a modulo X^N + 1 and p, for a with small signed coefficients: what is read is in `[0, p)`.
+/// The polynomial X^shift·a modulo X^N + 1 and p, for a with small signed coefficients. Its values are in `[0, p)`.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::SmallCoefficients;
+/// use ciphermill_math::{CoefficientSource, Modulus};
+///
+/// // X·(1 − 2X^3) = 2 + X modulo X^4 + 1.
+/// let source = SmallCoefficients::new(&[1i16, 0, 0, -2], 1, Modulus::new(97)?);
+/// let mut values = [0u64; 4];
+/// source.read(0, &mut values);
+/// assert_eq!(values, [2, 1, 0, 0]);
+/// # Ok::<(), ciphermill_math::modulus::ModulusError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SmallCoefficients<'a, T> {
     coefficients: &'a [T],
@@ -13,20 +26,20 @@ pub struct SmallCoefficients<'a, T> {
 }
 
 impl<'a, T: SmallInteger> SmallCoefficients<'a, T> {
-    /// The coefficients of a, below p in absolute value; `shift` counts modulo 2N. They are read on the instruction set of
-    /// the process, [`Isa::current`].
+    /// The polynomial with the given coefficients of a, below p in absolute value; `shift` is reduced modulo 2N. They
+    /// are read on the instruction set of the process, [`Isa::current`].
     ///
     /// # Panics
     /// If their number is not a power of two.
     pub fn new(coefficients: &'a [T], shift: usize, modulus: Modulus) -> Self {
-        assert!(coefficients.len().is_power_of_two(), "{} is no polynomial size", coefficients.len());
+        assert!(coefficients.len().is_power_of_two(), "{} coefficients; use a power of two", coefficients.len());
         Self { coefficients, shift: shift & (2 * coefficients.len() - 1), modulus, isa: Isa::current() }
     }
 
-    /// The same on another instruction set.
+    /// The same polynomial, read on another instruction set.
     ///
     /// # Panics
-    /// If the CPU lacks it.
+    /// If the CPU lacks `isa`.
     pub fn on(self, isa: Isa) -> Self {
         assert!(isa.is_available());
         Self { isa, ..self }

@@ -1,4 +1,4 @@
-//! Keys and vectors as a product reads them.
+//! Keys and vectors in the order of a product's reads.
 
 use std::ops::Range;
 
@@ -6,9 +6,24 @@ use super::LANES;
 use super::{check_size, packing};
 use crate::memory::AlignedWords;
 
-/// The spectra of one key switching key modulo one prime, pairs (d, k) for digit d and part k < 2: per block of eight
-/// words of the spectra the eight words of (0, 0), of (0, 1), of (1, 0), …. Like those of a
+/// The spectra of one key-switching key modulo one prime: pairs (d, k) for digit d and part k < 2. Each block of eight
+/// words of the spectra holds the eight words of (0, 0), of (0, 1), of (1, 0), …. Like those of a
 /// [`MatrixBlock`](super::MatrixBlock) they may be packed.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::{KeyBlock, ProductKernels, Rotation};
+/// use ciphermill_math::{Isa, Modulus};
+///
+/// // One digit, all 5, times its row (1, 2), and 3·head added to the first part.
+/// let kernels = ProductKernels::new(Modulus::new(97)?, Isa::current())?;
+/// let key = KeyBlock::pack(&[[&[1; 8], &[2; 8]]]);
+/// let (mut first, mut second) = ([0; 8], [0; 8]);
+/// let rotation = Rotation::none(8);
+/// kernels.key_products(&rotation, &[&[5; 8]], Some((&[7; 8], 3)), &key, [&mut first, &mut second]);
+/// assert_eq!((first, second), ([26; 8], [10; 8]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KeyBlock {
     polynomial_size: usize,
@@ -19,20 +34,20 @@ pub struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// From both parts of every digit's row, spectra in the order of the digits that they will multiply; not packed.
+    /// The key of both parts of every digit's row, as spectra in the order of the digits; not packed.
     ///
     /// # Panics
-    /// If there is no digit, lengths differ, or they are not a power of two from 8 on.
+    /// If there is no digit, if lengths differ, or if they are not a power of two from 8 on.
     pub fn pack(rows: &[[&[u64]; 2]]) -> Self {
         Self::with_width(rows, size_of::<u64>())
     }
 
-    /// The same with words of `width` bytes.
+    /// As [`pack`](Self::pack), with words of `width` bytes.
     pub(super) fn with_width(rows: &[[&[u64]; 2]], width: usize) -> Self {
-        let polynomial_size = rows.first().expect("a key has a digit")[0].len();
+        let polynomial_size = rows.first().expect("a key needs at least one digit")[0].len();
         check_size(polynomial_size);
         let size = 2 * rows.len() * width;
-        // Kernels read eight words wherever something packed starts.
+        // Kernels read eight words from the start of any packed block.
         let mut words = AlignedWords::zeroed(polynomial_size / LANES * size + LANES);
         for (index, spectrum) in rows.iter().flatten().enumerate() {
             assert_eq!(spectrum.len(), polynomial_size, "length of a key's spectrum");
@@ -43,12 +58,12 @@ impl KeyBlock {
         Self { polynomial_size, digits: rows.len(), width, words }
     }
 
-    /// Bytes of a word: eight words take as many 64-bit words.
+    /// Bytes of a word. Eight words take this number of 64-bit words.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// What is packed, from the block of word `index` on, and eight words more.
+    /// The packed words from the block of word `index` on, and eight words more.
     pub(super) fn words(&self, index: usize) -> &[u64] {
         &self.words[index / LANES * 2 * self.digits * self.width..]
     }
@@ -64,11 +79,22 @@ impl KeyBlock {
     }
 }
 
-/// V vectors modulo one prime, whose entries (v, j) are pairs of spectra: ciphertexts. Per block of eight words the
-/// entries (0, 0), (0, 1), …, (1, 0), …, each as eight words of one part and eight of the other.
+/// V vectors modulo one prime, whose entries (v, j) are pairs of spectra: ciphertexts. Each block of eight words holds
+/// the entries (0, 0), (0, 1), …, (1, 0), …, with eight words of one part and eight of the other for each.
 ///
-/// It may hold a *window* of the N words only. What is done with entries is then done for the words of the window, so
-/// that the entries of a long vector are made, multiplied and forgotten window by window in a cache.
+/// The block may hold only a *window* of the N words. Operations then process the words of the window. So the entries
+/// of a long vector can be made, multiplied and discarded window by window within a cache.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::products::VectorBlock;
+///
+/// // A window of 8 words of one entry of 32 words.
+/// let mut vectors = VectorBlock::window(32, 8, 1, 1);
+/// vectors.move_to(24);
+/// vectors.set(0, 0, [&[1; 32], &[2; 32]]);
+/// assert_eq!(vectors.words(), 24..32);
+/// ```
 #[derive(Clone, Debug)]
 pub struct VectorBlock {
     polynomial_size: usize,
@@ -79,7 +105,7 @@ pub struct VectorBlock {
 }
 
 impl VectorBlock {
-    /// `vectors` vectors of `columns` entries, all 0, with all words.
+    /// `vectors` zero vectors of `columns` entries, with all words.
     ///
     /// # Panics
     /// If N is not a power of two from 8 on, or a count is 0.
@@ -87,23 +113,23 @@ impl VectorBlock {
         Self::window(polynomial_size, polynomial_size, vectors, columns)
     }
 
-    /// A window of the first `size` words of the entries, all 0.
+    /// A window of the first `size` words of zero entries.
     ///
     /// # Panics
     /// As [`zeroed`](Self::zeroed), or if `size` is not a power of two from 8 to N.
     pub fn window(polynomial_size: usize, size: usize, vectors: usize, columns: usize) -> Self {
         check_size(polynomial_size);
         check_size(size);
-        assert!(size <= polynomial_size, "a window of {size} words in {polynomial_size}");
-        assert!(vectors > 0 && columns > 0, "vectors have entries");
+        assert!(size <= polynomial_size, "a window of {size} words exceeds the {polynomial_size} words of an entry");
+        assert!(vectors > 0 && columns > 0, "at least one vector with one entry is needed");
         let words = AlignedWords::zeroed(size * vectors * columns * 2);
         Self { polynomial_size, vectors, columns, window: 0..size, words }
     }
 
-    /// The vectors of all `blocks`, one after another: so that one pass over a matrix serves them all.
+    /// The vectors of all `blocks`, one after another, so that one pass over a matrix serves all of them.
     ///
     /// # Panics
-    /// If there is none, or their N, entries or windows differ.
+    /// If `blocks` is empty, or if their N, entries or windows differ.
     pub fn join(blocks: &[&Self]) -> Self {
         let first = blocks.first().expect("a vector");
         let vectors = blocks.iter().map(|block| block.vectors).sum();
@@ -122,13 +148,16 @@ impl VectorBlock {
         joined
     }
 
-    /// Moves the window: it starts at word `start`, and all entries are to be written anew.
+    /// Moves the window to the word `start`. The caller must write all entries again.
     ///
     /// # Panics
     /// If `start` is not a multiple of the window's size below N.
     pub fn move_to(&mut self, start: usize) {
         let size = self.window.len();
-        assert!(start.is_multiple_of(size) && start < self.polynomial_size, "no window of {size} words at {start}");
+        assert!(
+            start.is_multiple_of(size) && start < self.polynomial_size,
+            "no window of {size} words starts at {start}"
+        );
         self.window = start..start + size;
     }
 
@@ -137,7 +166,7 @@ impl VectorBlock {
         self.polynomial_size
     }
 
-    /// V.
+    /// The number of vectors, V.
     pub fn vectors(&self) -> usize {
         self.vectors
     }
@@ -147,12 +176,12 @@ impl VectorBlock {
         self.columns
     }
 
-    /// The words that it holds.
+    /// The range of words in the window.
     pub fn words(&self) -> Range<usize> {
         self.window.clone()
     }
 
-    /// The blocks that it holds.
+    /// The range of blocks in the window.
     pub(super) fn blocks(&self) -> Range<usize> {
         self.window.start / LANES..self.window.end / LANES
     }
@@ -162,16 +191,16 @@ impl VectorBlock {
         self.vectors * self.columns * 2 * LANES
     }
 
-    /// Where the first block of an entry starts.
+    /// The index of the first block of an entry.
     pub(super) fn start(&self, vector: usize, column: usize) -> usize {
-        assert!(vector < self.vectors && column < self.columns, "no entry ({vector}, {column})");
+        assert!(vector < self.vectors && column < self.columns, "entry ({vector}, {column}) does not exist");
         (vector * self.columns + column) * 2 * LANES
     }
 
-    /// Entry (`vector`, `column`) becomes `parts`, canonical spectra, of which the window is taken.
+    /// Writes the window of `parts`, canonical spectra, to entry (`vector`, `column`).
     ///
     /// # Panics
-    /// If there is no such entry or a length is not N.
+    /// If the entry does not exist or a length is not N.
     pub fn set(&mut self, vector: usize, column: usize, parts: [&[u64]; 2]) {
         let (start, stride, window) = (self.start(vector, column), self.stride(), self.words());
         for (k, part) in parts.into_iter().enumerate() {

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::{EXPONENT, OFFSET, PackedLanes};
 use crate::fft::avx2::Ymm;
 
-// SAFETY: the constructors ask for AVX2 and FMA.
+// SAFETY: the constructors require AVX2 and FMA.
 unsafe impl PackedLanes for Ymm {
     #[inline(always)]
     unsafe fn load_48(from: *const u8) -> Self {

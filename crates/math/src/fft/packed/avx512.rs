@@ -9,7 +9,7 @@ use crate::fft::avx512::Zmm;
 const LOW_WORDS: __mmask32 = 0x7777_7777;
 const FIRST_WORDS: __mmask32 = 0x00ff_ffff;
 
-/// Where 16-bit word `k` of the spread form lies in the packed form.
+/// The place in the packed form of each 16-bit word `k` of the spread form.
 const SPREAD: [u16; 32] = {
     let mut from = [0; 32];
     let mut k = 0;
@@ -20,7 +20,7 @@ const SPREAD: [u16; 32] = {
     from
 };
 
-/// Where 16-bit word `k` of the packed form lies in the spread form.
+/// The place in the spread form of each 16-bit word `k` of the packed form.
 const GATHER: [u16; 32] = {
     let mut from = [0; 32];
     let mut k = 0;
@@ -31,7 +31,7 @@ const GATHER: [u16; 32] = {
     from
 };
 
-// SAFETY: the constructors ask for AVX-512 F and BW.
+// SAFETY: the constructors require AVX-512 F and BW.
 unsafe impl PackedLanes for Zmm {
     #[inline(always)]
     unsafe fn load_48(from: *const u8) -> Self {

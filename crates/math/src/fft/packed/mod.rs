@@ -1,37 +1,41 @@
-//! Spectra as a transformed key keeps them: interleaved in the order of their use, and as 48-bit numbers where that is
-//! enough.
+//! Packed spectra of a transformed key: interleaved in the order of use, as f64 or as 48-bit numbers.
 //!
-//! A product of a row with a key reads gigabytes once, from memory. What counts is the number of bytes and that they
-//! lie in the order in which they are read. `columns` products at a time share one row of operands, so the packed form
-//! of `rows` · `columns` spectra is
+//! A product of a row with a key reads gigabytes once, from memory. Its time depends on the number of bytes and on the
+//! order in which they lie. `columns` products at a time share one row of operands, so the packed form of
+//! `rows` · `columns` spectra is
 //!
 //! | bytes | content |
 //! | --- | --- |
 //! | 64 | the unit u, an f64 of the machine's order, and padding |
 //! | per block of L points, row and column, in this order | L real parts, L imaginary parts, in `bytes` each |
 //!
-//! with L the lanes of the engine's vectors: like a spectrum it is private to the engine that made it.
+//! with L the lanes of the engine's vectors. Like a spectrum, the form is private to the engine that made it.
 //!
 //! # Error
 //!
-//! [`PackedWord::Fixed48`] keeps round(x/u) + 2^47 with u = peak/(2^47 − 1), where `peak` is the largest part of all
-//! these spectra. A part changes by at most u/2 and, roundings being uniform, by u/√12 in root mean square; nothing
-//! saturates. Parts are to be finite; if all of them are below 2^-975, where u would be no normal number, zeros are
-//! kept. The parts of a uniform torus polynomial are nearly Gaussian, so that the peak of c of them is about √(2 ln c)
-//! standard deviations: 4.9 for ten spectra of N = 16384, and the error 2^−46.5 of a standard deviation, some fifteen
-//! times what the transform itself errs. [`PackedWord::Float64`] keeps every bit.
+//! [`PackedWord::Fixed48`] stores round(x/u) + 2^47 with u = peak/(2^47 − 1), where `peak` is the largest part of all
+//! these spectra. A part changes by at most u/2. Roundings are uniform, so the root mean square is u/√12. Nothing
+//! saturates. Parts must be finite. If all parts are below 2^-975, where u would be subnormal, zeros are stored.
+//!
+//! The parts of a uniform torus polynomial are nearly Gaussian. The peak of c such parts is about √(2 ln c) standard
+//! deviations: 4.9 for ten spectra of N = 16384. The error is then 2^−46.5 of a standard deviation, some fifteen times
+//! the error of the transform itself. [`PackedWord::Float64`] keeps every bit.
 //!
 //! # Cost
 //!
-//! Per point, row and two columns: 8 fused multiply-adds, and for 48 bits 4 permutations and 4 subtractions. On eight
-//! lanes and two ports 8 cycles per 8 points and row, that is 82 000 for 10 rows of N = 16384, 23 µs at 3.57 GHz; 1.97
-//! MB of key (2.62 MB as f64) and 1.3 MB of operands. From the second-level cache (45 B a cycle) as fast as it
-//! computes; from memory the key decides.
+//! Each point and row costs, for two columns, 8 fused multiply-adds, and for 48 bits 4 permutations and 4 subtractions.
+//! On eight lanes and two ports these are 8 cycles per 8 points and row: 82 000 cycles for 10 rows of N = 16384, 23 µs
+//! at 3.57 GHz. The product reads 1.97 MB of key (2.62 MB as f64) and 1.3 MB of operands. From the second-level cache
+//! (45 B per cycle) this is as fast as the computation; from memory the key determines the time.
 //!
-//! Measured (Xeon, Granite Rapids class, two vector FMA per cycle at 3.57 GHz; 10 rows, two columns, a key of 1.6 GB):
-//! 128 µs, 15.3 GB/s where a loop that only reads gets 18.6; as f64 141 to 156 µs. With the key in the third-level
-//! cache 92 µs, and 77 µs with two operands at a time: 23 to 30 GB/s, the rate of that cache. Asking for operands and
-//! sums ahead as well, or for the key further ahead, changed nothing.
+//! Measured on a Xeon (Granite Rapids class, two vector FMA per cycle at 3.57 GHz), 10 rows, two columns:
+//!
+//! | key | time | rate |
+//! | --- | --- | --- |
+//! | 1.6 GB in memory, 48 bits | 128 µs | 15.3 GB/s; a loop that only reads has 18.6 |
+//! | in memory, f64 | 141 to 156 µs | |
+//! | in the third-level cache | 92 µs | 23 to 30 GB/s, the rate of that cache |
+//! | in the third-level cache, two operands at a time | 77 µs | as above |
 
 use super::lanes::{Complex, F64Lanes};
 use crate::Isa;
@@ -42,16 +46,39 @@ mod avx2;
 mod avx512;
 mod portable;
 
-/// How a real or imaginary part is kept in packed spectra.
+/// The form of a real or imaginary part in packed spectra.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::fft::{FftEngine, PackedWord, TorusFft};
+///
+/// // 7 times the packed spectrum of X.
+/// let engine = TorusFft::new(256, Isa::current())?;
+/// let (mut lhs, mut rhs) = (vec![0i64; 256], vec![0i64; 256]);
+/// (lhs[0], rhs[1]) = (7, 1);
+/// let mut spectra = [vec![0.0; 256], vec![0.0; 256]];
+/// engine.forward(&lhs, &mut spectra[0]);
+/// engine.forward(&rhs, &mut spectra[1]);
+/// let word = PackedWord::Fixed48;
+/// let mut packed = vec![0; word.packed_len(1, 256)];
+/// assert_eq!(packed.len(), 64 + 6 * 256);
+/// engine.pack(word, &spectra[1], &mut packed);
+/// let (mut sum, mut out) = (vec![0.0; 256], vec![0; 256]);
+/// engine.multiply_packed(word, &mut [&mut sum], &[&spectra[0]], &packed, false);
+/// engine.inverse_add_u64(&mut sum, &mut out);
+/// assert_eq!(out[..3], [0, 7, 0]);
+/// # Ok::<(), ciphermill_math::fft::FftError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PackedWord {
-    /// 48 bits of fixed point below the largest part: an error of at most 1/(2^48 − 2) of that.
+    /// 48-bit fixed point relative to the largest part: an error of at most 1/(2^48 − 2) of that part.
     Fixed48,
-    /// As it is.
+    /// The f64 itself.
     Float64,
 }
 
-/// Bytes before the first block: one cache line, so that blocks keep the alignment.
+/// Bytes before the first block: one cache line, so blocks keep their alignment.
 const HEADER: usize = 64;
 
 impl PackedWord {
@@ -69,13 +96,13 @@ impl PackedWord {
     }
 }
 
-/// 2^52 + 2^47: a number below 2^48 in the low bits of this one's pattern, less 2^47.
+/// 2^52 + 2^47. A 48-bit number in the low bits of this value's pattern makes the number less 2^47.
 const OFFSET: f64 = 4_644_337_115_725_824.0;
 
-/// The pattern of 2^52, below whose exponent there is room for 48 bits.
+/// The pattern of 2^52, which leaves 48 bits below its exponent.
 const EXPONENT: u64 = 0x4330 << 48;
 
-/// The least peak whose unit is a normal number, and the reciprocal of that finite: about 2^-975.
+/// The least peak whose unit is a normal number with a finite reciprocal: about 2^-975.
 const LEAST_PEAK: f64 = f64::MIN_POSITIVE * LARGEST;
 
 /// The largest magnitude of a 48-bit part.
@@ -105,25 +132,25 @@ unsafe trait PackedLanes: F64Lanes {
 /// As [`PackedLanes::load_48`], for `BYTES` · `LANES` bytes.
 #[inline(always)]
 unsafe fn load<L: PackedLanes, const BYTES: usize>(from: *const u8) -> L {
-    // SAFETY: handed on from the caller; unaligned reads are allowed.
+    // SAFETY: the caller's contract; unaligned reads are allowed.
     unsafe { if BYTES == 6 { L::load_48(from) } else { L::load(from.cast()) } }
 }
 
-/// Packs `spectra` of `words` words each behind the header, times `inverse` = 1/u.
+/// Packs `spectra` of `words` words each after the header, times `inverse` = 1/u.
 type Pack = unsafe fn(PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]);
 
-/// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for each operand; all of `words`, rows and columns that fit.
+/// Sums = (sums +) u · Σ_r lhs_r ∘ packed_(r,c), for each operand. The lengths match: `words`, rows and columns.
 type Multiply =
     unsafe fn(PackedWord, words: usize, sums: &mut [&mut [f64]], lhs: &[&[f64]], packed: &[u8], accumulate: bool);
 
-/// The kernels of one vector type. Each asks for a CPU that offers its instruction set, and for spectra of a multiple
-/// of 2 · LANES words.
+/// The kernels of one vector type. Each requires a CPU that offers its instruction set, and spectra of a multiple of
+/// 2 · LANES words.
 struct PackedKernels {
     pack: Pack,
     multiply: Multiply,
 }
 
-/// Compiles the kernels for one vector type in a module of their own and lists them in `KERNELS`.
+/// Compiles the kernels for one vector type in a separate module and lists them in `KERNELS`.
 macro_rules! entry_points {
     ($needs:literal, $lanes:ty, $name:ident $(, $features:literal)?) => {
         pub(super) mod $name {
@@ -134,7 +161,7 @@ macro_rules! entry_points {
             #[doc = concat!("# Safety\n", $needs)]
             $(#[target_feature(enable = $features)])?
             unsafe fn pack(word: PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { packed::pack::<$lanes>(word, words, spectra, inverse, packed) }
             }
 
@@ -148,7 +175,7 @@ macro_rules! entry_points {
                 packed: &[u8],
                 accumulate: bool,
             ) {
-                // SAFETY: handed on from the caller.
+                // SAFETY: the caller's contract.
                 unsafe { packed::multiply::<$lanes>(word, words, sums, lhs, packed, accumulate) }
             }
         }
@@ -168,8 +195,8 @@ fn kernels(isa: Isa, lanes: usize) -> &'static PackedKernels {
     }
 }
 
-/// [`FftEngine::pack`](super::FftEngine::pack) for an engine whose spectra have `words` words, in groups of `lanes` real
-/// and `lanes` imaginary parts, and whose `isa` this CPU offers.
+/// [`FftEngine::pack`](super::FftEngine::pack) for an engine whose spectra have `words` words, in groups of `lanes`
+/// real and `lanes` imaginary parts. This CPU must offer its `isa`.
 pub(super) fn pack_spectra(isa: Isa, words: usize, lanes: usize, word: PackedWord, spectra: &[f64], packed: &mut [u8]) {
     assert_eq!(spectra.len() % words, 0, "whole spectra of {words} words");
     assert_eq!(packed.len(), word.packed_len(spectra.len() / words, words), "bytes of the packed spectra");
@@ -185,7 +212,7 @@ pub(super) fn pack_spectra(isa: Isa, words: usize, lanes: usize, word: PackedWor
     unsafe { (kernels(isa, lanes).pack)(word, words, spectra, inverse, packed) }
 }
 
-/// [`FftEngine::multiply_packed`](super::FftEngine::multiply_packed); as [`pack_spectra`].
+/// [`FftEngine::multiply_packed`](super::FftEngine::multiply_packed), with the conditions of [`pack_spectra`].
 #[expect(clippy::too_many_arguments, reason = "the method's arguments and three properties of the engine")]
 pub(super) fn multiply_packed(
     isa: Isa,
@@ -223,12 +250,12 @@ crate::multiversion! {
 }
 
 /// # Safety
-/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides `spectra`'s length, and
+/// The CPU offers the instruction set of `L`. `words` is a multiple of 2 · `LANES` and divides the length of `spectra`.
 /// `packed` has room for them.
 #[inline(always)]
 unsafe fn pack<L: PackedLanes>(word: PackedWord, words: usize, spectra: &[f64], inverse: f64, packed: &mut [u8]) {
     debug_assert_eq!(packed.len(), HEADER + spectra.len() * word.bytes());
-    // SAFETY: `to` passes over the packed bytes once, as many as there are parts.
+    // SAFETY: `to` passes over the packed bytes once; there are as many as parts.
     unsafe {
         let (inverse, offset) = (L::splat(inverse), L::splat(OFFSET));
         let mut to = packed.as_mut_ptr().add(HEADER);
@@ -248,9 +275,9 @@ unsafe fn pack<L: PackedLanes>(word: PackedWord, words: usize, spectra: &[f64], 
 }
 
 /// # Safety
-/// The CPU offers the instruction set of `L`; `words` is a multiple of 2 · `LANES` and divides the lengths of all sums,
-/// which are equal, and of all operands, which are equal too; `packed` holds a spectrum for each spectrum of an operand
-/// and each of its sums.
+/// The CPU offers the instruction set of `L`. `words` is a multiple of 2 · `LANES`. All sums have one length, and all
+/// operands have one length; `words` divides both. `packed` holds a spectrum for each spectrum of an operand and each
+/// of its sums.
 #[inline(always)]
 unsafe fn multiply<L: PackedLanes>(
     word: PackedWord,
@@ -263,7 +290,7 @@ unsafe fn multiply<L: PackedLanes>(
     // Two operands at a time need 32 registers.
     let together = if L::LANES == 8 { 2 } else { 1 };
     for (sums, lhs) in sums.chunks_mut(together).zip(lhs.chunks(together)) {
-        // SAFETY: handed on from the caller.
+        // SAFETY: the caller's contract.
         unsafe {
             match (sums, lhs) {
                 ([s0, s1], &[l0, l1]) => multiply_operands::<L, 2>(word, words, [s0, s1], [l0, l1], packed, accumulate),
@@ -285,7 +312,7 @@ unsafe fn multiply_operands<L: PackedLanes, const O: usize>(
     packed: &[u8],
     accumulate: bool,
 ) {
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller's contract.
     unsafe {
         match (word, accumulate) {
             (PackedWord::Fixed48, false) => multiply_columns::<L, O, 6, false>(words, sums, lhs, packed),
@@ -310,7 +337,7 @@ unsafe fn multiply_columns<L: PackedLanes, const O: usize, const BYTES: usize, c
     let columns = sums[0].len() / words;
     let mut column = 0;
     while column < columns {
-        // SAFETY: handed on from the caller; the columns named exist.
+        // SAFETY: the caller's contract; the columns named exist.
         unsafe {
             column += match columns - column {
                 1 => multiply_some::<L, O, BYTES, ACCUMULATE, 1>(words, column, &mut sums, lhs, packed),
@@ -321,12 +348,13 @@ unsafe fn multiply_columns<L: PackedLanes, const O: usize, const BYTES: usize, c
     }
 }
 
-/// How far ahead the key is asked for, in bytes: hardware prefetchers alone keep too few lines on their way.
+/// The prefetch distance of the key in bytes. Hardware prefetchers alone keep too few lines in flight.
 const AHEAD: usize = 1536;
 
-/// Columns `first`..`first` + C; answers C. A point's products are added up in registers, over the rows in order,
-/// before they are scaled and, apart from that, added to what is there: so a sum does not depend on who adds it, or
-/// with what.
+/// Computes columns `first`..`first` + C and returns C.
+///
+/// A point's products are summed in registers, over the rows in order. The sum is then scaled and, as a separate step,
+/// added to the given sum. So a sum does not depend on the split into calls.
 ///
 /// # Safety
 /// As [`multiply`], with `first` + C columns in `sums`.
@@ -389,7 +417,7 @@ unsafe fn multiply_some<L: PackedLanes, const O: usize, const BYTES: usize, cons
     C
 }
 
-/// Asks for a cache line, where the CPU can be asked.
+/// Prefetches a cache line, on CPUs that allow it.
 #[inline(always)]
 fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -13,8 +13,8 @@ pub(super) struct Avx2(__m256i);
 // SAFETY of every block below: the intrinsics need AVX2 and touch no memory, except `load` and `store`, which state
 // their contract. A value of this type only comes from `splat` or `load`, whose callers vouch for AVX2.
 
-/// One multiplication. Written as assembly because the compiler turns the intrinsic with this constant into a mask, a
-/// shift and a subtraction.
+/// One multiplication. It is assembly because the compiler turns the intrinsic with this constant into a mask, a shift
+/// and a subtraction.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn mul_epsilon(x: __m256i) -> __m256i {

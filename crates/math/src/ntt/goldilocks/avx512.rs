@@ -13,8 +13,8 @@ pub(super) struct Avx512(__m512i);
 // SAFETY of every block below: the intrinsics need AVX-512 F and touch no memory, except `load` and `store`, which
 // state their contract. A value of this type only comes from `splat` or `load`, whose callers vouch for AVX-512 F.
 
-/// One multiplication. Written as assembly because the compiler turns the intrinsic with this constant into a mask, a
-/// shift and a subtraction.
+/// One multiplication. It is assembly because the compiler turns the intrinsic with this constant into a mask, a shift
+/// and a subtraction.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn mul_epsilon(x: __m512i) -> __m512i {
@@ -32,7 +32,8 @@ fn mul_epsilon(x: __m512i) -> __m512i {
     product
 }
 
-/// The low half of `high` above the low half of `low`, by one masked shuffle; the compiler makes two of the intrinsic.
+/// The low half of `high` above the low half of `low`, by one masked shuffle; the compiler splits the intrinsic into
+/// two.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn with_high_half(low: __m512i, high: __m512i) -> __m512i {
@@ -50,7 +51,8 @@ fn with_high_half(low: __m512i, high: __m512i) -> __m512i {
     merged
 }
 
-/// What the kernels with IFMA use besides; these methods need AVX-512 IFMA too, which their callers' callers check.
+/// Further operations of the kernels with IFMA. These methods also need AVX-512 IFMA, which their callers' callers
+/// check.
 impl Avx512 {
     /// Arithmetic shift to the right.
     #[inline(always)]

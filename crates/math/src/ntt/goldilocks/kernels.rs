@@ -1,7 +1,8 @@
-//! The transforms, generic over the vector type; instantiated with the CPU features of each instruction set.
+//! The Goldilocks transforms, generic over the vector type and instantiated with the CPU features of each instruction
+//! set.
 //!
-//! Forward, ranges of the values: lazy before and after each pass; every product is canonical, so each butterfly adds
-//! a canonical value to a lazy one. Inverse: canonical throughout, because the sums of a Gentleman–Sande butterfly meet
+//! Forward, values are lazy before and after each pass. Every product is canonical, so each butterfly adds a canonical
+//! value to a lazy one. Inverse, values are canonical throughout, because the sums of a Gentleman–Sande butterfly enter
 //! other sums; the first pass makes its input canonical.
 
 use super::lanes::{Lanes, MAX_PRODUCTS, Twiddle};
@@ -9,7 +10,7 @@ use super::sources::{Coefficients, Known, Words};
 use super::tables::Tables;
 use crate::CoefficientSource;
 
-/// Coefficients that the first pass takes from each segment of the source at a time: 8 segments fill 8 KB of stack.
+/// Coefficients that the first pass reads from each segment of the source at a time; 8 segments fill 8 KB of stack.
 const SOURCE_TILE: usize = 128;
 
 #[repr(align(64))]
@@ -38,7 +39,7 @@ fn gentleman_sande_pow2<V: Lanes>(a: V, b: V, e: u32) -> (V, V) {
     (a.add_canonical(b), b.sub_lazy(a).mul_pow2(96 - e))
 }
 
-/// Two levels of one block with the root z: `w` = z, z², z³, then a cyclic transform.
+/// Two levels of one block with the root z; `w` = z, z², z³, followed by a cyclic transform.
 #[inline(always)]
 fn forward4<V: Lanes>(x: &mut [V; 4], w: [Twiddle<V>; 3]) {
     for j in 1..4 {
@@ -51,7 +52,7 @@ fn forward4<V: Lanes>(x: &mut [V; 4], w: [Twiddle<V>; 3]) {
     (x[2], x[3]) = cooley_tukey(x[2], x[3].mul_pow2(const { twiddle_log2(1) }));
 }
 
-/// Three levels of one block with the root z: `w` = z, …, z^7, then a cyclic transform.
+/// Three levels of one block with the root z; `w` = z, …, z^7, followed by a cyclic transform.
 #[inline(always)]
 fn forward8<V: Lanes>(x: &mut [V; 8], w: [Twiddle<V>; 7]) {
     for j in 1..8 {
@@ -81,7 +82,7 @@ fn forward4_pow2<V: Lanes>(x: &mut [V; 4], e: [u32; 3]) {
     }
 }
 
-/// The first three levels of all.
+/// The first three levels of the transform.
 #[inline(always)]
 fn forward8_first<V: Lanes>(x: &mut [V; 8]) {
     for j in 0..4 {
@@ -162,7 +163,7 @@ fn inverse8_last<V: Lanes>(x: &mut [V; 8]) {
 /// The CPU has the features of `V`; the words are readable.
 #[inline(always)]
 unsafe fn load<V: Lanes, const R: usize>(from: *const u64, stride: usize) -> [V; R] {
-    // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+    // SAFETY: the caller's contract. The first load only initialises the array.
     unsafe {
         let mut x = [V::load(from); R];
         for (j, x) in x.iter_mut().enumerate() {
@@ -184,7 +185,7 @@ unsafe fn store<V: Lanes, const R: usize>(x: [V; R], to: *mut u64, stride: usize
     }
 }
 
-/// All vectors canonical. A loop, as `map` would call a closure that lacks the CPU features.
+/// Makes all vectors canonical. It is a loop, because `map` would call a closure that lacks the CPU features.
 #[inline(always)]
 fn make_canonical<V: Lanes>(x: &mut [V]) {
     for x in x {
@@ -192,7 +193,7 @@ fn make_canonical<V: Lanes>(x: &mut [V]) {
     }
 }
 
-/// All vectors divided by 2^`exponent` ≤ 2^32, canonical if they were.
+/// Divides all vectors by 2^`exponent` ≤ 2^32; canonical vectors stay canonical.
 #[inline(always)]
 fn divide_by_pow2<V: Lanes>(x: &mut [V], exponent: u32) {
     if exponent == 0 {
@@ -279,7 +280,7 @@ unsafe fn block_pass<V: Lanes, const FORWARD: bool>(
     }
 }
 
-/// The levels 3 and 4 of block `CHILD` of 8, by shifts.
+/// Levels 3 and 4 of block `CHILD` of 8, by shifts.
 ///
 /// # Safety
 /// As for [`block_pass`] with 2 levels.
@@ -302,7 +303,7 @@ unsafe fn pow2_pass_of<V: Lanes, const FORWARD: bool, const CHILD: u32>(data: *m
     }
 }
 
-/// The levels 3 and 4 of block `child` of 8, by shifts.
+/// Levels 3 and 4 of block `child` of 8, by shifts.
 ///
 /// # Safety
 /// As for [`block_pass`] with 2 levels.
@@ -323,7 +324,7 @@ pub(super) unsafe fn pow2_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, le
     }
 }
 
-/// The second pass, over block `child` of those that the first pass made.
+/// The second pass, over block `child` of the first pass's blocks.
 ///
 /// # Safety
 /// As for [`block_pass`].
@@ -339,8 +340,8 @@ unsafe fn second_pass<V: Lanes, const FORWARD: bool>(data: *mut u64, len: usize,
     }
 }
 
-/// The last log2(LANES) levels forward. A tile of LANES × LANES words is transposed on load, so that lane b holds
-/// block b; it is stored as it is.
+/// The last log2(LANES) levels forward. A tile of LANES × LANES words is transposed on load, so lane b holds block b.
+/// The tile is stored without a second transposition.
 ///
 /// # Safety
 /// The CPU has the features of `V`; `data` is `len` writable words at `offset` in the spectrum, both multiples of
@@ -421,7 +422,7 @@ unsafe fn forward_first_groups<V: Lanes, C: Coefficients>(
     stride: usize,
 ) {
     for j in (0..width).step_by(V::LANES) {
-        // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+        // SAFETY: the caller's contract. The first load only initialises the array.
         unsafe {
             let to = to.add(j);
             if levels == 3 {
@@ -443,11 +444,11 @@ unsafe fn forward_first_groups<V: Lanes, C: Coefficients>(
     }
 }
 
-/// The first pass of 2 or 3 levels, from `source`, or in place if there is none.
+/// The first pass of 2 or 3 levels, from `source`, or in place if there is no source.
 ///
 /// # Safety
-/// The CPU has the features of `V`; `source` has `n` coefficients and `out` as many writable words; `n` is a multiple of
-/// 2^`levels`·LANES.
+/// The CPU has the features of `V`; `source` has `n` coefficients and `out` as many writable words; `n` is a multiple
+/// of 2^`levels`·LANES.
 #[inline(always)]
 pub(super) unsafe fn forward_first<V: Lanes>(
     n: usize,
@@ -478,7 +479,7 @@ pub(super) unsafe fn forward_first<V: Lanes>(
     }
 }
 
-/// Forward transform, from `source`, or in place if there is none.
+/// Forward transform, from `source`, or in place if there is no source.
 ///
 /// # Safety
 /// The CPU has the features of `V`. `tables` were made for `V::LANES`; `source` and `out` have its length.
@@ -516,8 +517,8 @@ pub(super) unsafe fn forward<V: Lanes>(tables: &Tables, source: Option<&dyn Coef
     unsafe { forward_tiles::<V>(out, n, tables, 0) }
 }
 
-/// Undoes [`forward_first`], divided by 2^`divide_log2` besides, from canonical words at `data` to canonical words at `to`,
-/// which may be the same.
+/// Undoes [`forward_first`] and divides by 2^`divide_log2`, from canonical words at `data` to canonical words at `to`;
+/// both may be the same memory.
 ///
 /// # Safety
 /// As for [`forward_first`]; both are `n` words.
@@ -542,7 +543,7 @@ pub(super) unsafe fn inverse_last<V: Lanes>(n: usize, levels: u32, divide_log2: 
     }
 }
 
-/// Inverse transform, divided by N, of the words at `data`, which are lost, to `to`, which may be the same.
+/// Inverse transform, divided by N, of the words at `data`, which are lost, to `to`; both may be the same memory.
 ///
 /// # Safety
 /// The CPU has the features of `V`. `tables` were made for `V::LANES`; both are N words.

@@ -1,9 +1,10 @@
-//! Vectors of residues modulo the Goldilocks prime: what the generic kernels need from an instruction set.
+//! Vectors of residues modulo the Goldilocks prime: the operations that the generic kernels need from an instruction
+//! set.
 //!
-//! A lane holds a residue as a 64-bit word. It is *canonical* if it is below p, else *lazy*: any word, standing for
-//! itself modulo p. The modulus leaves no headroom in 64 bits, so a sum or difference needs one correction by
-//! ε = 2^64 mod p; that it needs only one is why one operand must be canonical (then |a ± b| stays within one wrap: a
-//! wrapped sum is at most 2^64 − 1 + p − 1 − 2^64 + ε < 2^64, a wrapped difference at least 1).
+//! A lane holds a residue as a 64-bit word. The word is *canonical* if it is below p. Otherwise it is *lazy*: any word,
+//! which represents itself modulo p. The modulus leaves no headroom in 64 bits, so a sum or difference needs a
+//! correction by ε = 2^64 mod p. One correction is enough if one operand is canonical, because |a ± b| then wraps at
+//! most once: a wrapped sum is at most 2^64 − 1 + p − 1 − 2^64 + ε < 2^64, and a wrapped difference at least 1.
 
 use crate::goldilocks::MODULUS;
 
@@ -20,14 +21,14 @@ pub(super) struct Twiddle<V> {
 #[derive(Clone, Copy)]
 pub(super) struct LimbSum<V>([V; 6]);
 
-/// The most products that one sum holds: each limb product is below 2^32·2^22, so 2^10 of them stay below 2^64.
+/// The most products in one sum: each limb product is below 2^32·2^22, so 2^10 of them stay below 2^64.
 pub(super) const MAX_PRODUCTS: usize = 1 << 10;
 
-/// `LANES` words that are worked on together.
+/// `LANES` words that are processed together.
 ///
-/// Values are only made by `splat` and `load`, which are unsafe because they need the CPU features of the implementor;
-/// whoever holds a value therefore runs on such a CPU, and all other methods are safe. All methods must be inlined into
-/// a function with these features to be fast.
+/// Only `splat` and `load` make values. They are unsafe because they need the CPU features of the implementor. So every
+/// value exists on such a CPU, and all other methods are safe. To be fast, all methods must be inlined into a function
+/// with these features.
 pub(super) trait Lanes: Copy {
     /// Number of words, a power of two up to 8.
     const LANES: usize;
@@ -121,7 +122,7 @@ pub(super) trait Lanes: Copy {
         self.wrapping_sub(canonical).sub_epsilon_where_less(self, canonical)
     }
 
-    /// a + b − p + p·[a + b < p]; a lazy, b canonical, result canonical if a is.
+    /// a + b − p + p·[a + b < p]; a lazy, b canonical; the result is canonical if a is.
     #[inline(always)]
     fn add_canonical(self, canonical: Self) -> Self {
         let complement = self.same(MODULUS).wrapping_sub(canonical);
@@ -149,8 +150,8 @@ pub(super) trait Lanes: Copy {
         reduce_wide(low_low.with_high_half(u), high)
     }
 
-    /// Lazy times 2^exponent for 0 < exponent < 96, result canonical. The exponent should be a constant: the branches
-    /// then vanish.
+    /// Lazy times 2^exponent for 0 < exponent < 96, result canonical. The exponent should be a constant, because the
+    /// compiler then removes the branches.
     #[inline(always)]
     fn mul_pow2(self, exponent: u32) -> Self {
         debug_assert!(0 < exponent && exponent < 96);
@@ -187,7 +188,7 @@ pub(super) trait Lanes: Copy {
         high.wrapping_sub(m).sub_epsilon_where_less(high, m)
     }
 
-    /// Σ lhs_r·rhs_r over `rows` ≤ [`MAX_PRODUCTS`] vectors that lie `stride` words apart; canonical.
+    /// Σ lhs_r·rhs_r over `rows` ≤ [`MAX_PRODUCTS`] vectors, `stride` words apart; canonical.
     ///
     /// # Safety
     /// As for [`load`](Lanes::load), for all rows.

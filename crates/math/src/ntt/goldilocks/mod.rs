@@ -1,12 +1,12 @@
 //! The negacyclic transform over the Goldilocks prime p = 2^64 − 2^32 + 1 on the CPU.
 //!
-//! Two kernels. [`kernel`] computes with 64-bit words, generic over the vector type (one, four or eight lanes): the
-//! modulus leaves no headroom, so each sum needs a correction. [`ifma`] computes with pairs of signed words, which need
-//! none, where the CPU has AVX-512 IFMA; its first levels at large N are those of [`kernel`].
+//! There are two kernels. [`kernels`] computes with 64-bit words and is generic over the vector type (one, four or
+//! eight lanes). The modulus leaves no headroom, so each sum needs a correction. [`ifma`] computes with pairs of signed
+//! words, which need no correction, on CPUs with AVX-512 IFMA. Its first levels at large N are those of [`kernels`].
 //!
-//! Contract of both: coefficients in and out are canonical; a spectrum may hold any 64-bit words, each standing for its
-//! residue, and those that a transform makes depend on the path. Sums that [`NttEngine::multiply_accumulate`] and
-//! products that [`NttEngine::multiply`] make are canonical.
+//! Both follow one contract. Coefficients in and out are canonical. A spectrum may hold any 64-bit words, which
+//! represent their residues; the words that a transform writes depend on the path. Sums of
+//! [`NttEngine::multiply_accumulate`] and products of [`NttEngine::multiply`] are canonical.
 
 use super::{NttEngine, NttError, reference};
 use crate::goldilocks::MODULUS;
@@ -18,7 +18,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-mod kernel;
+mod kernels;
 mod lanes;
 mod portable;
 mod sources;
@@ -32,12 +32,12 @@ use tables::Tables;
 macro_rules! entry_points {
     ($module:ident, $lanes:ty $(, $features:literal)?) => {
         mod $module {
-            use super::{CoefficientSource, Tables, kernel};
+            use super::{CoefficientSource, Tables, kernels};
 
-            /// See [`kernel::forward`].
+            /// See [`kernels::forward`].
             ///
             /// # Safety
-            /// The contract of [`kernel::forward`].
+            /// The contract of [`kernels::forward`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn forward(
                 tables: &Tables,
@@ -45,37 +45,37 @@ macro_rules! entry_points {
                 out: *mut u64,
             ) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::forward::<$lanes>(tables, source, out) }
+                unsafe { kernels::forward::<$lanes>(tables, source, out) }
             }
 
-            /// See [`kernel::inverse`].
+            /// See [`kernels::inverse`].
             ///
             /// # Safety
-            /// The contract of [`kernel::inverse`].
+            /// The contract of [`kernels::inverse`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn inverse(tables: &Tables, spectrum: *mut u64, coefficients: *mut u64) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::inverse::<$lanes>(tables, spectrum, coefficients) }
+                unsafe { kernels::inverse::<$lanes>(tables, spectrum, coefficients) }
             }
 
-            /// See [`kernel::multiply`].
+            /// See [`kernels::multiply`].
             ///
             /// # Safety
-            /// The contract of [`kernel::multiply`].
+            /// The contract of [`kernels::multiply`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn multiply(lhs: &mut [u64], rhs: &[u64]) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::multiply::<$lanes>(lhs, rhs) }
+                unsafe { kernels::multiply::<$lanes>(lhs, rhs) }
             }
 
-            /// See [`kernel::multiply_accumulate`].
+            /// See [`kernels::multiply_accumulate`].
             ///
             /// # Safety
-            /// The contract of [`kernel::multiply_accumulate`].
+            /// The contract of [`kernels::multiply_accumulate`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn multiply_accumulate(acc: &mut [u64], lhs: &[u64], rhs: &[u64]) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::multiply_accumulate::<$lanes>(acc, lhs, rhs) }
+                unsafe { kernels::multiply_accumulate::<$lanes>(acc, lhs, rhs) }
             }
         }
     };
@@ -87,7 +87,8 @@ entry_points!(four_lanes, super::avx2::Avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 entry_points!(eight_lanes, super::avx512::Avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
 
-/// The kernels of one engine, with their tables. Only [`GoldilocksNtt::with_kernels`] makes one, after checking the CPU.
+/// The kernels of one engine, with their tables. Only [`GoldilocksNtt::with_kernels`] makes one, after checking the
+/// CPU.
 #[derive(Debug)]
 enum Kernels {
     Scalar(Tables),
@@ -113,13 +114,26 @@ impl Kernels {
 
 /// The negacyclic NTT modulo p = 2^64 − 2^32 + 1 on the CPU, for N = 2^4 … 2^17.
 ///
-/// Three or two levels per pass over the data, depth first. A pass multiplies each block's parts by powers of its root
-/// and goes on with a cyclic transform of 8 or 4 points, whose roots are powers of two, since 2 has order 192. The twiddle
-/// factors of the first five levels are powers of two themselves. The last log2(LANES) levels work on transposed tiles,
-/// which stay transposed, so the order of a spectrum depends on the path.
+/// A pass over the data has three or two levels; the passes run depth first. A pass multiplies each block's parts by
+/// powers of its root. It continues with a cyclic transform of 8 or 4 points, whose roots are powers of two, because 2
+/// has order 192. The twiddle factors of the first five levels are also powers of two. The last log2(LANES) levels work
+/// on transposed tiles, which stay transposed, so the order of a spectrum depends on the path.
 ///
-/// It wins over a floating-point transform where the product must be exact; over the
-/// [reference](mod@reference) always.
+/// It suits products that must be exact; a floating-point transform is approximate. It is always faster than the
+/// [reference](mod@reference).
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{GoldilocksNtt, NttEngine};
+///
+/// let engine = GoldilocksNtt::new(1024, Isa::current())?;
+/// let mut values: Vec<u64> = (0..1024).collect();
+/// engine.forward_in_place(&mut values);
+/// engine.inverse_in_place(&mut values);
+/// assert!(values.iter().copied().eq(0..1024));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Debug)]
 pub struct GoldilocksNtt {
     isa: Isa,
@@ -142,7 +156,7 @@ impl GoldilocksNtt {
         Self::with_kernels(polynomial_size, isa, isa.has_ifma())
     }
 
-    /// As [`new`](Self::new), with IFMA or, for the CPUs that have AVX-512 but lack IFMA, without.
+    /// As [`new`](Self::new), with or without IFMA. Without it, the kernels are those of CPUs that have only AVX-512.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     fn with_kernels(polynomial_size: usize, isa: Isa, use_ifma: bool) -> Result<Self, NttError> {
         let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
@@ -156,7 +170,7 @@ impl GoldilocksNtt {
         let kernels = match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Kernels::FourLanes(tables(4)),
-            // A tile of 8 × 8 words does not fit below; one of 4 × 4 does, and AVX-512 here implies AVX2.
+            // Below 64 words a tile of 8 × 8 does not fit. A tile of 4 × 4 does, and AVX-512 here implies AVX2.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 if polynomial_size < 64 => Kernels::FourLanes(tables(4)),
             #[cfg(target_arch = "x86_64")]
@@ -168,7 +182,7 @@ impl GoldilocksNtt {
         Ok(GoldilocksNtt { isa, polynomial_size, kernels })
     }
 
-    /// Forward transform, from `source`, or in place if there is none.
+    /// Forward transform, from `source`, or in place if there is no source.
     fn transform(&self, source: Option<&dyn CoefficientSource<u64>>, words: &mut [u64]) {
         if let Some(source) = source {
             assert_eq!(source.len(), self.polynomial_size, "length of the source");
@@ -192,7 +206,7 @@ impl GoldilocksNtt {
     /// Inverse transform.
     ///
     /// # Safety
-    /// Both pointers are those of N writable words, the same or disjoint.
+    /// Both pointers refer to N writable words, the same or disjoint.
     unsafe fn transform_back(&self, spectrum: *mut u64, coefficients: *mut u64) {
         // SAFETY: as in `transform`; the caller vouches for the words.
         unsafe {

@@ -1,5 +1,5 @@
-//! One word at a time, for any CPU. Corrections are selected, never branched on: for random residues a branch would be
-//! mispredicted half of the time.
+//! One word at a time, for any CPU. Corrections are selected without branches, because a branch on random residues
+//! would be mispredicted half of the time.
 
 use std::hint::select_unpredictable;
 
@@ -101,7 +101,7 @@ impl Lanes for u64 {
         reduce_wide(wide as u64, (wide >> 64) as u64)
     }
 
-    /// Sums 128-bit products and counts the carries out of them; 2^128 ≡ (2^32 − 1)^2 ≡ −2^32.
+    /// Sums 128-bit products and counts their carries; 2^128 ≡ (2^32 − 1)^2 ≡ −2^32.
     #[inline(always)]
     unsafe fn dot(lhs: *const u64, rhs: *const u64, stride: usize, rows: usize) -> u64 {
         let (mut sum, mut carries) = (0u128, 0u64);

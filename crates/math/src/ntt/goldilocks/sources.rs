@@ -1,10 +1,10 @@
-//! Coefficients that the first pass computes in registers.
+//! Sources of coefficients that the first pass computes in registers.
 
 use super::lanes::Lanes;
 use crate::goldilocks::EPSILON;
 use crate::{BalancedDigit, CoefficientSource, SourceView};
 
-/// Where a first pass loads vectors of canonical coefficients from.
+/// A source from which the first pass loads vectors of canonical coefficients.
 pub(super) trait Coefficients: Copy {
     /// The coefficients `index` … `index + LANES − 1`.
     ///
@@ -29,7 +29,7 @@ pub(super) struct Digits32(pub(super) *const u32, pub(super) BalancedDigit);
 #[derive(Clone, Copy)]
 pub(super) struct ResidueDigits(pub(super) *const u64, pub(super) BalancedDigit);
 
-/// The digit of each lane, p + d for a negative one.
+/// The digit of each lane; a negative digit d is p + d.
 #[inline(always)]
 fn digit<V: Lanes>(x: V, digit: BalancedDigit) -> V {
     let field = x.wrapping_add(x.same(digit.offset)).shr(digit.shift).and(x.same(digit.mask));
@@ -61,7 +61,7 @@ impl Coefficients for Digits32 {
 }
 
 impl Coefficients for ResidueDigits {
-    /// ⌊(x − 1)/2^32⌋ is ⌊(x + ε)/2^32⌋ − 1 for x > 0, and for x = 0 the difference is below the field.
+    /// ⌊(x − 1)/2^32⌋ is ⌊(x + ε)/2^32⌋ − 1 for x > 0. For x = 0 the difference is below the field.
     #[inline(always)]
     unsafe fn load<V: Lanes>(self, index: usize) -> V {
         // SAFETY: the caller's contract.
@@ -71,7 +71,7 @@ impl Coefficients for ResidueDigits {
     }
 }
 
-/// A source whose coefficients can be loaded, or one that only [`CoefficientSource::read`] knows.
+/// A source whose coefficients can be loaded, or one that only [`CoefficientSource::read`] can read.
 pub(super) enum Known<'a> {
     Words(Words),
     Digits(Digits),
@@ -81,10 +81,11 @@ pub(super) enum Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// The pointers are those of slices of `n` coefficients; without a source, that of `words`.
+    /// The source, with a pointer to a slice of `n` coefficients; without a source, the pointer `words`.
     ///
     /// # Panics
-    /// If the source describes more or fewer. What its `len` says does not count: it may say something else every time.
+    /// If the source describes more or fewer than `n` coefficients. Its `len` is not used, because it may return a
+    /// different number at every call.
     pub(super) fn of(source: Option<&'a dyn CoefficientSource<u64>>, n: usize, words: *const u64) -> Self {
         let Some(source) = source else {
             return Known::Words(Words(words));

@@ -5,23 +5,23 @@ use crate::ntt::reference::twiddles;
 
 /// Twiddle factors of one direction: powers z, z², … of the root z of each block.
 ///
-/// A block of a radix-R pass holds a polynomial modulo X^(Rt) − z^R, whose t interleaved parts Y = X^t/z are
-/// polynomials modulo Y^R − 1: multiplying part j by z^j leaves a cyclic transform of R points, whose roots are powers of
-/// two. That takes R − 1 products where merged butterflies take (R/2)·log2 R.
+/// A block of a radix-R pass holds a polynomial modulo X^(Rt) − z^R. Its t interleaved parts in Y = X^t/z are
+/// polynomials modulo Y^R − 1. Multiplying part j by z^j leaves a cyclic transform of R points, whose roots are powers
+/// of two. That takes R − 1 products; merged butterflies take (R/2)·log2 R.
 #[derive(Debug)]
 pub(super) struct Roots {
     /// For each pass, R − 1 words per block, in the order of the blocks. Empty for the first pass.
     pub(super) passes: Vec<Vec<u64>>,
-    /// For each tile of LANES blocks of a radix-LANES pass: LANES − 1 vectors, one word per block.
+    /// For each tile of LANES blocks of a radix-LANES pass, LANES − 1 vectors with one word per block.
     pub(super) tiles: Vec<u64>,
 }
 
-/// What the kernels of one size need to know.
+/// The size, passes and twiddle factors of one transform.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// N.
     pub(super) polynomial_size: usize,
-    /// Levels per pass over the data, each 2 or 3; the tile levels come after them.
+    /// Levels per pass over the data, each 2 or 3; the tile levels follow them.
     pub(super) passes: Vec<u32>,
     /// Powers of ψ.
     pub(super) forward: Roots,
@@ -30,7 +30,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// For `lanes` 1, 4 or 8 and `polynomial_size` a power of two of at least 16 and lanes². The caller checks this.
+    /// The tables for `lanes` 1, 4 or 8 and `polynomial_size` a power of two of at least 16 and lanes². The caller
+    /// checks both.
     pub(super) fn new(polynomial_size: usize, lanes: usize) -> Tables {
         let psi = primitive_root_2n(polynomial_size).expect("a checked size");
         let psi_inverse = inverse(psi).expect("a root of unity is not zero");
@@ -70,8 +71,8 @@ impl Roots {
     }
 }
 
-/// The root of entry `block` = m + i, block i at the level of m blocks, over `levels` levels: the factor of the first of
-/// its parts at the last of them. `merged` are the factors of [`twiddles`].
+/// The root of entry `block` = m + i (block i at the level of m blocks) over `levels` levels: the factor of the first
+/// of its parts at the last of these levels. `merged` holds the factors of [`twiddles`].
 pub(super) fn root(merged: &[u64], block: usize, levels: u32) -> u64 {
     merged[block << (levels - 1)]
 }

@@ -1,12 +1,12 @@
-//! Every kernel against plain definitions, entry by entry: this needs the private order of spectra and a choice of kernels
-//! that the public interface does not give.
+//! Every kernel against plain definitions, entry by entry. The tests need the private order of spectra and a choice of
+//! kernels that the public interface does not offer.
 
 use super::GoldilocksNtt;
 use crate::goldilocks::{MODULUS, reduce_u64, reference as field};
 use crate::ntt::{NttEngine, reference};
 use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
 
-/// Every kernel that this CPU can run at this N, the one for AVX-512 without IFMA too; the others are named.
+/// Every kernel that this CPU can run at this N, including AVX-512 without IFMA. The output names the other kernels.
 fn engines(n: usize) -> Vec<(String, GoldilocksNtt)> {
     let mut engines = Vec::new();
     for isa in Isa::ALL {
@@ -84,13 +84,13 @@ fn spectra_equal_the_golden_model_and_come_back() {
     }
 }
 
-/// Spectra may hold any words; the inverse must not depend on the representative.
+/// A spectrum may hold any words; the inverse must not depend on the representative.
 #[test]
 fn inverse_accepts_any_words() {
     for log_n in 4..=17 {
         let n = 1 << log_n;
         for (path, engine) in engines(n) {
-            // Every third word is not canonical; then the largest word everywhere.
+            // Every third word is not canonical. The second input has the largest word everywhere.
             let mixed: Vec<u64> = words(3, n)
                 .into_iter()
                 .enumerate()
@@ -111,7 +111,7 @@ fn inverse_accepts_any_words() {
     }
 }
 
-/// A source that is not a slice, and counts how often each coefficient is read.
+/// A source that is not a slice and counts the reads of each coefficient.
 struct Counting(std::sync::Mutex<Vec<u32>>);
 
 impl CoefficientSource<u64> for Counting {
@@ -144,7 +144,7 @@ fn each_coefficient_is_read_once() {
     }
 }
 
-/// A source that describes itself, wrongly read.
+/// A source that describes itself but whose `read` is wrong.
 struct Described<'a>(SourceView<'a, u64>, usize);
 
 impl CoefficientSource<u64> for Described<'_> {
@@ -214,7 +214,7 @@ fn views_of_another_length_are_refused() {
     engine.forward(&Described(SourceView::Slice(&[0; 63]), 64), &mut [0; 64]);
 }
 
-/// A source that has N coefficients when it is first asked, and then those of its view.
+/// A source that reports N coefficients at the first call, and then the number of its view.
 struct Fickle(std::cell::Cell<Option<usize>>, [u64; 8]);
 
 impl CoefficientSource<u64> for Fickle {
@@ -231,7 +231,7 @@ impl CoefficientSource<u64> for Fickle {
     }
 }
 
-/// Nothing behind a view is read, even if the source's length agrees with it by the time it is compared.
+/// No word past a view is read, even if the source's length agrees with the view when it is compared.
 #[test]
 fn views_are_compared_with_the_size_of_the_transform() {
     for n in [16, 64, 1 << 15] {
@@ -252,8 +252,8 @@ fn views_are_compared_with_the_size_of_the_transform() {
     }
 }
 
-/// Pointwise operations of any words; the largest ones over exactly and over more than the rows of one lazy sum would
-/// reveal an overflow.
+/// Pointwise operations accept any words. The largest words reveal an overflow over exactly, and over more than, the
+/// rows of one lazy sum.
 #[test]
 fn pointwise_operations_take_any_words() {
     for (n, rows) in [(16, 1024), (64, 1025), (64, 1024), (64, 2050), (128, 1), (256, 0), (1024, 10), (1 << 17, 2)] {
@@ -269,7 +269,7 @@ fn pointwise_operations_take_any_words() {
                 .map(|i| {
                     let (column, j) = (i / n, i % n);
                     let terms = (0..rows).map(|r| field::mul(lhs[r * n + j], rhs[column * count + r * n + j]));
-                    // No row leaves the words as they are; a sum is canonical.
+                    // Without rows the words stay as they are; a sum is canonical.
                     if rows == 0 { accs[i] } else { terms.fold(accs[i] % MODULUS, field::add) }
                 })
                 .collect();
@@ -289,7 +289,7 @@ fn pointwise_operations_take_any_words() {
     }
 }
 
-/// One, two and three columns: kernels take them in pairs.
+/// One, two and three columns, because the kernels process them in pairs.
 #[test]
 fn fused_rows_are_transforms_and_sums() {
     for (n, rows) in [(16, 3), (64, 10), (2048, 5), (16384, 10)] {

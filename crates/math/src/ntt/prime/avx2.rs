@@ -6,7 +6,7 @@ use super::fma::Doubles;
 use super::harvey::Words;
 
 // SAFETY of every block below: the intrinsics need AVX2 and touch no memory, except loads and stores, which state their
-// contract. The contract of `Words` is that the CPU has it.
+// contract. The contract of `Words` is that the CPU has AVX2.
 impl Words for __m256i {
     const LANES: usize = 4;
 
@@ -55,7 +55,7 @@ impl Words for __m256i {
         unsafe { _mm256_sub_epi64(self, rhs) }
     }
 
-    /// AVX2 has no unsigned minimum of 64 bits; but k ≤ 2^63 and x < 2k, so the sign of x − k tells.
+    /// AVX2 has no unsigned minimum of 64 bits. But k ≤ 2^63 and x < 2k, so the sign of x − k decides.
     #[inline(always)]
     unsafe fn subtract_once(self, k: Self) -> Self {
         // SAFETY: the caller vouches for the CPU.
@@ -101,7 +101,7 @@ impl Words for __m256i {
     }
 }
 
-// SAFETY of every block below: as above; the path has FMA too.
+// SAFETY of every block below: as above; the path also has FMA.
 impl Doubles for __m256d {
     const LANES: usize = 4;
 

@@ -85,7 +85,7 @@ impl Words for __m512i {
     }
 }
 
-// SAFETY of every block below: as above; the path has FMA too.
+// SAFETY of every block below: as above; the path also has FMA.
 impl Doubles for __m512d {
     const LANES: usize = 8;
 

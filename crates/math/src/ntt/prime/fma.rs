@@ -1,28 +1,36 @@
-//! Residues as integers in double precision, where vectors have a fused multiply-add of 53 bits but no 64-bit product:
-//! AVX2, and AVX-512 without IFMA.
+//! Residues as integers in double precision, for vectors that have a fused multiply-add of 53 bits but no 64-bit
+//! product: AVX2, and AVX-512 without IFMA.
 //!
-//! The product of y and w modulo p takes six instructions, where 64-bit words take twenty-five: h = RN(y·w) and
-//! l = y·w − h are exact together (one fused multiply-add), q = RN(y·(w/p)) is an integer because the addend 3·2^51 of
-//! another one leaves no fraction, and h − q·p is exact, as it is an integer below 2^53: r = (h − q·p) + l. This is the
-//! method of J. van der Hoeven, G. Lecerf and G. Quintin, "Modular SIMD arithmetic in Mathemagix", ACM TOMS 43 (2016).
+//! The product of y and w modulo p takes six instructions; with 64-bit words it takes twenty-five. The method is that
+//! of J. van der Hoeven, G. Lecerf and G. Quintin, "Modular SIMD arithmetic in Mathemagix", ACM TOMS 43 (2016):
 //!
-//! Factors are balanced, |w| ≤ p/2, and w/p is correct to 2^-53 of itself, so that |q − y·w/p| ≤ 1/2 + |y|·2^-54 and
+//! - h = RN(y·w) and l = y·w − h are exact together (one fused multiply-add).
+//! - q = RN(y·(w/p)) is an integer, because the addend 3·2^51 of another multiply-add leaves no fraction.
+//! - h − q·p is exact, because it is an integer below 2^53. The result is r = (h − q·p) + l.
+//!
+//! Factors are balanced, |w| ≤ p/2, and w/p has a relative error of at most 2^-53. So |q − y·w/p| ≤ 1/2 + |y|·2^-54 and
 //! |r| ≤ (1/2 + |y|·2^-54)·p. |q| must be below 2^51, hence |y| < 2^52. A word in memory is the pattern of the double.
 //!
-//! **p < 2^47**: no sum is ever reduced. Forward, |x| starts below p, and 17 levels add at most 0.62·p each: below 12·p.
-//! Inverse, the levels without factors double it at most three times, 14 more add 0.65·p each: |x| < 18·p < 2^51.2, and
-//! |r| < 0.65·p as claimed. The last transform of 8 points starts from products: below 8·0.65·p.
+//! **p < 2^47**: no sum is ever reduced. Forward, |x| starts below p, and 17 levels add at most 0.62·p each: below
+//! 12·p. Inverse, the levels without factors double it at most three times, and 14 more add 0.65·p each: |x| < 18·p <
+//! 2^51.2, and |r| < 0.65·p as stated. The last transform of 8 points starts from products: below 8·0.65·p.
 //!
-//! **p < 2^50**: butterflies first bring x into |x| ≤ 0.51·p by subtracting RN(x/p)·p, three instructions more. Then
+//! **p < 2^50**: butterflies first bring x into |x| ≤ 0.51·p by subtracting RN(x/p)·p, three more instructions. Then
 //! |y| ≤ 2·p < 2^51 at all times and |r| ≤ (1/2 + 1/8)·p.
 //!
-//! Floor: a butterfly of a vector takes four (six) multiplications, which two ports of Intel's cores do, and four (five)
-//! additions, which at 256 bits a third port helps with: 2.67 (3.67) cycles. For N = 4096 on four lanes 6144 of them,
-//! 16 384 (22 528) cycles, 4.6 (6.3) µs at 3.57 GHz. Measured on a Granite-Rapids-class core: 7.6 (8.8) µs forward, 7.1
-//! (8.5) back, 61 % (72 %) of the floor, where Harvey's butterflies take 22.4 µs.
+//! **Floor.** A butterfly of a vector takes four (six) multiplications and four (five) additions. Two ports of Intel's
+//! cores multiply; at 256 bits a third port helps with additions. That makes 2.67 (3.67) cycles. Figures at 3.57 GHz
+//! for N = 4096 on four lanes, 6144 butterflies, measured on a Granite-Rapids-class core, where Harvey's butterflies
+//! take 22.4 µs:
 //!
-//! Primes 2^a + 2^b + 1 come here as well: the shifts and additions of [`LowWeightModulus`](crate::LowWeightModulus)
-//! need four 32-bit products and seventeen other instructions per vector for what takes six here.
+//! | primes below | cycles | floor | forward | inverse | fraction of the floor |
+//! | --- | --- | --- | --- | --- | --- |
+//! | 2^47 | 16 384 | 4.6 µs | 7.6 µs | 7.1 µs | 61 % |
+//! | 2^50 | 22 528 | 6.3 µs | 8.8 µs | 8.5 µs | 72 % |
+//!
+//! Primes 2^a + 2^b + 1 also use these kernels. The shifts and additions of
+//! [`LowWeightModulus`](crate::LowWeightModulus) need four 32-bit products and seventeen other instructions per vector;
+//! a product here needs six instructions.
 
 use super::lanes::{Lanes, MAX_CONSTANTS};
 use crate::Modulus;
@@ -49,13 +57,13 @@ pub(super) trait Doubles: Copy {
     unsafe fn mul_rsub(self, rhs: Self, minuend: Self) -> Self;
     /// x + p where x is negative, else x.
     unsafe fn lift(self, p: Self) -> Self;
-    /// The bits of both together.
+    /// The bitwise or.
     unsafe fn or(self, rhs: Self) -> Self;
-    /// The bits that are not the same.
+    /// The bitwise exclusive or.
     unsafe fn xor(self, rhs: Self) -> Self;
 }
 
-/// 2^52: its pattern plus an integer below 2^52 is the pattern of their sum.
+/// 2^52. Its pattern plus an integer below 2^52 is the pattern of their sum.
 const INTEGER: f64 = (1u64 << 52) as f64;
 
 /// Adding and subtracting this rounds to an integer.
@@ -73,13 +81,13 @@ pub(super) struct Fma<V, const BITS: u32> {
 #[derive(Clone, Copy)]
 pub(super) struct Factor<V>(V, V);
 
-// SAFETY of every block below: `Doubles` needs the features of the CPU, for which the caller of `new` vouched, as no other
-// function makes a value of `Fma`.
+// SAFETY of every block below: `Doubles` needs the features of the CPU. The caller of `new` vouched for them, and no
+// other function makes a value of `Fma`.
 
 impl<V: Doubles, const BITS: u32> Fma<V, BITS> {
     const REDUCE: bool = BITS > 47;
 
-    /// The residue of x, |x| < 2^51·p, in [−p/2, p/2] or a rounding error beyond.
+    /// The residue of x, |x| < 2^51·p, in [−p/2, p/2] up to a rounding error.
     #[inline(always)]
     fn reduce(self, x: V) -> V {
         // SAFETY: see above.
@@ -217,7 +225,7 @@ impl<V: Doubles, const BITS: u32> Lanes for Fma<V, BITS> {
         }
     }
 
-    /// |q − lhs·rhs/p| ≤ 1/2 + 2^50·2^-52, as 1/p and its product with lhs are rounded: the result is below 0.75·p.
+    /// |q − lhs·rhs/p| ≤ 1/2 + 2^50·2^-52, because 1/p and its product with lhs are rounded. So the result is below 0.75·p.
     #[inline(always)]
     fn multiply(self, lhs: V, rhs: V) -> V {
         self.canonical_product(self.product_of_two(self.enter(lhs), self.enter(rhs)))

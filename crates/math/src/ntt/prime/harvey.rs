@@ -1,20 +1,20 @@
-//! Harvey's lazy butterflies on vectors of 64-bit words, and what the portable ones share with them.
+//! Harvey's lazy butterflies on vectors of 64-bit words, and their common ground with the portable ones.
 //!
-//! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014). A factor w < p comes with
-//! w' = ⌊w·2^64/p⌋. For any word y and q = ⌊w'·y/2^64⌋ − e with 0 ≤ e ≤ E, t = w·y − q·p is at least 0 and below
-//! (1 + y/2^64 + e)·p ≤ (2 + E)·p; its lower 64 bits are enough.
+//! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014). A factor w < p has the
+//! companion w' = ⌊w·2^64/p⌋. For any word y and q = ⌊w'·y/2^64⌋ − e with 0 ≤ e ≤ E, t = w·y − q·p is at least 0 and
+//! below (1 + y/2^64 + e)·p ≤ (2 + E)·p; its lower 64 bits are enough.
 //!
 //! **Exact quotients** (E = 0), p < 2^62, the portable path: words in flight are in `[0, 4p)`, products in `[0, 2p)`. A
-//! butterfly brings x into `[0, 2p)` by subtracting 2p once; x + t and x − t + 2p are below 4p ≤ 2^64 again.
+//! butterfly brings x into `[0, 2p)` by subtracting 2p once; x + t and x − t + 2p are then below 4p ≤ 2^64.
 //!
-//! **Short quotients** (E = 2), vectors: they have no 64-bit high product; it is the sum of four 32-bit products at the
-//! weights 2^0, 2^32 (twice) and 2^64. Without the lowest, and with the middle ones cut off at 2^64 one by one, what is
-//! lost is below 3·2^64, so the quotient is at most 2 less, for three multiplications instead of four and four other
-//! instructions instead of eight. Then t is in `[0, 4p)`.
+//! **Short quotients** (E = 2), vectors. Vectors have no 64-bit high product; it is the sum of four 32-bit products
+//! with the weights 2^0, 2^32 (twice) and 2^64. The lowest product is left out, and each middle product is cut off at
+//! 2^64. The loss is below 3·2^64, so the quotient is at most 2 too small. This takes three multiplications instead of
+//! four and four other instructions instead of eight. Then t is in `[0, 4p)`.
 //! * p < 2^61: words in flight are in `[0, 8p)`. A butterfly brings x into `[0, 4p)` by subtracting 4p once; x + t and
-//!   x − t + 4p are below 8p ≤ 2^64 again.
-//! * p < 2^62: t < 4p ≤ 2^64 is brought into `[0, 2p)` as well, and the ranges are those of exact quotients. That is
-//!   cheaper than exact quotients are.
+//!   x − t + 4p are then below 8p ≤ 2^64.
+//! * p < 2^62: t < 4p ≤ 2^64 is also brought into `[0, 2p)`, and the ranges are those of exact quotients. This is
+//!   cheaper than exact quotients.
 
 use super::lanes::{Lanes, MAX_CONSTANTS};
 use super::portable::{self, MAX_TERMS};
@@ -35,7 +35,7 @@ pub(super) trait Words: Copy {
     unsafe fn add(self, rhs: Self) -> Self;
     /// Difference modulo 2^64.
     unsafe fn sub(self, rhs: Self) -> Self;
-    /// x − k, or x where that is negative; x < 2k ≤ 2^64.
+    /// x − k, or x if that is negative; x < 2k ≤ 2^64.
     unsafe fn subtract_once(self, k: Self) -> Self;
     /// Products of the low halves.
     unsafe fn mul_halves(self, rhs: Self) -> Self;
@@ -45,7 +45,7 @@ pub(super) trait Words: Copy {
     unsafe fn low_half(self) -> Self;
     /// The high halves, shifted down.
     unsafe fn high_half(self) -> Self;
-    /// The high halves in the low ones, as a factor: what is in the high halves is arbitrary.
+    /// The high halves in the low halves, as a factor; the high halves of the result are arbitrary.
     unsafe fn high_factor(self) -> Self;
 }
 
@@ -53,13 +53,13 @@ pub(super) trait Words: Copy {
 #[derive(Clone, Copy)]
 pub(super) struct Harvey<V, const BITS: u32> {
     p: V,
-    /// What products are below: 2p for 62 bits, 4p for 61.
+    /// The bound of products: 2p for 62 bits, 4p for 61.
     product_bound: V,
     one: Factor<V>,
     word: Factor<V>,
 }
 
-/// The factor w, ⌊w·2^64/p⌋ and the high half of that.
+/// The factor w, its companion ⌊w·2^64/p⌋, and the high half of the companion.
 #[derive(Clone, Copy)]
 pub(super) struct Factor<V>(V, V, V);
 
@@ -73,8 +73,8 @@ impl<V: Words> Factor<V> {
     }
 }
 
-// SAFETY of every block below: `Words` needs the features of the CPU, for which the caller of `new` vouched, as no other
-// function makes a value of `Harvey`.
+// SAFETY of every block below: `Words` needs the features of the CPU. The caller of `new` vouched for them, and no
+// other function makes a value of `Harvey`.
 
 impl<V: Words, const BITS: u32> Harvey<V, BITS> {
     const TIGHT: bool = BITS == 62;
@@ -218,8 +218,8 @@ impl<V: Words, const BITS: u32> Lanes for Harvey<V, BITS> {
 
     const MAX_TERMS: usize = MAX_TERMS;
 
-    /// The sums are scalar: the 64-bit multiplier makes one product per cycle, which the vector units, with four
-    /// multiplications and a dozen of other instructions for a product with its carries, do not beat.
+    /// The sums are scalar. The 64-bit multiplier makes one product per cycle. The vector units are not faster: a
+    /// product with its carries takes four multiplications and a dozen other instructions.
     #[inline(always)]
     unsafe fn dot(self, acc: V, lhs: *const u64, rhs: *const u64, stride: usize, rows: usize) -> V {
         let (mut low, mut high) = ([0u64; 8], [0u64; 8]);

@@ -1,37 +1,37 @@
-//! Eight words in a 512-bit register and the 52-bit multiply-add of AVX-512 IFMA, which adds the low or the high 52 bits
-//! of a 104-bit product to a 64-bit accumulator.
+//! Eight words in a 512-bit register with the 52-bit multiply-add of AVX-512 IFMA, which adds the low or the high 52
+//! bits of a 104-bit product to a 64-bit accumulator.
 //!
-//! **Words in flight are correct modulo 2^52 only**: the multiplier ignores the upper 12 bits of its factors, so what
-//! collects there never matters, and no masking is needed before the end. What must be kept is that the *true* value, of
-//! which 52 bits are kept, is in `[0, 2^52)` whenever it is multiplied. Below, ranges of true values are in units of p,
-//! and C = 2^52/p.
+//! **Words in flight are correct modulo 2^52 only.** The multiplier ignores the upper 12 bits of its factors. So their
+//! content does not matter, and no masking is needed before the end. The *true* value, of which 52 bits are stored,
+//! must be in `[0, 2^52)` whenever it is multiplied. Below, ranges of true values are in units of p, and C = 2^52/p.
 //!
-//! With w' = ⌊w·2^52/p⌋ and q = ⌊w'·y/2^52⌋, t = w·y − q·p is in `[0, 1 + y/C)` ⊂ `[0, 2)` (Harvey's argument with words
-//! of 52 bits). Starting the accumulator of q at 1 gives t − 1 in `[−1, 1)` for nothing, and starting that of the low
-//! products at x gives x + t − 1 for nothing; x − (t − 1) is 2x − (x + t − 1). A butterfly is 3 multiply-adds and 2
-//! additions, the multiple −p being 2^52 − p.
+//! With w' = ⌊w·2^52/p⌋ and q = ⌊w'·y/2^52⌋, t = w·y − q·p is in `[0, 1 + y/C)` ⊂ `[0, 2)` (Harvey's argument with
+//! words of 52 bits). If the accumulator of q starts at 1, the result is t − 1 in `[−1, 1)` at no cost. If the
+//! accumulator of the low products starts at x, the result is x + t − 1 at no cost; x − (t − 1) is 2x − (x + t − 1). A
+//! butterfly is 3 multiply-adds and 2 additions; the multiple −p is 2^52 − p.
 //!
-//! **p < 2^46**, C > 64 ([`Ifma46`]): nothing else, as each level widens the range by at most 1 below and y/C < 1 above.
+//! **p < 2^46**, C > 64 ([`Ifma46`]): nothing else is needed. Each level widens the range by at most 1 below and y/C <
+//! 1 above.
 //! * Forward: the first x are biased by L = log2 N ≤ 17, so all values after l levels are in `[L − l, L + 1 + l)`: ⊂
 //!   `[0, 35)`.
-//! * Transforms of S = 2, 4, 8 points without factors: inputs in `[0, b)`, b = 1 (canonical) or 2 (products). Where pairs
-//!   are added as they are, y may be as wide as x, and the values that the next level multiplies are kept from being
-//!   negative by biases: b for x_2 and x_6, 3b for x_4 of eight points, (S − 1)·b for x_0, which reaches all outputs. By
-//!   levels the outputs are in `[0, 3b)`, `[0, 11b)`, `[0, 27b)` at most; in the first transform of an inverse a further
-//!   bias L on x_0 pays for the levels that follow: all values stay below 27 + 17 + 11 = 55 < C, and those of the last
-//!   transform below 54.
+//! * Transforms of S = 2, 4, 8 points without factors: inputs are in `[0, b)`, b = 1 (canonical) or 2 (products). Where
+//!   pairs are added without a factor, y may be as wide as x. Biases keep the values that the next level multiplies
+//!   from being negative: b for x_2 and x_6, 3b for x_4 of eight points, (S − 1)·b for x_0, which reaches all outputs.
+//!   By levels the outputs are in `[0, 3b)`, `[0, 11b)`, `[0, 27b)` at most.
+//! * First transform of an inverse: a further bias L on x_0 covers the levels that follow. All values stay below
+//!   27 + 17 + 11 = 55 < C, and in the last transform below 54.
 //!
-//! **p < 2^50**, C > 4 ([`Ifma50`]): values are in `[0, 4)`. Before a butterfly x is reduced by k = ⌊κ·x/2^52⌋ − 1,
-//! κ = ⌊2^52/p⌋, to x − k·p in `[1, 3)`: two more multiply-adds, the bias again for nothing; ± (t − 1) leads back to
-//! `[0, 4)`. Pairs that are added as they are have both reduced, y with the accumulator started at 1 to `[−1, 1)`; the
-//! first ones are below 2 anyway.
+//! **p < 2^50**, C > 4 ([`Ifma50`]): values are in `[0, 4)`. Before a butterfly, x is reduced by k = ⌊κ·x/2^52⌋ − 1, κ
+//! = ⌊2^52/p⌋, to x − k·p in `[1, 3)`. This takes two more multiply-adds; the bias again costs nothing. ± (t − 1) leads
+//! back to `[0, 4)`. If pairs are added without a factor, both are reduced, and y goes to `[−1, 1)` with its
+//! accumulator started at 1. The first pairs are below 2 anyway.
 //!
-//! Canonical: k = ⌊κ·x/2^52⌋ leaves x − k·p in `[0, 1 + x/C)` ⊂ `[0, 2)`, then the upper bits are masked away and p is
-//! subtracted where that does not wrap.
+//! **Canonical values.** k = ⌊κ·x/2^52⌋ leaves x − k·p in `[0, 1 + x/C)` ⊂ `[0, 2)`. Then the upper bits are masked
+//! away, and p is subtracted where that does not wrap.
 //!
-//! **Sums of products** of canonical values collect low and high halves apart: S = 2^52·h + l for the carries moved from
-//! the one to the other. S < 2^104, and so h < 2^52, for 16 products of 50 bits (16·(2^50 − 2)² + 2^50 < 2^104), or 2^11
-//! of 46 bits (2^103 + 2^46; the sum of 2^11 low halves is below 2^64 as well). Then S mod p is h·(2^52 mod p) + l with
+//! **Sums of products** of canonical values collect low and high halves separately: S = 2^52·h + l, with the carries
+//! moved from l to h. S < 2^104, and so h < 2^52, for 16 products of 50 bits (16·(2^50 − 2)² + 2^50 < 2^104), or 2^11
+//! of 46 bits (2^103 + 2^46; the sum of 2^11 low halves is also below 2^64). Then S mod p is h·(2^52 mod p) + l with
 //! one common quotient of two roundings: below 4p.
 
 use std::arch::x86_64::*;
@@ -54,7 +54,7 @@ pub(super) struct Ifma<const BITS: u32> {
     levels: u64,
     /// 2^52 − p.
     minus_p: __m512i,
-    /// κ.
+    /// κ = ⌊2^52/p⌋.
     reciprocal: __m512i,
     /// 2^52 mod p.
     word: Factor,
@@ -117,21 +117,21 @@ impl<const BITS: u32> Ifma<BITS> {
         self.low(x, k, self.minus_p)
     }
 
-    /// x, of which 52 bits count, is below 2p.
+    /// The canonical residue of x, whose lower 52 bits are below 2p.
     #[inline(always)]
     fn mask_and_subtract(self, x: __m512i) -> __m512i {
         // SAFETY: see above.
         unsafe { self.subtract(_mm512_and_si512(x, self.splat((1 << 52) - 1)), self.p) }
     }
 
-    /// x − k, or x where that is negative.
+    /// x − k, or x if that is negative.
     #[inline(always)]
     fn subtract(self, x: __m512i, k: u64) -> __m512i {
         // SAFETY: see above.
         unsafe { _mm512_min_epu64(x, self.sub(x, self.splat(k))) }
     }
 
-    /// The sum of the two parts of a sum of products below 2^104, canonical.
+    /// The canonical sum of the two parts of a sum of products below 2^104.
     #[inline(always)]
     fn reduce_wide(self, low: __m512i, high: __m512i) -> __m512i {
         // SAFETY: see above.
@@ -155,8 +155,8 @@ impl<const BITS: u32> Lanes for Ifma<BITS> {
     fn constants(modulus: Modulus, log_n: u32) -> [u64; MAX_CONSTANTS] {
         let p = modulus.value();
         let [word, word_quotient] = Self::prepare(modulus, modulus.reduce(1 << 52));
-        // The last two are known here, but the compiler must not know them: it would make −1 anew for each use, by an
-        // instruction that takes a port and waits for the register's last use.
+        // The last two constants are passed at run time to hide them from the compiler. It would otherwise make −1
+        // again for each use, by an instruction that occupies a port and waits for the register's last use.
         [p, log_n.into(), (1 << 52) - p, (1 << 52) / p, word, word_quotient, 1, (1 << 52) - 1]
     }
 

@@ -1,38 +1,43 @@
-//! The transforms, generic over the strategy; instantiated with the CPU features of each instruction set.
+//! The transforms over prime fields, generic over the strategy and instantiated with the CPU features of each
+//! instruction set.
 //!
-//! Forward: Cooley–Tukey levels with the factors of Longa and Naehrig (CANS 2016), from blocks of N words downwards; a
-//! pass takes up to four levels in registers. Inverse: Cooley–Tukey levels too, upwards: with c_j = Σ_i A_i·ω^(−ij) for
-//! ω = ψ², a_j = ψ^−j/N·c_j, and c is a cyclic transform of bit-reversed input. Unlike the Gentleman–Sande mirror image of
-//! the forward transform this has butterflies that add a reduced product to one operand, so that ranges grow by
-//! addition; its first levels need few factors, the same for all blocks; and the factors ψ^−j cost no level of their own,
-//! as the last pass of R = 2^l levels is written as a_(j+st) = ψ^(−st)/N · Σ_k ω_R^(−sk)·(ψ^(−j(2k+1))·S_k(j)), t = N/R,
-//! with the R sub-transforms S_k: R products, a transform of R points, R products that bring 1/N along.
+//! **Forward.** Cooley–Tukey levels with the factors of Longa and Naehrig (CANS 2016), from blocks of N words
+//! downwards. A pass has up to four levels in registers.
 //!
-//! Both go depth first: sub-blocks that fit the L1 cache are finished, and before them blocks that fit the L2 cache. The
-//! last (first) levels work on tiles of ROWS vectors: log2 ROWS levels across vectors, a transposition, log2 LANES levels
-//! across what were lanes. The tile is not transposed back, which makes the order of a spectrum a private matter.
+//! **Inverse.** Also Cooley–Tukey levels, upwards. With c_j = Σ_i A_i·ω^(−ij) for ω = ψ², a_j = ψ^−j/N·c_j, and c is a
+//! cyclic transform of bit-reversed input. Compared with the Gentleman–Sande mirror image of the forward transform:
 //!
-//! The factors stream along once per transform: for the forward tiles 2(N − N/LANES) words in order, for the inverse
-//! passes 2N in the last and a seventh of that before. Asking for them ahead of their use by prefetches changed nothing
-//! at any N up to 2^16: the hardware does it, and the arithmetic is what limits.
+//! - A butterfly adds a reduced product to one operand, so ranges grow by addition.
+//! - The first levels need few factors, the same for all blocks.
+//! - The factors ψ^−j cost no separate level. The last pass of R = 2^l levels is written as
+//!   a_(j+st) = ψ^(−st)/N · Σ_k ω_R^(−sk)·(ψ^(−j(2k+1))·S_k(j)), t = N/R, with the R sub-transforms S_k. That is R
+//!   products, a transform of R points, and R products that include 1/N.
+//!
+//! Both directions run depth first. Blocks that fit the L2 cache are finished one after the other, and within them
+//! sub-blocks that fit the L1 cache. The last (first) levels work on tiles of ROWS vectors: log2 ROWS levels across
+//! vectors, a transposition, and log2 LANES levels across the former lanes. The tile is not transposed back, so the
+//! order of a spectrum is private.
+//!
+//! Each transform reads its factors once, in order: 2(N − N/LANES) words for the forward tiles, 2N words for the last
+//! inverse pass, and a seventh of that before. The hardware prefetches them, and the arithmetic is the limit.
 
 use super::lanes::Lanes;
 use super::tables::{Tables, tile_record};
 use crate::ntt::NttWord;
 use crate::{CoefficientSource, SourceView};
 
-/// Blocks of at most this many bytes are finished before the next one is begun.
+/// The most bytes of a block that is finished before the next one begins.
 const NEAR_BYTES: usize = 1 << 15;
 
-/// Coefficients that the first pass takes from each segment of an opaque source at a time.
+/// Coefficients that the first pass reads from each segment of an opaque source at a time.
 const SOURCE_TILE: usize = 64;
 
-/// Where prepared factors come from: one for all lanes, or one per lane.
+/// The source of prepared factors: one for all lanes, or one per lane.
 trait Twiddles<L: Lanes>: Copy {
     /// The k-th factor.
     ///
     /// # Safety
-    /// It must be readable.
+    /// The factor must be readable.
     unsafe fn get(self, lanes: L, k: usize) -> L::Twiddle;
 }
 
@@ -70,13 +75,13 @@ impl<L: Lanes> Twiddles<L> for Vectors<L::Word> {
     }
 }
 
-/// Loads `R` vectors that lie `stride` words apart.
+/// Loads `R` vectors, `stride` words apart.
 ///
 /// # Safety
 /// The words are readable.
 #[inline(always)]
 unsafe fn load<L: Lanes, const R: usize>(lanes: L, from: *const L::Word, stride: usize) -> [L::Vector; R] {
-    // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+    // SAFETY: the caller's contract. The first load only initialises the array.
     unsafe {
         let mut x = [lanes.load(from); R];
         for (j, x) in x.iter_mut().enumerate() {
@@ -162,8 +167,8 @@ unsafe fn down<L: Lanes, T: Twiddles<L>, const R: usize>(lanes: L, x: &mut [L::V
     }
 }
 
-/// The levels of one block upwards on R vectors; R − 1 factors. If `DFT` the first factor of each level is one and the
-/// block is a transform of R points.
+/// The levels of one block upwards on R vectors; R − 1 factors. If `DFT` is set, the first factor of each level is one
+/// and the block is a transform of R points.
 ///
 /// # Safety
 /// The factors are readable.
@@ -227,7 +232,7 @@ unsafe fn up<L: Lanes, T: Twiddles<L>, const R: usize, const DFT: bool>(lanes: L
     }
 }
 
-/// All vectors canonical. A loop, as `map` would call a closure that lacks the CPU features.
+/// Makes all vectors canonical. It is a loop, because `map` would call a closure that lacks the CPU features.
 #[inline(always)]
 fn make_canonical<L: Lanes>(lanes: L, x: &mut [L::Vector]) {
     for x in x {
@@ -235,12 +240,12 @@ fn make_canonical<L: Lanes>(lanes: L, x: &mut [L::Vector]) {
     }
 }
 
-/// One pass of log2 R levels downwards over a block whose sub-blocks have `stride` words; out of place if `to` is not
-/// `from`. `FIRST`: the first pass.
+/// One pass of log2 R levels downwards over a block whose sub-blocks have `stride` words. It is out of place if `to` is
+/// not `from`. `FIRST` marks the first pass.
 ///
 /// # Safety
-/// R sub-blocks are readable at `from`, `from_stride` words apart, and writable at `to`, `stride` words apart; `stride` is
-/// a multiple of LANES; R − 1 factors are readable.
+/// R sub-blocks are readable at `from`, `from_stride` words apart, and writable at `to`, `stride` words apart; `stride`
+/// is a multiple of LANES; R − 1 factors are readable.
 #[inline(always)]
 unsafe fn pass_down<L: Lanes, const R: usize, const FIRST: bool>(
     lanes: L,
@@ -438,8 +443,8 @@ fn as_array<V, const R: usize>(x: &mut [V]) -> &mut [V; R] {
     x.try_into().expect("a square has LANES rows")
 }
 
-/// Length in words of the blocks that are finished one after the other, and the number of passes over longer blocks:
-/// the first pass at least.
+/// The length in words of the blocks that are finished one after the other, and the number of passes over longer
+/// blocks. The first pass always belongs to the latter.
 fn near<W: NttWord>(tables: &Tables<W>) -> (usize, usize) {
     let mut len = tables.polynomial_size;
     let mut far = 0;
@@ -500,7 +505,7 @@ pub(super) unsafe fn forward<L: Lanes>(
             let levels = tables.passes[k];
             let record = 2 * ((1 << levels) - 1);
             let factors = tables.forward[k].as_ptr();
-            // A long block is divided when its first part is due, the short ones of this part now.
+            // A long block is divided when its first part is due, and the short blocks of this part now.
             let count = if k < far { usize::from(start % len == 0) } else { near_len / len };
             for block in 0..count {
                 let at = start + block * len;
@@ -525,11 +530,11 @@ pub(super) unsafe fn forward<L: Lanes>(
     }
 }
 
-/// Inverse transform, divided by N, from `spectrum` to `to`, which may be the same.
+/// Inverse transform, divided by N, from `spectrum` to `to`; both may be the same memory.
 ///
 /// # Safety
-/// The CPU has the features of `L`. `tables` were made for `L`; `spectrum` has its length, and as many words are writable
-/// at `to`.
+/// The CPU has the features of `L`. `tables` were made for `L`; `spectrum` has its length, and as many words are
+/// writable at `to`.
 #[inline(always)]
 pub(super) unsafe fn inverse<L: Lanes>(tables: &Tables<L::Word>, spectrum: *mut L::Word, to: *mut L::Word) {
     let n = tables.polynomial_size;
@@ -554,7 +559,7 @@ pub(super) unsafe fn inverse<L: Lanes>(tables: &Tables<L::Word>, spectrum: *mut 
             let levels = tables.passes[k];
             len <<= levels;
             let end = start + near_len;
-            // The short blocks of this part, and a long one that it completes.
+            // The short blocks of this part, or a long block that this part completes.
             let (first, count) =
                 if k >= far { (start, near_len / len) } else { (end.wrapping_sub(len), usize::from(end % len == 0)) };
             for block in 0..count {

@@ -1,4 +1,4 @@
-//! What the driver needs to know of a strategy: vectors of residues, prepared factors, butterflies, ranges.
+//! The trait of a strategy: vectors of residues, prepared factors, butterflies, ranges.
 
 use crate::Modulus;
 use crate::ntt::NttWord;
@@ -8,26 +8,30 @@ pub(crate) const MAX_CONSTANTS: usize = 8;
 
 /// One strategy on one instruction set: residues modulo one prime p in vectors of `LANES` words.
 ///
-/// An implementor is a small bundle of constants that live in registers. It is only made by [`new`](Lanes::new), which
-/// is unsafe because it needs the CPU features of the implementor; whoever holds one therefore runs on such a CPU, and
-/// all methods but those that take pointers are safe. All methods must be `#[inline(always)]`: they become part of a
-/// function that enables the features.
+/// An implementor is a small bundle of constants in registers. Only [`new`](Lanes::new) makes it, which is unsafe
+/// because it needs the CPU features of the implementor. So every value exists on such a CPU, and all methods without
+/// pointers are safe. All methods must be `#[inline(always)]`: they become part of a function that enables the
+/// features.
 ///
-/// A word in flight is *lazy*: it stands for a residue, in a range that the strategy chooses and proves. The driver
-/// promises this order of calls, on which the proof may rest. In it every butterfly takes x and y in one role: x is never
-/// multiplied, y always is (or is added as it is, by [`butterfly_one`](Lanes::butterfly_one)).
+/// A word in flight is *lazy*: it represents a residue in a range that the strategy chooses and proves. The kernels
+/// guarantee the following order of calls, on which the proof may rest. In it every butterfly uses x and y in one
+/// role: x is never multiplied. y always is, except that [`butterfly_one`](Lanes::butterfly_one) adds it without a
+/// factor.
 ///
-/// * Forward: coefficients (canonical, in `[0, p)`) are loaded; [`enter_forward`](Lanes::enter_forward) once; then
-///   log2 N levels of [`butterfly`](Lanes::butterfly); then [`canonical`](Lanes::canonical), and the result is stored.
-/// * Inverse: canonical values are loaded. If LANES > 1: [`enter_dft`](Lanes::enter_dft) with `products` = false for
-///   LANES vectors, log2 LANES levels of `butterfly_one` and `butterfly`. Then log2 N − log2 LANES − (1, 2 or 3) levels of
-///   `butterfly` only (for LANES = 1: the same `enter_dft` and a transform of `ROWS` points like the one before instead of
-///   the first log2 ROWS levels). Then every value becomes a [`product`](Lanes::product); then `enter_dft` with
-///   `products` = true for 2, 4 or 8 vectors and 1, 2 or 3 levels of `butterfly_one` and `butterfly`; at last each value
-///   becomes a `product` again, is made canonical by [`canonical_product`](Lanes::canonical_product) and stored.
+/// * Forward: coefficients (canonical, in `[0, p)`) are loaded. [`enter_forward`](Lanes::enter_forward) is called once,
+///   then log2 N levels of [`butterfly`](Lanes::butterfly). [`canonical`](Lanes::canonical) follows, and the result is
+///   stored.
+/// * Inverse, first transform: canonical values are loaded. If LANES > 1, [`enter_dft`](Lanes::enter_dft) with
+///   `products` = false prepares LANES vectors for log2 LANES levels of `butterfly_one` and `butterfly`. Then log2 N −
+///   log2 LANES − (1, 2 or 3) levels of `butterfly` follow. If LANES = 1, the same `enter_dft` and a transform of
+///   `ROWS` points replace the first log2 ROWS levels.
+/// * Inverse, last transform: every value becomes a [`product`](Lanes::product). `enter_dft` with `products` = true
+///   prepares 2, 4 or 8 vectors for 1, 2 or 3 levels of `butterfly_one` and `butterfly`. Each value becomes a `product`
+///   again, is made canonical by [`canonical_product`](Lanes::canonical_product) and is stored.
 ///
-/// A transform of R points that `enter_dft` opens has its points in bit-reversed order and pairs neighbours first: the
-/// pair (0, R/2) of the last level, and the pair at the start of each block of every level, goes to `butterfly_one`.
+/// A transform of R points after `enter_dft` has its points in bit-reversed order and pairs neighbours first.
+/// `butterfly_one` processes the pair (0, R/2) of the last level, and the pair at the start of each block of every
+/// level.
 pub(crate) trait Lanes: Copy {
     /// A word in memory.
     type Word: NttWord;
@@ -112,7 +116,7 @@ pub(crate) trait Lanes: Copy {
     /// The most products that [`dot`](Lanes::dot) sums.
     const MAX_TERMS: usize;
 
-    /// acc + Σ lhs_r·rhs_r over `rows` ≤ `MAX_TERMS` vectors that lie `stride` words apart; all canonical.
+    /// acc + Σ lhs_r·rhs_r over `rows` ≤ `MAX_TERMS` vectors, `stride` words apart; all canonical.
     ///
     /// # Safety
     /// All rows must be readable.

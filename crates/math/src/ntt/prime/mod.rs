@@ -1,7 +1,7 @@
 //! Negacyclic transforms over prime fields of one word.
 //!
-//! One [driver] for all strategies (passes, blocking, tiles); a strategy is an implementor of [`lanes::Lanes`], whose
-//! module states the range of every value:
+//! The [kernels] are written once for all strategies (passes, blocking, tiles). A strategy is an implementor of
+//! [`lanes::Lanes`], whose module states the range of every value:
 //!
 //! | strategy | primes below | where | instructions per butterfly of a vector |
 //! | --- | --- | --- | --- |
@@ -11,11 +11,11 @@
 //! | `shoup61` | 2^61 | AVX-512, 8 lanes (AVX2, 4 lanes) | 20 (about 32) |
 //! | `shoup62` | 2^62 | AVX-512, 8 lanes (AVX2, 4 lanes); one word anywhere | 22 (about 35); about 11 |
 //!
-//! Floor at N = 4096 on 8 lanes: 12·256 butterflies of vectors; per vector of the result 5 instructions to make it
-//! canonical (6 with Harvey's butterflies), and 3 shuffles of its tile's transposition. The inverse saves factors in the
-//! levels across lanes and in the last transform, and multiplies every value twice more: about as much. At two
-//! instructions per cycle and 3.57 GHz, against the least of 650 runs in place on a Granite-Rapids-class core whose
-//! other core was busy:
+//! The floor at N = 4096 on 8 lanes has 12·256 butterflies of vectors. Each vector of the result also takes 5
+//! instructions to become canonical (6 with Harvey's butterflies) and 3 shuffles of its tile's transposition. The
+//! inverse saves factors in the levels across lanes and in the last transform, and multiplies every value twice more;
+//! the total is about the same. The table assumes two instructions per cycle at 3.57 GHz. Measured times are the least
+//! of 650 runs in place on a Granite-Rapids-class core whose other core was busy:
 //!
 //! | strategy | floor, µs | forward, inverse | fraction | peer, the better of tfhe-ntt 0.7.1 and concrete-ntt 0.2.0 |
 //! | --- | --- | --- | --- | --- |
@@ -24,12 +24,11 @@
 //! | `shoup61` | 9.4 | 10.3, 10.0 | 92 % | 11.0, 11.0: 1.07, 1.10 times |
 //! | `shoup62` | 10.2 | 11.0, 11.0 | 93 % | 11.3, 11.0: 1.03, 1.00 times |
 //!
-//! What keeps `ifma50` from more: four units of p below 2^52 leave room for one level, so x is reduced in every
-//! butterfly. What keeps Harvey's butterflies from more is the 64-bit product out of 32-bit ones, fourteen of the twenty
-//! instructions: two low products of three instructions each and a short high one. Tried without gain: prefetching of
-//! factors; exact quotients (12.5 µs).
+//! - Limit of `ifma50`: four units of p below 2^52 have room for one level, so x is reduced in every butterfly.
+//! - Limit of Harvey's butterflies: a 64-bit product from 32-bit products takes fourteen of the twenty instructions,
+//!   two low products of three instructions each and a short high product. Exact quotients take 12.5 µs.
 //!
-//! Products with many rows: see [`ifma`] and [`harvey`] for how many are summed before a reduction.
+//! [`ifma`] and [`harvey`] state how many products are summed before a reduction.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256d, __m256i, __m512d, __m512i};
@@ -42,13 +41,13 @@ use crate::{CoefficientSource, EngineInfo, EngineKind, Isa, Modulus};
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod driver;
 #[cfg(target_arch = "x86_64")]
 mod fma;
 #[cfg(target_arch = "x86_64")]
 mod harvey;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+mod kernels;
 pub(crate) mod lanes;
 mod portable;
 mod tables;
@@ -60,11 +59,12 @@ use tables::Tables;
 type Forward<W> = unsafe fn(&Tables<W>, Option<&dyn CoefficientSource<W>>, &mut [W]);
 type MultiplyAccumulate<W> = unsafe fn(&Tables<W>, &mut [W], &[W], &[W]);
 
-/// The compiled kernels of one strategy on one instruction set. The functions have the contracts of those in [`driver`].
+/// The compiled kernels of one strategy on one instruction set. The functions have the contracts of those in
+/// [`kernels`](mod@kernels).
 pub(crate) struct Kernels<W: 'static> {
     strategy: &'static str,
     lanes: usize,
-    /// Moduli are below 2^`bits`.
+    /// The moduli are below 2^`bits`.
     bits: u32,
     min_polynomial_size: usize,
     offered: fn(Isa) -> bool,
@@ -81,8 +81,8 @@ impl<W> fmt::Debug for Kernels<W> {
     }
 }
 
-/// Compiles the driver for one implementor of [`lanes::Lanes`] and one set of CPU features, as a constant `KERNELS` of a
-/// module.
+/// Compiles the kernels for one implementor of [`lanes::Lanes`] and one set of CPU features, as a constant `KERNELS` of
+/// a module.
 macro_rules! kernels {
     ($module:ident: $lanes:ty, $word:ty, $strategy:literal, $bits:literal bits, $offered:expr $(, $features:literal)?) => {
         mod $module {
@@ -91,25 +91,25 @@ macro_rules! kernels {
             $(#[target_feature(enable = $features)])?
             unsafe fn forward(tables: &Tables<$word>, from: Option<&dyn CoefficientSource<$word>>, to: &mut [$word]) {
                 // SAFETY: the caller's contract.
-                unsafe { driver::forward::<$lanes>(tables, from, to) }
+                unsafe { kernels::forward::<$lanes>(tables, from, to) }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn inverse(tables: &Tables<$word>, spectrum: *mut $word, to: *mut $word) {
                 // SAFETY: the caller's contract.
-                unsafe { driver::inverse::<$lanes>(tables, spectrum, to) }
+                unsafe { kernels::inverse::<$lanes>(tables, spectrum, to) }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn multiply(tables: &Tables<$word>, lhs: &mut [$word], rhs: &[$word]) {
                 // SAFETY: the caller's contract.
-                unsafe { driver::multiply::<$lanes>(tables, lhs, rhs) }
+                unsafe { kernels::multiply::<$lanes>(tables, lhs, rhs) }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn multiply_accumulate(tables: &Tables<$word>, acc: &mut [$word], lhs: &[$word], rhs: &[$word]) {
                 // SAFETY: the caller's contract.
-                unsafe { driver::multiply_accumulate::<$lanes>(tables, acc, lhs, rhs) }
+                unsafe { kernels::multiply_accumulate::<$lanes>(tables, acc, lhs, rhs) }
             }
 
             pub(in crate::ntt) static KERNELS: Kernels<$word> = Kernels {
@@ -179,6 +179,19 @@ static KERNELS_64: &[&Kernels<u64>] = &[
 ];
 
 /// The negacyclic NTT modulo a prime p with 2N | p − 1 on the CPU.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{NttEngine, PrimeNtt};
+///
+/// let engine: PrimeNtt = PrimeNtt::new(256, 7681, Isa::current())?;
+/// let mut values: Vec<u64> = (0..256).collect();
+/// engine.forward_in_place(&mut values);
+/// engine.inverse_in_place(&mut values);
+/// assert!(values.iter().copied().eq(0..256));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Debug)]
 pub struct PrimeNtt<W: NttWord = u64> {
     isa: Isa,
@@ -196,8 +209,8 @@ impl PrimeNtt<u64> {
     /// Prepares the tables, about 4.5N words, for the fastest strategy that `isa` offers for p and N.
     ///
     /// # Errors
-    /// If `modulus` is not an odd prime below 2^62, if `polynomial_size` is not a power of two from 2^4 to 2^17, if 2N does
-    /// not divide p − 1, or if the CPU lacks `isa`.
+    /// If `modulus` is not an odd prime below 2^62, if `polynomial_size` is not a power of two from 2^4 to 2^17, if 2N
+    /// does not divide p − 1, or if the CPU lacks `isa`.
     pub fn new(polynomial_size: usize, modulus: u64, isa: Isa) -> Result<Self, NttError> {
         let (min, max) = (Self::MIN_POLYNOMIAL_SIZE, Self::MAX_POLYNOMIAL_SIZE);
         if !polynomial_size.is_power_of_two() || !(min..=max).contains(&polynomial_size) {
@@ -208,7 +221,7 @@ impl PrimeNtt<u64> {
 }
 
 impl<W: NttWord> PrimeNtt<W> {
-    /// The first of `offered` that `isa`, p and N allow; the last one allows all that the caller lets through.
+    /// The first of `offered` that `isa`, p and N allow. The last one must allow every case that the caller accepts.
     pub(crate) fn with_kernels(
         offered: &[&'static Kernels<W>],
         polynomial_size: usize,
@@ -221,7 +234,7 @@ impl<W: NttWord> PrimeNtt<W> {
         let suits = |k: &&&'static Kernels<W>| {
             (k.offered)(isa) && modulus.bits() <= k.bits && polynomial_size >= k.min_polynomial_size
         };
-        let kernels = *offered.iter().find(suits).expect("the caller lets nothing through that no strategy offers");
+        let kernels = *offered.iter().find(suits).expect("the last strategy accepts every case of the caller");
         Ok(PrimeNtt { isa, kernels, tables: (kernels.tables)(modulus, polynomial_size)? })
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn constants(modulus: Modulus) -> [u64; MAX_CONSTANTS] {
     [modulus.value(), modulus.shoup_quotient(1), word, modulus.shoup_quotient(word), 0, 0, 0, 0]
 }
 
-/// One lane; ranges as in `harvey` with exact quotients.
+/// One lane. The ranges are those of `harvey` with exact quotients.
 #[derive(Clone, Copy)]
 pub(super) struct Portable {
     p: u64,
@@ -25,7 +25,7 @@ pub(super) struct Portable {
 pub(super) struct Factor(u64, u64);
 
 impl Portable {
-    /// x or x − k, whichever is at least 0; without a branch, which random residues would mispredict.
+    /// x or x − k, whichever is in range, without a branch, which random residues would mispredict.
     #[inline(always)]
     fn reduce_once(x: u64, k: u64) -> u64 {
         x.min(x.wrapping_sub(k))

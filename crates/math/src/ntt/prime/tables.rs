@@ -5,7 +5,7 @@ use crate::Modulus;
 use crate::ntt::reference::{bit_reverse, prime};
 use crate::ntt::{NttError, NttWord};
 
-/// Words that start at a cache line: an unaligned vector load would touch two.
+/// Words that start at a cache line, because an unaligned vector load would touch two lines.
 #[derive(Debug, Default)]
 pub(super) struct Aligned<W> {
     words: Vec<W>,
@@ -28,9 +28,9 @@ impl<W: NttWord> Aligned<W> {
     }
 }
 
-/// What the kernels of one engine need to know.
+/// The size, constants, passes and factors of one transform.
 ///
-/// Factors of a pass of l levels come in the order of the levels: one for the first, two for the second, ….
+/// The factors of a pass of l levels are in the order of the levels: one for the first, two for the second, ….
 #[derive(Debug)]
 pub(super) struct Tables<W> {
     /// N.
@@ -39,23 +39,24 @@ pub(super) struct Tables<W> {
     pub(super) modulus: Modulus,
     /// See [`Lanes::constants`].
     pub(super) constants: [W; MAX_CONSTANTS],
-    /// Levels per pass over the data, in forward order, the first one 1 to 3 and all others 1 to 4; the levels of the
-    /// tiles come after them.
+    /// Levels per pass over the data, in forward order: 1 to 3 in the first pass, 1 to 4 in all others. The levels of
+    /// the tiles follow them.
     pub(super) passes: Vec<u32>,
     /// For each pass: 2^levels − 1 prepared factors per block.
     pub(super) forward: Vec<Aligned<W>>,
-    /// For each tile: ROWS − 1 prepared factors and one unused, then LANES − 1 vectors of factors for each square.
+    /// For each tile: ROWS − 1 prepared factors and one unused place, then LANES − 1 vectors of factors for each
+    /// square.
     pub(super) forward_tiles: Aligned<W>,
-    /// Factors for the transforms of up to 16 points, those that are one included.
+    /// Factors for the transforms of up to 16 points, including the factors that are one.
     pub(super) dft: Aligned<W>,
     /// ROWS − 1 vectors of factors, the same for all tiles.
     pub(super) inverse_tile: Aligned<W>,
-    /// For each pass but the first: 2^levels − 1 vectors of factors for each vector of a sub-block, the same for all
+    /// For each pass except the first: 2^levels − 1 vectors of factors for each vector of a sub-block, the same for all
     /// blocks.
     pub(super) inverse: Vec<Aligned<W>>,
     /// 2^levels vectors of factors for each vector of a sub-block of the last inverse pass, before its transform.
     pub(super) inverse_last: Aligned<W>,
-    /// 2^levels prepared factors after it, with 1/N.
+    /// 2^levels prepared factors after that transform, including 1/N.
     pub(super) inverse_scale: Aligned<W>,
 }
 
@@ -64,7 +65,7 @@ pub(super) const fn tile_record<L: Lanes>() -> usize {
     2 * L::ROWS + 2 * L::ROWS * (L::LANES - 1)
 }
 
-/// Lays out factors, one word pair per lane, as `Lanes::twiddle_load` takes them.
+/// Appends factors, one word pair per lane, in the layout that `Lanes::twiddle_load` reads.
 fn push_vector<L: Lanes>(words: &mut Vec<L::Word>, modulus: Modulus, factors: impl Iterator<Item = u64>) {
     let pairs: Vec<_> = factors.map(|w| L::prepare(modulus, w)).collect();
     debug_assert_eq!(pairs.len(), L::LANES);
@@ -89,7 +90,7 @@ impl<W: NttWord> Tables<W> {
         let passes = passes(log_n - (L::ROWS * lanes).trailing_zeros(), L::LANES);
 
         let merged = prime::twiddles(modulus, psi, n);
-        // Of block `block` among `blocks`: 2^levels − 1 factors.
+        // The 2^levels − 1 factors of block `block` among `blocks`.
         let subtree = |blocks: usize, block: usize, levels: u32| {
             (0..levels).flat_map(move |level| {
                 let first = (blocks + block) << level;
@@ -186,8 +187,9 @@ impl<W: NttWord> Tables<W> {
     }
 }
 
-/// Divides `levels` ≥ 1 into passes of three and two levels. One of four levels, which saves a pass, needs 16 vectors at
-/// once: where there are 32 registers, and only late, where the vectors do not all fall into the same sets of the cache.
+/// Divides `levels` ≥ 1 into passes of three and two levels. A pass of four levels saves a pass but needs 16 vectors at
+/// once. It is used where there are 32 registers, and only late, where the vectors do not all fall into the same sets
+/// of the cache.
 fn passes(levels: u32, lanes: usize) -> Vec<u32> {
     let wide = lanes >= 8;
     match (levels, levels % 3) {

@@ -1,4 +1,4 @@
-//! Spectra against the golden model, entry by entry: this needs their private order.
+//! Spectra against the golden model, entry by entry, which needs their private order.
 
 use proptest::prelude::*;
 
@@ -34,8 +34,8 @@ fn inputs(n: usize, p: u64) -> Vec<Vec<u64>> {
 
 const PAPER: [u64; 3] = [(1 << 34) + (1 << 27) + 1, (1 << 34) + (1 << 19) + 1, (1 << 38) + (1 << 23) + 1];
 
-/// The largest prime of each class, the smallest of all, the smallest of 47, 50 and 61 bits, one of 49 bits, and the primes of the form
-/// 2^a + 2^b + 1 from the papers, of those that suit N.
+/// The tested primes, of those that suit N: the largest prime of each class, the smallest of all, the smallest of 47,
+/// 50 and 61 bits, one of 49 bits, and the primes 2^a + 2^b + 1 of the papers.
 fn moduli(n: usize) -> Vec<Modulus> {
     let from = |least: u64| {
         let step = 2 * n as u64;
@@ -46,7 +46,7 @@ fn moduli(n: usize) -> Vec<Modulus> {
     [46, 47, 49, 50, 61, 62].into_iter().flat_map(|bits| ntt_primes(bits, n).take(1)).chain(others).collect()
 }
 
-/// An engine for each of the kernels that this CPU has and that suit.
+/// An engine for each kernel that this CPU offers and that suits N and the modulus.
 fn engines(n: usize, modulus: Modulus) -> impl Iterator<Item = PrimeNtt> {
     let isa = Isa::best();
     let suits =
@@ -97,8 +97,8 @@ fn spectra_equal_the_golden_model_and_come_back() {
     }
 }
 
-/// Polynomials whose sums grow in step: halves of p and multiples of p − 1 in patterns, and powers of ψ, all of whose
-/// terms have the same sign in one place of the spectrum, and so in every butterfly on the way there.
+/// Polynomials whose sums grow in step: halves of p and multiples of p − 1 in patterns, and powers of ψ. All terms of a
+/// power of ψ have the same sign in one place of the spectrum, and so in every butterfly on the way to that place.
 #[test]
 fn structured_extremes_stay_in_range() {
     for log_n in [6u32, 7, 9, 13] {
@@ -129,7 +129,7 @@ fn structured_extremes_stay_in_range() {
                     assert!(sorted(engine, &values) == expected, "forward, {what}");
                     engine.inverse_in_place(&mut values);
                     assert!(&values == case, "inverse, {what}");
-                    // As a spectrum, too.
+                    // The same values as a spectrum.
                     engine.inverse_in_place(&mut values);
                     reference::prime::forward(modulus, &mut values);
                     assert!(sorted(engine, case) == values, "inverse of the pattern, {what}");
@@ -139,7 +139,7 @@ fn structured_extremes_stay_in_range() {
     }
 }
 
-/// A source that is not a slice, and counts how often each coefficient is read.
+/// A source that is not a slice and counts the reads of each coefficient.
 struct Counting(std::sync::Mutex<Vec<u32>>);
 
 impl CoefficientSource<u64> for Counting {
@@ -194,7 +194,7 @@ fn products_equal_the_schoolbook() {
     }
 }
 
-/// Sums of as many products of p − 1 as fit before a reduction, one more and one fewer.
+/// Sums of the most products of p − 1 that fit before a reduction, and of one more and one fewer.
 #[test]
 fn long_sums_of_extreme_products() {
     let n = 128;

@@ -1,4 +1,5 @@
-//! Eight 64-bit lanes and the 52-bit multiply-add of AVX-512 IFMA. The module's doc states the ranges.
+//! Eight 64-bit lanes with the 52-bit multiply-add of AVX-512 IFMA. The parent module's documentation states the
+//! ranges.
 
 use std::arch::x86_64::*;
 
@@ -6,8 +7,8 @@ use super::lanes::{Bias, Lanes, OfTile, Roots, forward_levels, inverse_levels};
 use crate::modulus::Modulus;
 use crate::ntt::transpose::transpose;
 
-/// Constants in all lanes. `SHORT` if the tile tables hold three factors of a block's seven and the others are those
-/// times units, which costs five products per tile and saves four sevenths of the bytes.
+/// Constants in all lanes. With `SHORT` the tile tables hold three of a block's seven factors, and the others are
+/// products of these and units. That costs five products per tile and saves four sevenths of the bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Ifma<const SHORT: bool> {
     p: u64,
@@ -54,7 +55,7 @@ impl<const SHORT: bool> Ifma<SHORT> {
         }
     }
 
-    /// The first two of a tile's levels, and the units' part of the third.
+    /// The first two levels of a tile, and the units' part of the third.
     #[inline(always)]
     unsafe fn forward_short(self, x: &mut [__m512i; 8], units: &[[u64; 2]; 3], roots: OfTile<Self>) {
         // SAFETY: the caller vouches for the CPU and the table.
@@ -76,7 +77,8 @@ impl<const SHORT: bool> Ifma<SHORT> {
         }
     }
 
-    /// A tile's three levels backwards. Products by units are in `[0, 2p)`; the biases are those of `inverse_level`.
+    /// The three levels of a tile backwards. Products by units are in `[0, 2p)`; the biases are those of
+    /// `inverse_level`.
     #[inline(always)]
     unsafe fn inverse_short(self, x: &mut [__m512i; 8], units: &[[u64; 2]; 3], roots: OfTile<Self>) {
         // SAFETY: the caller vouches for the CPU and the table.
@@ -87,7 +89,7 @@ impl<const SHORT: bool> Ifma<SHORT> {
             for i in 0..4 {
                 (x[2 * i], x[2 * i + 1]) = self.gentleman_sande(x[2 * i], x[2 * i + 1], third, Bias::None);
             }
-            // The units' products stand for the minuends' and subtrahends' alike, so that the bias comes with them.
+            // The units' products enter minuends and subtrahends alike, so they include the bias.
             x[3] = self.mul(x[3], w4);
             x[5] = self.mul_add(self.multiple(2), x[5], w8);
             x[7] = self.mul(x[7], w8_cubed);
@@ -278,7 +280,8 @@ impl<const SHORT: bool> Lanes for Ifma<SHORT> {
             } else {
                 forward_levels::<Self, 8, 1>(self, &mut x, roots);
             }
-            // The last level in 32-bit lanes, where reduction is cheap: two butterflies at a time, a word of each in turn.
+            // The last level runs in 32-bit lanes, where reduction is cheap: two butterflies at a time, their words
+            // alternating.
             for i in 0..2 {
                 let sum = self.pack(self.reduce(x[4 * i]), self.reduce(x[4 * i + 2]));
                 let first = roots.get(if SHORT { 2 } else { 3 + 2 * i });
@@ -301,7 +304,7 @@ impl<const SHORT: bool> Lanes for Ifma<SHORT> {
             for i in 0..4 {
                 let row = 4 * (i / 2) + i % 2;
                 x[row] = _mm512_maskz_loadu_epi32(0x5555, spectrum.add(16 * i).cast());
-                // One word further; the last lane, beyond the tile, is not read.
+                // One word further. The last lane, beyond the tile, is not read.
                 x[row + 2] = _mm512_maskz_loadu_epi32(0x5555, spectrum.add(16 * i).wrapping_add(1).cast());
             }
             self.prepare_inverse(&mut x, 1);

@@ -1,12 +1,13 @@
-//! The transforms, generic over the vector type; instantiated with the CPU features of each instruction set.
+//! The transforms of 32-bit words, generic over the vector type and instantiated with the CPU features of each
+//! instruction set.
 
 use super::lanes::{Lanes, OfBlock, forward_levels, inverse_levels};
 use super::tables::Tables;
 
-/// Loads `R` vectors that lie `stride` cells apart.
+/// Loads `R` vectors, `stride` cells apart.
 #[inline(always)]
 unsafe fn load<A: Lanes, const R: usize>(from: *const A::Cell, stride: usize) -> [A::Vector; R] {
-    // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+    // SAFETY: the caller's contract. The first load only initialises the array.
     unsafe {
         let mut x = [A::load(from); R];
         for (j, x) in x.iter_mut().enumerate().skip(1) {
@@ -109,7 +110,7 @@ unsafe fn inverse_last<A: Lanes, const R: usize>(
     }
 }
 
-/// Pass number `pass` over the blocks from number `first` in the `len` cells at `data`.
+/// Pass number `pass` over the blocks in the `len` cells at `data`, from block number `first` on.
 #[inline(always)]
 unsafe fn blocks<A: Lanes, const FORWARD: bool>(
     a: A,
@@ -139,7 +140,7 @@ unsafe fn blocks<A: Lanes, const FORWARD: bool>(
     }
 }
 
-/// The tile levels of the `len` cells at `data`, which are number `offset` and following.
+/// The tile levels of the `len` cells at `data`, whose first one is cell `offset` of the spectrum.
 #[inline(always)]
 unsafe fn tiles<A: Lanes, const FORWARD: bool>(
     a: A,
@@ -166,11 +167,11 @@ unsafe fn tiles<A: Lanes, const FORWARD: bool>(
     }
 }
 
-/// Forward transform of the N words at `from` to those at `out`, by way of the N cells at `data`.
+/// Forward transform of the N words at `from` to the N words at `out`, by way of the N cells at `data`.
 ///
 /// # Safety
-/// The CPU has the features of `A`, for which the tables were made. `from`, `data` and `out` are N words each; they may
-/// be the same, but for `data` only if a cell is a word.
+/// The CPU has the features of `A`, for which the tables were made. `from`, `data` and `out` are N words each. They may
+/// be the same memory; `data` only if a cell is a word.
 #[inline(always)]
 pub(super) unsafe fn forward<A: Lanes>(tables: &Tables<A::Cell>, from: *const u32, data: *mut A::Cell, out: *mut u32) {
     let n = tables.polynomial_size;
@@ -204,7 +205,8 @@ pub(super) unsafe fn forward<A: Lanes>(tables: &Tables<A::Cell>, from: *const u3
     }
 }
 
-/// Inverse transform, divided by N, of the N words at `spectrum` to those at `out`, by way of the N cells at `data`.
+/// Inverse transform, divided by N, of the N words at `spectrum` to the N words at `out`, by way of the N cells at
+/// `data`.
 ///
 /// # Safety
 /// As for [`forward`].

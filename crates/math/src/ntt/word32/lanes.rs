@@ -1,28 +1,28 @@
-//! What the generic kernels need from an instruction set.
+//! The operations that the generic kernels need from an instruction set.
 
 use crate::modulus::Modulus;
 
 /// Vectors of residues modulo one prime, with its constants.
 ///
-/// Which ranges the values of a transform run through is the implementation's affair; it states them. Safety: all
-/// functions need the CPU features of the implementation, those with pointers also that the words they name exist.
+/// The implementation chooses the ranges of the values of a transform and states them. Safety: all functions need the
+/// CPU features of the implementation. Functions with pointers also require that the words exist.
 pub(super) trait Lanes: Copy {
     /// Values per vector, a power of two. The last log2(LANES) levels work on tiles of LANES × LANES words.
     const LANES: usize;
 
-    /// Which of the LANES − 1 factors of a block the tile tables hold.
+    /// The indices of those of a block's LANES − 1 factors that the tile tables hold.
     const TILE_ROOTS: &'static [usize];
 
-    /// How a value is kept between passes.
+    /// The form of a value between passes.
     type Cell: Copy;
 
     /// LANES values.
     type Vector: Copy;
 
-    /// One multiplier per lane, or one for all, with what makes multiplying by it fast.
+    /// One multiplier per lane, or one for all, with the companion that makes products by it fast.
     type Root: Copy;
 
-    /// A multiplier as the tables keep it: the factor and its companion.
+    /// A multiplier as the tables hold it: the factor and its companion.
     fn root(modulus: Modulus, factor: u64) -> [Self::Cell; 2];
 
     /// The constants.
@@ -61,7 +61,7 @@ pub(super) trait Lanes: Copy {
     /// See the trait.
     unsafe fn load_roots(from: *const Self::Cell) -> Self::Root;
 
-    /// Readies the inputs of a forward pass of R points; those of the `first` are canonical.
+    /// Prepares the inputs of a forward pass of R points; the inputs of the `first` pass are canonical.
     ///
     /// # Safety
     /// See the trait.
@@ -73,19 +73,19 @@ pub(super) trait Lanes: Copy {
     /// See the trait.
     unsafe fn cooley_tukey(self, x: Self::Vector, y: Self::Vector, w: Self::Root) -> (Self::Vector, Self::Vector);
 
-    /// Readies the inputs of an inverse pass of R points, which are below `range`·p.
+    /// Prepares the inputs of an inverse pass of R points, which are below `range`·p.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn prepare_inverse<const R: usize>(self, x: &mut [Self::Vector; R], range: u64);
 
-    /// Ends an inverse pass, with the first output, the one that only sums made, reduced if `reduce`.
+    /// Ends an inverse pass. The first output results from sums only; it is reduced if `reduce` is set.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn finish_inverse<const R: usize>(self, x: &mut [Self::Vector; R], reduce: bool);
 
-    /// (x + y, x − y), not reduced, good as inputs of [`mul`](Self::mul).
+    /// (x + y, x − y), not reduced, in the range of inputs of [`mul`](Self::mul).
     ///
     /// # Safety
     /// See the trait.
@@ -109,14 +109,14 @@ pub(super) trait Lanes: Copy {
     /// See the trait.
     unsafe fn mul(self, x: Self::Vector, w: Self::Root) -> Self::Vector;
 
-    /// Stores R vectors of LANES words, `stride` words apart, canonical, of what [`mul`](Self::mul) gave.
+    /// Stores R results of [`mul`](Self::mul) as vectors of LANES canonical words, `stride` words apart.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn store_coefficients<const R: usize>(self, x: [Self::Vector; R], to: *mut u32, stride: usize);
 
-    /// The last log2(LANES) levels forward of LANES blocks: cells in, canonical words of a spectrum out, which may
-    /// overlay them.
+    /// The last log2(LANES) levels forward of LANES blocks: cells in, canonical words of a spectrum out. Both may
+    /// overlap.
     ///
     /// # Safety
     /// See the trait.
@@ -140,36 +140,36 @@ pub(super) trait Lanes: Copy {
         cells: *mut Self::Cell,
     );
 
-    /// Which word of the LANES × LANES, before the transposition, place `place` of a tile holds.
+    /// The index, before the transposition, of the word in place `place` of a tile of LANES × LANES words.
     fn tile_index(place: usize) -> usize {
         place % Self::LANES * Self::LANES + place / Self::LANES
     }
 }
 
-/// What a product gets added so that later differences stay positive, where values are kept lazily.
+/// The addend of a product, which keeps later differences of lazy values positive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bias {
-    /// It will be subtracted, or is an output of the pass.
+    /// The product is subtracted later, or is an output of the pass.
     None,
-    /// Another product will be subtracted from it.
+    /// Another product is subtracted from it later.
     Product,
-    /// A sum of two products will be.
+    /// A sum of two products is subtracted from it later.
     Sum,
 }
 
-/// Where the multipliers of a block or tile lie.
+/// The source of the multipliers of a block or tile.
 pub(super) trait Roots<A: Lanes>: Copy {
-    /// Number `index`: 0 for the first level, 1 and 2 for the second, 3 to 6 for the third, ….
+    /// Multiplier `index`: 0 for the first level, 1 and 2 for the second, 3 to 6 for the third, ….
     ///
     /// # Safety
     /// The CPU has the features of `A`.
     unsafe fn get(self, index: usize) -> A::Root;
 }
 
-/// The same for all lanes.
+/// Multipliers that are the same for all lanes.
 pub(super) struct OfBlock<A: Lanes>(pub(super) *const [A::Cell; 2]);
 
-/// One per lane.
+/// Multipliers with one value per lane.
 pub(super) struct OfTile<A: Lanes>(pub(super) *const A::Cell);
 
 impl<A: Lanes> Clone for OfBlock<A> {
@@ -191,7 +191,7 @@ impl<A: Lanes> Copy for OfTile<A> {}
 impl<A: Lanes> Roots<A> for OfBlock<A> {
     #[inline(always)]
     unsafe fn get(self, index: usize) -> A::Root {
-        // SAFETY: whoever made it vouches for the table.
+        // SAFETY: the constructor's caller vouches for the table.
         unsafe { A::broadcast(self.0.add(index)) }
     }
 }
@@ -199,7 +199,7 @@ impl<A: Lanes> Roots<A> for OfBlock<A> {
 impl<A: Lanes> Roots<A> for OfTile<A> {
     #[inline(always)]
     unsafe fn get(self, index: usize) -> A::Root {
-        // SAFETY: whoever made it vouches for the table.
+        // SAFETY: the constructor's caller vouches for the table.
         unsafe { A::load_roots(self.0.add(2 * A::LANES * index)) }
     }
 }
@@ -209,7 +209,7 @@ impl<A: Lanes> Roots<A> for OfTile<A> {
 unsafe fn forward_level<A: Lanes, const R: usize, const HALF: usize>(a: A, x: &mut [A::Vector; R], w: impl Roots<A>) {
     let blocks = R / (2 * HALF);
     for block in 0..blocks {
-        // SAFETY: the caller's contract; the first block of a level with as many blocks has number blocks − 1.
+        // SAFETY: the caller's contract. The first block of a level has the number of its blocks less one.
         unsafe {
             let w = w.get(blocks - 1 + block);
             for j in 0..HALF {
@@ -266,7 +266,7 @@ pub(super) unsafe fn forward_levels<A: Lanes, const R: usize, const LESS: u32>(
     }
 }
 
-/// Undoes [`forward_levels`] up to a factor R, without the `LESS` last of its levels.
+/// Undoes [`forward_levels`] up to a factor R, without its last `LESS` levels.
 ///
 /// # Safety
 /// The CPU has the features of `A`.

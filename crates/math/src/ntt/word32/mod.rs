@@ -1,49 +1,60 @@
 //! The negacyclic transform over primes below 2^31, in 32-bit words.
 //!
-//! Forward, Cooley–Tukey butterflies (x + w·y, x − w·y) from blocks of N words downwards; back, Gentleman–Sande butterflies
-//! (x + y, (x − y)·w) in the opposite order: the algorithms of [`reference`](super::reference). A pass takes two or three
-//! levels in registers; the last log2(LANES) levels work on tiles of LANES × LANES words that are transposed and stay so,
-//! hence the order of a spectrum is the kernel's. Blocks of 4096 values and their factors are finished while they are in
-//! the L1 cache. The last inverse level takes 1/N along.
+//! The algorithms are those of [`reference`](super::reference). Forward, Cooley–Tukey butterflies (x + w·y, x − w·y)
+//! work from blocks of N words downwards. Back, Gentleman–Sande butterflies (x + y, (x − y)·w) work in the opposite
+//! order. A pass has two or three levels in registers. The last log2(LANES) levels work on tiles of LANES × LANES
+//! words, which are transposed and stay transposed, so each kernel has its own order of a spectrum. Blocks of 4096
+//! values and their factors are finished while they are in the L1 cache. The last inverse level includes 1/N.
 //!
 //! # With AVX-512 IFMA: eight 64-bit lanes
 //!
-//! Sixteen 32-bit products are four multiplications for even and odd lanes, and reducing them as many more with shuffles
-//! in between: ten instructions, and as words have one or two spare bits every level reduces, five to seven more. A
-//! 52-bit multiply-add does half as many lanes but leaves 21 spare bits: with w'' = ⌊w·2^52/p⌋,
-//! q = ⌊y·w''/2^52⌋ and T = y·w − q·p (three multiply-adds) T is in [0, p·(1 + y/2^52)), and nothing else is reduced: ten
-//! instructions for sixteen butterflies. Only the lower 52 bits of a lane mean something, modulo 2^52; multiply-adds read
-//! no others. All that must hold is 0 ≤ y < 2^51 for every multiplicand; then T < 2p.
+//! Sixteen 32-bit products take four multiplications for even and odd lanes, and as many more with shuffles to reduce
+//! them: ten instructions. Words have one or two spare bits, so every level also reduces, with five to seven more. A
+//! 52-bit multiply-add has half as many lanes but leaves 21 spare bits. With w'' = ⌊w·2^52/p⌋, q = ⌊y·w''/2^52⌋ and T =
+//! y·w − q·p (three multiply-adds), T is in [0, p·(1 + y/2^52)), and no other value is reduced: ten instructions for
+//! sixteen butterflies. Only the lower 52 bits of a lane are significant, modulo 2^52; multiply-adds ignore the others.
+//! Every multiplicand must satisfy 0 ≤ y < 2^51; then T < 2p.
 //!
-//! * *Forward.* Inputs of a pass are at least 8p (6p suffice: three levels take off at most 2p each before the last use
-//!   as y). All outputs are input 0 plus and minus products, so that 8p more on this input keep them at 8p and more; the
-//!   first pass, whose inputs are canonical, adds 16p to it and 8p to those that are subtracted from. Every later pass
-//!   raises the bound by at most 14p: values stay below 128p < 2^38. The last level reduces x as it does y, then goes on
-//!   in 32-bit lanes, where 2p fits.
-//! * *Inverse.* Inputs below B·p. Sums only grow, so that minuends are raised until no difference is negative: in a pass
-//!   of eight points x0 by 8B·p, x2 by B·p, x4 by 3B·p, x6 by B·p; then x0 + x1 is in [8B, 10B)·p and x2 + x3 in
-//!   [B, 3B)·p, x4 + x5 in [3B, 5B)·p and x6 + x7 below 3B·p; the sum of the first four is in [9B, 13B)·p, of the last four
-//!   below 8B·p, of all below 21B·p. Products get what they need with the addend of their multiply-add: 8p the one that
-//!   sums of two (below 6p) are taken from, 2p those that one product (below 2p) is; with it outputs that are or sum up
-//!   products are below 18p. With four points x0 gets 3B·p, and all stays below that. Passes start from canonical words
-//!   and B = 1; where another pass would go beyond 2^20·p < 2^51 the sum is reduced, and B is 18 again.
+//! *Forward.*
 //!
-//! Floor for N = 4096: 3072 vectors of butterflies with five instructions, 1536 shuffles of tiles, 512 conversions, 1536
-//! for the last reduction, some 450 additions against negative values: 19 400 on two ports, 9 700 cycles, 2.72 µs at
-//! 3.57 GHz; back the same. Measured on a Granite-Rapids-class core: 2.87 µs forward, 2.93 µs back, 95 % and 93 %.
+//! * Inputs of a pass are at least 8p. (6p suffice: three levels subtract at most 2p each before the last use as y.)
+//! * All outputs are input 0 plus and minus products. So 8p more on input 0 keep the outputs at 8p and more.
+//! * The inputs of the first pass are canonical. It adds 16p to input 0 and 8p to every other minuend.
+//! * Every later pass raises the bound by at most 14p: values stay below 128p < 2^38.
+//! * The last level reduces both x and y, and continues in 32-bit lanes, where 2p fits.
 //!
-//! Tile factors of all blocks would be 14 bytes per value. From N = 2^15 up tables hold three of seven factors: those of
-//! neighbouring blocks differ by roots of order 4 and 8, so five more products per tile replace the others. At N = 2^16
-//! that takes an eighth off the time, below 2^15 it would add 6 %.
+//! *Inverse.* Inputs are below B·p, and sums only grow. So minuends are raised until no difference is negative.
+//!
+//! * A pass of eight points raises x0 by 8B·p, x2 by B·p, x4 by 3B·p, and x6 by B·p.
+//! * Then x0 + x1 is in [8B, 10B)·p, x2 + x3 in [B, 3B)·p, x4 + x5 in [3B, 5B)·p, and x6 + x7 below 3B·p.
+//! * The sum of the first four is in [9B, 13B)·p, that of the last four below 8B·p, and that of all below 21B·p.
+//! * The addend of its multiply-add raises a product. It is 8p if a sum of two products (below 6p) is subtracted from
+//!   it, and 2p if one product (below 2p) is. So outputs that are products or sums of products are below 18p.
+//! * With four points x0 is raised by 3B·p, and all values stay below the bounds above.
+//! * Passes start from canonical words and B = 1. If another pass would exceed 2^20·p < 2^51, the sum is reduced, and B
+//!   is 18 again.
+//!
+//! **Floor for N = 4096.** 3072 vectors of butterflies with five instructions, 1536 shuffles of tiles, 512 conversions,
+//! 1536 instructions of the last reduction, and some 450 additions against negative values are 19 400 instructions. On
+//! two ports they take 9 700 cycles, 2.72 µs at 3.57 GHz, in either direction. Measured on a Granite-Rapids-class core:
+//! 2.87 µs forward, 2.93 µs back, 95 % and 93 %.
+//!
+//! Tile factors of all blocks would be 14 bytes per value. From N = 2^15 up the tables hold three of seven factors. The
+//! factors of neighbouring blocks differ by roots of order 4 and 8, so five more products per tile replace the other
+//! four factors. At N = 2^16 that saves an eighth of the time; below 2^15 it would add 6 %.
 //!
 //! # Otherwise: eight or sixteen 32-bit lanes, or one
 //!
-//! Products are `montgomery`'s, in (−p, p) for any word y. Canonical kernels (p < 2^31): x, in `[0, 2p)`, is brought into
-//! `[0, p)`, the product too, sums and differences are in `[0, 2p)` again. Lazy ones (p < 2^30): values in `[0, 4p)`; x is
-//! brought into `[0, 2p)`, and x + p ± T is in (0, 4p). The inverse keeps canonical values, and so does the portable
-//! kernel. Per eight (sixteen) butterflies 17 or 15 instructions on three (two) ports: on AVX2 for N = 4096 17 400 and
-//! 15 400 cycles, 4.9 and 4.3 µs; measured 7.1 and 6.6 µs, back 6.4 µs: 70 % and 65 %, as six of them are multiplications
-//! and the tile factors have to be split into even and odd lanes.
+//! Products are those of `montgomery`, in (−p, p) for any word y.
+//!
+//! * Canonical kernels (p < 2^31): x, in `[0, 2p)`, and the product are brought into `[0, p)`; sums and differences are
+//!   again in `[0, 2p)`.
+//! * Lazy kernels (p < 2^30): values are in `[0, 4p)`; x is brought into `[0, 2p)`, and x + p ± T is in (0, 4p).
+//! * The inverse and the portable kernel keep canonical values.
+//!
+//! Eight (sixteen) butterflies take 17 instructions canonical, or 15 lazy, on three (two) ports. On AVX2 for N = 4096
+//! these are 17 400 and 15 400 cycles, 4.9 and 4.3 µs. Measured: 7.1 and 6.6 µs, back 6.4 µs: 70 % and 65 %. Six of the
+//! instructions are multiplications, and the tile factors must be split into even and odd lanes.
 
 #[cfg(target_arch = "x86_64")]
 use std::cell::RefCell;
@@ -58,7 +69,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-mod kernel;
+mod kernels;
 mod lanes;
 mod montgomery;
 #[cfg(target_arch = "x86_64")]
@@ -79,26 +90,26 @@ use tables::Tables;
 macro_rules! entry_points {
     ($module:ident, $lanes:ty, $cell:ty $(, $features:literal)?) => {
         mod $module {
-            use super::{Tables, kernel};
+            use super::{Tables, kernels};
 
-            /// See [`kernel::forward`].
+            /// See [`kernels::forward`].
             ///
             /// # Safety
-            /// The contract of [`kernel::forward`].
+            /// The contract of [`kernels::forward`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn forward(tables: &Tables<$cell>, from: *const u32, data: *mut $cell, out: *mut u32) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::forward::<$lanes>(tables, from, data, out) }
+                unsafe { kernels::forward::<$lanes>(tables, from, data, out) }
             }
 
-            /// See [`kernel::inverse`].
+            /// See [`kernels::inverse`].
             ///
             /// # Safety
-            /// The contract of [`kernel::inverse`].
+            /// The contract of [`kernels::inverse`].
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn inverse(tables: &Tables<$cell>, from: *const u32, data: *mut $cell, out: *mut u32) {
                 // SAFETY: the caller's contract.
-                unsafe { kernel::inverse::<$lanes>(tables, from, data, out) }
+                unsafe { kernels::inverse::<$lanes>(tables, from, data, out) }
             }
         }
     };
@@ -146,13 +157,13 @@ enum Kernel {
     WideShort(Tables<u64>),
 }
 
-/// The N from which the tables are better short: data, cells and tables no longer leave the L2 cache room. Measured.
+/// The N from which short tables are faster (measured): data, cells and full tables would exceed the L2 cache.
 #[cfg(target_arch = "x86_64")]
 const SHORT_FROM: usize = 1 << 15;
 
 #[cfg(target_arch = "x86_64")]
 thread_local! {
-    /// Where the values of [`Kernel::Wide`] are kept between passes.
+    /// The values of [`Kernel::Wide`] between passes.
     static CELLS: RefCell<(usize, Aligned<u64>)> = RefCell::new((0, Aligned::new(&[])));
 }
 
@@ -167,11 +178,24 @@ fn with_cells(count: usize, f: impl FnOnce(*mut u64)) {
     });
 }
 
-/// The negacyclic NTT modulo a prime below 2^31 on the CPU, for N = 2^8 … 2^17, in 32-bit words: half the memory of
-/// [`PrimeNtt`](super::PrimeNtt), and the faster one for such primes.
+/// The negacyclic NTT modulo a prime below 2^31 on the CPU, for N = 2^8 … 2^17, in 32-bit words. It takes half the
+/// memory of [`PrimeNtt`](super::PrimeNtt) and is faster for such primes.
 ///
-/// Spectra are canonical. Sums of products may have any number of terms: after two of them, each below p², the sum is
+/// Spectra are canonical. Sums of products may have any number of terms. After two terms, each below p², the sum is
 /// brought below 2p² again, and 2p² + 2(p − 1)² < 4p² < 2^64.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{NttEngine, Prime32Ntt};
+///
+/// let engine = Prime32Ntt::new(256, 7681, Isa::current())?;
+/// let mut values: Vec<u32> = (0..256).collect();
+/// engine.forward_in_place(&mut values);
+/// engine.inverse_in_place(&mut values);
+/// assert!(values.iter().copied().eq(0..256));
+/// # Ok::<(), ciphermill_math::ntt::NttError>(())
+/// ```
 #[derive(Debug)]
 pub struct Prime32Ntt {
     isa: Isa,
@@ -193,8 +217,8 @@ impl Prime32Ntt {
     /// Prepares the tables: up to 33N bytes for AVX-512 IFMA, 17N or less otherwise.
     ///
     /// # Errors
-    /// If `polynomial_size` is not a power of two from 2^8 to 2^17, if `modulus` is no odd prime below 2^31 with a root
-    /// of unity of order 2N, or if the CPU lacks `isa`.
+    /// If `polynomial_size` is not a power of two from 2^8 to 2^17, if `modulus` is not an odd prime below 2^31 with a
+    /// root of unity of order 2N, or if the CPU lacks `isa`.
     pub fn new(polynomial_size: usize, modulus: u32, isa: Isa) -> Result<Self, NttError> {
         Prime32Ntt::with_ifma(polynomial_size, modulus, isa, isa.has_ifma())
     }
@@ -216,7 +240,7 @@ impl Prime32Ntt {
             return Err(NttError::Isa { asked: isa, best: Isa::best() });
         }
         assert!(!ifma || isa.has_ifma());
-        // 4p fits a word.
+        // Lazy values need 4p to fit a word.
         #[cfg(target_arch = "x86_64")]
         let lazy = modulus.bits() <= 30;
         let kernel = match isa {
@@ -245,12 +269,12 @@ impl Prime32Ntt {
         Ok(Prime32Ntt { isa, modulus, reduction: Reduction::new(modulus), kernel })
     }
 
-    /// From N words to N words, which may be the same.
+    /// Forward transform from N words to N words, which may be the same memory.
     ///
     /// # Safety
     /// The words exist.
     unsafe fn forward_words(&self, from: *const u32, out: *mut u32) {
-        // SAFETY: the constructor checked the CPU and made the tables for the kernel; the words are the caller's.
+        // SAFETY: the constructor checked the CPU and made the tables for the kernel; the caller vouches for the words.
         unsafe {
             match &self.kernel {
                 Kernel::OneLane(tables) => one_lane::forward(tables, from, out, out),
@@ -274,7 +298,7 @@ impl Prime32Ntt {
         }
     }
 
-    /// From N words, which are destroyed, to N words, which may be the same.
+    /// Inverse transform from N words, which are destroyed, to N words, which may be the same memory.
     ///
     /// # Safety
     /// The words exist.
@@ -303,7 +327,7 @@ impl Prime32Ntt {
         }
     }
 
-    /// LANES, and the word of a tile, before its transposition, that a place holds.
+    /// LANES, and the index, before the transposition, of the word in a place of a tile.
     fn tile_index(&self, place: usize) -> (usize, usize) {
         fn of<A: Lanes>(place: usize) -> (usize, usize) {
             (A::LANES, A::tile_index(place % (A::LANES * A::LANES)))
@@ -323,7 +347,7 @@ impl Prime32Ntt {
         assert_eq!(len, self.polynomial_size(), "length of the {what}");
     }
 
-    /// N of them, each in [−p, p): from −half to mask − half.
+    /// Checks that there are N digits, each in [−p, p): from −half to mask − half.
     fn assert_digits(&self, count: usize, digit: BalancedDigit) {
         self.assert_len("source", count);
         let (p, BalancedDigit { mask, half, .. }) = (self.modulus.value(), digit);

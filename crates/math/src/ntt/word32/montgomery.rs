@@ -1,9 +1,10 @@
-//! Products on 32-bit words after P. Montgomery ("Modular multiplication without trial division", Math. Comp. 44,
-//! 1985), the quotient's factor precomputed for each multiplier as in Shoup's method.
+//! Montgomery products of 32-bit words with a precomputed factor of the quotient.
 //!
-//! With W = w·2^32 mod p and W' = W·p^-1 mod 2^32, and q = x·W' mod 2^32 for any word x: q·p ≡ x·W modulo 2^32, so that
-//! (x·W − q·p)/2^32 is an integer, ≡ x·w modulo p, and the difference of the two products' upper halves. Both are below
-//! p, so it lies in (−p, p).
+//! The method is that of P. Montgomery ("Modular multiplication without trial division", Math. Comp. 44, 1985). As in
+//! Shoup's method, the quotient's factor is precomputed for each multiplier. Let W = w·2^32 mod p and W' = W·p^-1 mod
+//! 2^32, and q = x·W' mod 2^32 for any word x. Then q·p ≡ x·W modulo 2^32. So (x·W − q·p)/2^32 is an integer, ≡ x·w
+//! modulo p, and equal to the difference of the two products' upper halves. Both halves are below p, so it lies in (−p,
+//! p).
 
 use crate::modulus::Modulus;
 
@@ -25,7 +26,7 @@ pub(super) fn root(modulus: Modulus, factor: u64) -> [u32; 2] {
     [whole, whole.wrapping_mul(inverse_of_modulus(modulus.value() as u32))]
 }
 
-/// Reduction of double words by the same method, for products of which no factor is known beforehand.
+/// Reduction of double words by the same method, for products without a factor known in advance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction {
     p: u32,

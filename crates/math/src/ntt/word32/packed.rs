@@ -1,5 +1,5 @@
-//! 32-bit lanes that are all in use: products of even and of odd lanes are made apart and their upper halves merged.
-//! The module's doc states the ranges.
+//! Packed 32-bit lanes: even and odd lanes are multiplied separately, and the upper halves of the products are merged.
+//! The module's documentation states the ranges.
 
 use super::lanes::{Bias, Lanes, OfTile, forward_levels, inverse_levels};
 use super::montgomery;
@@ -7,7 +7,7 @@ use crate::modulus::Modulus;
 
 /// A vector register of 32-bit words. All functions need the CPU features of the implementation.
 pub(super) trait Register: Copy {
-    /// 8 or 16.
+    /// The number of words, 8 or 16.
     const LANES: usize;
 
     /// # Safety
@@ -22,19 +22,19 @@ pub(super) trait Register: Copy {
     /// See the trait; LANES words are writable.
     unsafe fn store(self, to: *mut u32);
 
-    /// Modulo 2^32.
+    /// Sums modulo 2^32.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn add(self, rhs: Self) -> Self;
 
-    /// Modulo 2^32.
+    /// Differences modulo 2^32.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn sub(self, rhs: Self) -> Self;
 
-    /// Of unsigned words.
+    /// The minima of unsigned words.
     ///
     /// # Safety
     /// See the trait.
@@ -46,13 +46,13 @@ pub(super) trait Register: Copy {
     /// See the trait.
     unsafe fn mul_even(self, rhs: Self) -> Self;
 
-    /// Odd lanes in the places of the even ones; the others are arbitrary.
+    /// The odd lanes in the places of the even lanes; the other places are arbitrary.
     ///
     /// # Safety
     /// See the trait.
     unsafe fn odd_to_even(self) -> Self;
 
-    /// The odd lanes of `self` in the even ones, those of `odd` in the odd ones.
+    /// The odd lanes of `self` in the even lanes, and the odd lanes of `odd` in the odd lanes.
     ///
     /// # Safety
     /// See the trait.
@@ -65,7 +65,7 @@ pub(super) trait Register: Copy {
     unsafe fn transpose(rows: &mut [Self]);
 }
 
-/// Constants in all lanes. `LAZY` if p < 2^30, when 4p fits a word.
+/// Constants in all lanes. `LAZY` is for p < 2^30, where 4p fits a word.
 #[derive(Clone, Copy)]
 pub(super) struct Packed<V, const LAZY: bool> {
     p: V,
@@ -88,7 +88,7 @@ impl<V: Register, const LAZY: bool> Packed<V, LAZY> {
             let odd = x.odd_to_even();
             let low = x.mul_even(w.even[1]).mul_even(self.p);
             let low_odd = odd.mul_even(w.odd[1]).mul_even(self.p);
-            // Their lower halves agree, so that no borrow reaches the upper ones.
+            // The lower halves agree, so no borrow reaches the upper halves.
             let even = x.mul_even(w.even[0]).sub(low);
             even.merge_odd(odd.mul_even(w.odd[0]).sub(low_odd))
         }

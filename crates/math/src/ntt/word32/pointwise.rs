@@ -1,9 +1,9 @@
-//! Products of spectra and digits of sources: plain loops that the compiler vectorises.
+//! Products of spectra and digits of sources, as plain loops that the compiler vectorises.
 
 use super::montgomery::Reduction;
 use crate::{BalancedDigit, multiversion};
 
-/// Columns whose sums are kept at hand while the rows go by.
+/// Columns whose sums stay in registers or the nearest cache during the loop over the rows.
 const COLUMNS: usize = 128;
 
 multiversion! {
@@ -18,8 +18,8 @@ multiversion! {
 multiversion! {
     /// acc += Σ_r lhs_r ∘ rhs_r, canonical words, any number of rows.
     ///
-    /// A sum is kept below 2p²: two products make it less than 4p² < 2^64, and one conditional subtraction of 2p² folds
-    /// it back. 2p² < 2^32·p as 2p < 2^32, so that [`Reduction::reduce`] ends it.
+    /// A sum stays below 2p². Two products make it less than 4p² < 2^64, and one conditional subtraction of 2p² brings
+    /// it back. At the end [`Reduction::reduce`] applies, because 2p < 2^32 and so 2p² < 2^32·p.
     pub(crate) fn multiply_accumulate(isa, acc: &mut [u32], lhs: &[u32], rhs: &[u32], reduction: Reduction) {
         let n = acc.len();
         let rows = lhs.len() / n;
@@ -55,7 +55,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// The digits of 64-bit words, a negative d as p + d.
+    /// The digits of 64-bit words; a negative digit d is p + d.
     pub(super) fn digits(isa, words: &[u64], digit: BalancedDigit, p: u32, out: &mut [u32]) {
         for (o, &x) in out.iter_mut().zip(words) {
             let d = digit.extract(x) as i32;
@@ -65,7 +65,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// The digits of 32-bit words as the upper halves of 64 bits, a negative d as p + d.
+    /// The digits of 32-bit words as the upper halves of 64 bits; a negative digit d is p + d.
     pub(super) fn digits_32(isa, words: &[u32], digit: BalancedDigit, p: u32, out: &mut [u32]) {
         for (o, &x) in out.iter_mut().zip(words) {
             let d = digit.extract(u64::from(x) << 32) as i32;

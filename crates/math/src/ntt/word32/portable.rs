@@ -1,16 +1,16 @@
-//! One lane, for any CPU. Values stay canonical.
+//! One lane, for any CPU, with canonical values.
 
 use super::lanes::{Bias, Lanes};
 use super::montgomery;
 use crate::modulus::Modulus;
 
-/// p.
+/// The prime p.
 #[derive(Clone, Copy)]
 pub(super) struct Portable(u32);
 
 impl Portable {
-    /// From [−p, p) to `[0, p)`. By the sign and not by an unsigned minimum, which compilers put into vectors whose
-    /// instruction set lacks it.
+    /// From [−p, p) to `[0, p)`, by the sign. Compilers would put an unsigned minimum into vectors whose instruction
+    /// set lacks it.
     #[inline(always)]
     fn lift(self, x: u32) -> u32 {
         x.wrapping_add((x as i32 >> 31) as u32 & self.0)

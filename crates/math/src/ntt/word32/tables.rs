@@ -4,20 +4,20 @@ use super::lanes::Lanes;
 use crate::modulus::Modulus;
 use crate::ntt::reference::prime::twiddles;
 
-/// The most cells that are finished at a time, so that they and their twiddle factors stay in the L1 cache.
+/// The most cells of a chunk. A chunk is finished before the next one, so it and its factors stay in the L1 cache.
 const CHUNK: usize = 1 << 12;
 
-/// A pass of three levels of the lazy inverse with inputs below B·p has outputs below 21·B·p. The module's doc has the
-/// proof of this and of the next two bounds.
+/// A pass of three levels of the lazy inverse with inputs below B·p has outputs below 21·B·p. The module's
+/// documentation proves this bound and the next two.
 const GROWTH: u64 = 21;
 
-/// Outputs of a pass other than the first are below 18·p, whatever its inputs; the first is below 2·p when reduced.
+/// Outputs of a pass other than the first are below 18·p, whatever its inputs. The first is below 2·p when reduced.
 const REDUCED: u64 = 18;
 
-/// Values below 2^20·p < 2^51 are multiplied correctly.
+/// Products of values below 2^20·p < 2^51 are correct.
 const LIMIT: u64 = 1 << 20;
 
-/// Cells that start at a cache line, so that a vector of them never lies in two.
+/// Cells that start at a cache line, so a vector of cells never lies in two lines.
 #[derive(Debug)]
 pub(super) struct Aligned<C> {
     cells: Vec<C>,
@@ -32,7 +32,7 @@ impl<C: Copy> Aligned<C> {
             return Aligned { cells: Vec::new(), start: 0 };
         };
         let mut aligned = vec![spare; cells.len() + line];
-        // If it cannot tell, all is as right, only slower.
+        // If the offset is unknown, everything stays correct but slower.
         let start = aligned.as_ptr().align_offset(64).min(line);
         aligned[start..start + cells.len()].copy_from_slice(cells);
         Aligned { cells: aligned, start }
@@ -55,22 +55,22 @@ impl<C: Copy> Aligned<C> {
 pub(super) struct Factors<C> {
     /// For each pass, R − 1 pairs per block.
     pub(super) passes: Vec<Vec<[C; 2]>>,
-    /// For each tile of LANES blocks: for each of TILE_ROOTS LANES factors and LANES companions.
+    /// For each tile of LANES blocks and each entry of TILE_ROOTS, LANES factors and LANES companions.
     pub(super) tiles: Aligned<C>,
 }
 
-/// What the kernels of one size need to know.
+/// The size, prime, passes and factors of one transform.
 #[derive(Debug)]
 pub(super) struct Tables<C> {
     /// p.
     pub(super) modulus: Modulus,
     /// N.
     pub(super) polynomial_size: usize,
-    /// Levels per pass over the data, each 2 or 3; the tile levels come after them.
+    /// Levels per pass over the data, each 2 or 3; the tile levels follow them.
     pub(super) passes: Vec<u32>,
-    /// How many passes precede the division into chunks, 1 or 2; 0 if all is one chunk.
+    /// The number of passes before the division into chunks: 1 or 2, or 0 if there is only one chunk.
     pub(super) outer: usize,
-    /// For each pass of the inverse: inputs are below this multiple of p; whether the first output is to be reduced.
+    /// For each pass of the inverse: the multiple of p that bounds its inputs, and whether the first output is reduced.
     pub(super) inverse_ranges: Vec<(u64, bool)>,
     /// Powers of ψ.
     pub(super) forward: Factors<C>,
@@ -78,14 +78,14 @@ pub(super) struct Tables<C> {
     pub(super) inverse: Factors<C>,
     /// ψ^(N/2), ψ^(N/4), ψ^(3N/4): the ratios of the factors of neighbouring blocks.
     pub(super) units: [[C; 2]; 3],
-    /// The same of ψ^-1.
+    /// The same ratios for ψ^-1.
     pub(super) inverse_units: [[C; 2]; 3],
-    /// 1/N and w/N, w being the factor of the inverse's last level.
+    /// 1/N and w/N, where w is the factor of the inverse's last level.
     pub(super) scale: [[C; 2]; 2],
 }
 
 impl<C: Copy> Tables<C> {
-    /// `polynomial_size` is a power of two of at least 2^8 and LANES², and p has the roots. The caller checks this.
+    /// The tables for a power of two of at least 2^8 and LANES², and a prime with the roots. The caller checks both.
     pub(super) fn new<A: Lanes<Cell = C>>(modulus: Modulus, polynomial_size: usize) -> Tables<C> {
         let psi = modulus.primitive_root_2n(polynomial_size).expect("a checked size");
         let inverse_of = |x| modulus.inverse(x).expect("roots and powers of two are not zero");
@@ -114,7 +114,8 @@ impl<C: Copy> Tables<C> {
 }
 
 impl<C: Copy> Factors<C> {
-    /// `merged`: the factor of block i at the level of m blocks is entry m + i.
+    /// The factors in the layout of the passes. Entry m + i of `merged` is the factor of block i at the level of m
+    /// blocks.
     fn new<A: Lanes<Cell = C>>(modulus: Modulus, merged: &[u64], passes: &[u32]) -> Factors<C> {
         // The factors below node `node` = m + i of the tree of blocks, level by level.
         let below = |node: usize, levels: u32| {

@@ -8,7 +8,7 @@ use crate::ntt::reference::{bit_reverse, prime};
 use crate::ntt::{NttEngine, NttError};
 use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
 
-/// Paths to test, with and without IFMA; those that cannot run are named in the output.
+/// Paths to test, with and without IFMA. The output names the paths that cannot run.
 fn paths() -> Vec<(Isa, bool)> {
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
         println!("not run, the CPU lacks it: {isa}");
@@ -86,7 +86,7 @@ fn every_path_equals_the_reference() {
                     let mut back = vec![u32::MAX; n];
                     engine.inverse(&mut spectrum, &mut back);
                     assert!(back == polynomial, "inverse, {what}");
-                    // The inverse of what is no spectrum of a simple polynomial.
+                    // The inverse of a spectrum without a simple polynomial.
                     back.copy_from_slice(&polynomial);
                     engine.inverse_in_place(&mut back);
                     engine.forward_in_place(&mut back);
@@ -180,7 +180,7 @@ fn sources_that_describe_themselves() {
     }
 }
 
-/// Transforms digits that are not what the engine needs: fewer than N, or beyond the modulus 12289.
+/// Transforms digits that the engine must refuse: fewer than N, or beyond the modulus 12289.
 fn forward_digits(count: usize, mask: u64, half: u64) {
     let (words, short) = (vec![0; count], vec![0; count]);
     let digit = BalancedDigit { offset: 0, shift: 40, mask, half };
@@ -222,7 +222,7 @@ proptest! {
     #[test]
     fn any_polynomial_over_any_prime(log_n in 8u32..12, bits in 16u32..=31, nth in 0usize..3, seed: u64) {
         let n = 1 << log_n;
-        // Not every length of 16 and 17 bits has so many primes.
+        // Some lengths of 16 and 17 bits have fewer primes.
         let Some(modulus) = ntt_primes(bits, n).nth(nth) else { return Ok(()) };
         let polynomial = residues(modulus, seed >> 1, n);
         let expected = forward(modulus, &polynomial);

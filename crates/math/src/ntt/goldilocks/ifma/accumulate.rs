@@ -1,18 +1,18 @@
-//! Sums of products.
+//! Sums of products of spectra, with AVX-512 IFMA.
 //!
-//! Floor: 9 operations for a product and its sum (7 multiply-adds, a shift for each factor; 8.5 if two columns share the
-//! left factor), 4.5 cycles, in which the second cache gives what a product reads, 128 bytes in 2.8. Measured 7.3 cycles
-//! where both factors lie in the second cache, 15 where they come from the third; a key from memory at 4.4 bytes per
-//! cycle, 14.5 for its 64 bytes, bounds a bootstrap. Six products of 32-bit halves by 22-bit limbs, which other CPUs use,
-//! are 17 operations.
+//! **Floor.** A product and its sum take 9 operations (7 multiply-adds, a shift for each factor; 8.5 if two columns
+//! share the left factor), 4.5 cycles. The second cache delivers a product's 128 bytes in 2.8 cycles. Measured: 7.3
+//! cycles with both factors in the second cache, 15 with both in the third. From memory at 4.4 bytes per cycle, the 64
+//! bytes of a key take 14.5 cycles, which bounds a bootstrap. The method of other CPUs, six products of 32-bit halves
+//! by 22-bit limbs, takes 17 operations.
 
 use super::super::avx512::Avx512;
 use super::super::lanes::{Lanes, MAX_PRODUCTS};
 
 /// A sum of up to [`MAX_PRODUCTS`] products of any words, with weights 2^0, 2^52, 2^104.
 ///
-/// A word is cut into 52 and 12 bits, the lower of which the multiplier cuts off itself. A product adds less than 2^52,
-/// 3·2^52 and 2^25 to the three parts, so 2^10 of them less than 2^62, 2^64 and 2^35.
+/// A word is split into 52 and 12 bits; the multiplier itself selects the lower part. A product adds less than 2^52,
+/// 3·2^52 and 2^25 to the three parts, so 2^10 products add less than 2^62, 2^64 and 2^35.
 #[derive(Clone, Copy)]
 struct Sum([Avx512; 3]);
 
@@ -26,7 +26,7 @@ impl Sum {
         self.0 = [low.multiply_add_low(x, y), middle, high];
     }
 
-    /// 2^104 ≡ −2^8; canonical.
+    /// The canonical residue, by 2^104 ≡ −2^8.
     #[inline(always)]
     fn reduce(self) -> Avx512 {
         let [low, middle, high] = self.0;
@@ -34,8 +34,8 @@ impl Sum {
     }
 }
 
-/// acc_c += Σ_r lhs_r ∘ rhs_(c,r) for `C` accumulators of `n` words; all words may be lazy, the results are canonical.
-/// The words of `lhs` are read once for all.
+/// acc_c += Σ_r lhs_r ∘ rhs_(c,r) for `C` accumulators of `n` words. All words may be lazy; the results are canonical.
+/// Each word of `lhs` is read once for all accumulators.
 ///
 /// # Safety
 /// The CPU has AVX-512 F and IFMA. `n` is a multiple of 16; each `acc` has `n` writable words, `lhs` and each `rhs`
@@ -50,7 +50,7 @@ pub(in super::super) unsafe fn multiply_accumulate<const C: usize>(
 ) {
     for first in (0..rows).step_by(MAX_PRODUCTS) {
         let rows = first..rows.min(first + MAX_PRODUCTS);
-        // Two vectors at a time: the sums of one would wait for each other.
+        // Two vectors at a time, because the sums of one vector would wait for each other.
         for i in (0..n).step_by(16) {
             // SAFETY: the caller's contract.
             unsafe {

@@ -1,17 +1,18 @@
 //! The transform of one block, words to words, by way of pairs.
 //!
-//! Forward: each part of a block is multiplied by its power of the block's root, which leaves a cyclic transform of 8 or
-//! 4 points; part 0 is carried instead. Inverse: cyclic transform, then the product. In both the sums of a cyclic
-//! transform stay within seven products and one carried value, see [`Pair`]: this is what radix 8 and 52 bits allow.
+//! Forward, each part of a block is multiplied by its power of the block's root, and part 0 is carried. A cyclic
+//! transform of 8 or 4 points remains. The inverse runs the cyclic transform first and then the product. In both
+//! directions the sums of a cyclic transform have at most seven products and one carried value, see [`Pair`]. Radix 8
+//! and 52 bits allow exactly this.
 
 use super::super::avx512::Avx512;
 use super::super::lanes::Lanes;
 use super::super::sources::Coefficients;
-use super::ahead::Ahead;
 use super::pair::{Factor, Pair};
+use super::prefetch::RowPrefetch;
 use super::tables::Roots;
 
-/// Words that a vector of pairs takes.
+/// Words of a vector of pairs.
 const VECTOR: usize = 16;
 
 /// A factor in every lane.
@@ -30,7 +31,7 @@ unsafe fn broadcast([s, t, s_i, t_i]: Factor) -> [Avx512; 4] {
 /// The CPU has AVX-512 F and IFMA; the words are readable.
 #[inline(always)]
 unsafe fn load<const R: usize>(from: *const u64, stride: usize) -> [Pair; R] {
-    // SAFETY: the caller's contract; the first load only gives the array a value of the type.
+    // SAFETY: the caller's contract. The first load only initialises the array.
     unsafe {
         let mut x = [Pair::load(from); R];
         for (j, x) in x.iter_mut().enumerate() {
@@ -52,7 +53,7 @@ unsafe fn store<const R: usize>(x: [Pair; R], to: *mut u64, stride: usize) {
     }
 }
 
-/// Multiplies all but the first.
+/// Multiplies every vector except the first.
 ///
 /// # Safety
 /// As for [`broadcast`].
@@ -64,7 +65,7 @@ unsafe fn multiply<const R: usize>(x: &mut [Pair; R], factors: &[Factor]) {
     }
 }
 
-/// Multiplies all but the first with the factors of a tile.
+/// Multiplies every vector except the first by the factors of a tile.
 ///
 /// # Safety
 /// As for [`broadcast`].
@@ -84,7 +85,7 @@ fn forward_level<const R: usize>(x: &mut [Pair; R]) {
     }
 }
 
-/// The same after products of the upper half by I.
+/// The first level after products of the upper half by I.
 #[inline(always)]
 fn forward_level_i<const R: usize>(x: &mut [Pair; R]) {
     for j in 0..R / 2 {
@@ -92,7 +93,7 @@ fn forward_level_i<const R: usize>(x: &mut [Pair; R]) {
     }
 }
 
-/// The levels after the first of a cyclic transform of 8 points, natural order in, bit-reversed order out.
+/// The levels after the first of a cyclic transform of 8 points: natural order in, bit-reversed order out.
 #[inline(always)]
 fn forward8(x: &mut [Pair; 8]) {
     for j in 0..2 {
@@ -107,7 +108,7 @@ fn forward8(x: &mut [Pair; 8]) {
     (x[6], x[7]) = (x[6].add_i(t), x[6].sub_i(t));
 }
 
-/// The second level of a cyclic transform of 4 points, likewise.
+/// The second level of a cyclic transform of 4 points: natural order in, bit-reversed order out.
 #[inline(always)]
 fn forward4(x: &mut [Pair; 4]) {
     (x[0], x[1]) = (x[0].add(x[1]), x[0].sub(x[1]));
@@ -140,7 +141,7 @@ fn inverse4(x: &mut [Pair; 4]) {
     }
 }
 
-/// What depends on the number of points.
+/// The operations that depend on the number of points.
 trait Points {
     /// Bits of the shift by the root of unity of order 2R.
     const ROOT_LOG2: u32;
@@ -176,8 +177,8 @@ impl Points for [Pair; 8] {
 /// The first pass of a block of `len` coefficients from index `start` on.
 ///
 /// # Safety
-/// The CPU has AVX-512 F and IFMA, here and below; the coefficients exist, 2·`len` words of `pairs` are writable, `len` is
-/// a multiple of 8·R, `factors` has R − 1.
+/// The CPU has AVX-512 F and IFMA, here and below; the coefficients exist, 2·`len` words of `pairs` are writable, `len`
+/// is a multiple of 8·R, `factors` has R − 1.
 #[inline(always)]
 unsafe fn forward_first<const R: usize, C: Coefficients>(
     source: C,
@@ -185,7 +186,7 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
     len: usize,
     factors: &[Factor],
     pairs: *mut u64,
-    ahead: &mut Ahead,
+    prefetch: &mut RowPrefetch,
 ) where
     [Pair; R]: Points,
 {
@@ -199,14 +200,14 @@ unsafe fn forward_first<const R: usize, C: Coefficients>(
             }
             multiply(&mut x, factors);
             forward_level(&mut x);
-            ahead.ask::<R>();
+            prefetch.advance::<R>();
             x.forward();
             store(x, pairs.add(2 * i), 2 * stride);
         }
     }
 }
 
-/// The first pass of a block that is the whole polynomial: the powers of its root, of order 2R, are shifts.
+/// The first pass of a block that is the whole polynomial. Its root has order 2R, so the powers of the root are shifts.
 ///
 /// # Safety
 /// As for [`forward_first`].
@@ -215,7 +216,7 @@ unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(
     source: C,
     len: usize,
     pairs: *mut u64,
-    ahead: &mut Ahead,
+    prefetch: &mut RowPrefetch,
 ) where
     [Pair; R]: Points,
 {
@@ -225,12 +226,12 @@ unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(
         unsafe {
             let mut x = [Pair::from_word(source.load(i)).to_middle(); R];
             for (j, x) in x.iter_mut().enumerate().skip(1) {
-                // Of part j + R/2 the factor is I times that of part j.
+                // The factor of part j + R/2 is I times that of part j.
                 let bits = <[Pair; R]>::ROOT_LOG2 * (j % (R / 2)) as u32;
                 *x = Pair::from_word_shifted(source.load(j * stride + i), bits);
             }
             forward_level_i(&mut x);
-            ahead.ask::<R>();
+            prefetch.advance::<R>();
             x.forward();
             store(x, pairs.add(2 * i), 2 * stride);
         }
@@ -242,7 +243,7 @@ unsafe fn forward_first_of_all<const R: usize, C: Coefficients>(
 /// # Safety
 /// 2·`len` words of `pairs` are writable, `len` is a multiple of 8·R, `factors` has R − 1.
 #[inline(always)]
-unsafe fn forward_next<const R: usize>(pairs: *mut u64, len: usize, factors: &[Factor], ahead: &mut Ahead)
+unsafe fn forward_next<const R: usize>(pairs: *mut u64, len: usize, factors: &[Factor], prefetch: &mut RowPrefetch)
 where
     [Pair; R]: Points,
 {
@@ -254,7 +255,7 @@ where
             x[0] = x[0].carried().to_middle();
             multiply(&mut x, factors);
             forward_level(&mut x);
-            ahead.ask::<R>();
+            prefetch.advance::<R>();
             x.forward();
             store(x, pairs.add(i), stride);
         }
@@ -266,7 +267,13 @@ where
 /// # Safety
 /// 2·`len` words of `pairs` are readable and `len` of `out` writable, `len` is a multiple of 64, `tiles` has 7 per 64.
 #[inline(always)]
-unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], out: *mut u64, ahead: &mut Ahead) {
+unsafe fn forward_tiles(
+    pairs: *const u64,
+    len: usize,
+    tiles: &[[[u64; 8]; 2]],
+    out: *mut u64,
+    prefetch: &mut RowPrefetch,
+) {
     for (tile, factors) in tiles[..len / 64 * 7].chunks_exact(7).enumerate() {
         // SAFETY: the caller's contract.
         unsafe {
@@ -274,7 +281,7 @@ unsafe fn forward_tiles(pairs: *const u64, len: usize, tiles: &[[[u64; 8]; 2]], 
             Pair::transpose(&mut x);
             x[0] = x[0].carried().to_word_range();
             multiply_tile(&mut x, factors);
-            ahead.ask::<8>();
+            prefetch.advance::<8>();
             forward_level(&mut x);
             forward8(&mut x);
             for (j, x) in x.into_iter().enumerate() {
@@ -382,30 +389,30 @@ pub(super) unsafe fn forward<C: Coefficients>(
     (passes, roots, block): (&[u32], &Roots, usize),
     pairs: *mut u64,
     out: *mut u64,
-    ahead: &mut Ahead,
+    prefetch: &mut RowPrefetch,
 ) {
     // SAFETY: the passes divide the block as its roots do.
     unsafe {
         match (passes[0], roots.passes[0].is_empty()) {
-            (3, true) => forward_first_of_all::<8, C>(source, len, pairs, ahead),
-            (3, false) => forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs, ahead),
-            (_, true) => forward_first_of_all::<4, C>(source, len, pairs, ahead),
-            (_, false) => forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs, ahead),
+            (3, true) => forward_first_of_all::<8, C>(source, len, pairs, prefetch),
+            (3, false) => forward_first::<8, C>(source, start, len, &roots.passes[0][7 * block..], pairs, prefetch),
+            (_, true) => forward_first_of_all::<4, C>(source, len, pairs, prefetch),
+            (_, false) => forward_first::<4, C>(source, start, len, &roots.passes[0][3 * block..], pairs, prefetch),
         }
         let (mut size, mut blocks) = (len >> passes[0], 1 << passes[0]);
         for (&levels, factors) in passes.iter().zip(&roots.passes).skip(1) {
             for i in 0..blocks {
                 let at = pairs.add(2 * i * size);
                 if levels == 3 {
-                    forward_next::<8>(at, size, &factors[7 * (block * blocks + i)..], ahead);
+                    forward_next::<8>(at, size, &factors[7 * (block * blocks + i)..], prefetch);
                 } else {
-                    forward_next::<4>(at, size, &factors[3 * (block * blocks + i)..], ahead);
+                    forward_next::<4>(at, size, &factors[3 * (block * blocks + i)..], prefetch);
                 }
             }
             size >>= levels;
             blocks <<= levels;
         }
-        forward_tiles(pairs, len, &roots.tiles[len / 64 * 7 * block..], out, ahead);
+        forward_tiles(pairs, len, &roots.tiles[len / 64 * 7 * block..], out, prefetch);
     }
 }
 

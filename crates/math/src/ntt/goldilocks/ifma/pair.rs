@@ -1,13 +1,13 @@
 //! Redundant residues: two signed words for one residue, so that sums need no correction.
 //!
-//! As 2^96 ≡ −1 (mod p), I = 2^48 is a square root of −1, and a + b·I with 64-bit integers a and b stands for a residue.
-//! A sum is two additions and a product by I a change of names, as for complex numbers. Residues are computed modulo
+//! 2^96 ≡ −1 (mod p), so I = 2^48 is a square root of −1. a + b·I with 64-bit integers a and b represents a residue. As
+//! for complex numbers, a sum is two additions and a product by I is a change of names. Residues are computed modulo
 //! 2^96 + 1 = p·(2^32 + 1), so carries out of 48 bits move from a to b and, negated, from b to a.
 //!
-//! The integers of such pairs that are ≡ 0 form a square lattice of side √p, spanned by (2^32 − 1, −2^16) and
-//! (2^16, 2^32 − 1): p is the sum of two squares. That gives
-//! - twiddle factors s + t·I with s and t of 32 bits ([`Factor`]), so that products need fewer multiplications;
-//! - constants ≡ 0 near any point, which move values to where they are wanted at no cost.
+//! The pairs that are ≡ 0 form a square lattice of side √p, spanned by (2^32 − 1, −2^16) and (2^16, 2^32 − 1), because
+//! p is the sum of two squares. This lattice provides
+//! - twiddle factors s + t·I with s and t of 32 bits ([`Factor`]), so products need fewer multiplications;
+//! - constants ≡ 0 near any point, which move values into the required range at no cost.
 //!
 //! Ranges, with δ = 2^39 (a bound on all small terms together):
 //!
@@ -20,13 +20,13 @@
 //! | sums of at most 7 products and one word or carried value, plus [`Pair::to_middle`] | (0, 2^52): operands of a product |
 //! | the same plus [`Pair::to_word_range`] | a in ±2^52, b in (−2^52, −2^46): operands of [`Pair::into_word`] |
 //!
-//! The last two: a constant near 2^51 − 2^47 or −2^51 − 2^47 plus \[−2^5, 2^48 + 2^5) plus 7·\[−2^48 − δ, 2^48 + δ\] lies
-//! within 2^47 + 7·2^48 + 2^42 of ±2^51.
+//! The last two rows hold for this reason. A constant near 2^51 − 2^47 or −2^51 − 2^47, plus \[−2^5, 2^48 + 2^5), plus
+//! 7·\[−2^48 − δ, 2^48 + δ\], lies within 2^47 + 7·2^48 + 2^42 of ±2^51.
 
 use super::super::avx512::Avx512;
 use super::super::lanes::Lanes;
 
-/// a + b·2^48.
+/// The residue a + b·2^48, eight of them.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) low: Avx512,
@@ -56,7 +56,7 @@ const PRODUCT_TO_WORD_RANGE: (i64, i64) = zero(0, -(1 << 17) - (1 << 10));
 
 impl Pair {
     /// # Safety
-    /// 16 words are readable; the CPU has AVX-512 F and IFMA, as for all that makes a pair.
+    /// 16 words are readable; the CPU has AVX-512 F and IFMA, as for every constructor of a pair.
     #[inline(always)]
     pub(super) unsafe fn load(from: *const u64) -> Pair {
         // SAFETY: the caller's contract.
@@ -74,7 +74,7 @@ impl Pair {
         }
     }
 
-    /// Any word.
+    /// The residues of any words.
     #[inline(always)]
     pub(super) fn from_word(x: Avx512) -> Pair {
         Pair { low: x.and(x.same(LOW_48)), high: x.shr(48) }
@@ -102,13 +102,13 @@ impl Pair {
         Pair { low: self.low.wrapping_add(low), high: self.high.wrapping_add(high) }
     }
 
-    /// The same residue 2^51 − 2^47 higher.
+    /// The same residue, with both halves 2^51 − 2^47 higher.
     #[inline(always)]
     pub(super) fn to_middle(self) -> Pair {
         self.offset(TO_MIDDLE)
     }
 
-    /// The same residue with b lower by 2^51 + 2^47.
+    /// The same residue, with b lower by 2^51 + 2^47.
     #[inline(always)]
     pub(super) fn to_word_range(self) -> Pair {
         self.offset(TO_WORD_RANGE)
@@ -152,14 +152,14 @@ impl Pair {
         )
     }
 
-    /// 2^24·self, for halves of magnitude below 2^52; then of magnitude at most 2^48 + 2^28.
+    /// 2^24·self, for halves of magnitude below 2^52; the halves of the result have magnitude at most 2^48 + 2^28.
     #[inline(always)]
     pub(super) fn shift_24(self) -> Pair {
         let ([low, high], [carry_low, carry_high]) = self.split_24();
         Pair { low: low.wrapping_sub(carry_high), high: high.wrapping_add(carry_low) }
     }
 
-    /// −I·2^24·self, likewise.
+    /// −I·2^24·self, with the ranges of [`shift_24`](Self::shift_24).
     #[inline(always)]
     pub(super) fn minus_i_shift_24(self) -> Pair {
         let ([low, high], [carry_low, carry_high]) = self.split_24();
@@ -178,14 +178,14 @@ impl Pair {
 
     /// The product with w, for halves in [0, 2^52).
     ///
-    /// a·s is cut at 48 bits by multiplying with 16·s: the low 52 bits of that are 16 times the low 48 of a·s, the rest
-    /// is a·s >> 48 < 2^37. Two low parts are below 2^49; [`CENTRE`] moves them down by 2^48.
+    /// Multiplying by 16·s splits a·s at 48 bits: the low 52 bits are 16 times the low 48 bits of a·s, and the rest is
+    /// a·s >> 48 < 2^37. Two low parts are below 2^49; [`CENTRE`] moves them down by 2^48.
     #[inline(always)]
     pub(super) fn mul(self, [s, t, s_i, t_i]: [Avx512; 4]) -> Pair {
         self.mul_from(CENTRE, [s, t, s_i, t_i])
     }
 
-    /// As [`mul`](Self::mul), but b in (−2^50, −2^41), an operand of [`into_word`](Self::into_word).
+    /// As [`mul`](Self::mul), but with b in (−2^50, −2^41): an operand of [`into_word`](Self::into_word).
     #[inline(always)]
     pub(super) fn mul_to_word_range(self, factor: [Avx512; 4]) -> Pair {
         self.mul_from(PRODUCT_TO_WORD_RANGE, factor)
@@ -201,7 +201,8 @@ impl Pair {
         Pair { low: low.shift_right_signed::<4>().wrapping_sub(carry_high), high }
     }
 
-    /// The product with w given by s and t alone: (a·s − b·t) + (a·t + b·s)·I. Two operations more, half the table.
+    /// The product with w given by s and t alone: (a·s − b·t) + (a·t + b·s)·I. It takes two more operations and half
+    /// the table.
     #[inline(always)]
     pub(super) fn mul_short(self, [s, t]: [Avx512; 2]) -> Pair {
         let Pair { low: a, high: b } = self;
@@ -316,7 +317,7 @@ mod tests {
         (0..8).map(move |lane| (words[lane] as i64, words[8 + lane] as i64))
     }
 
-    /// The ends of the ranges that the table of the module states, and some values within.
+    /// The ends of the ranges in the module's table, and some values within.
     #[test]
     fn operations_hold_their_ranges_at_the_ends() {
         if !crate::Isa::Avx512.has_ifma() {

@@ -11,15 +11,15 @@ pub(super) const MAX_BLOCK: usize = 4096;
 /// Twiddle factors of one direction.
 #[derive(Debug)]
 pub(super) struct Roots {
-    /// For each pass 2^levels − 1 powers of the root of each block, in the order of the blocks. If forward, the first is
-    /// empty if its only block is the whole polynomial. If inverse, each block of the first has one more, before the
-    /// others: all its factors are divided by N.
+    /// For each pass, 2^levels − 1 powers of the root of each block, in the order of the blocks. Forward, the first
+    /// list is empty if its only block is the whole polynomial. Inverse, each block of the first pass has one more
+    /// power, before the others, and all its factors are divided by N.
     pub(super) passes: Vec<Vec<Factor>>,
-    /// For each tile of eight blocks of eight words: seven times a vector of s and one of t.
+    /// For each tile of eight blocks of eight words, seven pairs of a vector of s and a vector of t.
     pub(super) tiles: Vec<[[u64; 8]; 2]>,
 }
 
-/// What the kernels of one size need to know.
+/// The sizes, passes and twiddle factors of one transform.
 #[derive(Debug)]
 pub(in super::super) struct Tables {
     /// N.
@@ -28,14 +28,14 @@ pub(in super::super) struct Tables {
     pub(super) word_passes: &'static [u32],
     /// Levels of the passes over pairs, 3 or 2 each; the three levels of the tiles come after them.
     pub(super) passes: Vec<u32>,
-    /// Powers of ψ.
+    /// Levels of the passes over pairs, 3 or 2 each. The three levels of the tiles follow them.
     pub(super) forward: Roots,
     /// Powers of ψ^-1.
     pub(super) inverse: Roots,
 }
 
 impl Tables {
-    /// For a power of two from 2^6 to 2^17, which the caller checks.
+    /// The tables for a power of two from 2^6 to 2^17, which the caller checks.
     pub(in super::super) fn new(polynomial_size: usize) -> Tables {
         let word_passes: &'static [u32] = match polynomial_size.trailing_zeros() {
             ..=12 => &[],
