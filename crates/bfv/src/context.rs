@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ciphermill_lattice::rns::{ModDown, RnsBasis, ScaleAndRound};
 use ciphermill_math::Isa;
+use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
 
 use crate::error::BfvError;
 use crate::evaluation::Tables;
@@ -18,6 +19,8 @@ pub struct Context {
 #[derive(Debug)]
 struct Inner {
     parameters: ParameterSet,
+    /// Makes every transform of the context.
+    ntt: Arc<dyn NttProvider>,
     /// q_0 … q_(L−1), p_0 … p_(K−1).
     chain: RnsBasis,
     /// The first l primes of the chain, l = 1 … L + K.
@@ -33,14 +36,41 @@ struct Inner {
 }
 
 impl Context {
-    /// The tables of `parameters`, with kernels for `isa`.
+    /// The tables of `parameters` on the CPU, with kernels for `isa`.
     ///
     /// # Errors
     /// If the CPU lacks `isa`.
     pub fn new(parameters: &ParameterSet, isa: Isa) -> Result<Self, BfvError> {
+        Self::with_engines(parameters, Arc::new(CpuNttProvider::new(isa)), isa)
+    }
+
+    /// The tables of `parameters` with the transforms of `provider`: those of the chain, of the auxiliary primes of
+    /// products, and of the plaintext modulus for slots. All other arithmetic runs on the CPU with kernels for `isa`.
+    /// Every result has the same bits with any provider.
+    ///
+    /// # Errors
+    /// If the provider has no transform for a prime of the chain, or makes one of another size or prime; if the CPU lacks
+    /// `isa`.
+    ///
+    /// # Example
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use ciphermill_bfv::parameters::TEST_32;
+    /// use ciphermill_bfv::{Context, ParameterSet, SecurityPolicy};
+    /// use ciphermill_math::Isa;
+    /// use ciphermill_math::ntt::CpuNttProvider;
+    ///
+    /// let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    /// let provider = Arc::new(CpuNttProvider::new(Isa::Portable));
+    /// let context = Context::with_engines(&ParameterSet::named(TEST_32, policy)?, provider, Isa::current())?;
+    /// assert_eq!(context.ntt().info().name, "cpu-ntt");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_engines(parameters: &ParameterSet, provider: Arc<dyn NttProvider>, isa: Isa) -> Result<Self, BfvError> {
         let chain: Vec<u64> = parameters.chain().collect();
         let (top, all) = (parameters.ciphertext_moduli.len(), chain.len());
-        let chain = RnsBasis::new(parameters.polynomial_size, &chain, isa)?;
+        let chain = RnsBasis::with_engines(parameters.polynomial_size, &chain, &*provider, isa)?;
         let levels: Vec<RnsBasis> = (1..=all).map(|limbs| chain.slice(0..limbs)).collect();
         let scale = levels.iter().map(|basis| ScaleAndRound::new(basis, parameters.plaintext_modulus)).collect();
         let (mut extended, mut mod_down) = (Vec::new(), Vec::new());
@@ -53,6 +83,7 @@ impl Context {
         }
         let inner = Inner {
             parameters: parameters.clone(),
+            ntt: provider,
             chain,
             levels,
             extended,
@@ -68,7 +99,12 @@ impl Context {
         &self.inner.parameters
     }
 
-    /// The instruction set.
+    /// The provider of every transform.
+    pub fn ntt(&self) -> &dyn NttProvider {
+        &*self.inner.ntt
+    }
+
+    /// The instruction set of all other arithmetic.
     pub fn isa(&self) -> Isa {
         self.inner.chain.isa()
     }

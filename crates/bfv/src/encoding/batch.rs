@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
+use ciphermill_lattice::rns::Limb;
 use ciphermill_math::Modulus;
-use ciphermill_math::ntt::{NttEngine, prime_engine};
 
 use super::coefficient::signed;
 use crate::ciphertext::Plaintext;
@@ -19,8 +19,8 @@ use crate::error::BfvError;
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
     context: Context,
-    /// The transform modulo t.
-    engine: Arc<dyn NttEngine>,
+    /// t and its transform.
+    limb: Limb,
     /// The place in the transform's spectrum of each slot, row 0 first: a permutation of 0..N.
     places: Arc<[u32]>,
 }
@@ -29,7 +29,7 @@ impl BatchEncoder {
     /// The encoder of a set with slots.
     ///
     /// # Errors
-    /// If t is not a prime or not 1 modulo 2N.
+    /// If t is not a prime or not 1 modulo 2N, or the context's provider has no transform modulo t.
     pub fn new(context: &Context) -> Result<Self, BfvError> {
         let (n, t) = (context.n(), context.t());
         let parameters = context.parameters();
@@ -42,10 +42,10 @@ impl BatchEncoder {
             );
             return Err(BfvError::Unsupported { what });
         };
-        let engine = prime_engine(n, t, context.isa()).map_err(ciphermill_lattice::rns::RnsBasisError::from)?;
+        let limb = Limb::new(parameters.polynomial_size, t, context.ntt(), context.isa())?;
         let mut place_of = vec![0; n];
         for place in 0..n {
-            place_of[engine.exponent(place) / 2] = place as u32;
+            place_of[limb.engine().exponent(place) / 2] = place as u32;
         }
         let order = 2 * n;
         let mut exponent = least_root_exponent(modulus, root, n);
@@ -55,7 +55,7 @@ impl BatchEncoder {
             places[n / 2 + column] = place_of[(order - exponent) / 2];
             exponent = 3 * exponent % order;
         }
-        Ok(Self { context: context.clone(), engine, places: places.into() })
+        Ok(Self { context: context.clone(), limb, places: places.into() })
     }
 
     /// The number of columns, N/2.
@@ -72,7 +72,7 @@ impl BatchEncoder {
         for (&place, residue) in self.places.iter().zip(self.context.residues(values)?) {
             coefficients[place as usize] = residue;
         }
-        self.engine.inverse_in_place(&mut coefficients);
+        self.limb.engine().inverse_in_place(&mut coefficients);
         Ok(Plaintext { coefficients })
     }
 
@@ -83,7 +83,7 @@ impl BatchEncoder {
     pub fn decode(&self, plaintext: &Plaintext) -> Vec<i64> {
         let t = self.context.t();
         let mut values = plaintext.coefficients.clone();
-        self.engine.forward_in_place(&mut values);
+        self.limb.engine().forward_in_place(&mut values);
         // An engine may leave residues beyond t in a spectrum.
         self.places.iter().map(|&place| signed(values[place as usize] % t, (t - 1) / 2, t)).collect()
     }

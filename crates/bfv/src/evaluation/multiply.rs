@@ -9,7 +9,7 @@
 //! conversions, which may be wrong within 2^-49 of ±B/2, are exact. Where the lift of an operand may be wrong it takes x for
 //! x ± Q, which is the same modulo Q and no greater than Q/2·(1 + 2^-49).
 
-use ciphermill_lattice::rns::{BaseConverter, RnsBasis, ScaleToBasis};
+use ciphermill_lattice::rns::{BaseConverter, RnsBasis, RnsBasisError, ScaleToBasis};
 use ciphermill_math::modulus::ntt_primes;
 use num_bigint::BigUint;
 
@@ -35,7 +35,9 @@ pub(super) struct Multiplication {
 }
 
 impl Multiplication {
-    pub(super) fn new(context: &Context, limbs: usize) -> Self {
+    /// # Errors
+    /// If the context's provider has no transform for an auxiliary prime.
+    pub(super) fn new(context: &Context, limbs: usize) -> Result<Self, RnsBasisError> {
         let (q, n) = (context.basis(limbs), context.n());
         let bound = BigUint::from(2 * n) * context.t() * q.product();
         let choices = AUXILIARY.map(|(bits, cost)| {
@@ -53,14 +55,13 @@ impl Multiplication {
         });
         let [first, second] = choices;
         let (_, primes) = if first.0 <= second.0 { first } else { second };
-        let b =
-            RnsBasis::new(q.polynomial_size(), &primes, context.isa()).expect("primes with a transform of this size");
-        Self {
+        let b = RnsBasis::with_engines(q.polynomial_size(), &primes, context.ntt(), context.isa())?;
+        Ok(Self {
             lift: BaseConverter::new(q, &b),
             scale: ScaleToBasis::new(q, &b, context.t()),
             back: BaseConverter::new(&b, q),
             both: q.join(&b),
-        }
+        })
     }
 }
 
@@ -68,14 +69,15 @@ impl Context {
     /// lhs·rhs of two parts each: three parts, for [`relinearize`](Self::relinearize).
     ///
     /// # Errors
-    /// As [`add`](Self::add), if an operand has three parts, or above L limbs.
+    /// As [`add`](Self::add), if an operand has three parts, or above L limbs; if the context's provider has no transform
+    /// for an auxiliary prime.
     pub fn multiply(&self, lhs: &Ciphertext, rhs: &Ciphertext) -> Result<Ciphertext, BfvError> {
         self.require_pair(lhs, rhs)?;
         let limbs = lhs.limb_count();
         self.require_switchable("number of limbs of a factor", limbs)?;
         require_length("number of parts of the left factor", lhs.parts.len(), 2)?;
         require_length("number of parts of the right factor", rhs.parts.len(), 2)?;
-        let (n, tables) = (self.n(), self.tables().multiplication(self, limbs));
+        let (n, tables) = (self.n(), self.tables().multiplication(self, limbs)?);
         let (both, own) = (&tables.both, limbs * n);
         let auxiliary = both.len() * n - own;
         let mut scratch = self.tables().scratch(4 * auxiliary + 4 * n + 3 * both.len() * n);

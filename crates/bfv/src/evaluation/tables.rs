@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ciphermill_lattice::rns::{BaseConverter, ModDown};
+use ciphermill_lattice::rns::{BaseConverter, ModDown, RnsBasisError};
 use ciphermill_math::EngineInfo;
 use ciphermill_math::automorphism::SpectrumAutomorphism;
 
@@ -23,7 +23,7 @@ pub(crate) type ChainAutomorphism = Arc<[Arc<SpectrumAutomorphism>]>;
 #[derive(Debug)]
 pub(crate) struct Tables {
     /// For products of ciphertexts, by limbs − 1.
-    multiplication: Vec<OnceLock<Multiplication>>,
+    multiplication: Vec<OnceLock<Result<Multiplication, RnsBasisError>>>,
     /// For switches of the modulus, by limbs before − 1 and limbs after − 1.
     modulus_switch: Vec<Vec<OnceLock<ModDown>>>,
     /// From each digit to each limb of the extended basis, by limbs − 1 and limbs per digit − 1.
@@ -46,8 +46,12 @@ impl Tables {
     }
 
     /// For products at `limbs` limbs, 1 to L.
-    pub(super) fn multiplication(&self, context: &Context, limbs: usize) -> &Multiplication {
-        self.multiplication[limbs - 1].get_or_init(|| Multiplication::new(context, limbs))
+    ///
+    /// # Errors
+    /// If the context's provider has no transform for an auxiliary prime.
+    pub(super) fn multiplication(&self, context: &Context, limbs: usize) -> Result<&Multiplication, RnsBasisError> {
+        let made = self.multiplication[limbs - 1].get_or_init(|| Multiplication::new(context, limbs));
+        made.as_ref().map_err(Clone::clone)
     }
 
     /// From `from` limbs to fewer, `to`.

@@ -1,7 +1,10 @@
 //! The secret and the public key.
 
+use std::sync::Arc;
+
 use ciphermill_lattice::{KeyTag, PublicSeed};
 use ciphermill_math::Isa;
+use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
 use ciphermill_wire::{Decoder, Encoder, open, seal};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -41,6 +44,20 @@ impl SecretKey {
     /// # Errors
     /// If it is malformed, its parameter set is not admissible under `policy`, or the CPU lacks `isa`.
     pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Self, BfvError> {
+        Self::from_secret_key_bytes_with_engines(bytes, policy, Arc::new(CpuNttProvider::new(isa)), isa)
+    }
+
+    /// Reads a sealed secret key and makes its context with the transforms of `provider`, as
+    /// [`Context::with_engines`] does.
+    ///
+    /// # Errors
+    /// If it is malformed, its parameter set is not admissible under `policy`, or its context cannot be made.
+    pub fn from_secret_key_bytes_with_engines(
+        bytes: &[u8],
+        policy: SecurityPolicy,
+        provider: Arc<dyn NttProvider>,
+        isa: Isa,
+    ) -> Result<Self, BfvError> {
         let limit = MAX_PARAMETER_SET_LEN + 8 + (MAX_POLYNOMIAL_SIZE / PER_BYTE) as u64;
         let (_, mut input) = open(bytes, SECRET_KEY, BODY_VERSION..=BODY_VERSION, limit)?;
         let parameters = ParameterSet::new(ParameterSpec::decode(&mut input)?, policy)?;
@@ -52,7 +69,7 @@ impl SecretKey {
         let coefficients: Zeroizing<Vec<i64>> = Zeroizing::new(places.collect());
         let none = coefficients.iter().fold(0u8, |none, &x| none | u8::from(x == -2));
         require_range("number of kinds of coefficients of the secret key that are not -1, 0 or 1", none, 0, 0)?;
-        Ok(Self::from_coefficients(&Context::new(&parameters, isa)?, tag, coefficients))
+        Ok(Self::from_coefficients(&Context::with_engines(&parameters, provider, isa)?, tag, coefficients))
     }
 }
 

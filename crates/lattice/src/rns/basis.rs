@@ -19,6 +19,37 @@ pub struct Limb {
 }
 
 impl Limb {
+    /// The prime `modulus` with its transform of `provider`, and pointwise kernels on the instruction set `isa`.
+    ///
+    /// # Errors
+    /// If the prime has no transform of this size, the provider makes a transform of another size or prime, or the CPU
+    /// lacks `isa`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::PolynomialSize;
+    /// use ciphermill_lattice::rns::Limb;
+    /// use ciphermill_math::Isa;
+    /// use ciphermill_math::ntt::CpuNttProvider;
+    ///
+    /// let limb = Limb::new(PolynomialSize::new(1024)?, 12289, &CpuNttProvider::default(), Isa::current())?;
+    /// assert_eq!((limb.modulus().value(), limb.engine().polynomial_size()), (12289, 1024));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(
+        polynomial_size: PolynomialSize,
+        modulus: u64,
+        provider: &dyn NttProvider,
+        isa: Isa,
+    ) -> Result<Self, RnsBasisError> {
+        let engine = provider.prime(polynomial_size.get(), modulus)?;
+        if (engine.polynomial_size(), engine.modulus()) != (polynomial_size.get(), modulus) {
+            return Err(RnsBasisError::Engine { engine: engine.info().to_string(), modulus });
+        }
+        let modulus = Modulus::new(modulus).map_err(NttError::from)?;
+        Ok(Self { modulus, engine, kernels: PointwiseKernels::new(modulus, isa)? })
+    }
+
     /// The prime.
     pub fn modulus(&self) -> Modulus {
         self.modulus
@@ -119,12 +150,7 @@ impl RnsBasis {
             if moduli[..i].contains(&p) {
                 return Err(RnsBasisError::Repeated { modulus: p });
             }
-            let engine = provider.prime(polynomial_size.get(), p)?;
-            if (engine.polynomial_size(), engine.modulus()) != (polynomial_size.get(), p) {
-                return Err(RnsBasisError::Engine { engine: engine.info().to_string(), modulus: p });
-            }
-            let modulus = Modulus::new(p).map_err(NttError::from)?;
-            limbs.push(Limb { modulus, engine, kernels: PointwiseKernels::new(modulus, isa)? });
+            limbs.push(Limb::new(polynomial_size, p, provider, isa)?);
         }
         Ok(Self { polynomial_size, isa, limbs })
     }
