@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ciphermill_lattice::rns::{ModDown, RnsBasis, ScaleAndRound};
-use ciphermill_math::Isa;
 use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
+use ciphermill_math::{EngineInfo, Isa};
 
+use crate::bases::Bases;
 use crate::error::BfvError;
-use crate::evaluation::Tables;
 use crate::parameters::ParameterSet;
+use crate::tables::Tables;
 
 /// A parameter set on one instruction set, with all its tables. Cloning shares them.
 #[derive(Clone, Debug)]
@@ -19,15 +20,8 @@ pub struct Context {
 #[derive(Debug)]
 struct Inner {
     parameters: ParameterSet,
-    /// Makes every transform of the context.
-    ntt: Arc<dyn NttProvider>,
-    /// q_0 … q_(L−1), p_0 … p_(K−1).
-    chain: RnsBasis,
-    /// The first l primes of the chain, l = 1 … L + K.
-    levels: Vec<RnsBasis>,
-    /// q_0 … q_(l−1) and the special primes, l = 1 … L; empty without special primes.
-    extended: Vec<RnsBasis>,
-    /// From `extended` to `levels`, by l.
+    bases: Bases,
+    /// From the extended basis of each level to the level, l = 1 … L; empty without special primes.
     mod_down: Vec<ModDown>,
     /// Decryption at each level.
     scale: Vec<ScaleAndRound>,
@@ -58,7 +52,7 @@ impl Context {
     ///
     /// use ciphermill_bfv::parameters::TEST_32;
     /// use ciphermill_bfv::{Context, ParameterSet, SecurityPolicy};
-    /// use ciphermill_math::Isa;
+    /// use ciphermill_math::{EngineInfo, Isa};
     /// use ciphermill_math::ntt::CpuNttProvider;
     ///
     /// let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
@@ -68,30 +62,17 @@ impl Context {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_engines(parameters: &ParameterSet, provider: Arc<dyn NttProvider>, isa: Isa) -> Result<Self, BfvError> {
-        let chain: Vec<u64> = parameters.chain().collect();
-        let (top, all) = (parameters.ciphertext_moduli.len(), chain.len());
-        let chain = RnsBasis::with_engines(parameters.polynomial_size, &chain, &*provider, isa)?;
-        let levels: Vec<RnsBasis> = (1..=all).map(|limbs| chain.slice(0..limbs)).collect();
-        let scale = levels.iter().map(|basis| ScaleAndRound::new(basis, parameters.plaintext_modulus)).collect();
-        let (mut extended, mut mod_down) = (Vec::new(), Vec::new());
+        let bases = Bases::new(parameters, provider, isa)?;
+        let (top, all) = (parameters.ciphertext_moduli.len(), bases.chain().len());
+        let scale =
+            (1..=all).map(|limbs| ScaleAndRound::new(bases.level(limbs), parameters.plaintext_modulus)).collect();
+        let mut mod_down = Vec::new();
         if top < all {
-            let special = chain.slice(top..all);
-            for basis in &levels[..top] {
-                extended.push(basis.join(&special));
-                mod_down.push(ModDown::new(basis, &special));
-            }
+            let special = bases.chain().slice(top..all);
+            mod_down.extend((1..=top).map(|limbs| ModDown::new(bases.level(limbs), &special)));
         }
-        let inner = Inner {
-            parameters: parameters.clone(),
-            ntt: provider,
-            chain,
-            levels,
-            extended,
-            mod_down,
-            scale,
-            tables: Tables::new(top, all),
-        };
-        Ok(Self { inner: Arc::new(inner) })
+        let (parameters, tables) = (parameters.clone(), Tables::new(top, all));
+        Ok(Self { inner: Arc::new(Inner { parameters, bases, mod_down, scale, tables }) })
     }
 
     /// The parameter set.
@@ -101,17 +82,27 @@ impl Context {
 
     /// The provider of every transform.
     pub fn ntt(&self) -> &dyn NttProvider {
-        &*self.inner.ntt
+        self.inner.bases.ntt()
     }
 
     /// The instruction set of all other arithmetic.
     pub fn isa(&self) -> Isa {
-        self.inner.chain.isa()
+        self.inner.bases.isa()
+    }
+
+    /// Whether spectra and tables of `other`, a context of the same parameter set, serve this one: all kernels have the
+    /// same instruction set, and all transforms the same description.
+    pub fn same_engines(&self, other: &Context) -> bool {
+        let infos = |context: &Context| -> Vec<EngineInfo> {
+            context.chain().limbs().iter().map(|limb| limb.engine().info()).collect()
+        };
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.isa() == other.isa() && self.ntt().info() == other.ntt().info() && infos(self) == infos(other)
     }
 
     /// N.
     pub fn n(&self) -> usize {
-        self.inner.chain.polynomial_size().get()
+        self.inner.bases.n()
     }
 
     /// t.
@@ -126,7 +117,7 @@ impl Context {
 
     /// All primes, the special ones last.
     pub fn chain(&self) -> &RnsBasis {
-        &self.inner.chain
+        self.inner.bases.chain()
     }
 
     /// The basis of ciphertexts with `limbs` limbs, 1 to L + K.
@@ -134,7 +125,7 @@ impl Context {
     /// # Panics
     /// If there is no such level.
     pub fn basis(&self, limbs: usize) -> &RnsBasis {
-        &self.inner.levels[limbs - 1]
+        self.inner.bases.level(limbs)
     }
 
     /// The basis in which keys are switched at `limbs` limbs, 1 to L: those of the ciphertext, then the special ones.
@@ -142,7 +133,7 @@ impl Context {
     /// # Panics
     /// If there is no such level, or the set has no special modulus.
     pub fn extended(&self, limbs: usize) -> &RnsBasis {
-        &self.inner.extended[limbs - 1]
+        self.inner.bases.extended(limbs)
     }
 
     /// From [`extended`](Self::extended) back to [`basis`](Self::basis).
@@ -159,6 +150,11 @@ impl Context {
     /// If there is no such level.
     pub fn scale_and_round(&self, limbs: usize) -> &ScaleAndRound {
         &self.inner.scale[limbs - 1]
+    }
+
+    /// All bases of the set.
+    pub(crate) fn bases(&self) -> &Bases {
+        &self.inner.bases
     }
 
     /// The tables that are computed at their first use.

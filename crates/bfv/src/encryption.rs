@@ -9,8 +9,9 @@ use zeroize::Zeroizing;
 use crate::ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 use crate::context::Context;
 use crate::error::{BfvError, require_length, require_range};
-use crate::keys::{MASK_STREAM, PublicKey, SecretKey, error};
+use crate::keys::PublicKey;
 use crate::parameters::ParameterId;
+use crate::secret_key::{MASK_STREAM, SecretKey, error};
 
 /// The key under which a ciphertext is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -67,10 +68,21 @@ impl SecretKey {
         limbs: usize,
         noise: &mut Csprng,
     ) -> Result<SeededCiphertext, BfvError> {
+        self.encrypt_from_seed(plaintext, limbs, PublicSeed::from_os()?, noise)
+    }
+
+    /// Encrypts with the mask that `seed` stands for. Like the noise, a seed serves one ciphertext.
+    pub(crate) fn encrypt_from_seed(
+        &self,
+        plaintext: &Plaintext,
+        limbs: usize,
+        seed: PublicSeed,
+        noise: &mut Csprng,
+    ) -> Result<SeededCiphertext, BfvError> {
         let context = &self.context;
         context.require_limbs(limbs)?;
         context.require_plaintext(plaintext)?;
-        let (basis, seed) = (context.basis(limbs), PublicSeed::from_os()?);
+        let basis = context.basis(limbs);
         // ⌊Q·m/t⌉ + e − a·s; each of the three is a secret until they are together.
         let mut product = basis.forward(basis.uniform(&mut MaskStream::new(&seed, MASK_STREAM)));
         basis.multiply(&mut product, &self.spectrum_at(limbs));

@@ -1,89 +1,21 @@
-//! Keys: secret, public, for relinearisation and for automorphisms.
+//! Public keys: for encryption, for relinearisation and for automorphisms.
 
 use std::collections::BTreeMap;
 
+use ciphermill_lattice::rng::RngError;
 use ciphermill_lattice::rns::{RnsPoly, Spectrum};
-use ciphermill_lattice::sampler::{self, Gaussian};
-use ciphermill_lattice::{Csprng, KeyTag, MaskStream, PublicSeed, SecretSeed};
+use ciphermill_lattice::{Csprng, KeyTag, PublicSeed};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::context::Context;
 use crate::error::{BfvError, require_range};
-use crate::keyswitch::{Gadget, KeySwitchKey};
-use crate::parameters::{ERROR_STD_DEV, ParameterId};
+use crate::gadget::Gadget;
+use crate::keyswitch::KeySwitchKey;
+use crate::parameters::ParameterId;
+use crate::secret_key::{KeySeeds, MASK_STREAM, error, mask};
 
-/// The streams of the seed of a secret key: the key, and its tag.
-const KEY_STREAM: u64 = 0;
-const TAG_STREAM: u64 = 1;
-
-/// The stream of a public seed in which a mask starts, for objects that have one mask.
-pub(crate) const MASK_STREAM: u64 = 0;
-
-/// N coefficients of an error: rounded Gaussians of standard deviation [`ERROR_STD_DEV`].
-pub(crate) fn error(n: usize, rng: &mut Csprng) -> Zeroizing<Vec<i64>> {
-    // The sampler's unit is the torus of 64 bits.
-    let gaussian = Gaussian::new(ERROR_STD_DEV * 2f64.powi(-64)).expect("far less than a quarter of the torus");
-    let mut words = Zeroizing::new(vec![0u64; n]);
-    gaussian.sample_into(rng, &mut words);
-    Zeroizing::new(words.iter().map(|&word| word as i64).collect())
-}
-
-/// The secret key: a ternary polynomial s. It is wiped when dropped and does not show its content.
-pub struct SecretKey {
-    pub(crate) context: Context,
-    pub(crate) tag: KeyTag,
-    /// Coefficients in {−1, 0, 1}.
-    pub(crate) coefficients: Zeroizing<Vec<i64>>,
-    /// s over the whole chain.
-    pub(crate) spectrum: Zeroizing<RnsPoly<Spectrum>>,
-}
-
-impl std::fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SecretKey").field("tag", &self.tag).finish_non_exhaustive()
-    }
-}
-
-impl SecretKey {
-    /// A key drawn from `seed`, deterministically.
-    pub fn generate(context: &Context, seed: &SecretSeed) -> Self {
-        let mut coefficients = Zeroizing::new(vec![0; context.n()]);
-        sampler::ternary(&mut Csprng::from_secret(seed, KEY_STREAM), &mut coefficients);
-        let tag = KeyTag(Csprng::from_secret(seed, TAG_STREAM).next_u64());
-        Self::from_coefficients(context, tag, coefficients)
-    }
-
-    /// The key with these N coefficients in {−1, 0, 1}.
-    pub(crate) fn from_coefficients(context: &Context, tag: KeyTag, coefficients: Zeroizing<Vec<i64>>) -> Self {
-        let chain = context.chain();
-        let spectrum = Zeroizing::new(chain.forward(chain.from_signed(&coefficients)));
-        Self { context: context.clone(), tag, coefficients, spectrum }
-    }
-
-    /// s over the first `limbs` primes of the chain.
-    pub(crate) fn spectrum_at(&self, limbs: usize) -> Zeroizing<RnsPoly<Spectrum>> {
-        let words = self.spectrum.words()[..limbs * self.context.n()].to_vec();
-        Zeroizing::new(RnsPoly::from_words(self.context.parameters().polynomial_size, words))
-    }
-
-    /// Its context.
-    pub fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// Its key set.
-    pub fn tag(&self) -> KeyTag {
-        self.tag
-    }
-}
-
-/// The uniform polynomial over the whole chain that stream `stream` of a public seed stands for: the mask a of a public
-/// key, a_j of digit j = `stream` of a switching key.
-pub(crate) fn mask(context: &Context, seed: &PublicSeed, stream: u64) -> RnsPoly<Spectrum> {
-    let chain = context.chain();
-    chain.forward(chain.uniform(&mut MaskStream::new(seed, stream)))
-}
+pub use crate::secret_key::SecretKey;
 
 /// A public key: an encryption of 0 over the whole chain, from which anyone encrypts.
 #[derive(Clone, Debug)]
@@ -102,16 +34,20 @@ impl PublicKey {
     /// # Errors
     /// If the operating system gives no randomness.
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
-        let (context, seed) = (secret.context.clone(), PublicSeed::from_os()?);
+        Ok(Self::from_seeds(secret, &KeySeeds::from_os()?))
+    }
+
+    pub(crate) fn from_seeds(secret: &SecretKey, seeds: &KeySeeds) -> Self {
+        let (context, seed) = (secret.context.clone(), seeds.mask);
         let chain = context.chain();
-        let mut noise = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let mut noise = Csprng::from_secret(&seeds.noise, 0);
         let mask = mask(&context, &seed, MASK_STREAM);
         // e − a·s; the product a·s is a secret until e is in it.
         let mut product = Zeroizing::new(mask.clone());
         chain.multiply(&mut product, &secret.spectrum);
         let mut body = chain.forward(chain.from_signed(&error(context.n(), &mut noise)));
         chain.sub_assign(&mut body, &product);
-        Ok(Self { tag: secret.tag, seed, parts: [body, mask], context })
+        Self { tag: secret.tag, seed, parts: [body, mask], context }
     }
 
     /// Its context.
@@ -137,10 +73,14 @@ impl RelinearizationKey {
     /// # Errors
     /// If the set has no special modulus, or the operating system gives no randomness.
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
+        Self::from_seeds(secret, &KeySeeds::from_os()?)
+    }
+
+    pub(crate) fn from_seeds(secret: &SecretKey, seeds: &KeySeeds) -> Result<Self, BfvError> {
         let mut square = secret.spectrum.clone();
         secret.context.chain().multiply(&mut square, &secret.spectrum);
         let gadget = secret.context.parameters().gadget;
-        Ok(Self { key: KeySwitchKey::generate(secret, &square, gadget)? })
+        Ok(Self { key: KeySwitchKey::generate(secret, &square, gadget, seeds)? })
     }
 
     /// The id of its parameter set.
@@ -188,6 +128,15 @@ impl GaloisKeys {
     /// If an element is even, 1 or not below 2N, if the set has no special modulus or a gadget does not fit it, or if the
     /// operating system gives no randomness.
     pub fn generate(secret: &SecretKey, requests: &[GaloisRequest]) -> Result<Self, BfvError> {
+        Self::with_seeds(secret, requests, |_| KeySeeds::from_os())
+    }
+
+    /// The keys with the seeds that `seeds` returns for each element.
+    pub(crate) fn with_seeds(
+        secret: &SecretKey,
+        requests: &[GaloisRequest],
+        seeds: impl Fn(usize) -> Result<KeySeeds, RngError> + Sync,
+    ) -> Result<Self, BfvError> {
         let (context, n) = (&secret.context, secret.context.n());
         let mut wanted: BTreeMap<usize, Gadget> = BTreeMap::new();
         for request in requests {
@@ -200,7 +149,7 @@ impl GaloisKeys {
             .into_par_iter()
             .map(|(element, gadget)| {
                 let from = Zeroizing::new(chain.forward(chain.automorphism(&coefficients, element)));
-                Ok((element, KeySwitchKey::generate(secret, &from, gadget)?))
+                Ok((element, KeySwitchKey::generate(secret, &from, gadget, &seeds(element)?)?))
             })
             .collect::<Result<_, BfvError>>()?;
         Ok(Self { parameters: context.parameters().id(), tag: secret.tag, keys })

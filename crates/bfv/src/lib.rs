@@ -10,18 +10,22 @@
 //! J. Fan and F. Vercauteren, "Somewhat practical fully homomorphic encryption", IACR ePrint 2012/144; Z. Brakerski,
 //! CRYPTO 2012.
 
+mod bases;
 pub mod ciphertext;
 pub mod context;
 pub mod encoding;
 pub mod encryption;
 pub mod error;
 pub mod evaluation;
+mod gadget;
 pub mod keys;
 pub mod keyswitch;
 pub mod lwe;
 pub mod noise;
 pub mod parameters;
+mod secret_key;
 pub mod serial;
+mod tables;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub use context::Context;

@@ -7,7 +7,7 @@
 //! 2020, measure how well such averages hold).
 
 use crate::encryption::Encryption;
-use crate::keyswitch::Gadget;
+use crate::gadget::Gadget;
 use crate::parameters::{ERROR_STD_DEV, ParameterSpec};
 
 /// Variance of a coefficient of a ternary polynomial, the secret key or that of a public-key encryption.

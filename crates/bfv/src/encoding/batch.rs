@@ -42,7 +42,7 @@ impl BatchEncoder {
             );
             return Err(BfvError::Unsupported { what });
         };
-        let limb = Limb::new(parameters.polynomial_size, t, context.ntt(), context.isa())?;
+        let limb = context.bases().limb(t)?;
         let mut place_of = vec![0; n];
         for place in 0..n {
             place_of[limb.engine().exponent(place) / 2] = place as u32;

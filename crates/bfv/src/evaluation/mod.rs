@@ -12,9 +12,6 @@ use crate::keys::{GaloisKeys, RelinearizationKey, check_element};
 
 mod multiply;
 mod scale;
-mod tables;
-
-pub(crate) use tables::Tables;
 
 impl Context {
     /// lhs + rhs.
@@ -113,7 +110,7 @@ impl Context {
         self.require_ciphertext(ciphertext)?;
         let now = ciphertext.limb_count();
         require_range("number of limbs to switch to", limbs as u64, 1, now as u64 - 1)?;
-        let division = self.tables().modulus_switch(self, now, limbs);
+        let division = self.tables().modulus_switch(self.bases(), now, limbs);
         let parts = ciphertext.parts.iter().map(|part| division.apply(part.clone())).collect();
         Ok(Ciphertext { parts, ..*ciphertext })
     }

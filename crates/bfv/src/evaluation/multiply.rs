@@ -2,68 +2,12 @@
 //! improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019).
 //!
 //! The parts of both operands, integers in (−Q/2, Q/2], are lifted to Q·B for a product B of auxiliary primes, multiplied
-//! there as polynomials of integers, scaled by t/Q and rounded modulo B, and taken back to Q.
-//!
-//! A coefficient of the tensor product is at most 2·N·(Q/2)² = N·Q²/2 in magnitude, its scaled value N·t·Q/2. With
-//! B ≥ 2·N·t·Q the tensor product is below Q·B/(4t) and the scaled value at most B/4: neither wraps around, and the
-//! conversions, which may be wrong within 2^-49 of ±B/2, are exact. Where the lift of an operand may be wrong it takes x for
-//! x ± Q, which is the same modulo Q and no greater than Q/2·(1 + 2^-49).
-
-use ciphermill_lattice::rns::{BaseConverter, RnsBasis, RnsBasisError, ScaleToBasis};
-use ciphermill_math::modulus::ntt_primes;
-use num_bigint::BigUint;
+//! there as polynomials of integers, scaled by t/Q and rounded modulo B, and taken back to Q. The tables of a level choose
+//! B.
 
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 use crate::error::{BfvError, require_length};
-
-/// Lengths of auxiliary primes, and the relative time of a transform over one: the strategies of
-/// [`PrimeNtt`](ciphermill_math::ntt::PrimeNtt).
-const AUXILIARY: [(u32, usize); 2] = [(46, 23), (50, 32)];
-
-/// The tables of products at one level.
-#[derive(Debug)]
-pub(super) struct Multiplication {
-    /// Q·B, the primes of Q first.
-    both: RnsBasis,
-    /// From Q to B.
-    lift: BaseConverter,
-    /// From Q·B to B, times t/Q.
-    scale: ScaleToBasis,
-    /// From B to Q.
-    back: BaseConverter,
-}
-
-impl Multiplication {
-    /// # Errors
-    /// If the context's provider has no transform for an auxiliary prime.
-    pub(super) fn new(context: &Context, limbs: usize) -> Result<Self, RnsBasisError> {
-        let (q, n) = (context.basis(limbs), context.n());
-        let bound = BigUint::from(2 * n) * context.t() * q.product();
-        let choices = AUXILIARY.map(|(bits, cost)| {
-            let mut product = BigUint::from(1u32);
-            let mut primes = Vec::new();
-            let taken: Vec<_> = context.chain().moduli().collect();
-            for p in ntt_primes(bits, n).filter(|p| !taken.contains(p)) {
-                if product >= bound {
-                    break;
-                }
-                product *= p.value();
-                primes.push(p.value());
-            }
-            (primes.len() * cost, primes)
-        });
-        let [first, second] = choices;
-        let (_, primes) = if first.0 <= second.0 { first } else { second };
-        let b = RnsBasis::with_engines(q.polynomial_size(), &primes, context.ntt(), context.isa())?;
-        Ok(Self {
-            lift: BaseConverter::new(q, &b),
-            scale: ScaleToBasis::new(q, &b, context.t()),
-            back: BaseConverter::new(&b, q),
-            both: q.join(&b),
-        })
-    }
-}
 
 impl Context {
     /// lhs·rhs of two parts each: three parts, for [`relinearize`](Self::relinearize).
@@ -77,7 +21,7 @@ impl Context {
         self.require_switchable("number of limbs of a factor", limbs)?;
         require_length("number of parts of the left factor", lhs.parts.len(), 2)?;
         require_length("number of parts of the right factor", rhs.parts.len(), 2)?;
-        let (n, tables) = (self.n(), self.tables().multiplication(self, limbs)?);
+        let (n, tables) = (self.n(), self.tables().multiplication(self.bases(), self.t(), limbs)?);
         let (both, own) = (&tables.both, limbs * n);
         let auxiliary = both.len() * n - own;
         let mut scratch = self.tables().scratch(4 * auxiliary + 4 * n + 3 * both.len() * n);

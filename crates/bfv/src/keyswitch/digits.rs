@@ -5,8 +5,9 @@ use std::ops::Range;
 use ciphermill_lattice::rns::{BaseConverter, Coefficients, RnsPoly};
 use ciphermill_math::{Modulus, multiversion};
 
-use super::{Gadget, HoistedDigits, limb_digits};
+use super::HoistedDigits;
 use crate::context::Context;
+use crate::gadget::{Gadget, limb_digits};
 
 /// How polynomials of one level are cut into the digits of one gadget.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl<'a> Cut<'a> {
         context.digit_count(gadget, limbs).expect("a gadget and a level of this set");
         let digits = match gadget {
             Gadget::Limbs { limbs_per_digit } => {
-                let converters = context.tables().digit_converters(context, limbs, limbs_per_digit).iter();
+                let converters = context.tables().digit_converters(context.bases(), limbs, limbs_per_digit).iter();
                 let own = (0..limbs).step_by(limbs_per_digit).map(|first| first..limbs.min(first + limbs_per_digit));
                 own.zip(converters).map(|(own, converters)| Digit::Limbs(own, converters)).collect()
             }

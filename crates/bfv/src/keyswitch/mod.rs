@@ -3,39 +3,21 @@
 //! by P, which divides the error of the keys by P as well.
 
 use ciphermill_lattice::rns::{RnsPoly, Spectrum};
-use ciphermill_lattice::{Csprng, DecompositionBaseLog, KeyTag, PublicSeed, SecretSeed};
+use ciphermill_lattice::{Csprng, KeyTag, PublicSeed};
 use num_bigint::BigInt;
 use zeroize::Zeroizing;
 
 use crate::context::Context;
 use crate::error::{BfvError, require_range};
-use crate::keys::{SecretKey, error, mask};
 use crate::parameters::ParameterId;
+use crate::secret_key::{KeySeeds, SecretKey, error, mask};
+
+pub use crate::gadget::{Gadget, MAX_BASE_LOG, limb_digits};
 
 pub mod digits;
 mod switch;
 #[cfg(test)]
 mod tests;
-
-/// log2 of the greatest base of [`Gadget::Bits`].
-pub const MAX_BASE_LOG: usize = 32;
-
-/// How a polynomial modulo Q = q_0·…·q_(l−1) is cut into digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Gadget {
-    /// Digit j is the polynomial modulo the product of the limbs `limbs_per_digit`·j …, centred. The product P of the
-    /// special primes should be at least as large as the largest such product.
-    Limbs {
-        /// At least 1, at most L.
-        limbs_per_digit: usize,
-    },
-    /// Each limb, centred, is cut into ⌈bits(q_i)/`base_log`⌉ balanced digits, the least significant first: smaller digits
-    /// than a limb, for less noise. They are in [−B/2, B/2 − 1] for B = 2^`base_log`, the last one in [−B/2, B/2].
-    Bits {
-        /// log2 of the base, at least 1 and at most 32.
-        base_log: DecompositionBaseLog,
-    },
-}
 
 /// A key that switches from one secret polynomial to the secret key: for each digit j of its gadget an encryption
 /// (b_j, a_j) of P·g_j·s′ modulo Q·P, as spectra over the whole chain. The gadget entry g_j is 1 modulo the limbs of
@@ -53,18 +35,23 @@ pub struct KeySwitchKey {
 }
 
 impl KeySwitchKey {
-    /// The key that switches from `from`, a small polynomial over the whole chain, to `secret`.
-    pub(crate) fn generate(secret: &SecretKey, from: &RnsPoly<Spectrum>, gadget: Gadget) -> Result<Self, BfvError> {
+    /// The key that switches from `from`, a small polynomial over the whole chain, to `secret`. `seeds` serve no other
+    /// key.
+    pub(crate) fn generate(
+        secret: &SecretKey,
+        from: &RnsPoly<Spectrum>,
+        gadget: Gadget,
+        seeds: &KeySeeds,
+    ) -> Result<Self, BfvError> {
         let context = &secret.context;
         let entries = context.gadget_entries(gadget)?;
-        let (chain, n, seed) = (context.chain(), context.n(), PublicSeed::from_os()?);
-        let noise_seed = SecretSeed::from_os()?;
+        let (chain, n, seed) = (context.chain(), context.n(), seeds.mask);
         let special = chain.residues(&context.special_product());
         let mut digits = Vec::with_capacity(entries.len());
         for (j, entry) in entries.iter().enumerate() {
             let a = mask(context, &seed, j as u64);
             // P·g_j·s′ + e_j − a_j·s; each of the three is a secret until they are together.
-            let error = error(n, &mut Csprng::from_secret(&noise_seed, j as u64));
+            let error = error(n, &mut Csprng::from_secret(&seeds.noise, j as u64));
             let mut b = chain.forward(chain.from_signed(&error));
             for limb in entry.limbs.clone() {
                 let kernels = chain.limbs()[limb].kernels();
@@ -177,9 +164,4 @@ impl Context {
     pub fn special_product(&self) -> BigInt {
         self.parameters().special_moduli.iter().map(|&p| BigInt::from(p)).product()
     }
-}
-
-/// The number of digits of one limb of `bits` bits.
-pub fn limb_digits(bits: u32, base_log: DecompositionBaseLog) -> usize {
-    (bits as usize).div_ceil(base_log.0)
 }

@@ -19,7 +19,7 @@ impl Context {
         assert_eq!(key.gadget, digits.gadget, "the key has the gadget of the digits");
         assert_eq!(key.parameters, self.parameters().id(), "the key is of this parameter set");
         let (n, extended) = (self.n(), self.extended(digits.limbs));
-        let automorphism = (g != 1).then(|| self.tables().automorphism(self, g));
+        let automorphism = (g != 1).then(|| self.tables().automorphism(self.bases(), g));
         let mut moved = self.tables().scratch(if g == 1 { 0 } else { digits.digits.len() * n });
         let mut sums = [extended.zero(), extended.zero()];
         for (i, limb) in extended.limbs().iter().enumerate() {

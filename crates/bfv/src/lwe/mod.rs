@@ -53,8 +53,8 @@ use crate::ciphertext::Ciphertext;
 use crate::context::Context;
 use crate::encryption::require_tag;
 use crate::error::{BfvError, require_length, require_range};
-use crate::keys::SecretKey;
 use crate::parameters::ParameterId;
+use crate::secret_key::SecretKey;
 
 /// An LWE ciphertext modulo the product of the first l primes of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

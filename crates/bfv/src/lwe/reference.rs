@@ -12,8 +12,8 @@ use num_traits::{One, ToPrimitive, Zero};
 use super::LweCiphertext;
 use crate::ciphertext::Ciphertext;
 use crate::context::Context;
+use crate::gadget::Gadget;
 use crate::keys::GaloisKeys;
-use crate::keyswitch::Gadget;
 
 /// A polynomial: for each prime its N residues, the constant coefficient first, in `[0, p)`.
 pub type Residues = Vec<Vec<u64>>;

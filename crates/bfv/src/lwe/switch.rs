@@ -10,8 +10,8 @@ use super::{LweCiphertext, add_masked, decrypt, inner_product};
 use crate::context::Context;
 use crate::encryption::require_tag;
 use crate::error::{BfvError, require_length, require_range};
-use crate::keys::{SecretKey, error};
 use crate::parameters::{ParameterError, ParameterId, SecurityLevel, SecurityPolicy, max_modulus_bits};
+use crate::secret_key::{SecretKey, error};
 
 /// The greatest dimension of an [`LweSecretKey`].
 pub const MAX_LWE_DIMENSION: usize = 32768;

@@ -21,8 +21,9 @@ use ciphermill_math::products::{KeyBlock, ProductKernels, Rotation};
 
 use crate::context::Context;
 use crate::error::BfvError;
+use crate::gadget::Gadget;
 use crate::keys::GaloisKeys;
-use crate::keyswitch::{Gadget, KeySwitchKey};
+use crate::keyswitch::KeySwitchKey;
 
 /// log2 of the leaves of subtrees that one thread packs by itself.
 const SEQUENTIAL: u32 = 4;

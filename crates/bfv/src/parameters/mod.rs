@@ -1,36 +1,26 @@
 //! Parameter sets: validated once, immutable after, with their security and where it comes from.
 
+mod error;
+mod id;
+mod names;
 mod sets;
 mod spec;
 mod standard;
 
 use std::ops::Deref;
 
-use ciphermill_lattice::PolynomialSize;
-use ciphermill_lattice::dimension::DimensionError;
-use ciphermill_math::modulus::{ModulusError, is_prime};
+use ciphermill_math::modulus::is_prime;
 
-pub use sets::{
+pub use error::ParameterError;
+pub use id::ParameterId;
+pub use names::{
     BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, CHAM_PAPER, SET_NAMES, TEST_32, TEST_512,
 };
+pub use spec::{
+    ERROR_STD_DEV, MAX_LIMBS, MAX_NAME_LEN, MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, MIN_SECURE_POLYNOMIAL_SIZE,
+    ParameterSpec,
+};
 pub use standard::{SecurityLevel, max_modulus_bits};
-
-use crate::keyswitch::Gadget;
-
-/// Longest name of a parameter set, in bytes.
-pub const MAX_NAME_LEN: usize = 64;
-
-/// The least N for which the standard has a bound.
-pub const MIN_SECURE_POLYNOMIAL_SIZE: usize = 1024;
-
-/// The greatest N, likewise.
-pub const MAX_POLYNOMIAL_SIZE: usize = 32768;
-
-/// The most primes of a chain, special ones included.
-pub const MAX_LIMBS: usize = 32;
-
-/// The greatest length of a plaintext modulus in bits.
-pub const MAX_PLAINTEXT_BITS: u32 = 59;
 
 /// Whether a set below 128 bits is acceptable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,95 +29,6 @@ pub enum SecurityPolicy {
     Require128Bits,
     /// Accept it: for reproducing published figures and for tests, never for data that matters.
     AcceptInsecureParametersForBenchmarksAndTestsOnly,
-}
-
-/// Identifies the numbers of a set (its name is not among them) in stored objects: FNV-1a of their byte form, 64 bits.
-/// It finds mistakes; it does not protect against forgery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ParameterId(pub u64);
-
-/// The numbers of a parameter set.
-///
-/// The chain of primes is the ciphertext moduli q_0 … q_(L−1) followed by the special moduli p_0 … p_(K−1). The limbs
-/// of a ciphertext are over the first l of them. Where keys are switched, l is at most L. It is up to L + K for those
-/// that are encrypted modulo the whole chain so that the first modulus switch takes the special ones away (as in the
-/// pipeline of `cham-hmvp`). Secrets are ternary, errors are rounded Gaussians of standard deviation 3.2, as the
-/// standard assumes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParameterSpec {
-    /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.
-    pub name: String,
-    /// N.
-    pub polynomial_size: PolynomialSize,
-    /// q_0 … q_(L−1), distinct primes, 1 modulo 2N.
-    pub ciphertext_moduli: Vec<u64>,
-    /// p_0 … p_(K−1), likewise, with which keys are switched (hybrid key switching); may be empty.
-    pub special_moduli: Vec<u64>,
-    /// t, at least 2, coprime to all of them; a prime that is 1 modulo 2N if plaintexts are to have slots.
-    pub plaintext_modulus: u64,
-    /// The decomposition of key switches unless a key is made with another one.
-    pub gadget: Gadget,
-}
-
-/// The standard deviation of errors.
-pub const ERROR_STD_DEV: f64 = 3.2;
-
-/// Why a parameter set is not admissible.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ParameterError {
-    /// No set has this name.
-    #[error("no parameter set is called {0:?}; known are {known}", known = SET_NAMES.join(", "))]
-    UnknownName(String),
-    /// The name is empty, too long or not printable.
-    #[error("a set's name has 1 to 64 printable ASCII characters without spaces, given were {0} bytes")]
-    Name(usize),
-    /// A number is outside its range.
-    #[error("{what} is {given}, allowed are {min} to {max}")]
-    Range {
-        /// The parameter.
-        what: &'static str,
-        /// Its value.
-        given: u64,
-        /// Smallest admissible value.
-        min: u64,
-        /// Largest admissible value.
-        max: u64,
-    },
-    /// N is not offered.
-    #[error(transparent)]
-    PolynomialSize(#[from] DimensionError),
-    /// A modulus is not a prime in the range of the arithmetic.
-    #[error(transparent)]
-    Modulus(#[from] ModulusError),
-    /// A modulus has no transform of this size.
-    #[error("modulus {modulus} is not 1 modulo {order}; use primes that are")]
-    NoTransform {
-        /// The modulus.
-        modulus: u64,
-        /// 2N.
-        order: usize,
-    },
-    /// Two moduli, or a modulus and the plaintext modulus, share a factor.
-    #[error("{modulus} occurs twice among the moduli or divides the plaintext modulus; use distinct ones")]
-    NotCoprime {
-        /// The modulus.
-        modulus: u64,
-    },
-    /// The modulus is beyond the standard's bound for 128 bits.
-    #[error(
-        "log2 of the product of all moduli is {bits:.2}; the homomorphic-encryption standard allows {max} bits at N = \
-         {polynomial_size} for 128 bits of security: use fewer or smaller moduli or a larger N, or opt in to insecure \
-         parameters explicitly"
-    )]
-    Insecure {
-        /// log2 of the product of the chain.
-        bits: f64,
-        /// The bound.
-        max: u32,
-        /// N.
-        polynomial_size: usize,
-    },
 }
 
 /// An admissible parameter set.

@@ -19,33 +19,9 @@
 use ciphermill_lattice::{DecompositionBaseLog, PolynomialSize};
 use ciphermill_math::modulus::ntt_primes;
 
-use super::ParameterSpec;
-use crate::keyswitch::Gadget;
-
-/// The moduli of the CHAM paper (section 4 and figure 2 there): 2^34 + 2^27 + 1, 2^34 + 2^19 + 1, special 2^38 + 2^23 + 1.
-/// The paper gives no plaintext modulus; t = 2^24 is above 2·256·2^7·2^7 = 2^23, twice the greatest entry of a product of
-/// 8-bit entries over 256 columns. Plaintexts have no slots.
-pub const CHAM_PAPER: &str = "CHAM_PAPER";
-/// N = 1024: encryption, addition and products with small plaintexts; no key switch.
-pub const BFV_1024: &str = "BFV_1024";
-/// N = 2048: also automorphisms.
-pub const BFV_2048: &str = "BFV_2048";
-/// N = 4096: one product of ciphertexts.
-pub const BFV_4096: &str = "BFV_4096";
-/// N = 8192.
-pub const BFV_8192: &str = "BFV_8192";
-/// N = 16384.
-pub const BFV_16384: &str = "BFV_16384";
-/// N = 32768.
-pub const BFV_32768: &str = "BFV_32768";
-/// N = 32, insecure, for tests.
-pub const TEST_32: &str = "TEST_32";
-/// N = 512, insecure, for tests.
-pub const TEST_512: &str = "TEST_512";
-
-/// Every named set.
-pub const SET_NAMES: &[&str] =
-    &[CHAM_PAPER, BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, TEST_32, TEST_512];
+use super::names::{BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, CHAM_PAPER, TEST_32, TEST_512};
+use super::spec::ParameterSpec;
+use crate::gadget::Gadget;
 
 /// The numbers of a named set; `None` if there is none of this name.
 pub(super) fn spec(name: &str) -> Option<ParameterSpec> {

@@ -1,4 +1,4 @@
-//! The conditions on the numbers of a set, and their byte form.
+//! The numbers of a set: the conditions on them, and their byte form.
 //!
 //! ```text
 //! u8 bytes of the name | name | numbers:
@@ -11,14 +11,51 @@ use ciphermill_math::Modulus;
 use ciphermill_wire::{Decoder, Encoder};
 use num_bigint::BigUint;
 
-use super::{
-    MAX_LIMBS, MAX_NAME_LEN, MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, ParameterError, ParameterId, ParameterSpec,
-};
+use super::error::ParameterError;
+use super::id::ParameterId;
 use crate::error::{BfvError, require_range};
-use crate::keyswitch::Gadget;
+use crate::gadget::{Gadget, MAX_BASE_LOG};
 
-/// log2 of the greatest base of [`Gadget::Bits`].
-const MAX_BASE_LOG: usize = 32;
+/// Longest name of a parameter set, in bytes.
+pub const MAX_NAME_LEN: usize = 64;
+
+/// The least N for which the standard has a bound.
+pub const MIN_SECURE_POLYNOMIAL_SIZE: usize = 1024;
+
+/// The greatest N, likewise.
+pub const MAX_POLYNOMIAL_SIZE: usize = 32768;
+
+/// The most primes of a chain, special ones included.
+pub const MAX_LIMBS: usize = 32;
+
+/// The greatest length of a plaintext modulus in bits.
+pub const MAX_PLAINTEXT_BITS: u32 = 59;
+
+/// The standard deviation of errors.
+pub const ERROR_STD_DEV: f64 = 3.2;
+
+/// The numbers of a parameter set.
+///
+/// The chain of primes is the ciphertext moduli q_0 … q_(L−1) followed by the special moduli p_0 … p_(K−1). The limbs
+/// of a ciphertext are over the first l of them. Where keys are switched, l is at most L. It is up to L + K for those
+/// that are encrypted modulo the whole chain so that the first modulus switch takes the special ones away (as in the
+/// pipeline of `cham-hmvp`). Secrets are ternary, errors are rounded Gaussians of standard deviation 3.2, as the
+/// standard assumes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterSpec {
+    /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.
+    pub name: String,
+    /// N.
+    pub polynomial_size: PolynomialSize,
+    /// q_0 … q_(L−1), distinct primes, 1 modulo 2N.
+    pub ciphertext_moduli: Vec<u64>,
+    /// p_0 … p_(K−1), likewise, with which keys are switched (hybrid key switching); may be empty.
+    pub special_moduli: Vec<u64>,
+    /// t, at least 2, coprime to all of them; a prime that is 1 modulo 2N if plaintexts are to have slots.
+    pub plaintext_modulus: u64,
+    /// The decomposition of key switches unless a key is made with another one.
+    pub gadget: Gadget,
+}
 
 fn range(what: &'static str, given: u64, min: u64, max: u64) -> Result<(), ParameterError> {
     if (min..=max).contains(&given) { Ok(()) } else { Err(ParameterError::Range { what, given, min, max }) }

@@ -12,8 +12,9 @@ use super::ciphertext::residues;
 use super::{BODY_VERSION, MAX_PARAMETER_SET_LEN, PUBLIC_KEY, SECRET_KEY};
 use crate::context::Context;
 use crate::error::{BfvError, require_range};
-use crate::keys::{MASK_STREAM, PublicKey, SecretKey, mask};
+use crate::keys::PublicKey;
 use crate::parameters::{MAX_POLYNOMIAL_SIZE, ParameterSet, ParameterSpec, SecurityPolicy};
+use crate::secret_key::{MASK_STREAM, SecretKey, mask};
 
 /// Coefficients in a byte.
 const PER_BYTE: usize = 4;

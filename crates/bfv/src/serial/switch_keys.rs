@@ -9,9 +9,11 @@ use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError,
 use super::{BODY_VERSION, GALOIS_KEYS, MAX_PARAMETER_SET_LEN, RELINEARIZATION_KEY};
 use crate::context::Context;
 use crate::error::{BfvError, require_length, require_range};
-use crate::keys::{GaloisKeys, GaloisRequest, RelinearizationKey, check_element, mask};
-use crate::keyswitch::{Gadget, KeySwitchKey};
+use crate::gadget::Gadget;
+use crate::keys::{GaloisKeys, GaloisRequest, RelinearizationKey, check_element};
+use crate::keyswitch::KeySwitchKey;
 use crate::parameters::{MAX_LIMBS, MAX_POLYNOMIAL_SIZE, ParameterSet, ParameterSpec, SecurityPolicy};
+use crate::secret_key::mask;
 
 /// Memory that loaded keys may take unless the caller says otherwise.
 pub const MAX_LOADED_KEY_BYTES: u64 = 8 << 30;

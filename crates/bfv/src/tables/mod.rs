@@ -1,4 +1,6 @@
-//! Tables that only some computations need: made on first use and kept with the context.
+//! Tables that only some computations need: made on first use and kept with the bases.
+
+mod multiplication;
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -8,8 +10,8 @@ use ciphermill_lattice::rns::{BaseConverter, ModDown, RnsBasisError};
 use ciphermill_math::EngineInfo;
 use ciphermill_math::automorphism::SpectrumAutomorphism;
 
-use super::multiply::Multiplication;
-use crate::context::Context;
+use self::multiplication::Multiplication;
+use crate::bases::Bases;
 
 /// The most automorphisms whose tables are kept: 4N bytes for each order of spectra, so 8 MB at N = 32768.
 const MAX_AUTOMORPHISMS: usize = 64;
@@ -48,24 +50,24 @@ impl Tables {
     /// For products at `limbs` limbs, 1 to L.
     ///
     /// # Errors
-    /// If the context's provider has no transform for an auxiliary prime.
-    pub(super) fn multiplication(&self, context: &Context, limbs: usize) -> Result<&Multiplication, RnsBasisError> {
-        let made = self.multiplication[limbs - 1].get_or_init(|| Multiplication::new(context, limbs));
+    /// If the provider of `bases` has no transform for an auxiliary prime.
+    pub(crate) fn multiplication(&self, bases: &Bases, t: u64, limbs: usize) -> Result<&Multiplication, RnsBasisError> {
+        let made = self.multiplication[limbs - 1].get_or_init(|| Multiplication::new(bases, t, limbs));
         made.as_ref().map_err(Clone::clone)
     }
 
     /// From `from` limbs to fewer, `to`.
-    pub(super) fn modulus_switch(&self, context: &Context, from: usize, to: usize) -> &ModDown {
-        let make = || ModDown::new(context.basis(to), &context.chain().slice(to..from));
+    pub(crate) fn modulus_switch(&self, bases: &Bases, from: usize, to: usize) -> &ModDown {
+        let make = || ModDown::new(bases.level(to), &bases.chain().slice(to..from));
         self.modulus_switch[from - 1][to - 1].get_or_init(make)
     }
 
     /// From each digit of `per_digit` limbs of a polynomial of `limbs` limbs to each limb of the extended basis.
-    pub(crate) fn digit_converters(&self, context: &Context, limbs: usize, per_digit: usize) -> &[Vec<BaseConverter>] {
+    pub(crate) fn digit_converters(&self, bases: &Bases, limbs: usize, per_digit: usize) -> &[Vec<BaseConverter>] {
         // All of these digits are the whole polynomial.
         let per_digit = per_digit.min(limbs);
         self.digit_converters[limbs - 1][per_digit - 1].get_or_init(|| {
-            let (basis, extended) = (context.basis(limbs), context.extended(limbs));
+            let (basis, extended) = (bases.level(limbs), bases.extended(limbs));
             let converters = |first| {
                 let own = basis.slice(first..limbs.min(first + per_digit));
                 (0..extended.len()).map(|i| BaseConverter::new(&own, &extended.slice(i..i + 1))).collect()
@@ -75,7 +77,7 @@ impl Tables {
     }
 
     /// X ↦ X^g for odd g.
-    pub(crate) fn automorphism(&self, context: &Context, g: usize) -> ChainAutomorphism {
+    pub(crate) fn automorphism(&self, bases: &Bases, g: usize) -> ChainAutomorphism {
         // The map is whole at every point where a panic could happen, so a poisoned lock is harmless.
         let mut kept = self.automorphisms.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(automorphism) = kept.get(&g) {
@@ -83,7 +85,7 @@ impl Tables {
         }
         // Engines of one description have one order: their limbs share a table.
         let mut by_engine: HashMap<EngineInfo, Arc<SpectrumAutomorphism>> = HashMap::new();
-        let limbs = context.chain().limbs().iter().map(|limb| {
+        let limbs = bases.chain().limbs().iter().map(|limb| {
             let make = || Arc::new(SpectrumAutomorphism::new(limb.engine(), g).expect("elements are odd"));
             by_engine.entry(limb.engine().info()).or_insert_with(make).clone()
         });
