@@ -12,6 +12,8 @@
 
 mod bases;
 pub mod ciphertext;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod context;
 pub mod encoding;
 pub mod encryption;
