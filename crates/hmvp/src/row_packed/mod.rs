@@ -45,6 +45,7 @@ mod product;
 pub(super) mod recycle;
 #[cfg(test)]
 mod reference;
+mod scratch;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -121,10 +122,10 @@ impl RowPacked {
 
     /// The tables for a context of this plan; those of the first one are kept.
     fn tables(&self, context: &Context) -> Result<Arc<Tables>, BfvError> {
-        if let Some(tables) = self.tables.get().filter(|tables| tables.isa() == context.isa()) {
+        if let Some(tables) = self.tables.get().filter(|tables| tables.serve(context)) {
             return Ok(tables.clone());
         }
-        let tables = Arc::new(Tables::new(context, &self.layout, &self.options)?);
+        let tables = Arc::new(Tables::new(context, &self.layout, self.options.baby_gadget, self.options.giant_gadget)?);
         // Another thread may have been first: both made the same.
         let _ = self.tables.set(tables.clone());
         Ok(tables)

@@ -7,6 +7,7 @@ use ciphermill_math::products::{Rotation, SumBlock, VectorBlock};
 use super::keys::{PreparedKeys, giant_group};
 use super::layout::{Layout, Tile};
 use super::matrix::PreparedTile;
+use super::scratch::{GiantScratch, ThreadScratch};
 use super::tables::{LimbTables, Tables, for_each};
 use super::vector::{BabySteps, PreparedVector};
 use ciphermill_bfv::ciphertext::Ciphertext;
@@ -18,36 +19,6 @@ pub(super) struct Multiplier<'a> {
     pub(super) layout: &'a Layout,
     pub(super) tables: &'a Tables,
     pub(super) keys: &'a PreparedKeys,
-}
-
-/// Memory for the giant steps of one product.
-#[derive(Debug)]
-pub(super) struct GiantScratch {
-    /// The result over the chain, both parts.
-    acc: [Vec<u64>; 2],
-    /// By thread.
-    threads: Vec<ThreadScratch>,
-    /// Over the chain, by step and digit.
-    digits: Vec<u64>,
-}
-
-/// Memory of one thread.
-#[derive(Debug)]
-struct ThreadScratch {
-    /// Over the chain.
-    sum: Vec<u64>,
-    signed: Vec<i64>,
-}
-
-impl GiantScratch {
-    fn new(n: usize, chain: usize, threads: usize, digits: usize) -> Self {
-        let thread = || ThreadScratch { sum: vec![0; chain * n], signed: vec![0; n] };
-        Self {
-            acc: [vec![0; chain * n], vec![0; chain * n]],
-            threads: (0..threads).map(|_| thread()).collect(),
-            digits: vec![0; digits * chain * n],
-        }
-    }
 }
 
 /// Bytes of the baby steps of one prime that are made and multiplied at a time: about half of a second-level cache.

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use ciphermill_lattice::rns::RnsBasisError;
-use ciphermill_math::Isa;
 use ciphermill_math::products::{MatrixBlock, OrbitOrder, ProductKernels, SumBlock, VectorBlock};
 
-use super::RowPackedOptions;
 use super::digits::Digits;
 use super::layout::Layout;
-use super::product::GiantScratch;
 use super::recycle::Recycler;
-use super::vector::{ColumnTile, VectorScratch};
+use super::scratch::{ColumnTile, GiantScratch, VectorScratch};
 use ciphermill_bfv::context::Context;
 use ciphermill_bfv::error::BfvError;
+use ciphermill_bfv::keyswitch::Gadget;
 
 /// How many unused objects of each kind are kept.
 const MAX_IDLE: usize = 4;
@@ -28,7 +26,7 @@ pub(super) struct LimbTables {
 /// The chain: the primes of ciphertexts, whose product is Q, then the special ones, whose product is S.
 #[derive(Debug)]
 pub(super) struct Tables {
-    isa: Isa,
+    context: Context,
     pub(super) limbs: Vec<LimbTables>,
     pub(super) baby_digits: Digits,
     pub(super) giant_digits: Digits,
@@ -45,18 +43,22 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn new(context: &Context, layout: &Layout, options: &RowPackedOptions) -> Result<Self, BfvError> {
-        let isa = context.isa();
+    pub(super) fn new(
+        context: &Context,
+        layout: &Layout,
+        baby_gadget: Gadget,
+        giant_gadget: Gadget,
+    ) -> Result<Self, BfvError> {
         let limbs = context.chain().limbs().iter().map(|limb| {
-            let kernels = ProductKernels::new(limb.modulus(), isa).map_err(RnsBasisError::from)?;
+            let kernels = ProductKernels::new(limb.modulus(), context.isa()).map_err(RnsBasisError::from)?;
             Ok(LimbTables { kernels, order: OrbitOrder::new(limb.engine(), layout.step()) })
         });
         let basis = context.basis(context.top());
         Ok(Self {
-            isa,
+            context: context.clone(),
             limbs: limbs.collect::<Result<_, BfvError>>()?,
-            baby_digits: Digits::new(context, options.baby_gadget)?,
-            giant_digits: Digits::new(context, options.giant_gadget)?,
+            baby_digits: Digits::new(context, baby_gadget)?,
+            giant_digits: Digits::new(context, giant_gadget)?,
             inverse: basis.inverse_residues(&layout.divisor().into()).expect("a power of two modulo odd primes"),
             special: basis.residues(&context.special_product()),
             matrices: Recycler::new(MAX_IDLE),
@@ -68,9 +70,9 @@ impl Tables {
         })
     }
 
-    /// The instruction set that they are for.
-    pub(super) fn isa(&self) -> Isa {
-        self.isa
+    /// Whether they serve `context`.
+    pub(super) fn serve(&self, context: &Context) -> bool {
+        self.context.same_engines(context)
     }
 }
 

@@ -7,6 +7,7 @@ use ciphermill_math::{CoefficientSource, SourceView};
 use super::keys::PreparedKeys;
 use super::layout::Layout;
 use super::recycle::Lease;
+use super::scratch::{ColumnTile, LimbDigits, VectorScratch};
 use super::tables::{Tables, for_each};
 use ciphermill_bfv::ciphertext::Ciphertext;
 use ciphermill_bfv::context::Context;
@@ -17,47 +18,6 @@ use ciphermill_bfv::error::{BfvError, require_length};
 pub(super) struct PreparedVector {
     pub(super) tag: KeyTag,
     column_tiles: Lease<Vec<ColumnTile>>,
-}
-
-/// c/P, for each prime of the chain.
-pub(super) type ColumnTile = Vec<LimbDigits>;
-
-/// Modulo one prime: spectra in orbit order.
-#[derive(Debug)]
-pub(super) struct LimbDigits {
-    /// S·c_0/P and S·c_1/P, 0 modulo special primes.
-    parts: [Vec<u64>; 2],
-    /// The digits of c_1/P.
-    digits: Vec<Vec<u64>>,
-}
-
-impl LimbDigits {
-    fn new(n: usize, digits: usize) -> Self {
-        Self { parts: [vec![0; n], vec![0; n]], digits: vec![vec![0; n]; digits] }
-    }
-}
-
-/// Memory to prepare a vector in.
-#[derive(Debug)]
-pub(super) struct VectorScratch {
-    /// c/P, both parts.
-    scaled: [Vec<u64>; 2],
-    signed: Vec<i64>,
-    /// Over the chain, by digit.
-    digits: Vec<u64>,
-    /// For each prime a spectrum in the transform's order.
-    spectra: Vec<Vec<u64>>,
-}
-
-impl VectorScratch {
-    fn new(n: usize, limbs: usize, chain: usize, digits: usize) -> Self {
-        Self {
-            scaled: [vec![0; limbs * n], vec![0; limbs * n]],
-            signed: vec![0; n],
-            digits: vec![0; digits * chain * n],
-            spectra: vec![vec![0; n]; chain],
-        }
-    }
 }
 
 impl PreparedVector {

@@ -84,7 +84,8 @@ fn the_encoder_makes_the_matrix_of_the_definition() {
             let context = Context::new(&parameters(), isa).expect("available");
             for (rows, cols, babies) in SHAPES {
                 let layout = Layout::new(rows, cols, 32, babies).expect("in range");
-                let tables = Tables::new(&context, &layout, &OPTIONS).expect("available");
+                let tables =
+                    Tables::new(&context, &layout, OPTIONS.baby_gadget, OPTIONS.giant_gadget).expect("available");
                 let matrix = |row: usize, column: usize| factor * entry(row, column);
                 for tile in layout.tiles() {
                     let read = |row: usize, out: &mut [i64]| {
@@ -134,7 +135,7 @@ fn check(
 fn entries_beyond_the_range_are_refused() {
     let context = Context::new(&parameters(), Isa::current()).expect("available");
     let layout = Layout::new(32, 32, 32, 4).expect("in range");
-    let tables = Tables::new(&context, &layout, &OPTIONS).expect("available");
+    let tables = Tables::new(&context, &layout, OPTIONS.baby_gadget, OPTIONS.giant_gadget).expect("available");
     let prepare = |value: i64| {
         let read = |_: usize, out: &mut [i64]| out.fill(value);
         PreparedTile::new(&context, &layout, &tables, &layout.tile(0), &read).map(|_| ())
