@@ -17,32 +17,26 @@
 //! **When it wins**: many rows or a narrow plaintext modulus. Its plaintexts have coefficients of the size of t whatever
 //! the entries are, so that it needs a larger Q than strategies with entries in coefficients.
 
-use std::ops::Range;
-use std::sync::Arc;
-
 use super::slots::{
-    self, Layout, Lifted, RingCache, SlotKeys, SlotMatrix, SlotModel, SlotSums, SlotVector, SumStep, TileRows,
+    self, Layout, Lifted, Schedule, Shape, SlotKeys, SlotMatrix, SlotModel, SlotRing, SlotSums, SlotVector, Slots,
+    SumStep, TileRows,
 };
-use super::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
-use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
-use ciphermill_bfv::context::Context;
-use ciphermill_bfv::encoding::BatchEncoder;
-use ciphermill_bfv::error::{BfvError, require_length};
-use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest};
+use super::{Algorithm, Costs, Operands};
+use ciphermill_bfv::ciphertext::Ciphertext;
+use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::parameters::ParameterSet;
 
 /// Slots that a step adds up.
 const RADIX: usize = 4;
 
 /// See the [module](self).
+pub(super) type Diagonal = Slots<BabyGiantSteps>;
+
+/// Baby steps before the products, giant steps and sums after them.
 #[derive(Debug)]
-pub(super) struct Diagonal {
-    model: SlotModel,
-    layout: Layout,
+pub(super) struct BabyGiantSteps {
     /// B.
     babies: usize,
-    sums: Vec<SumStep>,
-    ring: RingCache,
 }
 
 impl Diagonal {
@@ -55,11 +49,12 @@ impl Diagonal {
         let layout = |log: u32| Layout::new(model.n(), rows, cols, 1 << log);
         let width = layout(0).width;
         let all = (0..=width.ilog2()).flat_map(|log| (0..=log).map(move |babies| (log, 1 << babies)));
-        let methods = all.map(|(log, babies)| Self::with(model.clone(), layout(log), babies));
-        let fitting = methods.filter(|method| method.layout.diagonals == 1 || method.tile_bytes() <= slots::TILE_BYTES);
+        let methods = all.map(|(log, babies)| Self::of(model.clone(), layout(log), babies));
+        let diagonals = |method: &Self| method.shape.layout.diagonals;
+        let fitting = methods.filter(|method| diagonals(method) == 1 || method.tile_bytes() <= slots::TILE_BYTES);
         // More diagonals than the rows need are only more work.
         let fitting =
-            fitting.filter(|method| method.layout.diagonals == 1 || method.layout.rows_per_ciphertext() < 2 * rows);
+            fitting.filter(|method| diagonals(method) == 1 || method.shape.layout.rows_per_ciphertext() < 2 * rows);
         let best = fitting.min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
         Ok(best.expect("one diagonal always fits"))
     }
@@ -75,41 +70,16 @@ impl Diagonal {
     ) -> Result<Self, BfvError> {
         let model = SlotModel::new(rows, cols, parameters)?;
         let layout = Layout::new(model.n(), rows, cols, diagonals);
-        Ok(Self::with(model, layout, babies.min(layout.diagonals)))
+        Ok(Self::of(model, layout, babies.min(layout.diagonals)))
     }
 
-    fn with(model: SlotModel, layout: Layout, babies: usize) -> Self {
-        let sums = SumStep::all(layout.diagonals, layout.summands(), RADIX);
-        Self { model, layout, babies, sums, ring: RingCache::default() }
-    }
-
-    /// G.
-    fn giants(&self) -> usize {
-        self.layout.diagonals / self.babies
+    fn of(model: SlotModel, layout: Layout, babies: usize) -> Self {
+        Self::with(Shape::new(model, layout, RADIX), BabyGiantSteps { babies })
     }
 
     fn tile_bytes(&self) -> u64 {
-        self.layout.diagonals as u64
-            * self.layout.column_tiles() as u64
-            * self.model.packed_bytes(self.model.extended())
-    }
-
-    /// All rotations that need keys.
-    fn rotations(&self) -> Vec<usize> {
-        let giants = (1..self.giants()).map(|i| i * self.babies);
-        (1..self.babies).chain(giants).chain(self.sums.iter().flat_map(SumStep::rotations)).collect()
-    }
-
-    /// Transforms of one ciphertext of a vector: both parts, and the digits of one if there are baby steps.
-    fn vector_ntts(&self) -> u64 {
-        let digits = if self.babies > 1 { self.model.digits() * self.model.extended() } else { 0 };
-        (2 * self.model.top() + digits) as u64
-    }
-
-    /// The rows of a tile.
-    fn tile(&self, tile: usize) -> Range<usize> {
-        let size = self.layout.rows_per_ciphertext();
-        tile * size..((tile + 1) * size).min(self.layout.rows)
+        let Shape { model, layout, .. } = &self.shape;
+        layout.diagonals as u64 * layout.column_tiles() as u64 * model.packed_bytes(model.extended())
     }
 
     /// Estimated time of a product in transforms of N words. The weights are ratios measured on Zen 5 with AVX-512 IFMA.
@@ -122,136 +92,109 @@ impl Diagonal {
         const GATHER: f64 = 0.9;
         /// What each ciphertext of a result costs beside transforms: decryption and transport.
         const RESULT: f64 = 20.0;
-        let costs = self.costs();
-        let key_products = (costs.hoisted_key_switches + costs.key_switches) as f64
-            * (self.model.digits() * self.model.extended()) as f64;
+        let (costs, model) = (self.costs(), &self.shape.model);
+        let key_products =
+            (costs.hoisted_key_switches + costs.key_switches) as f64 * (model.digits() * model.extended()) as f64;
         costs.ntts as f64 * (1.0 + GATHER)
-            + (costs.plain_products * self.model.extended() as u64) as f64 * PRODUCT
+            + (costs.plain_products * model.extended() as u64) as f64 * PRODUCT
             + key_products * KEY_PRODUCT
             + self.tiles().len() as f64 * RESULT
     }
 }
 
-impl Algorithm for Diagonal {
-    fn galois_requests(&self) -> Vec<GaloisRequest> {
-        self.model.requests(&self.rotations())
+impl BabyGiantSteps {
+    /// G.
+    fn giants(&self, shape: &Shape) -> usize {
+        shape.layout.diagonals / self.babies
     }
 
-    fn encode_vector(&self, context: &Context, values: &[i64]) -> Result<Vec<Plaintext>, BfvError> {
-        self.layout.encode_vector(context, values)
+    /// Transforms of one ciphertext of a vector: both parts, and the digits of one if there are baby steps.
+    fn vector_ntts(&self, model: &SlotModel) -> u64 {
+        let digits = if self.babies > 1 { model.digits() * model.extended() } else { 0 };
+        (2 * model.top() + digits) as u64
     }
 
-    fn vector_limbs(&self) -> usize {
-        self.model.top()
+    /// The giant steps and sums of slots for the inner sums of one matrix and one vector.
+    fn switch(&self, shape: &Shape, keys: &SlotKeys, sums: &SlotSums, matrix: usize, vector: usize) -> Ciphertext {
+        let ring = &keys.ring;
+        let giant = |acc: &mut Lifted, giant: usize| {
+            ring.add_switched(keys, giant * self.babies, &sums.get(matrix, giant, vector), acc);
+        };
+        let sum = slots::fold(self.giants(shape), || ring.zero(), giant, |lhs, rhs| ring.add(lhs, &rhs));
+        ring.finish(keys, &ring.sum_slots(keys, &shape.sums, sum))
+    }
+}
+
+impl Schedule for BabyGiantSteps {
+    type Matrix = SlotMatrix;
+
+    fn babies(&self) -> usize {
+        self.babies
     }
 
-    fn vector_len(&self) -> usize {
-        self.layout.column_tiles()
+    fn rotations(&self, shape: &Shape) -> Vec<usize> {
+        (1..self.babies).chain((1..self.giants(shape)).map(|i| i * self.babies)).collect()
     }
 
-    fn tiles(&self) -> Vec<Range<usize>> {
-        self.layout.row_tiles(self.layout.rows_per_ciphertext())
+    fn tile_rows(&self, shape: &Shape) -> usize {
+        shape.layout.rows_per_ciphertext()
     }
 
-    fn product_len(&self, _tile: usize) -> usize {
-        1
-    }
-
-    fn product_limbs(&self) -> usize {
-        self.model.top()
-    }
-
-    fn prepare(&self, context: &Context, tile: usize, read: &RowReader<'_>) -> Result<Arc<dyn Prepared>, BfvError> {
-        let rows = TileRows::read(self.tile(tile), self.layout.cols, read);
-        let ring = self.ring.get(context);
-        let (tiles, babies) = (self.layout.column_tiles(), self.babies);
-        let slots = |tile, giant, baby| self.layout.diagonal_slots(&rows, 0, tile, giant * babies, baby);
-        let matrix = || SlotMatrix::encode(&ring, ring.limb_count(), tiles, 0..self.giants(), babies, slots);
-        Ok(Arc::new(slots::in_pool(matrix)?))
-    }
-
-    fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError> {
-        Ok(Arc::new(SlotKeys::prepare(self.ring.get(context), &self.rotations(), keys)?))
-    }
-
-    fn prepare_vector(
-        &self,
-        _context: &Context,
-        keys: &dyn Prepared,
-        vector: &[Ciphertext],
-    ) -> Result<Arc<dyn Prepared>, BfvError> {
-        let keys: &SlotKeys = prepared(keys);
-        Ok(Arc::new(slots::in_pool(|| SlotVector::new(&keys.ring, vector, self.babies > 1))))
+    fn encode(&self, shape: &Shape, ring: &SlotRing, rows: &TileRows, _: usize) -> Result<SlotMatrix, BfvError> {
+        let (tiles, babies) = (shape.layout.column_tiles(), self.babies);
+        let slots = |tile, giant, baby| shape.layout.diagonal_slots(rows, 0, tile, giant * babies, baby);
+        SlotMatrix::encode(ring, ring.limb_count(), tiles, 0..self.giants(shape), babies, slots)
     }
 
     fn multiply(
         &self,
-        _context: &Context,
-        keys: &dyn Prepared,
-        _tile: usize,
-        matrices: &[&dyn Prepared],
-        vectors: &[&dyn Prepared],
-    ) -> Result<Vec<Vec<Vec<Ciphertext>>>, BfvError> {
-        let keys: &SlotKeys = prepared(keys);
-        let vectors: Vec<&SlotVector> = vectors.iter().map(|&vector| prepared(vector)).collect();
-        let matrices: Vec<&SlotMatrix> = matrices.iter().map(|&matrix| prepared(matrix)).collect();
-        Ok(slots::in_pool(|| {
-            let sums = SlotMatrix::multiply(&keys.ring, keys, &matrices, &vectors);
-            let product = |v| {
-                let product = |matrix| vec![self.switch(keys, &sums, matrix, v)];
-                slots::map((0..matrices.len()).collect(), product)
-            };
-            slots::map((0..vectors.len()).collect(), product)
-        }))
+        shape: &Shape,
+        keys: &SlotKeys,
+        matrices: &[&SlotMatrix],
+        vectors: &[&SlotVector],
+    ) -> Vec<Vec<Vec<Ciphertext>>> {
+        let sums = SlotMatrix::multiply(&keys.ring, keys, matrices, vectors);
+        let product = |v| {
+            let product = |matrix| vec![self.switch(shape, keys, &sums, matrix, v)];
+            slots::map((0..matrices.len()).collect(), product)
+        };
+        slots::map((0..vectors.len()).collect(), product)
     }
 
-    fn decode_product(&self, context: &Context, tile: usize, plaintexts: &[Plaintext]) -> Result<Vec<i64>, BfvError> {
-        require_length("number of ciphertexts of the product", plaintexts.len(), 1)?;
-        let slots = BatchEncoder::new(context)?.decode(&plaintexts[0]);
-        Ok(self.product_places(tile, 0).into_iter().map(|(slot, _)| slots[slot]).collect())
-    }
-
-    fn product_places(&self, tile: usize, _ciphertext: usize) -> Vec<(usize, usize)> {
-        self.layout.places(self.tile(tile).len())
-    }
-
-    fn batched(&self) -> bool {
-        true
-    }
-
-    fn costs(&self) -> Costs {
-        let (model, layout) = (&self.model, &self.layout);
-        let tiles = self.tiles().len() as u64;
+    fn costs(&self, shape: &Shape, tiles: u64, _: u64) -> Costs {
+        let Shape { model, layout, sums } = shape;
         let column_tiles = layout.column_tiles() as u64;
         let babies = tiles * column_tiles * (self.babies as u64 - 1);
         // Of sums of slots, steps with more than one rotation share digits.
         let rotations = |shared: bool| -> u64 {
-            self.sums.iter().map(SumStep::rotation_count).filter(|&count| (count > 1) == shared).sum()
+            sums.iter().map(SumStep::rotation_count).filter(|&count| (count > 1) == shared).sum()
         };
+        let giants = self.giants(shape) as u64 - 1;
         let hoisted_key_switches = babies + tiles * rotations(true);
-        let key_switches = tiles * (self.giants() as u64 - 1 + rotations(false));
+        let key_switches = tiles * (giants + rotations(false));
         let plain_products = tiles * column_tiles * layout.diagonals as u64;
-        let switches = self.giants() as u64 - 1 + self.sums.len() as u64;
+        let switches = giants + sums.len() as u64;
         let matrix_bytes = plain_products * model.packed_bytes(model.extended());
         Costs {
             plain_products,
             hoisted_key_switches,
             key_switches,
-            ntts: column_tiles * self.vector_ntts() + tiles * (switches * model.switch_ntts() + model.finish_ntts()),
+            ntts: column_tiles * self.vector_ntts(model)
+                + tiles * (switches * model.switch_ntts() + model.finish_ntts()),
             prepare_ntts: plain_products * (model.extended() as u64 + 1),
             words: (matrix_bytes + (hoisted_key_switches + key_switches) * model.key_bytes()) / 8,
             matrix_bytes,
-            key_bytes: self.rotations().len() as u64 * model.key_bytes(),
+            ..Costs::default()
         }
     }
 
-    /// The baby steps, which are made anew for each row tile.
-    fn shared_costs(&self) -> Costs {
-        let (model, column_tiles) = (&self.model, self.layout.column_tiles() as u64);
-        let hoisted_key_switches = self.tiles().len() as u64 * column_tiles * (self.babies as u64 - 1);
+    /// The baby steps, which are repeated for each row tile.
+    fn shared_costs(&self, shape: &Shape, tiles: u64) -> Costs {
+        let (model, column_tiles) = (&shape.model, shape.layout.column_tiles() as u64);
+        let hoisted_key_switches = tiles * column_tiles * (self.babies as u64 - 1);
         Costs {
             hoisted_key_switches,
-            ntts: column_tiles * self.vector_ntts(),
+            ntts: column_tiles * self.vector_ntts(model),
             words: hoisted_key_switches * model.key_bytes() / 8,
             ..Costs::default()
         }
@@ -267,25 +210,13 @@ impl Algorithm for Diagonal {
     ///
     /// For a matrix of random entries the errors of the products are as good as independent and m is uniform, which makes
     /// the first term smaller by a factor of 3·D; a matrix that is made for it can come close.
-    fn noise_std_dev(&self, operands: &Operands) -> f64 {
-        let model = &self.model;
-        let [diagonals, babies, giants] = [self.layout.diagonals, self.babies, self.giants()].map(|x| x as f64);
+    fn noise_std_dev(&self, shape: &Shape, operands: &Operands) -> f64 {
+        let Shape { model, layout, sums } = shape;
+        let [diagonals, babies, giants] = [layout.diagonals, self.babies, self.giants(shape)].map(|x| x as f64);
         let fresh = diagonals * diagonals * model.fresh_variance(operands.encryption);
         let keys = (babies - 1.0) * giants * giants * model.key_variance();
-        let products = self.layout.column_tiles() as f64 * model.plaintext_growth() * (fresh + keys);
+        let products = layout.column_tiles() as f64 * model.plaintext_growth() * (fresh + keys);
         let switched = products + (giants - 1.0) * (model.rounding_variance() + model.key_variance());
-        (model.summed_variance(switched, &self.sums) + model.rounding_variance()).sqrt()
-    }
-}
-
-impl Diagonal {
-    /// The giant steps and sums of slots for the inner sums of one matrix and one vector.
-    fn switch(&self, keys: &SlotKeys, sums: &SlotSums, matrix: usize, vector: usize) -> Ciphertext {
-        let ring = &keys.ring;
-        let giant = |acc: &mut Lifted, giant: usize| {
-            ring.add_switched(keys, giant * self.babies, &sums.get(matrix, giant, vector), acc);
-        };
-        let sum = slots::fold(self.giants(), || ring.zero(), giant, |lhs, rhs| ring.add(lhs, &rhs));
-        ring.finish(keys, &ring.sum_slots(keys, &self.sums, sum))
+        (model.summed_variance(switched, sums) + model.rounding_variance()).sqrt()
     }
 }

@@ -88,7 +88,7 @@ impl RingCache {
     /// The tables for `context`, of the one parameter set that the owner is for.
     pub(crate) fn get(&self, context: &Context) -> Arc<SlotRing> {
         let ring = self.0.get_or_init(|| Arc::new(SlotRing::new(context)));
-        if ring.context.isa() == context.isa() { ring.clone() } else { Arc::new(SlotRing::new(context)) }
+        if ring.context.same_engines(context) { ring.clone() } else { Arc::new(SlotRing::new(context)) }
     }
 }
 
