@@ -7,6 +7,14 @@ use zeroize::Zeroize;
 use crate::parameters::ParameterId;
 
 /// A polynomial modulo t: N coefficients in `[0, t)`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let plaintext = context.encode(&[1, 2])?;
+/// assert_eq!(Plaintext::new(plaintext.coefficients().to_vec()), plaintext);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plaintext {
     pub(crate) coefficients: Vec<u64>,
@@ -33,6 +41,14 @@ impl Zeroize for Plaintext {
 
 /// A BFV ciphertext: parts c_0, c_1 (and c_2 before relinearisation) such that c_0 + c_1·s + c_2·s² is ⌊Q·m/t⌉ plus a small
 /// error modulo Q, the product of the first l primes of the chain for l limbs.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let x = secret.encrypt(&context.encode(&[1])?, top, &mut rng)?;
+/// assert_eq!((x.parts().len(), x.limb_count(), x.key_tag()), (2, top, secret.tag()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     pub(crate) parameters: ParameterId,
@@ -45,6 +61,15 @@ impl Ciphertext {
     ///
     /// # Panics
     /// If there are not two or three parts of equal length.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[1])?, top, &mut rng)?;
+    /// let (parameters, tag) = (x.parameter_id(), x.key_tag());
+    /// assert_eq!(Ciphertext::new(parameters, tag, x.parts().to_vec()), x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(parameters: ParameterId, tag: KeyTag, parts: Vec<RnsPoly<Coefficients>>) -> Self {
         assert!((2..=3).contains(&parts.len()), "a ciphertext has two or three parts");
         assert!(parts.iter().all(|part| part.limb_count() == parts[0].limb_count()), "parts have equal limb counts");
@@ -83,6 +108,15 @@ impl Ciphertext {
 }
 
 /// A fresh ciphertext under the secret key whose c_1 is the expansion of a seed: half the size.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let seeded = secret.encrypt_seeded(&context.encode(&[5])?, top, &mut rng)?;
+/// let x = seeded.expand(&context)?;
+/// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededCiphertext {
     pub(crate) parameters: ParameterId,

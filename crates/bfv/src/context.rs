@@ -12,6 +12,15 @@ use crate::parameters::ParameterSet;
 use crate::tables::Tables;
 
 /// A parameter set on one instruction set, with all its tables. Cloning shares them.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let x = secret.encrypt(&context.encode(&[3, -1])?, context.top(), &mut rng)?;
+/// let y = context.add(&x, &x)?;
+/// assert_eq!(context.decode(&secret.decrypt(&y)?)[..3], [6, -2, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Context {
     inner: Arc<Inner>,
@@ -34,6 +43,15 @@ impl Context {
     ///
     /// # Errors
     /// If the CPU lacks `isa`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let set = ParameterSet::named(TEST_32, policy)?;
+    /// let context = Context::new(&set, Isa::Portable)?;
+    /// assert_eq!((context.n(), context.t(), context.top()), (32, 12289, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(parameters: &ParameterSet, isa: Isa) -> Result<Self, BfvError> {
         Self::with_engines(parameters, Arc::new(CpuNttProvider::new(isa)), isa)
     }
@@ -92,6 +110,15 @@ impl Context {
 
     /// Whether spectra and tables of `other`, a context of the same parameter set, serve this one: all kernels have the
     /// same instruction set, and all transforms the same description.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let portable = Context::new(context.parameters(), Isa::Portable)?;
+    /// assert!(context.same_engines(&context.clone()));
+    /// assert_eq!(context.same_engines(&portable), context.isa() == Isa::Portable);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn same_engines(&self, other: &Context) -> bool {
         let infos = |context: &Context| -> Vec<EngineInfo> {
             context.chain().limbs().iter().map(|limb| limb.engine().info()).collect()
@@ -116,6 +143,14 @@ impl Context {
     }
 
     /// All primes, the special ones last.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(context.chain().len(), 4);
+    /// assert_eq!(context.extended(1).len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn chain(&self) -> &RnsBasis {
         self.inner.bases.chain()
     }
@@ -124,6 +159,15 @@ impl Context {
     ///
     /// # Panics
     /// If there is no such level.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // The limbs of a ciphertext at level 2 are modulo the first two primes.
+    /// let x = secret.encrypt(&context.encode(&[1])?, 2, &mut rng)?;
+    /// assert_eq!(context.basis(2).moduli().len(), x.parts()[0].limb_count());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn basis(&self, limbs: usize) -> &RnsBasis {
         self.inner.bases.level(limbs)
     }

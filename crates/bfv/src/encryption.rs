@@ -14,6 +14,17 @@ use crate::parameters::ParameterId;
 use crate::secret_key::{MASK_STREAM, SecretKey, error};
 
 /// The key under which a ciphertext is encrypted.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_bfv::encryption::Encryption;
+/// use ciphermill_bfv::noise::fresh_variance;
+///
+/// let set = context.parameters();
+/// assert!(fresh_variance(set, Encryption::Secret) < fresh_variance(set, Encryption::Public));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encryption {
@@ -30,6 +41,15 @@ impl Context {
     }
 
     /// An error unless `given` is this context's parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let id = context.parameters().id();
+    /// context.require_parameters("the ciphertext", id)?;
+    /// assert!(context.require_parameters("the ciphertext", ParameterId(!id.0)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn require_parameters(&self, what: &'static str, given: ParameterId) -> Result<(), BfvError> {
         let expected = self.parameters().id();
         if given == expected {
@@ -62,6 +82,14 @@ impl SecretKey {
     /// # Errors
     /// If the level does not exist, the plaintext is of another parameter set, or the operating system gives no
     /// randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let seeded = secret.encrypt_seeded(&context.encode(&[5])?, top, &mut rng)?;
+    /// assert_eq!(seeded.limb_count(), top);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_seeded(
         &self,
         plaintext: &Plaintext,
@@ -97,6 +125,14 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`encrypt_seeded`](Self::encrypt_seeded).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, 1, &mut rng)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(&self, plaintext: &Plaintext, limbs: usize, noise: &mut Csprng) -> Result<Ciphertext, BfvError> {
         self.encrypt_seeded(plaintext, limbs, noise)?.expand(self.context())
     }
@@ -106,6 +142,16 @@ impl SecretKey {
     /// # Errors
     /// If the ciphertext is of another key or parameter set. Noise beyond the budget is not an error; it gives another
     /// plaintext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, top, &mut rng)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], 7);
+    /// let other = SecretKey::generate(&context, &SecretSeed::from_os()?);
+    /// assert!(matches!(other.decrypt(&x), Err(BfvError::WrongKey { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Plaintext, BfvError> {
         let phase = self.phase(ciphertext)?;
         let coefficients = self.context.scale_and_round(ciphertext.limb_count()).apply(&phase);
@@ -113,6 +159,15 @@ impl SecretKey {
     }
 
     /// c_0 + c_1·s + c_2·s², modulo the primes of the ciphertext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, top, &mut rng)?;
+    /// let phase = secret.phase(&x)?;
+    /// assert_eq!(context.scale_and_round(top).apply(&phase)[0], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn phase(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
         self.context.require_parameters("the ciphertext", ciphertext.parameters)?;
         require_tag("the ciphertext", ciphertext.tag, self.tag)?;
@@ -134,6 +189,15 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`decrypt`](Self::decrypt).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, top, &mut rng)?;
+    /// // Twenty standard deviations of an error.
+    /// assert!(secret.noise(&x)? < 64.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise(&self, ciphertext: &Ciphertext) -> Result<BigInt, BfvError> {
         let noise = self.noise_polynomial(ciphertext)?;
         let basis = self.context.basis(ciphertext.limb_count());
@@ -141,6 +205,15 @@ impl SecretKey {
     }
 
     /// The noise v itself.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, top, &mut rng)?;
+    /// let noise = secret.noise_polynomial(&x)?;
+    /// assert!(context.basis(top).compose(&noise, 0) < 64.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise_polynomial(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<RnsPoly<Coefficients>>, BfvError> {
         let mut noise = self.phase(ciphertext)?;
         let limbs = ciphertext.limb_count();
@@ -155,6 +228,15 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`decrypt`](Self::decrypt).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[7])?, top, &mut rng)?;
+    /// let y = context.multiply(&x, &x)?;
+    /// assert!(secret.noise_budget(&y)? < secret.noise_budget(&x)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise_budget(&self, ciphertext: &Ciphertext) -> Result<f64, BfvError> {
         let noise = self.noise(ciphertext)?;
         let budget = self.context.basis(ciphertext.limb_count()).log2() - 1.0 - (self.context.t() as f64).log2();
@@ -183,6 +265,14 @@ impl SeededCiphertext {
     ///
     /// # Errors
     /// If it is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let seeded = secret.encrypt_seeded(&context.encode(&[5])?, top, &mut rng)?;
+    /// assert_eq!(seeded.expand(&context)?.parts().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expand(&self, context: &Context) -> Result<Ciphertext, BfvError> {
         context.require_parameters("the ciphertext", self.parameters)?;
         let c1 = context.basis(self.limb_count()).uniform(&mut MaskStream::new(&self.seed, MASK_STREAM));
@@ -195,6 +285,15 @@ impl PublicKey {
     ///
     /// # Errors
     /// If the level does not exist or the plaintext is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let public = PublicKey::generate(&secret)?;
+    /// let x = public.encrypt(&context.encode(&[-3])?, top, &mut rng)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], -3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(&self, plaintext: &Plaintext, limbs: usize, rng: &mut Csprng) -> Result<Ciphertext, BfvError> {
         self.context.require_limbs(limbs)?;
         self.context.require_plaintext(plaintext)?;
@@ -208,6 +307,17 @@ impl PublicKey {
     ///
     /// # Errors
     /// If the level does not exist.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let public = PublicKey::generate(&secret)?;
+    /// let x = public.encrypt(&context.encode(&[3])?, top, &mut rng)?;
+    /// let y = context.add(&x, &public.encrypt_zero(top, &mut rng)?)?;
+    /// assert_ne!(x, y);
+    /// assert_eq!(secret.decrypt(&x)?, secret.decrypt(&y)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_zero(&self, limbs: usize, rng: &mut Csprng) -> Result<Ciphertext, BfvError> {
         let context = &self.context;
         context.require_limbs(limbs)?;

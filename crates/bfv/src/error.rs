@@ -8,6 +8,16 @@ use ciphermill_wire::WireError;
 use crate::parameters::ParameterError;
 
 /// Anything that can go wrong in this crate.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let x = secret.encrypt(&context.encode(&[1])?, 1, &mut rng)?;
+/// let y = secret.encrypt(&context.encode(&[1])?, 2, &mut rng)?;
+/// let error = context.add(&x, &y).unwrap_err();
+/// assert_eq!(error.to_string(), "number of limbs of the right operand is 2, 1 is needed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BfvError {

@@ -18,6 +18,15 @@ use crate::secret_key::{KeySeeds, MASK_STREAM, error, mask};
 pub use crate::secret_key::SecretKey;
 
 /// A public key: an encryption of 0 over the whole chain, from which anyone encrypts.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let public = PublicKey::generate(&secret)?;
+/// let x = public.encrypt(&context.encode(&[42])?, top, &mut rng)?;
+/// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PublicKey {
     pub(crate) context: Context,
@@ -33,6 +42,13 @@ impl PublicKey {
     ///
     /// # Errors
     /// If the operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(PublicKey::generate(&secret)?.tag(), secret.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
         Ok(Self::from_seeds(secret, &KeySeeds::from_os()?))
     }
@@ -62,6 +78,16 @@ impl PublicKey {
 }
 
 /// The key that takes c_2 of a product back to two parts: it switches from s² to s.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = RelinearizationKey::generate(&secret)?;
+/// let x = secret.encrypt(&context.encode(&[6])?, top, &mut rng)?;
+/// let square = context.relinearize(&context.multiply(&x, &x)?, &key)?;
+/// assert_eq!(context.decode(&secret.decrypt(&square)?)[0], 36);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RelinearizationKey {
     pub(crate) key: KeySwitchKey,
@@ -72,6 +98,17 @@ impl RelinearizationKey {
     ///
     /// # Errors
     /// If the set has no special modulus, or the operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(RelinearizationKey::generate(&secret)?.tag(), secret.tag());
+    /// let small = Context::new(&ParameterSet::named("BFV_1024", policy)?, Isa::current())?;
+    /// let secret = SecretKey::generate(&small, &SecretSeed::from_os()?);
+    /// // This set has no special modulus.
+    /// assert!(RelinearizationKey::generate(&secret).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(secret: &SecretKey) -> Result<Self, BfvError> {
         Self::from_seeds(secret, &KeySeeds::from_os()?)
     }
@@ -95,6 +132,15 @@ impl RelinearizationKey {
 }
 
 /// One automorphism for which a key is wanted.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let fine = Gadget::Bits { base_log: DecompositionBaseLog(10) };
+/// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 5, gadget: fine }])?;
+/// assert_eq!(keys.get(5).map(|key| key.gadget()), Some(fine));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GaloisRequest {
     /// g, odd, below 2N and not 1.
@@ -114,6 +160,15 @@ pub(crate) fn check_element(element: usize, n: usize) -> Result<(), BfvError> {
 }
 
 /// Keys that switch from σ_g(s) to s, one for each of a set of elements g.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let requests = [3, 5, 63].map(|element| GaloisRequest { element, gadget });
+/// let keys = GaloisKeys::generate(&secret, &requests)?;
+/// assert_eq!(keys.elements().collect::<Vec<_>>(), [3, 5, 63]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct GaloisKeys {
     pub(crate) parameters: ParameterId,
@@ -127,6 +182,15 @@ impl GaloisKeys {
     /// # Errors
     /// If an element is even, 1 or not below 2N, if the set has no special modulus or a gadget does not fit it, or if the
     /// operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }]).is_ok());
+    /// // X -> X^4 is not an automorphism.
+    /// assert!(GaloisKeys::generate(&secret, &[GaloisRequest { element: 4, gadget }]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(secret: &SecretKey, requests: &[GaloisRequest]) -> Result<Self, BfvError> {
         Self::with_seeds(secret, requests, |_| KeySeeds::from_os())
     }
@@ -171,6 +235,15 @@ impl GaloisKeys {
     }
 
     /// The key of one element.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// assert_eq!(keys.get(3).map(|key| key.digits().len()), Some(top));
+    /// assert!(keys.get(5).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, element: usize) -> Option<&KeySwitchKey> {
         self.keys.get(&element)
     }
@@ -179,6 +252,15 @@ impl GaloisKeys {
     ///
     /// # Errors
     /// [`BfvError::MissingGaloisKeys`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let error = keys.require([3, 9, 5]).unwrap_err();
+    /// assert!(matches!(error, BfvError::MissingGaloisKeys { elements } if elements == [5, 9]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn require(&self, elements: impl IntoIterator<Item = usize>) -> Result<(), BfvError> {
         let mut missing: Vec<usize> = elements.into_iter().filter(|g| !self.keys.contains_key(g)).collect();
         missing.sort_unstable();

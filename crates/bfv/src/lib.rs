@@ -7,6 +7,28 @@
 //! - [`serial`]: the byte formats.
 //! - [`noise`]: the noise model behind the planner.
 //!
+//! # Example
+//! ```
+//! use ciphermill_bfv::{Context, ParameterSet, RelinearizationKey, SecretKey, SecurityPolicy};
+//! use ciphermill_lattice::{Csprng, SecretSeed};
+//! use ciphermill_math::Isa;
+//!
+//! let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+//! let context = Context::new(&set, Isa::current())?;
+//! let secret = SecretKey::generate(&context, &SecretSeed::from_os()?);
+//! let key = RelinearizationKey::generate(&secret)?;
+//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//!
+//! let x = secret.encrypt(&context.encode(&[6])?, context.top(), &mut rng)?;
+//! let y = secret.encrypt(&context.encode(&[-7])?, context.top(), &mut rng)?;
+//! let product = context.relinearize(&context.multiply(&x, &y)?, &key)?;
+//! assert_eq!(context.decode(&secret.decrypt(&product)?)[0], -42);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! All other examples share a hidden start: the small set `TEST_32` with its `context`, `secret` and `rng` as above, `top`
+//! for `context.top()`, `gadget` for the set's gadget, and `policy` for the opt-in to insecure parameters.
+//!
 //! J. Fan and F. Vercauteren, "Somewhat practical fully homomorphic encryption", IACR ePrint 2012/144; Z. Brakerski,
 //! CRYPTO 2012.
 

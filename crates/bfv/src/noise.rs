@@ -21,6 +21,16 @@ pub const ERROR_VARIANCE: f64 = ERROR_STD_DEV * ERROR_STD_DEV + ROUNDING_VARIANC
 
 /// Variance of a fresh encryption, the rounding of the encoding included: e for a secret key, e·u + e_1 + e_2·s for a public
 /// one.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_bfv::encryption::Encryption;
+///
+/// let variance = noise::fresh_variance(context.parameters(), Encryption::Secret);
+/// assert!((3.2..3.3).contains(&variance.sqrt()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fresh_variance(spec: &ParameterSpec, encryption: Encryption) -> f64 {
     let n = spec.polynomial_size.get() as f64;
     let error = match encryption {
@@ -31,17 +41,39 @@ pub fn fresh_variance(spec: &ParameterSpec, encryption: Encryption) -> f64 {
 }
 
 /// Variance of an encryption of 0 under the public key, for N = `n`: what re-randomising adds.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert!(noise::zero_variance(4096.0).sqrt() < 256.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn zero_variance(n: f64) -> f64 {
     ERROR_VARIANCE * (1.0 + 2.0 * n * TERNARY_VARIANCE)
 }
 
 /// Variance of rounding c_0 and c_1 to integers, which a division by a modulus ends with: ε_0 + ε_1·s for N = `n`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert!((15.0..15.2).contains(&noise::rounding_variance(4096.0).sqrt()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn rounding_variance(n: f64) -> f64 {
     ROUNDING_VARIANCE * (1.0 + n * TERNARY_VARIANCE)
 }
 
 /// Variance that the errors of a key add in one key switch of a polynomial of `limbs` limbs with the digits of `gadget`,
 /// divided by the special primes, without the rounding of that division: digits times errors, Σ_j N·E\[d_j²\]·σ²/P².
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let set = context.parameters();
+/// assert!(noise::key_error_variance(set, gadget, top) < noise::key_switch_variance(set, gadget, top));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn key_error_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) -> f64 {
     let n = spec.polynomial_size.get() as f64;
     let special: f64 = spec.special_moduli.iter().map(|&p| p as f64).product();
@@ -59,6 +91,15 @@ pub fn key_error_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) ->
 }
 
 /// Variance that a whole key switch adds: [`key_error_variance`], and the rounding of the division by the special primes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let coarse = noise::key_switch_variance(context.parameters(), gadget, top);
+/// let fine = Gadget::Bits { base_log: DecompositionBaseLog(10) };
+/// assert!(noise::key_switch_variance(context.parameters(), fine, top) < coarse);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn key_switch_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) -> f64 {
     let rounding =
         if spec.special_moduli.is_empty() { 0.0 } else { rounding_variance(spec.polynomial_size.get() as f64) };
@@ -67,12 +108,26 @@ pub fn key_switch_variance(spec: &ParameterSpec, gadget: Gadget, limbs: usize) -
 
 /// log2 of the probability that any of `count` values of Gaussian noise of this standard deviation exceeds 2^`log2_limit` in
 /// magnitude, by the union bound: at most 0.
+///
+/// # Example
+/// ```
+/// // Eight standard deviations.
+/// assert!((-50.0..-49.0).contains(&ciphermill_bfv::noise::log2_failure(3.0, 1.0, 1.0)));
+/// ```
 pub fn log2_failure(log2_limit: f64, std_dev: f64, count: f64) -> f64 {
     (log2_tails(log2_limit, std_dev) + count.log2()).min(0.0)
 }
 
 /// log2 of the bound that any of `count` values of Gaussian noise of this standard deviation exceeds with a probability of
 /// at most 2^`log2_probability` (below 0).
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::noise::{log2_bound, log2_failure};
+///
+/// let bound = log2_bound(3.2, -64.0, 4096.0);
+/// assert!((log2_failure(bound, 3.2, 4096.0) + 64.0).abs() < 1e-3);
+/// ```
 pub fn log2_bound(std_dev: f64, log2_probability: f64, count: f64) -> f64 {
     // The probability falls with the bound, so halving the interval finds it from above: erfc(2^10) is below 2^-10^6.
     let (mut low, mut high) = (-10.0f64, 10.0f64);
@@ -93,6 +148,11 @@ fn log2_tails(log2_limit: f64, std_dev: f64) -> f64 {
 }
 
 /// log2(erfc(x)) for x ≥ 0, by the asymptotic series where erfc nears the smallest numbers of an `f64`.
+///
+/// # Example
+/// ```
+/// assert!((ciphermill_bfv::noise::log2_erfc(1000.0) + 1_442_705.832).abs() < 0.01);
+/// ```
 pub fn log2_erfc(x: f64) -> f64 {
     if x < 20.0 {
         return libm::erfc(x).log2();

@@ -25,6 +25,15 @@ pub(crate) fn error(n: usize, rng: &mut Csprng) -> Zeroizing<Vec<i64>> {
 }
 
 /// The secret key: a ternary polynomial s. It is wiped when dropped and does not show its content.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let secret = SecretKey::generate(&context, &SecretSeed::from_os()?);
+/// let x = secret.encrypt(&context.encode(&[42])?, top, &mut rng)?;
+/// assert_eq!(secret.decrypt(&x)?, context.encode(&[42])?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct SecretKey {
     pub(crate) context: Context,
     pub(crate) tag: KeyTag,
@@ -42,6 +51,14 @@ impl std::fmt::Debug for SecretKey {
 
 impl SecretKey {
     /// A key drawn from `seed`, deterministically.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let [first, second] = [1, 1].map(|byte| SecretKey::generate(&context, &SecretSeed::from_bytes([byte; 32])));
+    /// assert_eq!(first.tag(), second.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(context: &Context, seed: &SecretSeed) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; context.n()]);
         sampler::ternary(&mut Csprng::from_secret(seed, KEY_STREAM), &mut coefficients);

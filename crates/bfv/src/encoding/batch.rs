@@ -16,6 +16,16 @@ use crate::context::Context;
 use crate::error::BfvError;
 
 /// Encodes vectors of N numbers so that sums and products of plaintexts are those of the numbers, slot by slot.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let encoder = BatchEncoder::new(&context)?;
+/// let x = secret.encrypt(&encoder.encode(&[1, 2, 3])?, top, &mut rng)?;
+/// let y = context.mul_plain(&x, &encoder.encode(&[5, 6, 7])?)?;
+/// assert_eq!(encoder.decode(&secret.decrypt(&y)?)[..4], [5, 12, 21, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
     context: Context,
@@ -30,6 +40,15 @@ impl BatchEncoder {
     ///
     /// # Errors
     /// If t is not a prime or not 1 modulo 2N, or the context's provider has no transform modulo t.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(BatchEncoder::new(&context)?.columns(), 16);
+    /// let paper = Context::new(&ParameterSet::named("CHAM_PAPER", policy)?, Isa::current())?;
+    /// assert!(matches!(BatchEncoder::new(&paper), Err(BfvError::Unsupported { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(context: &Context) -> Result<Self, BfvError> {
         let (n, t) = (context.n(), context.t());
         let parameters = context.parameters();
@@ -67,6 +86,15 @@ impl BatchEncoder {
     ///
     /// # Errors
     /// If there are more than N values or one is out of range.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encoder = BatchEncoder::new(&context)?;
+    /// let slots = [-4; 32];
+    /// assert_eq!(encoder.decode(&encoder.encode(&slots)?), slots);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BfvError> {
         let mut coefficients = vec![0; self.context.n()];
         for (&place, residue) in self.places.iter().zip(self.context.residues(values)?) {
@@ -80,6 +108,15 @@ impl BatchEncoder {
     ///
     /// # Panics
     /// If the plaintext is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encoder = BatchEncoder::new(&context)?;
+    /// // A constant has its value in every slot.
+    /// assert_eq!(encoder.decode(&context.encode(&[9])?), [9; 32]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(&self, plaintext: &Plaintext) -> Vec<i64> {
         let t = self.context.t();
         let mut values = plaintext.coefficients.clone();
@@ -89,6 +126,18 @@ impl BatchEncoder {
     }
 
     /// g such that σ_g rotates both rows by `steps` to the left (negative: to the right).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encoder = BatchEncoder::new(&context)?;
+    /// let element = encoder.rotation(1);
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element, gadget }])?;
+    /// let x = secret.encrypt(&encoder.encode(&[1, 2, 3])?, top, &mut rng)?;
+    /// let rotated = context.automorphism(&x, element, &keys)?;
+    /// assert_eq!(encoder.decode(&secret.decrypt(&rotated)?)[..3], [2, 3, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rotation(&self, steps: i64) -> usize {
         let order = 2 * self.context.n();
         // 3 has order N/2 modulo 2N.
@@ -97,6 +146,18 @@ impl BatchEncoder {
     }
 
     /// g such that σ_g swaps the rows.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encoder = BatchEncoder::new(&context)?;
+    /// let element = encoder.row_swap();
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element, gadget }])?;
+    /// let x = secret.encrypt(&encoder.encode(&[8])?, top, &mut rng)?;
+    /// let swapped = context.automorphism(&x, element, &keys)?;
+    /// assert_eq!(encoder.decode(&secret.decrypt(&swapped)?)[16], 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn row_swap(&self) -> usize {
         2 * self.context.n() - 1
     }

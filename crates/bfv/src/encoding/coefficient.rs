@@ -9,6 +9,15 @@ impl Context {
     ///
     /// # Errors
     /// If there are more than N values or one is out of range.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plaintext = context.encode(&[5, -2])?;
+    /// assert_eq!(plaintext.coefficients()[..3], [5, context.t() - 2, 0]);
+    /// assert!(context.encode(&[i64::MAX]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BfvError> {
         let mut coefficients = self.residues(values)?;
         coefficients.resize(self.n(), 0);
@@ -20,6 +29,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[1, 2, 3])?, top, &mut rng)?;
+    /// let product = context.mul_plain(&x, &context.encode_reversed(&[10, 20, 30])?)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&product)?)[0], 10 + 40 + 90);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode_reversed(&self, values: &[i64]) -> Result<Plaintext, BfvError> {
         let t = self.t();
         let mut coefficients = self.encode(values)?.coefficients;
@@ -32,6 +50,13 @@ impl Context {
     }
 
     /// The N coefficients, signed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.decode(&context.encode(&[-6143])?)[0], -6143);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(&self, plaintext: &Plaintext) -> Vec<i64> {
         let t = self.t();
         plaintext.coefficients.iter().map(|&x| signed(x, (t - 1) / 2, t)).collect()
@@ -41,6 +66,15 @@ impl Context {
     ///
     /// # Errors
     /// If there are not N of them or one is not below t.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plaintext = context.plaintext(vec![7; context.n()])?;
+    /// assert_eq!(context.decode(&plaintext)[31], 7);
+    /// assert!(context.plaintext(vec![context.t(); 32]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plaintext(&self, coefficients: Vec<u64>) -> Result<Plaintext, BfvError> {
         let plaintext = Plaintext { coefficients };
         self.require_plaintext(&plaintext)?;
@@ -67,6 +101,14 @@ impl Context {
     }
 
     /// The coefficients of `plaintext` in (−t/2, t/2].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plaintext = context.plaintext(vec![context.t() - 1; context.n()])?;
+    /// assert_eq!(context.centred(&plaintext)[0], -1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn centred(&self, plaintext: &Plaintext) -> Vec<i64> {
         let t = self.t();
         plaintext.coefficients.iter().map(|&x| signed(x, t / 2, t)).collect()

@@ -18,6 +18,16 @@ impl Context {
     ///
     /// # Errors
     /// If they do not belong together; so for all functions below.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let y = secret.encrypt(&context.encode(&[2])?, top, &mut rng)?;
+    /// let result = context.add(&x, &y)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [7, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add(&self, lhs: &Ciphertext, rhs: &Ciphertext) -> Result<Ciphertext, BfvError> {
         self.require_pair(lhs, rhs)?;
         let basis = self.basis(lhs.limb_count());
@@ -30,6 +40,16 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let y = secret.encrypt(&context.encode(&[2])?, top, &mut rng)?;
+    /// let result = context.sub(&x, &y)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [3, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sub(&self, lhs: &Ciphertext, rhs: &Ciphertext) -> Result<Ciphertext, BfvError> {
         self.add(lhs, &self.negate(rhs)?)
     }
@@ -38,6 +58,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.negate(&x)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [-5, -1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn negate(&self, ciphertext: &Ciphertext) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         let basis = self.basis(ciphertext.limb_count());
@@ -50,6 +79,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.add_plain(&x, &context.encode(&[2])?)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [7, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_plain(&self, ciphertext: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, BfvError> {
         let message = self.scaled_operand(ciphertext, plaintext)?;
         let mut out = ciphertext.clone();
@@ -61,6 +99,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.sub_plain(&x, &context.encode(&[2])?)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [3, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sub_plain(&self, ciphertext: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, BfvError> {
         let message = self.scaled_operand(ciphertext, plaintext)?;
         let mut out = ciphertext.clone();
@@ -72,6 +119,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.mul_plain(&x, &context.encode(&[0, 2])?)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [0, 10]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mul_plain(&self, ciphertext: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         self.require_plaintext(plaintext)?;
@@ -90,6 +146,18 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add), if there are not three parts, or above L limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let y = secret.encrypt(&context.encode(&[2])?, top, &mut rng)?;
+    /// let key = RelinearizationKey::generate(&secret)?;
+    /// let product = context.relinearize(&context.multiply(&x, &y)?, &key)?;
+    /// assert_eq!(product.parts().len(), 2);
+    /// assert_eq!(context.decode(&secret.decrypt(&product)?)[..2], [10, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn relinearize(&self, ciphertext: &Ciphertext, key: &RelinearizationKey) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         self.require_parameters("the relinearisation key", key.parameter_id())?;
@@ -106,6 +174,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add), or if it has no more than `limbs` limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.switch_modulus(&x, 1)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [5, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch_modulus(&self, ciphertext: &Ciphertext, limbs: usize) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         let now = ciphertext.limb_count();
@@ -119,6 +196,17 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add), if `keys` has no key for g, if there are not two parts, or above L limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let result = context.automorphism(&x, 3, &keys)?;
+    /// // 5 + X becomes 5 + X^3.
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..4], [5, 0, 0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn automorphism(&self, ciphertext: &Ciphertext, g: usize, keys: &GaloisKeys) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         self.require_parameters("the Galois keys", keys.parameter_id())?;
@@ -143,6 +231,15 @@ impl Context {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let result = context.multiply_monomial(&x, context.n())?;
+    /// assert_eq!(context.decode(&secret.decrypt(&result)?)[..2], [-5, -1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_monomial(&self, ciphertext: &Ciphertext, e: usize) -> Result<Ciphertext, BfvError> {
         self.require_ciphertext(ciphertext)?;
         let basis = self.basis(ciphertext.limb_count());

@@ -15,6 +15,17 @@ impl Context {
     /// # Errors
     /// As [`add`](Self::add), if an operand has three parts, or above L limbs; if the context's provider has no transform
     /// for an auxiliary prime.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let y = secret.encrypt(&context.encode(&[2])?, top, &mut rng)?;
+    /// let product = context.multiply(&x, &y)?;
+    /// assert_eq!(product.parts().len(), 3);
+    /// assert_eq!(context.decode(&secret.decrypt(&product)?)[..2], [10, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, lhs: &Ciphertext, rhs: &Ciphertext) -> Result<Ciphertext, BfvError> {
         self.require_pair(lhs, rhs)?;
         let limbs = lhs.limb_count();

@@ -11,6 +11,14 @@ use crate::context::Context;
 impl Context {
     /// The coefficients as ⌊Q·m/t⌉ modulo each prime of `limbs` limbs: −[Q·m]_t·t^-1, with [·]_t in (−t/2, t/2]. This,
     /// not ⌊Q/t⌋·m, keeps the error of the encoding below 1 for every t.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let message = context.scale_up(&context.encode(&[7])?, top);
+    /// assert_eq!(context.scale_and_round(top).apply(&message)[0], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scale_up(&self, plaintext: &Plaintext, limbs: usize) -> RnsPoly<Coefficients> {
         let (basis, t) = (self.basis(limbs), self.t());
         let q =

@@ -80,6 +80,18 @@ impl Context {
     ///
     /// # Panics
     /// If [`digit_count`](Self::digit_count) refuses the gadget or the number of limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let key = keys.get(3).expect("generated");
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let digits = context.decompose(&x.parts()[1], key.gadget());
+    /// let [_, sum] = context.key_switch_extended(&digits, key, 1);
+    /// assert_eq!(sum.limb_count(), context.extended(top).len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decompose(&self, poly: &RnsPoly<Coefficients>, gadget: Gadget) -> HoistedDigits {
         let limbs = poly.limb_count();
         let cut = Cut::new(self, gadget, limbs);

@@ -23,6 +23,15 @@ mod tests;
 /// (b_j, a_j) of P·g_j·s′ modulo Q·P, as spectra over the whole chain. The gadget entry g_j is 1 modulo the limbs of
 /// digit j (2^(base_log·i) for the i-th digit of a limb) and 0 modulo the other limbs, so that one key serves every
 /// level.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+/// let key = keys.get(3).expect("generated");
+/// assert_eq!((key.gadget(), key.tag(), key.digits().len()), (gadget, secret.tag(), 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KeySwitchKey {
     pub(crate) parameters: ParameterId,
@@ -91,6 +100,18 @@ impl KeySwitchKey {
 
 /// The digits of a polynomial, transformed, in the extended basis of its level: made once, used for many automorphisms
 /// (hoisting; S. Halevi, V. Shoup, CRYPTO 2018).
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+/// let key = keys.get(3).expect("generated");
+/// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+/// // One decomposition serves any number of automorphisms.
+/// let digits = context.decompose(&x.parts()[1], key.gadget());
+/// let sums = [context.key_switch_extended(&digits, key, 1), context.key_switch_extended(&digits, key, 3)];
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HoistedDigits {
     pub(crate) limbs: usize,
@@ -109,6 +130,14 @@ impl Context {
     ///
     /// # Errors
     /// If the gadget does not fit the parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.digit_count(gadget, 2)?, 2);
+    /// assert!(context.digit_count(Gadget::Limbs { limbs_per_digit: 9 }, 2).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn digit_count(&self, gadget: Gadget, limbs: usize) -> Result<usize, BfvError> {
         self.require_gadget(gadget)?;
         self.require_switchable("number of limbs of a polynomial that is cut into digits", limbs)?;
@@ -161,6 +190,13 @@ impl Context {
     }
 
     /// P, the product of the special primes; 1 if there are none.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.special_product(), context.parameters().special_moduli[0].into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn special_product(&self) -> BigInt {
         self.parameters().special_moduli.iter().map(|&p| BigInt::from(p)).product()
     }

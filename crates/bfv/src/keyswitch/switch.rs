@@ -15,6 +15,20 @@ impl Context {
     ///
     /// # Panics
     /// If the key is of another gadget or parameter set, or g is even.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let key = keys.get(3).expect("generated");
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// let digits = context.decompose(&x.parts()[1], key.gadget());
+    /// let [_, sum] = context.key_switch_extended(&digits, key, 1);
+    /// // Divided by P it is the key switch.
+    /// let quotient = context.mod_down(top).apply(context.extended(top).inverse(sum));
+    /// assert!(quotient == context.key_switch(&x.parts()[1], key)[1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_switch_extended(&self, digits: &HoistedDigits, key: &KeySwitchKey, g: usize) -> [RnsPoly<Spectrum>; 2] {
         assert_eq!(key.gadget, digits.gadget, "the key has the gadget of the digits");
         assert_eq!(key.parameters, self.parameters().id(), "the key is of this parameter set");
@@ -43,6 +57,21 @@ impl Context {
     ///
     /// # Panics
     /// If the key is of another parameter set, or the polynomial of another N or more than L limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let key = keys.get(3).expect("generated");
+    /// let x = secret.encrypt(&context.encode(&[5, 1])?, top, &mut rng)?;
+    /// // c_1 of X -> X^3, switched back to the key.
+    /// let basis = context.basis(top);
+    /// let mut parts = context.key_switch(&basis.automorphism(&x.parts()[1], 3), key);
+    /// basis.add_assign(&mut parts[0], &basis.automorphism(&x.parts()[0], 3));
+    /// let rotated = Ciphertext::new(x.parameter_id(), x.key_tag(), parts.into());
+    /// assert_eq!(rotated, context.automorphism(&x, 3, &keys)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_switch(&self, poly: &RnsPoly<Coefficients>, key: &KeySwitchKey) -> [RnsPoly<Coefficients>; 2] {
         assert_eq!(key.parameters, self.parameters().id(), "the key is of this parameter set");
         assert_eq!(poly.polynomial_size(), self.n(), "polynomials of one size");

@@ -57,6 +57,16 @@ use crate::parameters::ParameterId;
 use crate::secret_key::SecretKey;
 
 /// An LWE ciphertext modulo the product of the first l primes of the chain.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+/// let lwe = context.extract_lwe(&x, 2)?;
+/// assert_eq!((lwe.dimension(), lwe.limb_count()), (context.n(), top));
+/// assert_eq!(secret.decrypt_lwe(&lwe)?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LweCiphertext {
     pub(crate) parameters: ParameterId,
@@ -109,6 +119,14 @@ impl Context {
     ///
     /// # Errors
     /// If the ciphertext is of another parameter set or has not two parts, or if there is no such coefficient.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// assert_eq!(secret.decrypt_lwe(&context.extract_lwe(&x, 1)?)?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn extract_lwe(&self, ciphertext: &Ciphertext, coefficient: usize) -> Result<LweCiphertext, BfvError> {
         self.require_parameters("the ciphertext", ciphertext.parameters)?;
         require_length("number of parts of the ciphertext", ciphertext.parts.len(), 2)?;
@@ -130,6 +148,15 @@ impl Context {
     ///
     /// # Errors
     /// If the ciphertext is of another parameter set, or its dimension is not N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let y = context.lwe_to_rlwe(&context.extract_lwe(&x, 2)?)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&y)?)[0], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn lwe_to_rlwe(&self, lwe: &LweCiphertext) -> Result<Ciphertext, BfvError> {
         self.require_parameters("the LWE ciphertext", lwe.parameters)?;
         require_length("dimension of the LWE ciphertext", lwe.dimension, self.n())?;
@@ -157,6 +184,16 @@ impl Context {
     ///
     /// # Errors
     /// If the ciphertext is of another parameter set, or `log2` is more than log2 N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let half = context.divide_lwe(&context.extract_lwe(&x, 1)?, 1)?;
+    /// let y = context.lwe_to_rlwe(&half)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&context.add(&y, &y)?)?)[0], 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn divide_lwe(&self, lwe: &LweCiphertext, log2: u32) -> Result<LweCiphertext, BfvError> {
         self.require_parameters("the LWE ciphertext", lwe.parameters)?;
         require_range("log2 of the divisor", log2, 0, self.n().ilog2())?;
@@ -171,6 +208,14 @@ impl Context {
     }
 
     /// 2^-`log2` modulo each of the first `limbs` primes.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let inverses = context.inverse_power_of_two(top, 1);
+    /// assert!(context.basis(top).moduli().zip(inverses).all(|(p, inverse)| p.add(inverse, inverse) == 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn inverse_power_of_two(&self, limbs: usize, log2: u32) -> Vec<u64> {
         self.basis(limbs).inverse_residues(&(BigInt::from(1) << log2)).expect("the moduli are odd")
     }
@@ -210,6 +255,14 @@ impl SecretKey {
     ///
     /// # Errors
     /// If the ciphertext is of another key or parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// assert_eq!(secret.decrypt_lwe(&context.extract_lwe(&x, 0)?)?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt_lwe(&self, lwe: &LweCiphertext) -> Result<u64, BfvError> {
         self.context.require_parameters("the LWE ciphertext", lwe.parameters)?;
         require_tag("the LWE ciphertext", lwe.tag, self.tag)?;

@@ -13,6 +13,15 @@ use crate::keys::GaloisKeys;
 use crate::parameters::ParameterId;
 
 /// What becomes of the coefficients of a packing that hold none of its inputs.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Clearing takes a key for every level.
+/// assert_eq!(context.packing_elements(2, Unused::Leave), [3]);
+/// assert_eq!(context.packing_elements(2, Unused::Clear), [3, 5, 9, 17, 33]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
     /// They hold sums of other coefficients of the inputs, as in the paper: for a receiver who may know those, or whose
@@ -29,6 +38,14 @@ fn levels(count: usize) -> u32 {
 
 impl Context {
     /// log2 of the factor that packing `count` ciphertexts multiplies plaintexts by.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.packing_factor(4, Unused::Leave), 2);
+    /// assert_eq!(context.packing_factor(4, Unused::Clear), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn packing_factor(&self, count: usize, unused: Unused) -> u32 {
         match unused {
             Unused::Leave => levels(count),
@@ -37,6 +54,13 @@ impl Context {
     }
 
     /// The elements whose Galois keys are needed to pack `count` ciphertexts: 2^j + 1 for every level j.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.packing_elements(4, Unused::Leave), [3, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn packing_elements(&self, count: usize, unused: Unused) -> Vec<usize> {
         (1..=self.packing_factor(count, unused)).map(tree::element).collect()
     }
@@ -47,6 +71,20 @@ impl Context {
     /// # Errors
     /// If the ciphertexts or keys do not belong together, a ciphertext has not two parts or more than L limbs, there is
     /// no such level, or the key of 2^`level` + 1 is missing.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = context.packing_elements(2, Unused::Leave).into_iter();
+    /// let requests: Vec<_> = requests.map(|element| GaloisRequest { element, gadget }).collect();
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let [even, odd] = [4, 9].map(|value| context.encode(&[value]));
+    /// let [even, odd] = [even?, odd?].map(|plaintext| secret.encrypt(&plaintext, top, &mut rng));
+    /// let packed = context.pack_two_lwes(&even?, &odd?, 1, &keys)?;
+    /// let values = context.decode(&secret.decrypt(&packed)?);
+    /// assert_eq!((values[0], values[16]), (8, 18));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack_two_lwes(
         &self,
         even: &Ciphertext,
@@ -77,6 +115,21 @@ impl Context {
     /// # Errors
     /// If there are none or too many, they or the keys do not belong together, have other dimensions, or more limbs than L,
     /// or keys are missing (all of them are listed).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = context.packing_elements(2, Unused::Leave).into_iter();
+    /// let requests: Vec<_> = requests.map(|element| GaloisRequest { element, gadget }).collect();
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let factor = context.packing_factor(2, Unused::Leave);
+    /// let lwe = |k| context.divide_lwe(&context.extract_lwe(&x, k)?, factor);
+    /// let packed = context.pack_lwes(&[lwe(2)?, lwe(1)?], Unused::Leave, &keys)?;
+    /// let values = context.decode(&secret.decrypt(&packed)?);
+    /// assert_eq!((values[0], values[16]), (7, 6));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack_lwes(
         &self,
         inputs: &[LweCiphertext],

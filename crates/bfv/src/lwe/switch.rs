@@ -28,6 +28,14 @@ const TASK: usize = 64;
 
 /// A secret key of LWE ciphertexts alone: a ternary vector of any dimension. It is wiped when dropped and does not show
 /// its content.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let to = LweSecretKey::generate(&context, 20, &SecretSeed::from_os()?)?;
+/// assert_eq!(to.dimension(), 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct LweSecretKey {
     context: Context,
     tag: KeyTag,
@@ -45,6 +53,15 @@ impl LweSecretKey {
     ///
     /// # Errors
     /// If the dimension is not from 1 to [`MAX_LWE_DIMENSION`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let seed = SecretSeed::from_os()?;
+    /// assert!(LweSecretKey::generate(&context, 630, &seed).is_ok());
+    /// assert!(LweSecretKey::generate(&context, 0, &seed).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(context: &Context, dimension: usize, seed: &SecretSeed) -> Result<Self, BfvError> {
         require_range("dimension of an LWE key", dimension as u64, 1, MAX_LWE_DIMENSION as u64)?;
         let mut coefficients = Zeroizing::new(vec![0; dimension]);
@@ -67,6 +84,17 @@ impl LweSecretKey {
     ///
     /// # Errors
     /// If the ciphertext is of another key or parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let to = LweSecretKey::generate(&context, 20, &SecretSeed::from_os()?)?;
+    /// let key = LweKeySwitchKey::generate(&secret, &to, 1, DecompositionBaseLog(4), policy)?;
+    /// let x = secret.encrypt(&context.encode(&[5])?, 1, &mut rng)?;
+    /// let switched = key.switch(&context, &[context.extract_lwe(&x, 0)?])?;
+    /// assert_eq!(to.decrypt(&switched[0])?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, lwe: &LweCiphertext) -> Result<u64, BfvError> {
         self.context.require_parameters("the LWE ciphertext", lwe.parameters)?;
         require_tag("the LWE ciphertext", lwe.tag, self.tag)?;
@@ -83,6 +111,17 @@ impl LweSecretKey {
 /// special modulus divides it, so digits must be small.
 ///
 /// Masks are expanded from a seed when they are needed: the key takes l words for each digit, not l·(n + 1).
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let to = LweSecretKey::generate(&context, 20, &SecretSeed::from_os()?)?;
+/// let key = LweKeySwitchKey::generate(&secret, &to, 1, DecompositionBaseLog(4), policy)?;
+/// let x = secret.encrypt(&context.encode(&[5])?, 1, &mut rng)?;
+/// let switched = key.switch(&context, &[context.extract_lwe(&x, 0)?])?;
+/// assert_eq!((switched[0].dimension(), switched[0].key_tag()), (20, key.to_tag()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LweKeySwitchKey {
     parameters: ParameterId,
@@ -148,6 +187,15 @@ impl LweKeySwitchKey {
     /// If a number is out of range, the keys are of different parameter sets, or the key would take more than 4 GiB. If
     /// the modulus of these limbs is too large for 128 bits of security at the dimension of `to` by the
     /// homomorphic-encryption standard, and `policy` does not accept that. If the operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let to = LweSecretKey::generate(&context, 20, &SecretSeed::from_os()?)?;
+    /// let key = LweKeySwitchKey::generate(&secret, &to, 1, DecompositionBaseLog(4), policy)?;
+    /// assert_eq!((key.from_tag(), key.to_tag()), (secret.tag(), to.tag()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(
         from: &SecretKey,
         to: &LweSecretKey,
@@ -208,6 +256,18 @@ impl LweKeySwitchKey {
     ///
     /// # Errors
     /// If an input is of another key or parameter set, has another dimension than N or not the key's number of limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let to = LweSecretKey::generate(&context, 20, &SecretSeed::from_os()?)?;
+    /// let key = LweKeySwitchKey::generate(&secret, &to, 1, DecompositionBaseLog(4), policy)?;
+    /// let x = secret.encrypt(&context.encode(&[5])?, 1, &mut rng)?;
+    /// let inputs = [context.extract_lwe(&x, 0)?, context.extract_lwe(&x, 1)?];
+    /// let switched = key.switch(&context, &inputs)?;
+    /// assert_eq!([to.decrypt(&switched[0])?, to.decrypt(&switched[1])?], [5, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch(&self, context: &Context, inputs: &[LweCiphertext]) -> Result<Vec<LweCiphertext>, BfvError> {
         context.require_parameters("the LWE key-switching key", self.parameters)?;
         for input in inputs {

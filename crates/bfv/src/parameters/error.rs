@@ -6,6 +6,16 @@ use ciphermill_math::modulus::ModulusError;
 use super::names::SET_NAMES;
 
 /// A parameter set is not admissible.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_bfv::parameters::ParameterError;
+///
+/// let error = ParameterSet::named("BFV_1", policy).unwrap_err();
+/// assert!(matches!(error, ParameterError::UnknownName(name) if name == "BFV_1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {

@@ -23,6 +23,16 @@ pub use spec::{
 pub use standard::{SecurityLevel, max_modulus_bits};
 
 /// Whether a set below 128 bits is acceptable.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Below 128 bits only by an explicit opt-in.
+/// let opt_in = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+/// assert!(ParameterSet::named("TEST_32", opt_in).is_ok());
+/// assert!(ParameterSet::named("TEST_32", SecurityPolicy::Require128Bits).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecurityPolicy {
     /// Refuse it.
@@ -32,6 +42,15 @@ pub enum SecurityPolicy {
 }
 
 /// An admissible parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+/// assert_eq!((set.polynomial_size.get(), set.plaintext_modulus), (4096, 1_032_193));
+/// assert_eq!((set.ciphertext_moduli.len(), set.special_moduli.len()), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSet {
     spec: ParameterSpec,
@@ -53,6 +72,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If a number is outside its range, or the chain is beyond the standard's bound and `policy` does not accept that.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+    /// let wider = ParameterSpec { plaintext_modulus: 65537, name: "WIDER".to_owned(), ..set.spec().clone() };
+    /// assert!(ParameterSet::new(wider, SecurityPolicy::Require128Bits)?.has_slots());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(spec: ParameterSpec, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         spec.validate()?;
         let (n, product) = (spec.polynomial_size.get(), spec.product());
@@ -76,32 +104,83 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If there is none of this name, or as [`new`](Self::new).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert!(ParameterSet::named("BFV_8192", SecurityPolicy::Require128Bits).is_ok());
+    /// // It has too few coefficients for its modulus.
+    /// assert!(ParameterSet::named("TEST_512", SecurityPolicy::Require128Bits).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn named(name: &str, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         let spec = sets::spec(name).ok_or_else(|| ParameterError::UnknownName(name.to_owned()))?;
         Self::new(spec, policy)
     }
 
     /// The numbers.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(context.parameters().spec().chain().count(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn spec(&self) -> &ParameterSpec {
         &self.spec
     }
 
     /// Its numbers' id.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = context.parameters();
+    /// let renamed = ParameterSpec { name: "MINE".to_owned(), ..set.spec().clone() };
+    /// assert_eq!(ParameterSet::new(renamed, policy)?.id(), set.id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn id(&self) -> ParameterId {
         self.id
     }
 
     /// The highest level of the standard that it keeps, against classical attacks; `None` below 128 bits.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+    /// assert_eq!(set.security(), Some(SecurityLevel::Bits128));
+    /// assert_eq!(context.parameters().security(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn security(&self) -> Option<SecurityLevel> {
         self.security
     }
 
     /// log2 of the product of the whole chain.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+    /// assert!(set.chain_bits() < 109.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn chain_bits(&self) -> f64 {
         self.ciphertext_moduli.iter().chain(&self.special_moduli).map(|&p| (p as f64).log2()).sum()
     }
 
     /// Whether plaintexts have slots: t is a prime and 1 modulo 2N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert!(ParameterSet::named("BFV_4096", policy)?.has_slots());
+    /// // The plaintext modulus is 2^24.
+    /// assert!(!ParameterSet::named("CHAM_PAPER", policy)?.has_slots());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_slots(&self) -> bool {
         self.plaintext_modulus % (2 * self.polynomial_size.get() as u64) == 1 && is_prime(self.plaintext_modulus)
     }

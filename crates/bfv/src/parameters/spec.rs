@@ -41,6 +41,24 @@ pub const ERROR_STD_DEV: f64 = 3.2;
 /// that are encrypted modulo the whole chain so that the first modulus switch takes the special ones away (as in the
 /// pipeline of `cham-hmvp`). Secrets are ternary, errors are rounded Gaussians of standard deviation 3.2, as the
 /// standard assumes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_lattice::PolynomialSize;
+///
+/// let spec = ParameterSpec {
+///     name: "SMALL".to_owned(),
+///     polynomial_size: PolynomialSize::new(1024)?,
+///     ciphertext_moduli: vec![63 * (1 << 21) + 1],
+///     special_moduli: Vec::new(),
+///     plaintext_modulus: 12289,
+///     gadget: Gadget::Limbs { limbs_per_digit: 1 },
+/// };
+/// let set = ParameterSet::new(spec, SecurityPolicy::Require128Bits)?;
+/// assert!(set.has_slots());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSpec {
     /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.
@@ -68,6 +86,14 @@ fn check_name(name: &[u8]) -> Result<(), ParameterError> {
 
 impl ParameterSpec {
     /// All primes, the special ones last.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let primes: Vec<u64> = context.parameters().chain().collect();
+    /// assert!(primes.iter().all(|p| p % (2 * context.n() as u64) == 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn chain(&self) -> impl Iterator<Item = u64> + '_ {
         self.ciphertext_moduli.iter().chain(&self.special_moduli).copied()
     }

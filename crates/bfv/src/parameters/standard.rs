@@ -3,6 +3,14 @@
 //! and errors of standard deviation 8/√(2π).
 
 /// Bits of security, classical or quantum as the caller says.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::SecurityLevel;
+///
+/// assert!(SecurityLevel::Bits128 < SecurityLevel::Bits192);
+/// assert_eq!(SecurityLevel::ALL.map(SecurityLevel::bits), [128, 192, 256]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SecurityLevel {
     /// 128 bits.
@@ -41,6 +49,15 @@ const QUANTUM: [[u32; 3]; 6] =
 /// The greatest number of bits of the product of all moduli (special ones included) at N = `polynomial_size` for
 /// `level`, against classical or (`quantum`) quantum attackers. `None` if the standard has no row for N, i.e. unless it
 /// is a power of two from 1024 to 32768.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::SecurityLevel;
+/// use ciphermill_bfv::parameters::max_modulus_bits;
+///
+/// assert_eq!(max_modulus_bits(4096, SecurityLevel::Bits128, false), Some(109));
+/// assert_eq!(max_modulus_bits(512, SecurityLevel::Bits128, false), None);
+/// ```
 pub fn max_modulus_bits(polynomial_size: usize, level: SecurityLevel, quantum: bool) -> Option<u32> {
     let table = if quantum { &QUANTUM } else { &CLASSICAL };
     let row = table.iter().enumerate().find(|(row, _)| FIRST_ROW << row == polynomial_size)?.1;

@@ -32,11 +32,27 @@ enum Stored {
 
 impl ParameterSpec {
     /// Bytes of a sealed ciphertext of `limbs` limbs and `parts` parts.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[1])?, 2, &mut rng)?;
+    /// assert_eq!(context.parameters().sealed_ciphertext_len(2, 2), x.to_bytes(&context)?.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_ciphertext_len(&self, limbs: usize, parts: usize) -> u64 {
         sealed_len(HEADER_LEN + parts as u64 * self.packed_len(limbs))
     }
 
     /// Bytes of a sealed seeded ciphertext of `limbs` limbs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt_seeded(&context.encode(&[1])?, 2, &mut rng)?;
+    /// assert_eq!(context.parameters().sealed_seeded_ciphertext_len(2), x.to_bytes(&context)?.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_seeded_ciphertext_len(&self, limbs: usize) -> u64 {
         sealed_len(HEADER_LEN + SEED_LEN + self.packed_len(limbs))
     }
@@ -92,6 +108,14 @@ impl Ciphertext {
     ///
     /// # Errors
     /// If it is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[1])?, top, &mut rng)?;
+    /// assert_eq!(Ciphertext::from_bytes(&context, &x.to_bytes(&context)?)?, x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         context.require_parameters("the ciphertext", self.parameters)?;
         let basis = context.basis(self.limb_count());
@@ -107,6 +131,17 @@ impl Ciphertext {
     ///
     /// # Errors
     /// If it is malformed or of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[1])?, top, &mut rng)?;
+    /// let mut bytes = x.to_bytes(&context)?;
+    /// assert_eq!(Ciphertext::from_bytes(&context, &bytes)?, x);
+    /// bytes[100] ^= 1;
+    /// assert!(matches!(Ciphertext::from_bytes(&context, &bytes), Err(BfvError::Wire(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
         match Stored::from_bytes(context, bytes)? {
             Stored::Full(ciphertext) => Ok(ciphertext),
@@ -120,6 +155,14 @@ impl SeededCiphertext {
     ///
     /// # Errors
     /// If it is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt_seeded(&context.encode(&[1])?, top, &mut rng)?;
+    /// assert!(x.to_bytes(&context)?.len() < x.expand(&context)?.to_bytes(&context)?.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         context.require_parameters("the ciphertext", self.parameters)?;
         let mut out = Encoder::default();
@@ -132,6 +175,14 @@ impl SeededCiphertext {
     ///
     /// # Errors
     /// If it is malformed, of another parameter set or not seeded.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt_seeded(&context.encode(&[1])?, top, &mut rng)?;
+    /// assert_eq!(SeededCiphertext::from_bytes(&context, &x.to_bytes(&context)?)?, x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
         match Stored::from_bytes(context, bytes)? {
             Stored::Seeded(ciphertext) => Ok(ciphertext),

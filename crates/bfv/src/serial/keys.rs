@@ -26,6 +26,14 @@ pub(super) fn require_spec(what: &'static str, context: &Context, input: &mut De
 
 impl SecretKey {
     /// The sealed **secret** key: these bytes decrypt everything. Store them with mode 0600 or stricter.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = secret.to_secret_key_bytes();
+    /// assert_eq!(SecretKey::from_secret_key_bytes(&bytes, policy, Isa::current())?.tag(), secret.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         // Never grown, so that no copy stays behind.
         let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + 8 + self.coefficients.len() / PER_BYTE);
@@ -44,6 +52,16 @@ impl SecretKey {
     ///
     /// # Errors
     /// If it is malformed, its parameter set is not admissible under `policy`, or the CPU lacks `isa`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = secret.to_secret_key_bytes();
+    /// let again = SecretKey::from_secret_key_bytes(&bytes, policy, Isa::current())?;
+    /// let x = secret.encrypt(&context.encode(&[4])?, top, &mut rng)?;
+    /// assert_eq!(again.decrypt(&x)?, secret.decrypt(&x)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Self, BfvError> {
         Self::from_secret_key_bytes_with_engines(bytes, policy, Arc::new(CpuNttProvider::new(isa)), isa)
     }
@@ -53,6 +71,19 @@ impl SecretKey {
     ///
     /// # Errors
     /// If it is malformed, its parameter set is not admissible under `policy`, or its context cannot be made.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use std::sync::Arc;
+    ///
+    /// use ciphermill_math::ntt::CpuNttProvider;
+    ///
+    /// let (bytes, provider) = (secret.to_secret_key_bytes(), Arc::new(CpuNttProvider::new(Isa::Portable)));
+    /// let again = SecretKey::from_secret_key_bytes_with_engines(&bytes, policy, provider, Isa::current())?;
+    /// assert_eq!(again.context().ntt().info().kind.isa(), Some(Isa::Portable));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_secret_key_bytes_with_engines(
         bytes: &[u8],
         policy: SecurityPolicy,
@@ -76,6 +107,14 @@ impl SecretKey {
 
 impl PublicKey {
     /// The sealed key: its parameter set, the seed of a, and b.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let public = PublicKey::generate(&secret)?;
+    /// assert_eq!(PublicKey::from_bytes(&context, &public.to_bytes())?.tag(), public.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let chain = self.context.chain();
         let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + chain.packed_len());
@@ -88,6 +127,15 @@ impl PublicKey {
     ///
     /// # Errors
     /// If it is malformed or of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = PublicKey::generate(&secret)?.to_bytes();
+    /// let x = PublicKey::from_bytes(&context, &bytes)?.encrypt(&context.encode(&[4])?, top, &mut rng)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&x)?)[0], 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
         let chain = context.chain();
         let limit = MAX_PARAMETER_SET_LEN + chain.packed_len() as u64;

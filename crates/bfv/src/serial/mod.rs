@@ -63,6 +63,14 @@ const MAX_PARAMETER_SET_LEN: u64 = 512;
 
 impl ParameterSet {
     /// The sealed parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = context.parameters();
+    /// assert_eq!(ParameterSet::from_bytes(&set.to_bytes(), policy)?, *set);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize);
         self.spec().encode(&mut out);
@@ -73,6 +81,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If it is malformed or not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = context.parameters().to_bytes();
+    /// assert_eq!(ParameterSet::from_bytes(&bytes, policy)?.name, "TEST_32");
+    /// assert!(ParameterSet::from_bytes(&bytes, SecurityPolicy::Require128Bits).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, BfvError> {
         let (_, mut input) = open(bytes, PARAMETER_SET, BODY_VERSION..=BODY_VERSION, MAX_PARAMETER_SET_LEN)?;
         let spec = ParameterSpec::decode(&mut input)?;
@@ -84,6 +101,14 @@ impl ParameterSet {
 impl ParameterSpec {
     /// Bytes of a polynomial with the first `limbs` limbs of the chain, as
     /// [`RnsBasis::packed_len`](ciphermill_lattice::rns::RnsBasis::packed_len) but without tables.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // 32 coefficients of 30 bits.
+    /// assert_eq!(context.parameters().packed_len(1), 120);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn packed_len(&self, limbs: usize) -> u64 {
         let bits: u64 = self.chain().take(limbs).map(|p| u64::from(u64::BITS - p.leading_zeros())).sum();
         // N is a multiple of 8.

@@ -208,6 +208,16 @@ fn read<R: Read>(
 }
 
 /// The head of Galois keys: their owner, their purpose and their size.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+/// let keys = GaloisKeys::generate(&secret, &requests)?;
+/// let header = GaloisKeysHeader::read(&keys.to_bytes(&context)?[..], policy)?;
+/// assert_eq!(header.requests().collect::<Vec<_>>(), requests);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GaloisKeysHeader {
     parameters: ParameterSet,
@@ -220,6 +230,17 @@ impl GaloisKeysHeader {
     ///
     /// # Errors
     /// If the head is malformed or its set is not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let bytes = keys.to_bytes(&context)?;
+    /// let header = GaloisKeysHeader::read(&bytes[..], policy)?;
+    /// assert_eq!((header.tag(), header.sealed_len()), (secret.tag(), bytes.len() as u64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(reader: impl Read, policy: SecurityPolicy) -> Result<Self, BfvError> {
         let (_, head) = Head::open(GALOIS_KEYS, reader)?;
         Ok(Self { parameters: ParameterSet::new(head.spec.clone(), policy)?, head })
@@ -246,6 +267,17 @@ impl GaloisKeysHeader {
     }
 
     /// Bytes of memory that the loaded keys take.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let header = GaloisKeysHeader::read(&keys.to_bytes(&context)?[..], policy)?;
+    /// // Two keys of three digits, two parts, four primes and 32 words of 8 bytes.
+    /// assert_eq!(header.loaded_bytes(), 2 * 3 * 2 * 4 * 32 * 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn loaded_bytes(&self) -> u64 {
         self.head.loaded_bytes()
     }
@@ -256,6 +288,16 @@ impl GaloisKeys {
     ///
     /// # Errors
     /// If they are of another parameter set, or writing fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let bytes = keys.write(&context, Vec::new())?;
+    /// assert_eq!(bytes, keys.to_bytes(&context)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write<W: Write>(&self, context: &Context, writer: W) -> Result<W, BfvError> {
         context.require_parameters("the Galois keys", self.parameters)?;
         write(GALOIS_KEYS, context, self.tag, self.keys.iter().map(|(&element, key)| (element, key)), writer)
@@ -265,6 +307,16 @@ impl GaloisKeys {
     ///
     /// # Errors
     /// If they are of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let again = GaloisKeys::from_bytes(&context, &keys.to_bytes(&context)?)?;
+    /// assert!(again.elements().eq([3, 5]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         self.write(context, Vec::new())
     }
@@ -274,6 +326,17 @@ impl GaloisKeys {
     ///
     /// # Errors
     /// If they are malformed, of another parameter set or too large.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let bytes = keys.to_bytes(&context)?;
+    /// assert!(GaloisKeys::read(&context, &bytes[..], MAX_LOADED_KEY_BYTES).is_ok());
+    /// assert!(matches!(GaloisKeys::read(&context, &bytes[..], 1000), Err(BfvError::Memory { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(context: &Context, reader: impl Read, max_bytes: u64) -> Result<Self, BfvError> {
         let (tag, keys) = read(GALOIS_KEYS, context, reader, max_bytes)?;
         Ok(Self { parameters: context.parameters().id(), tag, keys })
@@ -283,6 +346,17 @@ impl GaloisKeys {
     ///
     /// # Errors
     /// If they are malformed, of another parameter set or larger than [`MAX_LOADED_KEY_BYTES`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let requests = [3, 5].map(|element| GaloisRequest { element, gadget });
+    /// let keys = GaloisKeys::generate(&secret, &requests)?;
+    /// let bytes = keys.to_bytes(&context)?;
+    /// assert!(GaloisKeys::from_bytes(&context, &bytes)?.get(5).is_some());
+    /// assert!(GaloisKeys::from_bytes(&context, &bytes[1..]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
         Self::read(context, bytes, MAX_LOADED_KEY_BYTES)
     }
@@ -293,6 +367,15 @@ impl RelinearizationKey {
     ///
     /// # Errors
     /// If it is of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let key = RelinearizationKey::generate(&secret)?;
+    /// let again = RelinearizationKey::from_bytes(&context, &key.to_bytes(&context)?)?;
+    /// assert_eq!(again.tag(), secret.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self, context: &Context) -> Result<Vec<u8>, BfvError> {
         context.require_parameters("the relinearisation key", self.key.parameters)?;
         write(RELINEARIZATION_KEY, context, self.key.tag, std::iter::once((SQUARE, &self.key)), Vec::new())
@@ -302,6 +385,17 @@ impl RelinearizationKey {
     ///
     /// # Errors
     /// If it is malformed or of another parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = RelinearizationKey::generate(&secret)?.to_bytes(&context)?;
+    /// let key = RelinearizationKey::from_bytes(&context, &bytes)?;
+    /// let x = secret.encrypt(&context.encode(&[4])?, top, &mut rng)?;
+    /// let square = context.relinearize(&context.multiply(&x, &x)?, &key)?;
+    /// assert_eq!(context.decode(&secret.decrypt(&square)?)[0], 16);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
         let (_, mut keys) = read(RELINEARIZATION_KEY, context, bytes, MAX_LOADED_KEY_BYTES)?;
         let key = keys.remove(&SQUARE).expect("the head names exactly this key");
