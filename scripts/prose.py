@@ -195,6 +195,9 @@ def comments(text: Text, path: Path, marks: str, indent: int = 4) -> None:
         match = re.match(rf"\s*(?:{marks}) ?(.*)", line)
         if match:
             block.append((number, match.group(1)))
+        elif block and line.strip().startswith("#[doc = include_str!("):
+            # The comment goes on, perhaps inside the code that the file begins.
+            continue
         elif block:
             for at, paragraph in paragraphs(block, indent):
                 text.add(f"{relative}:{at}", paragraph)
