@@ -126,6 +126,9 @@ struct Results {
     slots: Vec<i64>,
 }
 
+/// The transforms that each step took.
+type StepCounts = Vec<(&'static str, BTreeMap<u64, usize>)>;
+
 /// Sealed keys.
 struct Keys {
     secret: Vec<u8>,
@@ -148,7 +151,7 @@ impl Keys {
     }
 
     /// Every step on the transforms of a provider, with the transforms that each one took.
-    fn run(&self, provider: &Arc<Counting>, isa: Isa) -> (Results, Vec<(&'static str, BTreeMap<u64, usize>)>) {
+    fn run(&self, provider: &Arc<Counting>, isa: Isa) -> (Results, StepCounts) {
         let secret = SecretKey::from_secret_key_bytes_with_engines(&self.secret, INSECURE, provider.clone(), isa);
         let secret = secret.unwrap();
         let context = secret.context().clone();
