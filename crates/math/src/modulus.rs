@@ -139,6 +139,19 @@ impl Modulus {
     /// With it, w·x mod p takes one high and two low products (V. Shoup's method; D. Harvey, "Faster arithmetic for
     /// number-theoretic transforms", J. Symb. Comp. 60, 2014, §2): for any word x, w·x − ⌊quotient·x/2^64⌋·p is in
     /// `[0, 2p)`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_math::Modulus;
+    ///
+    /// let p = Modulus::new(7681)?;
+    /// let (w, x) = (1234, 5678);
+    /// let high = (u128::from(p.shoup_quotient(w)) * u128::from(x) >> 64) as u64;
+    /// let product = w * x - high * p.value();
+    /// assert!(product < 2 * p.value());
+    /// assert_eq!(product % p.value(), p.mul(w, x));
+    /// # Ok::<(), ciphermill_math::modulus::ModulusError>(())
+    /// ```
     pub const fn shoup_quotient(self, w: u64) -> u64 {
         debug_assert!(w < self.0);
         (((w as u128) << 64) / self.0 as u128) as u64
@@ -170,6 +183,18 @@ impl Modulus {
     /// ψ, the primitive 2N-th root of unity for polynomials modulo X^N + 1; ψ for N/2 is its square.
     ///
     /// `None` unless `polynomial_size` is a power of two and 2N divides p − 1.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_math::Modulus;
+    ///
+    /// // ψ^256 = −1 modulo 7681 for N = 256; there is no root for N = 512.
+    /// let p = Modulus::new(7681)?;
+    /// let psi = p.primitive_root_2n(256).expect("512 divides 7680");
+    /// assert_eq!(p.pow(psi, 256), 7680);
+    /// assert_eq!(p.primitive_root_2n(512), None);
+    /// # Ok::<(), ciphermill_math::modulus::ModulusError>(())
+    /// ```
     pub const fn primitive_root_2n(self, polynomial_size: usize) -> Option<u64> {
         if !polynomial_size.is_power_of_two() {
             return None;

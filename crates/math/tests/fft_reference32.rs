@@ -1,5 +1,5 @@
-//! The f32 transform: bit for bit what exact arithmetic with one rounding per operation gives, in any order of its
-//! butterflies; and against the definition in f64, within the stated errors.
+//! The f32 transform. In any order of its butterflies it equals exact arithmetic with one rounding per operation, bit for
+//! bit, and the definition in f64 within the stated errors.
 
 use std::f64::consts::{FRAC_PI_4, TAU};
 
@@ -94,8 +94,8 @@ fn exact_arithmetic_with_one_rounding_per_operation_gives_the_same() {
     assert_eq!(words.next(), None, "words left over");
 }
 
-/// Four other schedules: depth first, columns before rows, the textbook's loops over reversed input, and one butterfly after
-/// another drawn from all that are ready.
+/// Four other schedules: depth first, columns before rows, the textbook's loops over reversed input, and a random one that
+/// draws each next butterfly from the ready ones.
 #[test]
 fn the_order_of_the_butterflies_does_not_matter() {
     fn depth_first(values: &mut [Point32], block: usize, factors: &[Point32]) {

@@ -1,4 +1,4 @@
-//! Transforms and products against FLINT's: tests/vectors/generate_flint.py wrote what is compared with.
+//! Transforms and products against those of FLINT, which tests/vectors/generate_flint.py wrote.
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ fn every_split_into_more_factors_is_the_definition() {
                     if factors.len() >= FourStepNtt::MIN_FACTORS {
                         check(&factors, ring, p, &values, &expected);
                     }
-                    // Ones anywhere change nothing; before the others they leave the weights to a twist of their own.
+                    // Factors 1 change nothing. In the first place they leave the weights to a separate twist.
                     for place in 0..=factors.len() {
                         let mut with_one = factors.clone();
                         with_one.insert(place, 1);
@@ -207,7 +207,7 @@ fn the_steps_are_what_they_are_said_to_be() {
             assert_eq!(values, last, "last columns, {ring:?}, {a} x {b}");
             assert_eq!(values, definition(ring, p, &random(n, p, 21)));
 
-            // And backwards: what is undone, and by which factor.
+            // Backwards: each step is undone up to its factor.
             let times = |values: &[u64], factor: u64| values.iter().map(|&x| m.mul(x, factor)).collect::<Vec<_>>();
             transform.inverse_columns(1, &mut values);
             assert_eq!(values, times(&transposed, b as u64));

@@ -7,7 +7,7 @@ use ciphermill_math::ntt::{GoldilocksNtt, NttEngine, NttError, goldilocks_engine
 use ciphermill_math::{EngineKind, Isa};
 use proptest::prelude::*;
 
-/// Paths to test; those that cannot run are named in the output.
+/// Paths to test. The output names the paths that cannot run.
 fn paths() -> Vec<Isa> {
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
         println!("not run, the CPU lacks it: {isa}");

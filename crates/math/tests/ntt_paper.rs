@@ -1,5 +1,5 @@
-//! What the transform pair printed by the NVMe-TFHE platform (its Fig. 5 and Appendix A) computes: the transpose of the
-//! negacyclic transform. The pair inverts itself, so a round trip does not show it; products do.
+//! The transform pair as printed for the NVMe-TFHE platform (its Fig. 5 and Appendix A) is the transpose of the negacyclic
+//! transform. The pair inverts itself, so a round trip does not show this, but products do.
 
 use ciphermill_math::goldilocks::{PAPER_PSI, inverse, mul, pow, primitive_root_2n};
 use ciphermill_math::ntt::reference::{

@@ -1,4 +1,4 @@
-//! Key products, matrix products and what brings matrices into their form, against the definitions.
+//! Key products, matrix products, and the conversion of matrices into their form, against the definitions.
 
 use ciphermill_math::modulus::ntt_primes;
 use ciphermill_math::products::{
@@ -73,7 +73,7 @@ fn check_key(p: Modulus, isa: Isa, n: usize, digits: usize, rotation: Rotation, 
     for factor in [0, 1, p.value() / 3, p.value() - 1] {
         let head: Vec<u64> = reference::rotated(&rotation, &others[2]).iter().map(|&x| p.mul(x, factor)).collect();
         let expected = [add(&head, &sums[0]), sums[1].clone()];
-        // A matrix of one spectrum 1 tells what the entries are, and that the others are untouched.
+        // An identity matrix reveals the entries, and that the others are untouched.
         let one = vec![1; n];
         let matrix = MatrixBlock::pack(n, 3, 3, |row, column| if row == column { one.clone() } else { vec![0; n] });
         let mut sums = SumBlock::zeroed(n, 3, 2);

@@ -82,7 +82,7 @@
 //! | 256 | 23.5 | 25.8 |
 //!
 //! The transform's own misses presumably share the fill buffers, so more does not overlap. The example `fft-timing`
-//! repeats these measurements.
+//! of the crate `evidence` repeats these measurements.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -70,7 +70,6 @@ impl KeyProducts<'_> {
     /// The CPU has the features, and all words lie in the slices: with `WRAPS` the words that `mask` selects, and the
     /// other ones one sequence before.
     // A separate function, to keep its values in registers.
-    // A function of its own for the sake of its registers.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512ifma")]
     unsafe fn blocks<const D: usize, const WRAPS: bool, const MANY: bool>(

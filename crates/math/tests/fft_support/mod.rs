@@ -1,4 +1,4 @@
-//! What the tests of the transform share.
+//! Inputs and paths for the tests of the f64 transform.
 
 use ciphermill_math::Isa;
 

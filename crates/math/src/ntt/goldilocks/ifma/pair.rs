@@ -26,7 +26,7 @@
 use super::super::avx512::Avx512;
 use super::super::lanes::Lanes;
 
-/// The residue a + b·2^48, eight of them.
+/// Eight residues a + b·2^48.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) low: Avx512,
