@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::aligned::AlignedWords;
+use super::aligned::{self, AlignedWords};
 use super::lanes::copy;
 use super::machine::Machine;
 use super::mesh::Mesh;
@@ -80,7 +80,7 @@ impl ScratchpadState {
         };
         Self {
             lanes,
-            words: AlignedWords::new(machine.scratchpad.vectors as usize * lanes),
+            words: aligned::zeroed(machine.scratchpad.vectors as usize * lanes),
             nodes,
             messages: Vec::new(),
             carried: Vec::new(),
