@@ -7,7 +7,7 @@ use std::time::Duration;
 use ciphermill_bench_peers::Contender;
 use ciphermill_bench_peers::lattigo::{self, PEER, Setup, Work};
 use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan,
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, MatrixHandle, Plan, PreparedKeys,
     Request, Strategy,
 };
 use ciphermill_bfv::{GaloisKeys, SecretKey};
@@ -91,13 +91,13 @@ pub(crate) fn run(settings: &Settings<'_>, pools: &Pools, report: &mut Report) -
 struct Ours<'a> {
     plan: Arc<Plan>,
     key: SecretKey,
-    keys: EvaluationKeys,
+    keys: Arc<dyn PreparedKeys>,
     vector: EncryptedVector,
     source: &'a DenseMatrix,
-    matrix: PlainMatrix,
+    matrix: MatrixHandle,
     expected: &'a [i64],
     work: Work,
-    products: Vec<EncryptedProduct>,
+    product: Option<EncryptedProduct>,
 }
 
 impl<'a> Ours<'a> {
@@ -109,31 +109,33 @@ impl<'a> Ours<'a> {
         work: Work,
     ) -> Result<Self, Failure> {
         let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
-        let keys = EvaluationKeys::prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
+        let keys = CpuEngine::new().prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
         let mut noise = Csprng::from_secret(&SecretSeed::from_os()?, 0);
         let vector = EncryptedVector::encrypt(&plan, &key, vector, &mut noise)?;
-        let matrix = PlainMatrix::prepare(&plan, source)?;
-        Ok(Self { plan, key, keys, vector, source, matrix, expected, work, products: Vec::new() })
+        let matrix = CpuEngine::new().prepare_matrix(&plan, source)?;
+        Ok(Self { plan, key, keys, vector, source, matrix, expected, work, product: None })
     }
 }
 
 impl Contender for Ours<'_> {
     fn prepare(&mut self, _round: usize) {
-        self.products.clear();
+        self.product = None;
     }
 
     /// A failure leaves no product, and so is found incorrect.
     fn run(&mut self) {
-        let engine = CpuEngine::default();
-        let products = match self.work {
-            Work::Prepared => engine.multiply(&self.keys, &self.matrix, &[&self.vector]),
-            Work::Fresh => PlainMatrix::prepare(&self.plan, self.source)
-                .and_then(|matrix| engine.multiply(&self.keys, &matrix, &[&self.vector])),
+        let product = match self.work {
+            Work::Prepared => self.keys.multiply(&self.matrix, &self.vector),
+            Work::Fresh => CpuEngine::new()
+                .prepare_matrix(&self.plan, self.source)
+                .and_then(|matrix| self.keys.multiply(&matrix, &self.vector)),
         };
-        self.products = products.unwrap_or_default();
+        self.product = product.ok();
     }
 
     fn correct(&mut self) -> bool {
-        self.products.len() == 1 && self.products[0].decrypt(&self.key).is_ok_and(|product| product == self.expected)
+        self.product
+            .as_ref()
+            .is_some_and(|product| product.decrypt(&self.key).is_ok_and(|product| product == self.expected))
     }
 }

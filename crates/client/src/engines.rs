@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ciphermill_bigint::ModExpEngine;
 use ciphermill_device::handlers;
-use ciphermill_hmvp::MatVecEngine;
+use ciphermill_hmvp::HmvpEngine;
 use ciphermill_tfhe::{Backend, TfheEngine};
 
 use crate::error::ClientError;
@@ -112,7 +112,7 @@ impl FromStr for EngineName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seam {
     Bootstrap,
-    MatVec,
+    Hmvp,
     ModExp,
 }
 
@@ -121,7 +121,7 @@ impl Seam {
     fn operation(self) -> &'static str {
         match self {
             Self::Bootstrap => "bootstraps",
-            Self::MatVec => "matrix-vector products",
+            Self::Hmvp => "matrix-vector products",
             Self::ModExp => "modular exponentiation",
         }
     }
@@ -143,7 +143,7 @@ impl Seam {
 pub struct Engines {
     name: EngineName,
     bootstrap: Option<Arc<dyn TfheEngine>>,
-    mat_vec: Option<Arc<dyn MatVecEngine>>,
+    hmvp: Option<Arc<dyn HmvpEngine>>,
     mod_exp: Option<Arc<dyn ModExpEngine>>,
 }
 
@@ -153,14 +153,14 @@ impl Engines {
     pub fn new(name: EngineName, backend: Backend) -> Self {
         match name {
             EngineName::Cpu => {
-                let handlers::Engines { bootstrap, mat_vec, mod_exp, .. } = handlers::Engines::cpu(backend);
-                Self { name, bootstrap, mat_vec, mod_exp }
+                let handlers::Engines { bootstrap, hmvp, mod_exp, .. } = handlers::Engines::cpu(backend);
+                Self { name, bootstrap, hmvp, mod_exp }
             }
             #[cfg(feature = "rtl")]
             EngineName::Rtl => {
                 let mod_exp = ciphermill_cosim::engines::RtlModExp::of_bits(1024);
                 let mod_exp = mod_exp.map(|engine| Arc::new(engine) as Arc<dyn ModExpEngine>);
-                Self { name, bootstrap: None, mat_vec: None, mod_exp }
+                Self { name, bootstrap: None, hmvp: None, mod_exp }
             }
         }
     }
@@ -183,8 +183,8 @@ impl Engines {
     ///
     /// # Errors
     /// [`ClientError::EngineLacks`].
-    pub fn mat_vec(&self) -> Result<Arc<dyn MatVecEngine>, ClientError> {
-        self.mat_vec.clone().ok_or_else(|| self.lacks(Seam::MatVec))
+    pub fn hmvp(&self) -> Result<Arc<dyn HmvpEngine>, ClientError> {
+        self.hmvp.clone().ok_or_else(|| self.lacks(Seam::Hmvp))
     }
 
     /// Modular exponentiation.
@@ -202,20 +202,20 @@ impl Engines {
     /// [`ClientError::EngineLacks`] if the engine implements no scheme; [`ClientError::EngineInsecure`] if it computes
     /// with insecure keys only and `security` does not accept them.
     pub fn device(&self, security: Security) -> Result<handlers::Engines, ClientError> {
-        if ![Seam::Bootstrap, Seam::MatVec, Seam::ModExp].into_iter().any(|seam| self.has(seam)) {
+        if ![Seam::Bootstrap, Seam::Hmvp, Seam::ModExp].into_iter().any(|seam| self.has(seam)) {
             return Err(self.lacks(Seam::ModExp));
         }
         if self.name.is_insecure() && security == Security::Require128Bits {
             return Err(ClientError::EngineInsecure { engine: self.name.name() });
         }
-        let Self { bootstrap, mat_vec, mod_exp, .. } = self.clone();
-        Ok(handlers::Engines { name: self.name.name(), bootstrap, mat_vec, mod_exp })
+        let Self { bootstrap, hmvp, mod_exp, .. } = self.clone();
+        Ok(handlers::Engines { name: self.name.name(), bootstrap, hmvp, mod_exp })
     }
 
     fn has(&self, seam: Seam) -> bool {
         match seam {
             Seam::Bootstrap => self.bootstrap.is_some(),
-            Seam::MatVec => self.mat_vec.is_some(),
+            Seam::Hmvp => self.hmvp.is_some(),
             Seam::ModExp => self.mod_exp.is_some(),
         }
     }
@@ -236,11 +236,11 @@ mod tests {
 
     #[test]
     fn a_missing_seam_is_refused_with_the_engines_that_have_it() {
-        let engines = Engines { name: EngineName::Cpu, bootstrap: None, mat_vec: None, mod_exp: None };
+        let engines = Engines { name: EngineName::Cpu, bootstrap: None, hmvp: None, mod_exp: None };
         let refused = engines.bootstrap().expect_err("it has none");
         assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
         assert_eq!(refused.to_string(), "engine cpu does not implement bootstraps; use cpu");
-        assert!(engines.mat_vec().is_err() && engines.mod_exp().is_err());
+        assert!(engines.hmvp().is_err() && engines.mod_exp().is_err());
         assert!(matches!(engines.device(Security::AcceptInsecure), Err(ClientError::EngineLacks { .. })));
     }
 }

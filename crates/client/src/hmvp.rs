@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use ciphermill_bfv::serial::MAX_LOADED_KEY_BYTES;
 use ciphermill_bfv::{BfvError, GaloisKeys, PublicKey, SecretKey, SecurityPolicy};
-use ciphermill_hmvp::{
-    DenseMatrix, EncryptedProduct, EncryptedVector, Encryption, EvaluationKeys, MatVecEngine, PlainMatrix, Plan,
-};
+use ciphermill_hmvp::{DenseMatrix, EncryptedProduct, EncryptedVector, Encryption, HmvpEngine, PlainMatrix, Plan};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 
@@ -56,27 +54,28 @@ pub fn public_key(path: &Path, plan: &Plan) -> Result<PublicKey, ClientError> {
     files::decode(path, MAX_SMALL_BYTES, |bytes| PublicKey::from_bytes(plan.context(), bytes))
 }
 
-/// Reads Galois keys and prepares them for products of the plan.
+/// Reads Galois keys of the plan's parameter set.
 ///
 /// # Errors
 /// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the keys are not those of the plan.
-pub fn evaluation_keys(path: &Path, plan: &Arc<Plan>) -> Result<EvaluationKeys, ClientError> {
+pub fn galois_keys(path: &Path, plan: &Plan) -> Result<GaloisKeys, ClientError> {
     let (file, _) = files::open(path)?;
-    let galois = GaloisKeys::read(plan.context(), BufReader::new(file), MAX_LOADED_KEY_BYTES)
+    let keys = GaloisKeys::read(plan.context(), BufReader::new(file), MAX_LOADED_KEY_BYTES)
         .map_err(ClientError::content(path))?;
-    Ok(EvaluationKeys::prepare(plan, &galois)?)
+    plan.require_galois_keys(&keys)?;
+    Ok(keys)
 }
 
-/// Reads a matrix of integers and prepares it for products of the plan.
+/// Reads a matrix of integers and checks it against the plan.
 ///
 /// # Errors
 /// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the matrix does not fit the plan.
-pub fn prepare_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, ClientError> {
+pub fn plain_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, ClientError> {
     let numbers::Numbers { rows, cols, entries } = numbers::read(path)?;
-    Ok(PlainMatrix::prepare(plan, &DenseMatrix::new(rows, cols, entries)?)?)
+    Ok(PlainMatrix::new(plan, &DenseMatrix::new(rows, cols, entries)?)?)
 }
 
-/// Reads a matrix that was prepared, with its plan.
+/// Reads a sealed matrix, with its plan.
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
@@ -173,11 +172,11 @@ pub enum EncryptionKey<'a> {
 /// std::fs::write(&matrix, "1 2 3\n4 5 6\n").expect("room");
 ///
 /// let vector = hmvp::encrypt(&plan, EncryptionKey::Secret(&secret), &[1, 0, -1])?;
-/// let keys = hmvp::evaluation_keys(&galois, &plan)?;
-/// let matrix = hmvp::prepare_matrix(&matrix, &plan)?;
-/// let engine = Engines::new(EngineName::Cpu, Backend::Fft).mat_vec()?;
-/// let products = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
-/// assert_eq!(products[0].decrypt(&hmvp::secret_key(&secret, &plan)?)?, [-2, -2]);
+/// let keys = hmvp::galois_keys(&galois, &plan)?;
+/// let matrix = hmvp::plain_matrix(&matrix, &plan)?;
+/// let engine = Engines::new(EngineName::Cpu, Backend::Fft).hmvp()?;
+/// let product = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
+/// assert_eq!(product.decrypt(&hmvp::secret_key(&secret, &plan)?)?, [-2, -2]);
 /// # Ok(())
 /// # }
 /// ```
@@ -196,15 +195,17 @@ pub fn encrypt(plan: &Arc<Plan>, key: EncryptionKey<'_>, values: &[i64]) -> Resu
     })
 }
 
-/// Multiplies a matrix by an encrypted vector.
+/// Multiplies a matrix by an encrypted vector. The engine prepares keys and matrix for this one product.
 ///
 /// # Errors
 /// [`ClientError::Bfv`] if the operands are not of one plan and key set.
 pub fn multiply(
-    engine: &dyn MatVecEngine,
-    keys: &EvaluationKeys,
+    engine: &dyn HmvpEngine,
+    keys: &GaloisKeys,
     matrix: &PlainMatrix,
     vector: &EncryptedVector,
-) -> Result<Vec<EncryptedProduct>, ClientError> {
-    Ok(engine.multiply(keys, matrix, &[vector])?)
+) -> Result<EncryptedProduct, ClientError> {
+    let plan = matrix.plan();
+    let keys = engine.prepare(plan, keys)?;
+    Ok(keys.multiply(&engine.prepare_matrix(plan, matrix)?, vector)?)
 }

@@ -8,9 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
-use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request, Strategy,
-};
+use ciphermill_hmvp::{CpuEngine, DenseMatrix, EncryptedVector, HmvpEngine, Plan, Request, Strategy};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use serde_json::{Value, json};
@@ -70,14 +68,14 @@ fn statistics(strategy: Strategy, rows: usize, cols: usize) -> Result<Value, Box
     for _ in 0..KEY_SETS {
         let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
         let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
-        let keys = EvaluationKeys::prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
+        let keys = CpuEngine::new().prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
         let entries = numbers(&mut rng, rows * cols);
-        let matrix = PlainMatrix::prepare(&plan, &DenseMatrix::new(rows, cols, entries.clone())?)?;
+        let matrix = CpuEngine::new().prepare_matrix(&plan, &DenseMatrix::new(rows, cols, entries.clone())?)?;
         let mut taken = 0;
         while taken < ENTRIES.div_ceil(KEY_SETS) {
             let v = numbers(&mut rng, cols);
             let vector = EncryptedVector::encrypt(&plan, &key, &v, &mut rng)?;
-            let product = CpuEngine::default().multiply(&keys, &matrix, &[&vector])?.remove(0);
+            let product = keys.multiply(&matrix, &vector)?;
             let expected = entries.chunks_exact(cols).map(|row| row.iter().zip(&v).map(|(a, v)| a * v).sum::<i64>());
             if !product.decrypt(&key)?.into_iter().eq(expected) {
                 return Err(format!("{} at {rows} × {cols}: wrong product", strategy.name()).into());

@@ -3,8 +3,9 @@
 use crate::error::HmvpError;
 use std::ops::Range;
 
-use super::vector::require_entries;
-use super::{MatrixSource, parts};
+use super::parts;
+use crate::source::MatrixSource;
+use ciphermill_bfv::error::{BfvError, require_range};
 
 /// Rows of a matrix with 1, 2 or 4 bytes per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl PackedEntries {
     }
 
     /// Row `row` of the matrix.
-    fn read_row(&self, row: usize, out: &mut [i64]) {
+    pub(super) fn read_row(&self, row: usize, out: &mut [i64]) {
         assert_eq!(out.len(), self.cols, "length of a row");
         let len = self.cols * width(self.bits);
         let bytes = &self.bytes[(row - self.first_row) * len..][..len];
@@ -95,4 +96,11 @@ impl PackedEntries {
             parts::take_part(out, bits, part);
         }
     }
+}
+
+/// An error unless all of `values` are in [−2^(bits−1), 2^(bits−1)). All are looked at before one is named.
+pub(super) fn require_entries(what: &'static str, values: &[i64], bits: u32) -> Result<(), BfvError> {
+    let (least, past) = (-1i64 << (bits - 1), 1i64 << (bits - 1));
+    let (min, max) = values.iter().fold((0, 0), |(min, max), &x| (x.min(min), x.max(max)));
+    require_range(what, if min < least { min } else { max }, least, past - 1)
 }

@@ -1,22 +1,24 @@
 //! Encrypted matrix-vector products u = A·v: A is plain and stays with the server, v and u are encrypted.
 //!
 //! A [`Plan`] fixes everything that both sides must agree on: the [`Strategy`], the parameter set, how entries are split,
-//! tiled and laid out, and which Galois keys are needed. The client encrypts with [`EncryptedVector`], the server
-//! prepares its matrix once with [`PlainMatrix`] and multiplies by a [`MatVecEngine`], the client decrypts the
-//! [`EncryptedProduct`].
+//! tiled and laid out, and which Galois keys are needed. The client encrypts an [`EncryptedVector`]. The server's
+//! [`HmvpEngine`] prepares the keys and the matrix once and multiplies. The client decrypts the [`EncryptedProduct`].
 //!
 //! ```text
-//! Request ── Plan ──┬── SecretKey, GaloisKeys (plan.galois_requests()) ── EvaluationKeys ─┐
-//!                   ├── EncryptedVector ─────────────────────────────────────────────────┼── multiply ── EncryptedProduct
-//!                   └── PlainMatrix ──────────────────────────────────────────────────────┘
+//! Request ── Plan ──┬── SecretKey ── GaloisKeys (plan.galois_requests()) ── engine.prepare ── PreparedKeys ─┐
+//!                   ├── EncryptedVector ─────────────────────────────────────────────────────────────────┼── run ── EncryptedProduct
+//!                   └── DenseMatrix or PlainMatrix ── engine.prepare_matrix ── MatrixHandle ──────────────┘
 //! ```
 
 mod algorithm1;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod conv2d;
 mod diagonal;
-mod engine;
+pub mod engine;
 mod entries;
 pub mod error;
+pub mod layout;
 mod matrix;
 mod parts;
 mod plan;
@@ -25,6 +27,7 @@ mod rotate_and_sum;
 mod row_packed;
 pub(crate) mod serial;
 mod slots;
+mod source;
 pub mod two_party;
 mod vector;
 
@@ -33,13 +36,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use algorithm1::reference;
-pub use engine::{CpuEngine, EvaluationKeys, MatVecEngine};
+pub use engine::{CpuEngine, HmvpEngine, Job, MatrixHandle, Output, PreparedKeys, PreparedMatrix};
 pub use error::HmvpError;
-pub use matrix::{DenseMatrix, MAX_PREPARED_BYTES, MatrixSource, PlainMatrix};
+pub use matrix::PlainMatrix;
 pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, Plan, PlanError, Request, Strategy};
 pub use product::EncryptedProduct;
 pub use serial::{ObjectHead, SealedMatrix};
+pub use source::{DenseMatrix, MatrixSource};
 pub use vector::EncryptedVector;
 
 pub(crate) use vector::{VectorCiphertext, encrypt_part};
@@ -48,6 +51,16 @@ use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
 use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest};
+use layout::PlanLayout;
+
+/// The plain definitions of the strategies.
+pub mod reference {
+    pub use crate::algorithm1::reference as algorithm1;
+    pub use crate::row_packed::reference as row_packed;
+}
+
+/// Memory that a prepared matrix may occupy by default, in bytes.
+pub const MAX_PREPARED_BYTES: u64 = 8 << 30;
 
 /// The greatest number of rows or columns.
 pub const MAX_DIMENSION: usize = 16384;
@@ -115,6 +128,9 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
     /// The places of ciphertext `ciphertext` of tile `tile` that hold entries, as (place, row of the tile): coefficients,
     /// or slots if [`batched`](Self::batched). All other places hold other functions of the matrix.
     fn product_places(&self, tile: usize, ciphertext: usize) -> Vec<(usize, usize)>;
+
+    /// The layout, for engines outside this crate.
+    fn layout(&self) -> PlanLayout<'_>;
 
     /// Whether entries are in slots.
     fn batched(&self) -> bool;

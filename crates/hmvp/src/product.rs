@@ -9,6 +9,8 @@ use zeroize::Zeroizing;
 use super::{Plan, parts};
 use crate::error::HmvpError;
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
+use ciphermill_bfv::encryption::require_tag;
+use ciphermill_bfv::error::{require_length, require_range};
 use ciphermill_bfv::keys::SecretKey;
 
 /// The result: the ciphertexts of each pair of a vector part and a matrix part.
@@ -21,6 +23,47 @@ pub struct EncryptedProduct {
 }
 
 impl EncryptedProduct {
+    /// The product with these ciphertexts, by vector part, matrix part and row tile: the result of an engine.
+    ///
+    /// # Errors
+    /// If their numbers, parameter set, key set, parts or limbs are not those of the plan.
+    pub fn new(plan: &Arc<Plan>, tag: KeyTag, ciphertexts: Vec<Vec<Vec<Vec<Ciphertext>>>>) -> Result<Self, HmvpError> {
+        require_length("number of vector parts of a product", ciphertexts.len(), plan.vector_parts().len())?;
+        let tiles = plan.row_tiles().len();
+        for matrices in &ciphertexts {
+            require_length("number of matrix parts of a product", matrices.len(), plan.matrix_parts().len())?;
+            for tile in matrices {
+                require_length("number of row tiles of a product", tile.len(), tiles)?;
+                for (tile, ciphertexts) in tile.iter().enumerate() {
+                    let expected = plan.product_ciphertexts(tile);
+                    require_length("number of ciphertexts of a row tile", ciphertexts.len(), expected)?;
+                }
+            }
+        }
+        for ciphertext in ciphertexts.iter().flatten().flatten().flatten() {
+            plan.context().require_parameters("a ciphertext of the product", ciphertext.parameter_id())?;
+            require_tag("a ciphertext of the product", ciphertext.key_tag(), tag)?;
+            require_length("number of parts of a ciphertext", ciphertext.parts().len(), 2)?;
+            require_length("number of limbs of a ciphertext", ciphertext.limb_count(), plan.product_limbs())?;
+            let moduli = plan.context().basis(plan.product_limbs()).moduli();
+            for (limb, modulus) in moduli.enumerate() {
+                for part in ciphertext.parts() {
+                    let greatest = part.limb(limb).iter().copied().max().unwrap_or(0);
+                    require_range("residue of a ciphertext", greatest, 0, modulus.value() - 1)?;
+                }
+            }
+        }
+        Ok(Self { plan: plan.clone(), tag, parts: ciphertexts })
+    }
+
+    /// The ciphertexts of one vector part, matrix part and row tile.
+    ///
+    /// # Panics
+    /// If the plan has no such part or tile.
+    pub fn ciphertexts(&self, vector_part: usize, matrix_part: usize, tile: usize) -> &[Ciphertext] {
+        &self.parts[vector_part][matrix_part][tile]
+    }
+
     /// The m entries.
     ///
     /// # Errors

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ciphermill_lattice::{Csprng, KeyTag, PublicSeed};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::entries::require_entries;
 use super::{Plan, parts};
 use crate::error::HmvpError;
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
-use ciphermill_bfv::error::{BfvError, require_length, require_range};
+use ciphermill_bfv::error::require_length;
 use ciphermill_bfv::keys::{PublicKey, SecretKey};
 
 /// A vector as the plan of a product wants it: the ciphertexts of each of its parts.
@@ -87,6 +88,14 @@ impl EncryptedVector {
         Ok(Self { plan: plan.clone(), tag, parts: parts.collect::<Result<_, _>>()? })
     }
 
+    /// The ciphertexts of part `part`, one for each column tile, of [`Plan::vector_limbs`] limbs.
+    ///
+    /// # Panics
+    /// If the plan has no such part.
+    pub fn ciphertexts(&self, part: usize) -> impl ExactSizeIterator<Item = &Ciphertext> {
+        self.parts[part].iter().map(|c| &c.ciphertext)
+    }
+
     /// Its plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
@@ -111,11 +120,4 @@ pub(crate) fn encrypt_part(
         ciphertext
     });
     encrypted.collect()
-}
-
-/// An error unless all of `values` are in [−2^(bits−1), 2^(bits−1)). All are looked at before one is named.
-pub(super) fn require_entries(what: &'static str, values: &[i64], bits: u32) -> Result<(), BfvError> {
-    let (least, past) = (-1i64 << (bits - 1), 1i64 << (bits - 1));
-    let (min, max) = values.iter().fold((0, 0), |(min, max), &x| (x.min(min), x.max(max)));
-    require_range(what, if min < least { min } else { max }, least, past - 1)
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::{BfvError, GaloisKeys};
 use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, EvaluationKeys, HmvpError, MatVecEngine, PlainMatrix,
-    Plan, Request, SealedMatrix, Strategy,
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, PlainMatrix, Plan, Request,
+    SealedMatrix, Strategy,
 };
 use ciphermill_math::Isa;
 use ciphermill_wire::{Header, seal};
@@ -21,8 +21,8 @@ type Reader<'a> = Box<dyn Fn(&[u8]) -> Result<(), HmvpError> + 'a>;
 fn objects(setting: &mut Setting) -> Vec<(&'static str, Vec<u8>, Reader<'static>)> {
     let (matrix, vector) = (setting.random_matrix(), setting.random_vector());
     let vector = setting.encrypt(&vector);
-    let matrix = PlainMatrix::prepare(&setting.plan, &matrix).expect("a matrix");
-    let product = CpuEngine::new().multiply(&setting.keys, &matrix, &[&vector]).expect("a product").remove(0);
+    let product = setting.keys.multiply(&setting.prepare(&matrix), &vector).expect("a product");
+    let matrix = PlainMatrix::new(&setting.plan, &matrix).expect("a matrix");
     let (plan, other) = (setting.plan.clone(), setting.plan.clone());
     vec![
         ("plan", setting.plan.to_bytes(), Box::new(|bytes: &[u8]| Plan::from_bytes(bytes, Isa::current()).map(drop))),
@@ -81,28 +81,28 @@ fn what_belongs_to_others_is_refused() {
     let mut wider = Setting::new(&Request::new(300, 31));
     let (matrix, values) = (ours.random_matrix(), ours.random_vector());
     let vector = ours.encrypt(&values);
-    let prepared = PlainMatrix::prepare(&ours.plan, &matrix).expect("a matrix");
     let engine = CpuEngine::new();
-    let result = engine.multiply(&theirs.keys, &prepared, &[&vector]);
+    let prepared = ours.prepare(&matrix);
+    let result = theirs.keys.multiply(&prepared, &vector);
     assert!(matches!(result, Err(HmvpError::Scheme(BfvError::WrongKey { .. }))), "keys of another client");
-    let products = engine.multiply(&ours.keys, &prepared, &[&vector]).expect("ours");
+    let product = ours.keys.multiply(&prepared, &vector).expect("ours");
     assert!(
-        matches!(products[0].decrypt(&theirs.secret), Err(HmvpError::Scheme(BfvError::WrongKey { .. }))),
+        matches!(product.decrypt(&theirs.secret), Err(HmvpError::Scheme(BfvError::WrongKey { .. }))),
         "another client's secret key"
     );
     let other_values = wider.random_vector();
     let other_vector = wider.encrypt(&other_values);
-    assert!(engine.multiply(&ours.keys, &prepared, &[&other_vector]).is_err(), "a vector of another plan");
-    assert!(engine.multiply(&wider.keys, &prepared, &[&vector]).is_err(), "keys of another plan");
+    assert!(ours.keys.multiply(&prepared, &other_vector).is_err(), "a vector of another plan");
+    assert!(wider.keys.multiply(&prepared, &vector).is_err(), "keys of another plan");
     // One bad vector among good ones: nothing partial.
-    assert!(engine.multiply(&ours.keys, &prepared, &[&vector, &other_vector]).is_err());
+    assert!(ours.keys.multiply_all(&prepared, &[&vector, &other_vector]).is_err());
     assert!(EncryptedVector::from_bytes(&ours.plan, &other_vector.to_bytes()).is_err());
-    assert!(PlainMatrix::prepare(&wider.plan, &matrix).is_err(), "a matrix of another shape");
+    assert!(engine.prepare_matrix(&wider.plan, &matrix).is_err(), "a matrix of another shape");
 
     let requests = ours.plan.galois_requests();
     let some: Vec<GaloisRequest> = requests[1..].to_vec();
     let galois = GaloisKeys::generate(&ours.secret, &some).expect("keys");
-    match EvaluationKeys::prepare(&ours.plan, &galois).map(drop) {
+    match engine.prepare(&ours.plan, &galois).map(drop) {
         Err(HmvpError::Scheme(BfvError::MissingGaloisKeys { elements })) => assert_eq!(elements, [requests[0].element]),
         other => panic!("{other:?}"),
     }
@@ -113,7 +113,8 @@ fn what_belongs_to_others_is_refused() {
         assert!(EncryptedVector::encrypt(&ours.plan, &ours.secret, &values, &mut ours.rng).is_err(), "{values:?}");
     }
     let wide = DenseMatrix::new(300, 30, vec![128; 9000]).expect("a matrix");
-    assert!(PlainMatrix::prepare(&ours.plan, &wide).is_err(), "an entry that takes nine bits");
+    assert!(engine.prepare_matrix(&ours.plan, &wide).is_err(), "an entry that takes nine bits");
+    assert!(PlainMatrix::new(&ours.plan, &wide).is_err(), "an entry that takes nine bits");
 }
 
 /// Wide entries are split, several vectors share a pass, and a streamed matrix gives what a prepared one gives.
@@ -127,20 +128,21 @@ fn splitting_several_vectors_and_streaming() {
             let values: Vec<Vec<i64>> = (0..3).map(|_| setting.random_vector()).collect();
             let encrypted: Vec<EncryptedVector> = values.iter().map(|v| setting.encrypt(v)).collect();
             let encrypted: Vec<&EncryptedVector> = encrypted.iter().collect();
-            let prepared = PlainMatrix::prepare(&setting.plan, &matrix).expect("a matrix");
-            let engine = CpuEngine::new();
-            let products = engine.multiply(&setting.keys, &prepared, &encrypted).expect("products");
-            let streamed = engine.multiply_streamed(&setting.keys, &matrix, &encrypted).expect("products");
-            for ((v, a), b) in values.iter().zip(&products).zip(&streamed) {
+            let products = setting.keys.multiply_all(&setting.prepare(&matrix), &encrypted).expect("products");
+            let streamed =
+                |vector: &&EncryptedVector| setting.keys.multiply_streamed(&matrix, vector).expect("a product");
+            for ((v, a), b) in values.iter().zip(&products).zip(encrypted.iter().map(streamed)) {
                 let expected = product(&matrix, 70, v);
                 assert_eq!(a.decrypt(&setting.secret).expect("our key"), expected, "{request:?}");
                 assert_eq!(b.decrypt(&setting.secret).expect("our key"), expected, "{request:?}, streamed");
             }
             // By way of the stored forms, and a plan made anew from the same request.
             let plan = Arc::new(Plan::new(&request, Isa::current()).expect("a plan"));
-            let matrix = PlainMatrix::from_bytes(&prepared.to_bytes(), Isa::current()).expect("own bytes");
+            let matrix = PlainMatrix::new(&setting.plan, &matrix).expect("in range").to_bytes();
+            let matrix = PlainMatrix::from_bytes(&matrix, Isa::current()).expect("own bytes");
+            let matrix = CpuEngine::new().prepare_matrix(&plan, &matrix).expect("in range");
             let vector = EncryptedVector::from_bytes(&plan, &encrypted[0].to_bytes()).expect("own bytes");
-            let sent = engine.multiply(&setting.keys, &matrix, &[&vector]).expect("a product")[0].to_bytes();
+            let sent = setting.keys.multiply(&matrix, &vector).expect("a product").to_bytes();
             let received = EncryptedProduct::from_bytes(&plan, &sent).expect("own bytes");
             assert_eq!(
                 received.decrypt(&setting.secret).expect("our key"),

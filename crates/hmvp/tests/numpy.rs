@@ -4,9 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
-use ciphermill_hmvp::{
-    CpuEngine, EncryptedVector, EvaluationKeys, MatVecEngine, MatrixSource, PlainMatrix, Plan, Request, Strategy,
-};
+use ciphermill_hmvp::{CpuEngine, EncryptedVector, HmvpEngine, MatrixSource, Plan, Request, Strategy};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use serde_json::Value;
@@ -102,11 +100,12 @@ fn multiply(case: &Case, request: &Request, isa: Isa) -> Vec<i64> {
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));
     let mut noise = Csprng::from_secret(&SecretSeed::from_os().expect("randomness"), 0);
     let galois = GaloisKeys::generate(&key, &plan.galois_requests()).expect("keys");
-    let keys = EvaluationKeys::prepare(&plan, &galois).expect("all keys");
+    let engine = CpuEngine::default();
+    let keys = engine.prepare(&plan, &galois).expect("all keys");
     let vector = EncryptedVector::encrypt(&plan, &key, &case.vector(), &mut noise).expect("a vector");
-    let matrix = PlainMatrix::prepare(&plan, case).expect("a matrix");
-    let product = CpuEngine::default().multiply(&keys, &matrix, &[&vector]).expect("one key set");
-    product[0].decrypt(&key).expect("its key")
+    let matrix = engine.prepare_matrix(&plan, case).expect("a matrix");
+    let product = keys.multiply(&matrix, &vector).expect("one key set");
+    product.decrypt(&key).expect("its key")
 }
 
 /// The cases in a range of rows × columns.

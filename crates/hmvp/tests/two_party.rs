@@ -6,9 +6,7 @@ use ciphermill_bfv::{BfvError, PublicKey, SecretKey};
 use ciphermill_hmvp::two_party::{
     Guarantee, MaskOptions, Response, add_share, assess, encrypt_share, encrypt_share_public, mask, reconstruct, share,
 };
-use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedVector, Encryption, HmvpError, MatVecEngine, Plan, Request, Strategy,
-};
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, Encryption, HmvpError, Plan, Request, Strategy};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
 use support::{Setting, numbers, product, rng, rngs};
@@ -231,8 +229,7 @@ fn streamed_matrices_and_other_paths_serve_two_parties_too() {
         let [a, b] = share(&vector, t, &mut setting.rng).expect("shares");
         let encrypted = encrypt_share(&setting.plan, &setting.secret, &a, &mut setting.rng).expect("a vector");
         let both = add_share(&encrypted, &b).expect("a vector");
-        let streamed =
-            CpuEngine::new().multiply_streamed(&setting.keys, &matrix, &[&both]).expect("products").remove(0);
+        let streamed = setting.keys.multiply_streamed(&matrix, &both).expect("a product");
         let (response, share_b) = mask(&streamed, &MaskOptions::default(), None, &mut setting.rng).expect("an answer");
         let share_a = response.decrypt(&setting.secret).expect("a share");
         assert_eq!(reconstruct([&share_a, &share_b], t).expect("shares"), product(&matrix, 100, &vector));

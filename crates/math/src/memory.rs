@@ -8,7 +8,8 @@ const LINE_WORDS: usize = 8;
 
 /// Zeroed words that start on a cache line.
 ///
-/// The allocator provides the zeros: fresh memory of the system is not touched before it is written.
+/// The allocator provides the zeros: fresh memory of the system is not touched before it is written. The library
+/// type of `aligned_vec` writes every element of a new vector, before huge pages can be advised.
 ///
 /// # Example
 /// ```

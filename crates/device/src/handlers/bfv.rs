@@ -12,7 +12,7 @@ use ciphermill_bfv::parameters::ParameterError;
 use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
 use ciphermill_hmvp::{
-    EncryptedProduct, EncryptedVector, EvaluationKeys, HmvpError, MatVecEngine, PlainMatrix, Plan, SealedMatrix,
+    EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, MatrixHandle, PlainMatrix, PreparedKeys, SealedMatrix,
 };
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::Isa;
@@ -103,7 +103,7 @@ const FIXED_BYTES: u64 = 1 << 20;
 
 /// The handler. One engine computes for all keys.
 pub struct BfvHandler {
-    engine: Arc<dyn MatVecEngine>,
+    engine: Arc<dyn HmvpEngine>,
     policy: SecurityPolicy,
     isa: Isa,
     matrix_memory: u64,
@@ -113,7 +113,7 @@ pub struct BfvHandler {
 
 impl std::fmt::Debug for BfvHandler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BfvHandler").field("engine", &self.engine.name()).field("policy", &self.policy).finish()
+        f.debug_struct("BfvHandler").field("engine", &self.engine.info()).field("policy", &self.policy).finish()
     }
 }
 
@@ -135,10 +135,9 @@ struct Loaded {
 /// A matrix ready to multiply, and the bytes that it came from, by which it is found again.
 struct Ready {
     bytes: Vec<u8>,
-    matrix: PlainMatrix,
-    keys: EvaluationKeys,
-    /// The memory that it takes while it is kept. The plan is asked once: the answer comes from a search of the
-    /// planner.
+    matrix: MatrixHandle,
+    keys: Arc<dyn PreparedKeys>,
+    /// The memory that both occupy.
     held: u64,
 }
 
@@ -148,7 +147,7 @@ impl Loaded {
     }
 
     /// The matrix that `bytes` hold, prepared now or before; at most `memory` bytes of prepared matrices are kept.
-    fn matrix(&self, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, HmvpError> {
+    fn matrix(&self, engine: &dyn HmvpEngine, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, HmvpError> {
         {
             let mut kept = self.matrices();
             if let Some(found) = kept.iter().position(|ready| ready.bytes == bytes) {
@@ -164,8 +163,9 @@ impl Loaded {
             let what = "the matrix";
             return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 }.into());
         }
-        let keys = EvaluationKeys::prepare(matrix.plan(), &self.keys)?;
-        let held = prepared_bytes(matrix.plan());
+        let keys = engine.prepare(matrix.plan(), &self.keys)?;
+        let matrix = engine.prepare_matrix(matrix.plan(), &matrix)?;
+        let held = matrix.memory_bytes() + keys.memory_bytes();
         let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix, keys, held });
         let mut kept = self.matrices();
         kept.push(Arc::clone(&ready));
@@ -177,15 +177,10 @@ impl Loaded {
     }
 }
 
-fn prepared_bytes(plan: &Plan) -> u64 {
-    let explanation = plan.explain();
-    explanation.matrix_bytes + explanation.key_bytes
-}
-
 impl BfvHandler {
     /// A handler that computes with `engine` on the current instruction set and accepts keys that `policy` allows.
     #[must_use]
-    pub fn new(engine: Arc<dyn MatVecEngine>, policy: SecurityPolicy) -> Self {
+    pub fn new(engine: Arc<dyn HmvpEngine>, policy: SecurityPolicy) -> Self {
         Self {
             engine,
             policy,
@@ -204,15 +199,18 @@ impl BfvHandler {
 
     fn product(&self, key: &Loaded, ids: [VrId; 2], matrix: &[u8], vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
         let [matrix_id, vector_id] = ids;
-        let ready = key.matrix(matrix, self.isa, self.matrix_memory).map_err(|e| operand_error(matrix_id, &e))?;
+        let ready = key
+            .matrix(&*self.engine, matrix, self.isa, self.matrix_memory)
+            .map_err(|e| operand_error(matrix_id, &e))?;
         let matrix_bytes = matrix.len() as u64;
         let vector =
             EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(vector_id, &e))?;
         let start = Instant::now();
-        let products =
-            self.engine.multiply(&ready.keys, &ready.matrix, &[&vector]).map_err(|e| operand_error(vector_id, &e))?;
+        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| match e {
+            HmvpError::Outputs { .. } => HandlerError::Engine { what: e.to_string() },
+            e => operand_error(vector_id, &e),
+        })?;
         self.costs.observe(matrix_bytes, start.elapsed());
-        let product = products.first().ok_or_else(|| HandlerError::Engine { what: "no result".to_owned() })?;
         Ok(product.to_bytes())
     }
 }

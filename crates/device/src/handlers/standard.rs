@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_bigint::{CpuEngine as ModExpCpuEngine, ModExpEngine};
-use ciphermill_hmvp::{CpuEngine as MatVecCpuEngine, MatVecEngine};
+use ciphermill_hmvp::{CpuEngine as HmvpCpuEngine, HmvpEngine};
 use ciphermill_paillier::SizePolicy;
 use ciphermill_tfhe::{Backend, CpuEngine, SecurityPolicy, TfheEngine};
 
@@ -21,7 +21,7 @@ pub struct Engines {
     /// Computes TFHE's bootstraps.
     pub bootstrap: Option<Arc<dyn TfheEngine>>,
     /// Computes products of matrices and encrypted vectors.
-    pub mat_vec: Option<Arc<dyn MatVecEngine>>,
+    pub hmvp: Option<Arc<dyn HmvpEngine>>,
     /// Computes Paillier's products and powers.
     pub mod_exp: Option<Arc<dyn ModExpEngine>>,
 }
@@ -33,7 +33,7 @@ impl Engines {
         Self {
             name: "cpu",
             bootstrap: Some(Arc::new(CpuEngine::new(backend))),
-            mat_vec: Some(Arc::new(MatVecCpuEngine::default())),
+            hmvp: Some(Arc::new(HmvpCpuEngine::default())),
             mod_exp: Some(Arc::new(ModExpCpuEngine::current())),
         }
     }
@@ -63,7 +63,7 @@ pub struct Policy {
 /// ```
 #[must_use]
 pub fn standard(engines: Engines, policy: Policy, progress: Option<LoadProgress>) -> Vec<Arc<dyn ObjectHandler>> {
-    let Engines { name, bootstrap, mat_vec, mod_exp } = engines;
+    let Engines { name, bootstrap, hmvp, mod_exp } = engines;
     let tfhe = |engine| {
         let handler = TfheHandler::new(engine, policy.tfhe);
         match progress {
@@ -75,7 +75,7 @@ pub fn standard(engines: Engines, policy: Policy, progress: Option<LoadProgress>
     let paillier = |engine| PaillierHandler::new(engine, policy.paillier);
     vec![
         handler(name, bootstrap, || Arc::new(CpuEngine::new(Backend::Fft)), tfhe),
-        handler(name, mat_vec, || Arc::new(MatVecCpuEngine::default()), bfv),
+        handler(name, hmvp, || Arc::new(HmvpCpuEngine::default()), bfv),
         handler(name, mod_exp, || Arc::new(ModExpCpuEngine::current()), paillier),
     ]
 }

@@ -42,7 +42,7 @@ impl Parties {
         let galois = GaloisKeys::generate(&key, &plan.galois_requests()).expect("keys");
         let rows: Vec<Vec<i64>> = (0..ROWS).map(|_| numbers(&mut rng, COLS)).collect();
         let matrix = DenseMatrix::new(ROWS, COLS, rows.concat()).expect("a matrix");
-        let matrix = PlainMatrix::prepare(&plan, &matrix).expect("in range").to_bytes();
+        let matrix = PlainMatrix::new(&plan, &matrix).expect("in range").to_bytes();
         Self { galois: galois.to_bytes(plan.context()).expect("of this set"), plan, key, matrix, rows, rng }
     }
 

@@ -111,7 +111,7 @@ fn bfv(space: &Space, keys: &Path) {
     let galois = GaloisKeys::generate(&secret, &plan.galois_requests()).expect("keys");
     put(space, "5:1:1", &galois.to_bytes(plan.context()).expect("of this set"));
     let matrix = DenseMatrix::new(MATRIX.len() / columns, columns, MATRIX.to_vec()).expect("a matrix");
-    put(space, "6:1:0", &PlainMatrix::prepare(&plan, &matrix).expect("in range").to_bytes());
+    put(space, "6:1:0", &PlainMatrix::new(&plan, &matrix).expect("in range").to_bytes());
     let vector = EncryptedVector::encrypt(&plan, &secret, &VECTOR, &mut rng(6)).expect("a vector");
     put(space, "7:1:2", &vector.to_bytes());
 }

@@ -26,6 +26,7 @@ use ciphermill_lattice::rns::RnsPoly;
 use rayon::prelude::*;
 
 use super::{Algorithm, Costs, MAX_DIMENSION, Operands, Prepared, RowReader, prepared};
+use crate::layout::PlanLayout;
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
 use ciphermill_bfv::error::{BfvError, require_length, require_range};
@@ -190,6 +191,10 @@ impl Algorithm for Algorithm1 {
 
     fn product_places(&self, tile: usize, _ciphertext: usize) -> Vec<(usize, usize)> {
         (0..self.tile(tile).len()).map(|row| (row * self.stride(tile), row)).collect()
+    }
+
+    fn layout(&self) -> PlanLayout<'_> {
+        PlanLayout::Algorithm1 { tile_rows: self.tile_rows }
     }
 
     fn batched(&self) -> bool {

@@ -8,7 +8,7 @@ mod request;
 mod search;
 mod terms;
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use ciphermill_math::Isa;
 
@@ -18,11 +18,12 @@ pub use request::{Encryption, MAX_FLOODING_BITS, PlanError, Request, Strategy};
 pub(crate) use choice::{Choice, Layout};
 pub(crate) use terms::Terms;
 
-use super::Algorithm;
+use super::{Algorithm, MatrixSource, parts};
 use crate::error::HmvpError;
+use crate::layout::PlanLayout;
 use ciphermill_bfv::context::Context;
-use ciphermill_bfv::error::BfvError;
-use ciphermill_bfv::keys::{GaloisRequest, PublicKey, SecretKey};
+use ciphermill_bfv::error::{BfvError, require_length};
+use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest, PublicKey, SecretKey};
 
 /// Everything that both sides of a product agree on. A pure function of the request and of nothing else, so that both
 /// sides may make it themselves; or one side sends it. Plans are the same if their requests and choices are.
@@ -73,6 +74,94 @@ impl Plan {
         explain::explain(&self.terms)
     }
 
+    /// The layout of vectors, matrices and products in ciphertexts.
+    pub fn layout(&self) -> PlanLayout<'_> {
+        self.algorithm().layout()
+    }
+
+    /// Bits of the parts of a matrix entry, lowest part first. Part i of an entry is at most 2^(b_i − 1) in magnitude and
+    /// counts 2^(b_0 + … + b_(i−1)).
+    pub fn matrix_parts(&self) -> &[u32] {
+        &self.choice().matrix_parts
+    }
+
+    /// Bits of the parts of a vector entry, as [`matrix_parts`](Self::matrix_parts).
+    pub fn vector_parts(&self) -> &[u32] {
+        &self.choice().vector_parts
+    }
+
+    /// Reads part `part` of row `row` of a matrix.
+    ///
+    /// # Panics
+    /// If the matrix has no such row, the plan has no such part, or `out` has not as many entries as the matrix has
+    /// columns.
+    pub fn read_matrix_part(&self, matrix: &dyn MatrixSource, row: usize, part: usize, out: &mut [i64]) {
+        assert!(part < self.matrix_parts().len(), "part {part} of {}", self.matrix_parts().len());
+        matrix.read_row(row, out);
+        if self.matrix_parts().len() > 1 {
+            parts::take_part(out, self.matrix_parts(), part);
+        }
+    }
+
+    /// The row tiles: consecutive, not empty, covering all rows. Each has its own ciphertexts in a product.
+    pub fn row_tiles(&self) -> Vec<Range<usize>> {
+        self.algorithm().tiles()
+    }
+
+    /// The number of ciphertexts of one part of a vector.
+    pub fn vector_ciphertexts(&self) -> usize {
+        self.algorithm().vector_len()
+    }
+
+    /// The number of limbs of a vector's ciphertexts.
+    pub fn vector_limbs(&self) -> usize {
+        self.algorithm().vector_limbs()
+    }
+
+    /// The number of ciphertexts of row tile `tile` of the product of one vector part and one matrix part.
+    ///
+    /// # Panics
+    /// If the plan has no such tile.
+    pub fn product_ciphertexts(&self, tile: usize) -> usize {
+        self.algorithm().product_len(tile)
+    }
+
+    /// The number of limbs of a product's ciphertexts.
+    pub fn product_limbs(&self) -> usize {
+        self.algorithm().product_limbs()
+    }
+
+    /// Checks that Galois keys are of this plan's parameter set, complete, and in the decompositions that the plan asks
+    /// for. Engines call it before they prepare keys.
+    ///
+    /// # Errors
+    /// [`HmvpError::Scheme`]. If keys are missing, the error lists all of them.
+    pub fn require_galois_keys(&self, keys: &GaloisKeys) -> Result<(), HmvpError> {
+        self.context.require_parameters("the Galois keys", keys.parameter_id())?;
+        let requests = self.galois_requests();
+        keys.require(requests.iter().map(|request| request.element))?;
+        for GaloisRequest { element, gadget } in requests {
+            let given = keys.get(element).map(|key| key.gadget());
+            if given != Some(gadget) {
+                let what = format!(
+                    "the Galois key of element {element} has the decomposition {given:?}, the plan asks for {gadget:?}; \
+                     generate the keys that the plan lists"
+                );
+                return Err(BfvError::Unsupported { what }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a matrix has the plan's dimensions. Engines call it before they read a matrix.
+    ///
+    /// # Errors
+    /// [`HmvpError::Scheme`].
+    pub fn require_matrix(&self, matrix: &dyn MatrixSource) -> Result<(), HmvpError> {
+        require_length("number of rows of the matrix", matrix.rows(), self.request().rows)?;
+        Ok(require_length("number of columns of the matrix", matrix.cols(), self.request().cols)?)
+    }
+
     /// What was chosen.
     pub(crate) fn choice(&self) -> &Choice {
         self.terms.choice()
@@ -121,14 +210,14 @@ impl Plan {
     }
 
     /// An error unless `other`, the plan of `what`, says the same as this one.
-    pub(crate) fn require_same(&self, what: &'static str, other: &Arc<Plan>) -> Result<(), HmvpError> {
-        let same = std::ptr::eq(self, &**other) || self.terms.agree(&other.terms);
+    pub(crate) fn require_same(&self, what: &'static str, other: &Plan) -> Result<(), HmvpError> {
+        let same = std::ptr::eq(self, other) || self.terms.agree(&other.terms);
         if same { Ok(()) } else { Err(HmvpError::WrongPlan { what }) }
     }
 
     /// An error unless `other` says the same for the same instruction set: the prepared forms of different ones do not
     /// go together.
-    pub(crate) fn require_same_isa(&self, what: &'static str, other: &Arc<Plan>) -> Result<(), HmvpError> {
+    pub(crate) fn require_same_isa(&self, what: &'static str, other: &Plan) -> Result<(), HmvpError> {
         if self.context.isa() == other.context.isa() {
             self.require_same(what, other)
         } else {

@@ -10,30 +10,30 @@ use ciphermill_bfv::error::{BfvError, require_range};
 /// Columns are cut into *column tiles* of N; `span` ≤ N, a power of two, is what a column tile has room for. A plaintext
 /// holds r = N/span rows of one column tile, and a row tile takes P plaintexts of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Layout {
     /// N.
-    pub(super) polynomial_size: usize,
+    pub polynomial_size: usize,
     /// m.
-    pub(super) rows: usize,
+    pub rows: usize,
     /// n.
-    pub(super) cols: usize,
+    pub cols: usize,
     /// Columns for which a column tile has room.
-    pub(super) span: usize,
+    pub span: usize,
     /// Baby steps that were asked for, a power of two.
     baby_steps: usize,
 }
 
 /// One row tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tile {
+pub struct Tile {
     /// Its rows, of those of the matrix.
-    pub(super) rows: Range<usize>,
+    pub rows: Range<usize>,
     /// P, a power of two: plaintexts for each column tile, the last ones perhaps 0.
-    pub(super) plaintexts: usize,
+    pub plaintexts: usize,
     /// G = P/B, a power of two: automorphisms of sums.
-    pub(super) giants: usize,
+    pub giants: usize,
     /// By what its entries are multiplied. All row tiles share the vector, which was divided by the P of the first one.
-    pub(super) scale: usize,
+    pub scale: usize,
 }
 
 impl Layout {
@@ -41,7 +41,7 @@ impl Layout {
     ///
     /// # Errors
     /// If a number is out of its range.
-    pub(super) fn new(rows: usize, cols: usize, polynomial_size: usize, baby_steps: usize) -> Result<Self, BfvError> {
+    pub fn new(rows: usize, cols: usize, polynomial_size: usize, baby_steps: usize) -> Result<Self, BfvError> {
         require_range("number of rows", rows as i128, 1, MAX_DIMENSION as i128)?;
         require_range("number of columns", cols as i128, 1, MAX_DIMENSION as i128)?;
         require_range("number of baby steps", baby_steps as i128, 1, polynomial_size as i128)?;
@@ -54,33 +54,33 @@ impl Layout {
     }
 
     /// c = 2N/span: σ_g for g ≡ 1 modulo c leaves the places of a plaintext's products alone.
-    pub(super) fn step(&self) -> usize {
+    pub fn step(&self) -> usize {
         2 * self.polynomial_size / self.span
     }
 
     /// r, the rows in a plaintext.
-    pub(super) fn rows_per_plaintext(&self) -> usize {
+    pub fn rows_per_plaintext(&self) -> usize {
         self.polynomial_size / self.span
     }
 
     /// The number of column tiles, each of which is one ciphertext of a vector.
-    pub(super) fn column_tiles(&self) -> usize {
+    pub fn column_tiles(&self) -> usize {
         self.cols.div_ceil(self.polynomial_size)
     }
 
     /// The columns of one column tile.
-    pub(super) fn columns(&self, column_tile: usize) -> Range<usize> {
+    pub fn columns(&self, column_tile: usize) -> Range<usize> {
         let start = column_tile * self.polynomial_size;
         start..(start + self.polynomial_size).min(self.cols)
     }
 
     /// The number of row tiles: of N rows each, as P ≤ span, but the last.
-    pub(super) fn tile_count(&self) -> usize {
+    pub fn tile_count(&self) -> usize {
         self.rows.div_ceil(self.polynomial_size)
     }
 
     /// Row tile `tile`.
-    pub(super) fn tile(&self, tile: usize) -> Tile {
+    pub fn tile(&self, tile: usize) -> Tile {
         let start = tile * self.polynomial_size;
         let rows = start..(start + self.polynomial_size).min(self.rows);
         let plaintexts = self.plaintexts(rows.len());
@@ -88,7 +88,7 @@ impl Layout {
     }
 
     /// All row tiles.
-    pub(super) fn tiles(&self) -> impl Iterator<Item = Tile> + '_ {
+    pub fn tiles(&self) -> impl Iterator<Item = Tile> + '_ {
         (0..self.tile_count()).map(|tile| self.tile(tile))
     }
 
@@ -98,33 +98,33 @@ impl Layout {
     }
 
     /// P of the first row tile, the greatest one: what the ciphertexts of a vector are divided by.
-    pub(super) fn divisor(&self) -> usize {
+    pub fn divisor(&self) -> usize {
         let rows = self.rows.min(self.polynomial_size);
         rows.div_ceil(self.rows_per_plaintext()).next_power_of_two()
     }
 
     /// B, a power of two: automorphisms of the vector.
-    pub(super) fn babies(&self) -> usize {
+    pub fn babies(&self) -> usize {
         self.baby_steps.min(self.divisor())
     }
 
     /// Exponents of the automorphisms of the vector, the identity first.
-    pub(super) fn baby_elements(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn baby_elements(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.babies()).map(|i| self.baby(i))
     }
 
     /// Exponents of the automorphisms of sums, the identity first.
-    pub(super) fn giant_elements(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn giant_elements(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.tile(0).giants).map(|i| self.giant(i))
     }
 
     /// Baby step i.
-    pub(super) fn baby(&self, i: usize) -> usize {
+    pub fn baby(&self, i: usize) -> usize {
         self.element(i)
     }
 
     /// Giant step i. Tiles with fewer plaintexts have the first of them.
-    pub(super) fn giant(&self, i: usize) -> usize {
+    pub fn giant(&self, i: usize) -> usize {
         self.element(self.babies() * i)
     }
 
@@ -135,7 +135,7 @@ impl Layout {
 
     /// t such that the automorphism of baby step `baby` and giant step `giant` together undoes X ↦ X^(1 + c·t) on
     /// monomials whose exponents are multiples of span/P: t modulo P.
-    pub(super) fn frequency(&self, tile: &Tile, baby: usize, giant: usize) -> usize {
+    pub fn frequency(&self, tile: &Tile, baby: usize, giant: usize) -> usize {
         let turn = 2 * self.polynomial_size;
         let g = self.baby(baby) * self.giant(giant) % turn;
         // The inverse of an odd number modulo a power of two by Newton's iteration, each step of which doubles the number
@@ -145,7 +145,7 @@ impl Layout {
     }
 
     /// The coefficient of a product's ciphertext that holds the entry of row `row` of the tile.
-    pub(super) fn place(&self, tile: &Tile, row: usize) -> usize {
+    pub fn place(&self, tile: &Tile, row: usize) -> usize {
         let (plaintext, within) = (row / self.rows_per_plaintext(), row % self.rows_per_plaintext());
         plaintext * (self.span / tile.plaintexts) + within * self.span
     }

@@ -39,12 +39,11 @@
 
 pub(super) mod digits;
 mod keys;
-mod layout;
+pub(super) mod layout;
 mod matrix;
 mod product;
 pub(super) mod recycle;
-#[cfg(test)]
-mod reference;
+pub mod reference;
 mod scratch;
 mod tables;
 #[cfg(test)]
@@ -60,6 +59,7 @@ use self::matrix::PreparedTile;
 use self::product::Multiplier;
 use self::tables::Tables;
 use self::vector::PreparedVector;
+use super::layout::PlanLayout;
 use super::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
@@ -208,6 +208,11 @@ impl Algorithm for RowPacked {
     fn product_places(&self, tile: usize, _: usize) -> Vec<(usize, usize)> {
         let tile = self.layout.tile(tile);
         (0..tile.rows.len()).map(|row| (self.layout.place(&tile, row), row)).collect()
+    }
+
+    fn layout(&self) -> PlanLayout<'_> {
+        let RowPackedOptions { baby_gadget, giant_gadget, .. } = self.options;
+        PlanLayout::RowPacked { layout: &self.layout, baby_gadget, giant_gadget }
     }
 
     fn batched(&self) -> bool {

@@ -5,10 +5,10 @@ use ciphermill_math::products::reference::shifted;
 use super::layout::{Layout, Tile};
 
 /// A polynomial modulo X^N + 1 with integer coefficients.
-pub(super) type Polynomial = Vec<i64>;
+pub type Polynomial = Vec<i64>;
 
 /// σ_g(a), X ↦ X^g.
-pub(super) fn automorphism(g: usize, a: &[i64]) -> Polynomial {
+pub fn automorphism(g: usize, a: &[i64]) -> Polynomial {
     let n = a.len();
     let mut out = vec![0; n];
     for (j, &x) in a.iter().enumerate() {
@@ -19,7 +19,7 @@ pub(super) fn automorphism(g: usize, a: &[i64]) -> Polynomial {
 }
 
 /// a·b.
-pub(super) fn product(a: &[i64], b: &[i64]) -> Polynomial {
+pub fn product(a: &[i64], b: &[i64]) -> Polynomial {
     let mut out = vec![0; a.len()];
     for (j, &x) in b.iter().enumerate().filter(|(_, x)| **x != 0) {
         add(&mut out, &shifted(j, a).iter().map(|y| x * y).collect::<Polynomial>());
@@ -28,12 +28,12 @@ pub(super) fn product(a: &[i64], b: &[i64]) -> Polynomial {
 }
 
 /// a += b.
-pub(super) fn add(a: &mut [i64], b: &[i64]) {
+pub fn add(a: &mut [i64], b: &[i64]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
 }
 
 /// Plaintext i of a column tile, Σ_k Σ_j scale·entry(i·r + k, j)·X^(k·span − j).
-pub(super) fn plaintext(
+pub fn plaintext(
     layout: &Layout,
     tile: &Tile,
     column_tile: usize,
@@ -54,7 +54,7 @@ pub(super) fn plaintext(
 }
 
 /// R_g = Σ_i X^(i·span/P·g^-1)·p_i.
-pub(super) fn transformed(layout: &Layout, tile: &Tile, g: usize, plaintexts: &[Polynomial]) -> Polynomial {
+pub fn transformed(layout: &Layout, tile: &Tile, g: usize, plaintexts: &[Polynomial]) -> Polynomial {
     let turn = 2 * layout.polynomial_size;
     let inverse = (1..turn).find(|h| h * g % turn == 1).expect("odd");
     let mut sum = vec![0; layout.polynomial_size];
@@ -65,13 +65,13 @@ pub(super) fn transformed(layout: &Layout, tile: &Tile, g: usize, plaintexts: &[
 }
 
 /// Row `giant` and column `baby` of the matrix of a column tile: σ_(g_1)(R_(g_1·g_2)).
-pub(super) fn entry(layout: &Layout, tile: &Tile, baby: usize, giant: usize, plaintexts: &[Polynomial]) -> Polynomial {
+pub fn entry(layout: &Layout, tile: &Tile, baby: usize, giant: usize, plaintexts: &[Polynomial]) -> Polynomial {
     let (g1, g2) = (layout.baby(baby), layout.giant(giant));
     automorphism(g1, &transformed(layout, tile, g1 * g2, plaintexts))
 }
 
 /// Σ_(g_2) σ_(g_2)(Σ_(g_1) entry·σ_(g_1)(vector)) over all column tiles.
-pub(super) fn pack(layout: &Layout, tile: &Tile, vector: &[i64], matrix: &dyn Fn(usize, usize) -> i64) -> Polynomial {
+pub fn pack(layout: &Layout, tile: &Tile, vector: &[i64], matrix: &dyn Fn(usize, usize) -> i64) -> Polynomial {
     let n = layout.polynomial_size;
     let mut packed = vec![0; n];
     for column_tile in 0..layout.column_tiles() {

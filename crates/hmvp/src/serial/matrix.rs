@@ -9,7 +9,6 @@ use ciphermill_wire::{Encoder, SealWriter, WireError, sealed_len};
 use super::{body_len, open_any, put_terms, require_left};
 use crate::entries::PackedEntries;
 use crate::error::HmvpError;
-use crate::matrix::{MAX_PREPARED_BYTES, require_room};
 use crate::plan::Terms;
 use crate::{PlainMatrix, Plan, Request};
 use ciphermill_bfv::parameters::ParameterId;
@@ -43,16 +42,16 @@ impl PlainMatrix {
         self.write(bytes).expect("a matrix is as long as its plan says, and memory takes it")
     }
 
-    /// Reads a sealed matrix and prepares it on `isa` within [`MAX_PREPARED_BYTES`].
+    /// Reads a sealed matrix and makes the tables of its plan on `isa`.
     ///
     /// # Errors
-    /// If it is malformed, its plan is not admissible, it would take too much memory, or the CPU lacks `isa`.
+    /// If it is malformed, its plan is not admissible, or the CPU lacks `isa`.
     pub fn from_bytes(bytes: &[u8], isa: Isa) -> Result<Self, HmvpError> {
-        SealedMatrix::from_bytes(bytes)?.prepare(isa, MAX_PREPARED_BYTES)
+        SealedMatrix::from_bytes(bytes)?.on(isa)
     }
 }
 
-/// A sealed matrix that was read and found to be sound, but is not prepared.
+/// A sealed matrix that was read and checked, without the tables of its plan.
 #[derive(Debug)]
 pub struct SealedMatrix {
     terms: Terms,
@@ -83,12 +82,11 @@ impl SealedMatrix {
         self.terms.request()
     }
 
-    /// The matrix, prepared on `isa` if that takes at most `max_bytes` of memory.
+    /// The matrix, with the tables of its plan on `isa`.
     ///
     /// # Errors
-    /// If it would take more, or the CPU lacks `isa`.
-    pub fn prepare(self, isa: Isa, max_bytes: u64) -> Result<PlainMatrix, HmvpError> {
-        require_room(&self.terms, max_bytes)?;
-        PlainMatrix::from_entries(&Arc::new(Plan::on_terms(self.terms, isa)?), self.entries)
+    /// If the CPU lacks `isa`.
+    pub fn on(self, isa: Isa) -> Result<PlainMatrix, HmvpError> {
+        Ok(PlainMatrix::from_entries(Arc::new(Plan::on_terms(self.terms, isa)?), self.entries))
     }
 }

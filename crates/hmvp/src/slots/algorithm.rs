@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Layout, RingCache, SlotKeys, SlotModel, SlotRing, SlotVector, SumStep, TileRows, in_pool};
+use crate::layout::PlanLayout;
 use crate::{Algorithm, Costs, Operands, Prepared, RowReader, prepared};
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
@@ -179,6 +180,10 @@ impl<S: Schedule> Algorithm for Slots<S> {
     fn product_places(&self, tile: usize, ciphertext: usize) -> Vec<(usize, usize)> {
         let rows = self.rows_of(tile, ciphertext);
         self.shape.layout.places(rows.len()).into_iter().map(|(slot, row)| (slot, rows.start + row)).collect()
+    }
+
+    fn layout(&self) -> PlanLayout<'_> {
+        PlanLayout::Slots { layout: &self.shape.layout, babies: self.schedule.babies(), sums: &self.shape.sums }
     }
 
     fn batched(&self) -> bool {

@@ -11,7 +11,7 @@ use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::keys::GaloisKeys;
 
 /// g = 3^`steps` mod 2N: σ_g rotates both rows of slots by `steps` to the left.
-pub(crate) fn rotation_element(n: usize, steps: usize) -> usize {
+pub fn rotation_element(n: usize, steps: usize) -> usize {
     let turn = 2 * n;
     let (mut g, mut square, mut rest) = (1, 3 % turn, steps % (n / 2));
     while rest > 0 {

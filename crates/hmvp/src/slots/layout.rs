@@ -24,48 +24,48 @@ use ciphermill_bfv::error::{BfvError, require_length};
 
 /// The layout of a product of m×n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// N.
-    pub(crate) slots: usize,
+    pub slots: usize,
     /// m.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// n.
-    pub(crate) cols: usize,
+    pub cols: usize,
     /// Columns of a column tile.
-    pub(crate) width: usize,
+    pub width: usize,
     /// D.
-    pub(crate) diagonals: usize,
+    pub diagonals: usize,
 }
 
 impl Layout {
     /// The layout with `diagonals` = D, cut to the width of a column tile.
-    pub(crate) fn new(slots: usize, rows: usize, cols: usize, diagonals: usize) -> Self {
+    pub fn new(slots: usize, rows: usize, cols: usize, diagonals: usize) -> Self {
         let width = cols.next_power_of_two().min(slots / 2);
         Self { slots, rows, cols, width, diagonals: diagonals.min(width) }
     }
 
     /// T, the number of column tiles.
-    pub(crate) fn column_tiles(&self) -> usize {
+    pub fn column_tiles(&self) -> usize {
         self.cols.div_ceil(self.width)
     }
 
     /// R, the rows that one ciphertext has room for.
-    pub(crate) fn rows_per_ciphertext(&self) -> usize {
+    pub fn rows_per_ciphertext(&self) -> usize {
         self.slots / self.width * self.diagonals
     }
 
     /// The slots that are added up for an entry, `width`/D.
-    pub(crate) fn summands(&self) -> usize {
+    pub fn summands(&self) -> usize {
         self.width / self.diagonals
     }
 
     /// Consecutive ranges of `size` rows, the last one shorter.
-    pub(crate) fn row_tiles(&self, size: usize) -> Vec<Range<usize>> {
+    pub fn row_tiles(&self, size: usize) -> Vec<Range<usize>> {
         (0..self.rows).step_by(size).map(|start| start..(start + size).min(self.rows)).collect()
     }
 
     /// The slots of column tile `tile` of a vector of `cols` entries.
-    pub(crate) fn vector_slots(&self, tile: usize, values: &[i64]) -> Vec<i64> {
+    pub fn vector_slots(&self, tile: usize, values: &[i64]) -> Vec<i64> {
         let entry = |slot: usize| values.get(tile * self.width + slot % self.width).copied().unwrap_or(0);
         (0..self.slots).map(entry).collect()
     }
@@ -80,8 +80,8 @@ impl Layout {
         (0..self.column_tiles()).map(|tile| encoder.encode(&self.vector_slots(tile, values))).collect()
     }
 
-    /// The slots of diagonal `giant` + `baby` for column tile `tile` and the R rows from `start` on, rotated by `giant` to
-    /// the right, so that a rotation of its product with the vector that has been rotated by `baby` puts it in its place.
+    /// The slots of diagonal `giant` + `baby` for column tile `tile` and the R rows from `start` on, at the places of
+    /// [`diagonal_entry`](Self::diagonal_entry).
     pub(crate) fn diagonal_slots(
         &self,
         rows: &TileRows,
@@ -90,20 +90,29 @@ impl Layout {
         giant: usize,
         baby: usize,
     ) -> Vec<i64> {
-        // All sizes are powers of two: shifts and masks instead of divisions.
-        let (half, first) = (self.slots / 2, tile * self.width);
-        let (segment, in_width, in_row) = (self.width.trailing_zeros(), self.width - 1, self.diagonals - 1);
+        let first = tile * self.width;
         let entry = |slot: usize| {
-            let place = slot & (half - 1);
-            let home = (slot - place) + (place.wrapping_sub(giant) & (half - 1));
-            let row = start + (home >> segment) * self.diagonals + (home & in_row);
-            rows.entry(row, first + ((place + baby) & in_width))
+            let (row, col) = self.diagonal_entry(slot, giant, baby);
+            rows.entry(start + row, first + col)
         };
         (0..self.slots).map(entry).collect()
     }
 
+    /// The entry of the matrix in slot `slot` of diagonal `giant` + `baby`, rotated by `giant` to the right, so that a
+    /// rotation of its product with the vector that has been rotated by `baby` moves it to its slot: (row of the ciphertext,
+    /// column of the column tile). Rows and columns beyond the matrix are 0.
+    #[inline]
+    pub fn diagonal_entry(&self, slot: usize, giant: usize, baby: usize) -> (usize, usize) {
+        // All sizes are powers of two: shifts and masks instead of divisions.
+        let (half, segment) = (self.slots / 2, self.width.trailing_zeros());
+        let (in_width, in_row) = (self.width - 1, self.diagonals - 1);
+        let place = slot & (half - 1);
+        let home = (slot - place) + (place.wrapping_sub(giant) & (half - 1));
+        ((home >> segment) * self.diagonals + (home & in_row), (place + baby) & in_width)
+    }
+
     /// Where the entries of `rows` rows (at most R) stand: (slot, row).
-    pub(crate) fn places(&self, rows: usize) -> Vec<(usize, usize)> {
+    pub fn places(&self, rows: usize) -> Vec<(usize, usize)> {
         let place = |row: usize| (row / self.diagonals * self.width + row % self.diagonals, row);
         (0..rows).map(place).collect()
     }
@@ -133,11 +142,11 @@ impl TileRows {
 
 /// The rotations of one step of adding up slots: by `stride`, 2·`stride`, … below `count`·`stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SumStep {
+pub struct SumStep {
     /// Distance of the summands.
-    pub(crate) stride: usize,
+    pub stride: usize,
     /// Summands: 2 or 4.
-    pub(crate) count: usize,
+    pub count: usize,
 }
 
 impl SumStep {
@@ -154,7 +163,7 @@ impl SumStep {
     }
 
     /// What it rotates by.
-    pub(crate) fn rotations(&self) -> impl Iterator<Item = usize> + use<> {
+    pub fn rotations(&self) -> impl Iterator<Item = usize> + use<> {
         let Self { stride, count } = *self;
         (1..count).map(move |i| i * stride)
     }

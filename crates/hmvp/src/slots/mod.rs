@@ -18,8 +18,10 @@ mod tests;
 use rayon::prelude::*;
 
 pub(super) use algorithm::{Schedule, Shape, Slots};
-pub(super) use keys::{SlotKeys, rotation_element};
-pub(super) use layout::{Layout, SumStep, TileRows};
+pub(super) use keys::SlotKeys;
+pub use keys::rotation_element;
+pub(super) use layout::TileRows;
+pub use layout::{Layout, SumStep};
 pub(super) use matrix::{SlotMatrix, SlotSums, SlotVector};
 pub(super) use model::SlotModel;
 pub(super) use ring::{Lifted, RingCache, SlotRing};

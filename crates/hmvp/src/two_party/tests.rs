@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::*;
-use crate::{CpuEngine, DenseMatrix, EncryptedProduct, EvaluationKeys, MatVecEngine, PlainMatrix, Request, Strategy};
+use crate::{CpuEngine, DenseMatrix, EncryptedProduct, HmvpEngine, Request, Strategy};
 use ciphermill_bfv::keys::{GaloisKeys, PublicKey, SecretKey};
 
 /// Streams of a fixed seed and of a fresh one.
@@ -32,7 +32,8 @@ fn scene(request: &Request, rng: &mut Csprng) -> Scene {
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));
     let public = PublicKey::generate(&key).expect("a public key");
     let galois = GaloisKeys::generate(&key, &plan.galois_requests()).expect("keys");
-    let keys = EvaluationKeys::prepare(&plan, &galois).expect("keys");
+    let engine = CpuEngine::new();
+    let keys = engine.prepare(&plan, &galois).expect("keys");
     let (rows, cols, t) = (request.rows, request.cols, plan.context().t());
     let entries: Vec<i64> = (0..rows * cols).map(|i| if i % 3 == 0 { 5 } else { -128 }).collect();
     let vector: Vec<i64> = (0..cols).map(|j| j as i64 % 7 - 3).collect();
@@ -41,8 +42,8 @@ fn scene(request: &Request, rng: &mut Csprng) -> Scene {
     let encrypted = encrypt_share(&plan, &key, &a, rng).expect("a vector");
     let encrypted = add_share(&encrypted, &b).expect("a vector");
     let matrix = DenseMatrix::new(rows, cols, entries).expect("a matrix");
-    let matrix = PlainMatrix::prepare(&plan, &matrix).expect("a matrix");
-    let product = CpuEngine::new().multiply(&keys, &matrix, &[&encrypted]).expect("a product").remove(0);
+    let matrix = engine.prepare_matrix(&plan, &matrix).expect("a matrix");
+    let product = keys.multiply(&matrix, &encrypted).expect("a product");
     Scene { plan, key, public, product, expected }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ciphermill_bfv::{GaloisKeys, PublicKey, SecretKey};
 use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, Encryption, EvaluationKeys, MatVecEngine, PlainMatrix,
-    Plan, Request,
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, Encryption, HmvpEngine, MatrixHandle, Plan,
+    PreparedKeys, Request,
 };
 use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed};
 use ciphermill_math::Isa;
@@ -39,7 +39,7 @@ pub struct Setting {
     pub plan: Arc<Plan>,
     pub secret: SecretKey,
     pub galois: GaloisKeys,
-    pub keys: EvaluationKeys,
+    pub keys: Arc<dyn PreparedKeys>,
     pub rng: Csprng,
 }
 
@@ -52,7 +52,7 @@ impl Setting {
         let plan = Arc::new(Plan::new(request, isa).unwrap_or_else(|error| panic!("{request:?}: {error}")));
         let secret = SecretKey::generate(plan.context(), &SecretSeed::from_bytes([seed; 32]));
         let galois = GaloisKeys::generate(&secret, &plan.galois_requests()).expect("keys");
-        let keys = EvaluationKeys::prepare(&plan, &galois).expect("prepared keys");
+        let keys = CpuEngine::new().prepare(&plan, &galois).expect("prepared keys");
         Self { plan, secret, galois, keys, rng: rng(seed.wrapping_add(100)) }
     }
 
@@ -78,12 +78,12 @@ impl Setting {
         EncryptedVector::encrypt(&self.plan, &self.secret, vector, &mut self.rng).expect("encryption")
     }
 
-    pub fn prepare(&self, matrix: &DenseMatrix) -> PlainMatrix {
-        PlainMatrix::prepare(&self.plan, matrix).expect("a prepared matrix")
+    pub fn prepare(&self, matrix: &DenseMatrix) -> MatrixHandle {
+        CpuEngine::new().prepare_matrix(&self.plan, matrix).expect("a prepared matrix")
     }
 
-    pub fn multiply(&self, matrix: &PlainMatrix, vectors: &[&EncryptedVector]) -> Vec<EncryptedProduct> {
-        CpuEngine::new().multiply(&self.keys, matrix, vectors).expect("products")
+    pub fn multiply(&self, matrix: &MatrixHandle, vectors: &[&EncryptedVector]) -> Vec<EncryptedProduct> {
+        self.keys.multiply_all(matrix, vectors).expect("products")
     }
 
     /// Multiplies one matrix with some vectors, and compares every entry with the definition. Gives the least number of

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
 use ciphermill_client::engines::Engines;
-use ciphermill_hmvp::{DenseMatrix, EncryptedVector, EvaluationKeys, Explanation, PlainMatrix, Plan};
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, Explanation, Plan};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use ciphermill_tfhe::Backend;
@@ -92,15 +92,15 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
     let galois = GaloisKeys::generate(&key, &plan.galois_requests())?;
-    let keys = EvaluationKeys::prepare(&plan, &galois)?;
+    let engine = Engines::new(args.engine.engine, Backend::Fft).hmvp()?;
+    let keys = engine.prepare(&plan, &galois)?;
     drop(galois);
     let encrypted: Vec<EncryptedVector> =
         vectors.iter().map(|v| EncryptedVector::encrypt(&plan, &key, v, &mut rng)).collect::<Result<_, _>>()?;
     let encrypted: Vec<&EncryptedVector> = encrypted.iter().collect();
-    let engine = Engines::new(args.engine.engine, Backend::Fft).mat_vec()?;
     let (prepared, encode_ns) = pool.install(|| {
         let begun = Instant::now();
-        PlainMatrix::prepare(&plan, &matrix).map(|prepared| (prepared, begun.elapsed().as_nanos() as u64))
+        engine.prepare_matrix(&plan, &matrix).map(|prepared| (prepared, begun.elapsed().as_nanos() as u64))
     })?;
     let mut noise_bits_left = f64::INFINITY;
     let mut samples = Samples::take(
@@ -108,10 +108,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         &pool,
         |_| {
             if args.fresh_matrix {
-                let fresh = PlainMatrix::prepare(&plan, &matrix)?;
-                return Ok(engine.multiply(&keys, &fresh, &encrypted)?);
+                return Ok(keys.multiply_all(&engine.prepare_matrix(&plan, &matrix)?, &encrypted)?);
             }
-            Ok(engine.multiply(&keys, &prepared, &encrypted)?)
+            Ok(keys.multiply_all(&prepared, &encrypted)?)
         },
         |_, products| {
             let mut right = products.len() == expected.len();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
-use ciphermill_hmvp::{DenseMatrix, EncryptedVector, EvaluationKeys, MatVecEngine, PlainMatrix, Plan, Request};
+use ciphermill_hmvp::{DenseMatrix, EncryptedVector, HmvpEngine, Plan, Request};
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub(super) struct Report {
 }
 
 /// Plans, encrypts, multiplies and decrypts on the current thread pool.
-pub(super) fn run(engine: &dyn MatVecEngine, randomness: &mut Randomness) -> Result<Report, CliError> {
+pub(super) fn run(engine: &dyn HmvpEngine, randomness: &mut Randomness) -> Result<Report, CliError> {
     let request = Request::new(ROWS, COLS);
     let plan = Arc::new(Plan::new(&request, Isa::current())?);
     let mut rng = Csprng::from_secret(&randomness.secret()?, 0);
@@ -72,7 +72,7 @@ pub(super) fn run(engine: &dyn MatVecEngine, randomness: &mut Randomness) -> Res
 
     let key = SecretKey::generate(plan.context(), &randomness.secret()?);
     let galois = GaloisKeys::generate(&key, &plan.galois_requests())?;
-    let keys = EvaluationKeys::prepare(&plan, &galois)?;
+    let keys = engine.prepare(&plan, &galois)?;
     seconds.keygen = lap(&mut start);
 
     let mut entries = |count: usize| -> Vec<i64> { (0..count).map(|_| rng.next_u64() as i64 >> 56).collect() };
@@ -80,7 +80,7 @@ pub(super) fn run(engine: &dyn MatVecEngine, randomness: &mut Randomness) -> Res
     let expected: Vec<i64> = a.chunks_exact(COLS).map(|row| row.iter().zip(&v).map(|(a, v)| a * v).sum()).collect();
     let matrix = DenseMatrix::new(ROWS, COLS, a)?;
     start = Instant::now();
-    let matrix = PlainMatrix::prepare(&plan, &matrix)?;
+    let matrix = engine.prepare_matrix(&plan, &matrix)?;
     seconds.prepare = lap(&mut start);
     let vector = EncryptedVector::encrypt(&plan, &key, &v, &mut rng)?;
     seconds.encrypt = lap(&mut start);
@@ -88,14 +88,12 @@ pub(super) fn run(engine: &dyn MatVecEngine, randomness: &mut Randomness) -> Res
     let (mut times, mut wrong_products, mut noise_bits_left, mut product_bytes) = (Vec::new(), 0, f64::INFINITY, 0);
     for number in 0..=PRODUCTS {
         start = Instant::now();
-        let products = engine.multiply(&keys, &matrix, &[&vector])?;
+        let product = keys.multiply(&matrix, &vector)?;
         let time = lap(&mut start);
-        for product in &products {
-            wrong_products += usize::from(product.decrypt(&key)? != expected);
-            seconds.decrypt = lap(&mut start);
-            noise_bits_left = product.noise_bits_left(&key)?.min(noise_bits_left);
-            product_bytes = product.to_bytes().len() as u64;
-        }
+        wrong_products += usize::from(product.decrypt(&key)? != expected);
+        seconds.decrypt = lap(&mut start);
+        noise_bits_left = product.noise_bits_left(&key)?.min(noise_bits_left);
+        product_bytes = product.to_bytes().len() as u64;
         if number > 0 {
             times.push(time);
         }

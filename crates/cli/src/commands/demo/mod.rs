@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let backend: Backend = args.backend.into();
     let engines = Engines::new(args.engine.engine, backend);
     // Refused before any work, if the engine lacks one of them.
-    let (bootstraps, products) = (engines.bootstrap()?, engines.mat_vec()?);
+    let (bootstraps, products) = (engines.bootstrap()?, engines.hmvp()?);
     let operands = (args.x.unwrap_or(product.max()), args.y.unwrap_or((product.max() - 1).max(0)));
     for operand in [operands.0, operands.1] {
         product.check(operand)?;

@@ -53,7 +53,7 @@ impl Report<'_> {
 
 pub(super) fn matrix(args: &MatrixArgs) -> Result<(), CliError> {
     let plan = hmvp::plan(&args.plan)?;
-    let matrix = hmvp::prepare_matrix(&args.matrix, &plan)?;
+    let matrix = hmvp::plain_matrix(&args.matrix, &plan)?;
     let bytes = files::write(&args.out, &matrix.to_bytes(), files::PUBLIC, args.force)?;
     let request = plan.request();
     Report { path: &args.out, bytes, rows: request.rows, cols: request.cols }.tell(args.json)
@@ -88,14 +88,13 @@ pub(crate) struct MultiplyArgs {
 }
 
 pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
-    let engine = Engines::new(args.engine.engine, Backend::Fft).mat_vec()?;
+    let engine = Engines::new(args.engine.engine, Backend::Fft).hmvp()?;
     let matrix = hmvp::matrix(&args.matrix)?;
     let plan = matrix.plan();
-    let keys = hmvp::evaluation_keys(&args.galois_keys, plan)?;
+    let keys = hmvp::galois_keys(&args.galois_keys, plan)?;
     let vector = hmvp::vector(&args.vector, plan)?;
-    let products = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
-    let sealed: Vec<u8> = products.iter().flat_map(|product| product.to_bytes()).collect();
-    let bytes = files::write(&args.out, &sealed, files::PUBLIC, args.force)?;
+    let product = hmvp::multiply(&*engine, &keys, &matrix, &vector)?;
+    let bytes = files::write(&args.out, &product.to_bytes(), files::PUBLIC, args.force)?;
     let request = plan.request();
     Report { path: &args.out, bytes, rows: request.rows, cols: request.cols }.tell(args.json)
 }

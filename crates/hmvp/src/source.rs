@@ -1,0 +1,55 @@
+//! Matrices as their rows.
+
+use super::MAX_DIMENSION;
+use crate::error::HmvpError;
+use ciphermill_bfv::error::{require_length, require_range};
+
+/// A matrix whose rows are read on demand, so that one larger than memory can be multiplied tile by tile.
+pub trait MatrixSource: Sync {
+    /// m.
+    fn rows(&self) -> usize;
+    /// n.
+    fn cols(&self) -> usize;
+    /// Row `row` (below m) to `out` (n entries).
+    fn read_row(&self, row: usize, out: &mut [i64]);
+}
+
+/// A matrix in memory, row after row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DenseMatrix {
+    rows: usize,
+    cols: usize,
+    entries: Vec<i64>,
+}
+
+impl DenseMatrix {
+    /// From m·n entries, row after row.
+    ///
+    /// # Errors
+    /// If there are not rows·cols of them, or a dimension is out of range.
+    pub fn new(rows: usize, cols: usize, entries: Vec<i64>) -> Result<Self, HmvpError> {
+        require_range("number of rows", rows as u64, 1, MAX_DIMENSION as u64)?;
+        require_range("number of columns", cols as u64, 1, MAX_DIMENSION as u64)?;
+        require_length("number of entries of the matrix", entries.len(), rows * cols)?;
+        Ok(Self { rows, cols, entries })
+    }
+
+    /// Row `row`.
+    pub fn row(&self, row: usize) -> &[i64] {
+        &self.entries[row * self.cols..][..self.cols]
+    }
+}
+
+impl MatrixSource for DenseMatrix {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.cols
+    }
+
+    fn read_row(&self, row: usize, out: &mut [i64]) {
+        out.copy_from_slice(self.row(row));
+    }
+}
