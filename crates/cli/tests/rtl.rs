@@ -19,7 +19,7 @@ fn run(bench: &Bench, line: &str) -> Ran {
 fn without_the_feature_the_engine_is_unknown() {
     use std::io::Write as _;
     run(&Bench::new(), "paillier encrypt --public-key p.pub --value 1 --engine rtl --out x.ct")
-        .usage(&["rtl", "[cpu]"]);
+        .usage(&["rtl", "possible values: cpu"]);
     // Around the capture of tests, so that a run without the feature names them.
     let skipped = "skipped: the command's tests of the engine rtl: they need --features ciphermill/rtl and Verilator\n";
     let _ = std::io::stderr().write_all(skipped.as_bytes());
