@@ -59,7 +59,7 @@ impl Diagonal {
         Ok(best.expect("one diagonal always fits"))
     }
 
-    /// The method with so many diagonals and baby steps.
+    /// The method with these numbers of diagonals and baby steps.
     #[cfg(test)]
     pub(super) fn fixed(
         rows: usize,
@@ -90,7 +90,7 @@ impl Diagonal {
         const KEY_PRODUCT: f64 = 1.0;
         /// A change of the order of a spectrum, and what else comes with a transform.
         const GATHER: f64 = 0.9;
-        /// What each ciphertext of a result costs beside transforms: decryption and transport.
+        /// The cost of each ciphertext of a result in addition to transforms: decryption and transport.
         const RESULT: f64 = 20.0;
         let (costs, model) = (self.costs(), &self.shape.model);
         let key_products =
@@ -208,8 +208,8 @@ impl Schedule for BabyGiantSteps {
     /// * a sum of W slots multiplies the worst coefficient by W and adds its own;
     /// * the end rounds once more.
     ///
-    /// For a matrix of random entries the errors of the products are as good as independent and m is uniform, which makes
-    /// the first term smaller by a factor of 3·D; a matrix that is made for it can come close.
+    /// For a matrix of random entries the errors of the products are nearly independent and m is uniform, so that the
+    /// first term is smaller by a factor of 3·D. A matrix chosen for the purpose can come close to the bound.
     fn noise_std_dev(&self, shape: &Shape, operands: &Operands) -> f64 {
         let Shape { model, layout, sums } = shape;
         let [diagonals, babies, giants] = [layout.diagonals, self.babies, self.giants(shape)].map(|x| x as f64);

@@ -1,7 +1,7 @@
 //! The layouts of entries in ciphertexts, as an engine needs them.
 //!
-//! [`Plan::layout`](crate::Plan::layout) returns the layout of a plan. The modules of [`reference`](crate::reference) state
-//! what is computed with it.
+//! [`Plan::layout`](crate::Plan::layout) returns the layout of a plan. The modules of [`reference`](crate::reference)
+//! define the computations on it.
 
 use ciphermill_bfv::keyswitch::Gadget;
 

@@ -65,10 +65,10 @@ pub const MAX_PREPARED_BYTES: u64 = 8 << 30;
 /// The greatest number of rows or columns.
 pub const MAX_DIMENSION: usize = 16384;
 
-/// One strategy for one plan: the part of a product that depends on how things are laid out. It knows one *part* of the
-/// matrix and one part of the vector, whose entries are those that the plan splits wider ones into; parts are put
-/// together again by the callers. The rows of a matrix are cut into *row tiles*, each of which is prepared and multiplied
-/// by itself and has ciphertexts of its own in the product, so that a matrix that is larger than memory can be streamed.
+/// One strategy for one plan: the part of a product that depends on the layout. The plan splits wide entries into
+/// *parts*; a strategy handles one part of the matrix and one part of the vector, and the callers combine the results.
+/// The rows of a matrix are cut into *row tiles*. Each tile is prepared and multiplied separately and has its own
+/// ciphertexts in the product, so that a matrix larger than memory can be streamed.
 ///
 /// A client encodes and decodes, a server prepares and multiplies. Work is spread over the current rayon pool.
 pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
@@ -102,8 +102,8 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
     /// complete.
     fn prepare_keys(&self, context: &Context, keys: &GaloisKeys) -> Result<Arc<dyn Prepared>, BfvError>;
 
-    /// What the products of one part of a vector with all tiles and parts of a matrix share (baby steps). The ciphertexts
-    /// have been checked to be of this plan.
+    /// Prepares one part of a vector for the products with all tiles and parts of a matrix (baby steps). The caller has
+    /// checked that the ciphertexts belong to this plan.
     fn prepare_vector(
         &self,
         context: &Context,
@@ -135,16 +135,17 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
     /// Whether entries are in slots.
     fn batched(&self) -> bool;
 
-    /// What the product of one matrix part and one vector part takes.
+    /// The costs of the product of one matrix part and one vector part.
     fn costs(&self) -> Costs;
 
-    /// What of it a vector part takes once for all parts of a matrix: key switches, transforms, words.
+    /// The share of the costs that a vector part causes once for all parts of a matrix: key switches, transforms,
+    /// words.
     fn shared_costs(&self) -> Costs {
         Costs::default()
     }
 
-    /// The standard deviation of the noise of one entry of a product (of the coefficient, for slots of the worst
-    /// coefficient), as an integer modulo the product's Q: over the randomness of keys and encryption, for the worst matrix,
+    /// The standard deviation of the noise of one entry of a product, as an integer modulo the product's Q, over the
+    /// randomness of keys and encryption. For slots it is that of the worst coefficient. The matrix is the worst one,
     /// so that a failure probability holds for every matrix.
     fn noise_std_dev(&self, operands: &Operands) -> f64;
 }
@@ -152,7 +153,7 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
 /// Gives row i of a matrix part.
 pub(crate) type RowReader<'a> = dyn Fn(usize, &mut [i64]) + Sync + 'a;
 
-/// What the noise of a product depends on besides the parameters.
+/// The properties of the operands that determine the noise of a product, in addition to the parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
     /// Entries of a matrix part are at most 2^(matrix_bits−1) in magnitude, of either sign.
@@ -186,7 +187,7 @@ pub(crate) struct Costs {
 pub(crate) trait Prepared: Any + Send + Sync {}
 impl<T: Any + Send + Sync> Prepared for T {}
 
-/// What a strategy's `prepare` or `prepare_keys` made.
+/// The result of a strategy's `prepare` or `prepare_keys`.
 pub(crate) fn prepared<T: Any>(object: &dyn Prepared) -> &T {
     let object: &dyn Any = object;
     object.downcast_ref().expect("prepared by the same strategy")

@@ -13,7 +13,7 @@ pub(super) fn part_bits(bits: u32, count: u32) -> Vec<u32> {
     parts
 }
 
-/// log2 of what part `part` counts.
+/// log2 of the weight of part `part`.
 pub(super) fn shift(bits: &[u32], part: usize) -> u32 {
     bits[..part].iter().sum()
 }

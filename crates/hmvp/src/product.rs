@@ -1,4 +1,4 @@
-//! The result.
+//! Encrypted products.
 
 use std::sync::Arc;
 
@@ -13,7 +13,33 @@ use ciphermill_bfv::encryption::require_tag;
 use ciphermill_bfv::error::{require_length, require_range};
 use ciphermill_bfv::keys::SecretKey;
 
-/// The result: the ciphertexts of each pair of a vector part and a matrix part.
+/// An encrypted product: the ciphertexts of each pair of a vector part and a matrix part.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+///
+/// use ciphermill_bfv::{GaloisKeys, SecretKey};
+/// use ciphermill_hmvp::{CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, Plan, Request};
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+/// use ciphermill_math::Isa;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
+/// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// # let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
+/// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+/// # let engine = CpuEngine::new();
+/// # let matrix = engine.prepare_matrix(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
+/// let sent = engine.prepare(&plan, &galois)?.multiply(&matrix, &vector)?.to_bytes();
+///
+/// let product = EncryptedProduct::from_bytes(&plan, &sent)?;
+/// assert_eq!(product.decrypt(&secret)?, [-2, -2]);
+/// assert!(product.noise_bits_left(&secret)? > 0.0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncryptedProduct {
     pub(crate) plan: Arc<Plan>,
@@ -90,8 +116,8 @@ impl EncryptedProduct {
 
     /// log2 of how much the noise of the worst entry may still grow before it decrypts wrongly: the least
     /// log2(Q/(2t)) − log2|noise| over all places that hold entries (for entries in slots, over all coefficients), at least
-    /// 0. It is for the key's owner: the noise tells of the matrix, and whether a decryption failed must never be told to
-    /// who computed.
+    /// 0. It is for the key's owner only: the noise depends on the matrix, and the computing party must never learn
+    ///    whether a decryption failed.
     ///
     /// # Errors
     /// If the key is of another key set.

@@ -1,11 +1,11 @@
 //! Rotate and sum, in slots (C. Juvekar, V. Vaikuntanathan, A. Chandrakasan, "GAZELLE", USENIX Security 2018, §4; the paper's
 //! batch-encoded baseline).
 //!
-//! With the [`layout`](super::slots) of one diagonal every slot has the product of one entry of the matrix and one of the
-//! vector: a plaintext holds N/width rows. Its product with the vector is rotated by 1, 2, 4, … width/2 and added to
-//! itself, log2(width) key switches, after which the first slot of each segment of `width` slots has an entry and all
-//! others have sums that reach into the next segment. Each plaintext makes a ciphertext of its own, as nothing but another
-//! product could clear those slots to make room. Products of column tiles are added before they are rotated.
+//! With the [`layout`](super::slots) of one diagonal every slot has the product of one entry of the matrix and one of
+//! the vector: a plaintext holds N/width rows. Its product with the vector is rotated by 1, 2, 4, … width/2 and added
+//! to itself: log2(width) key switches. The first slot of each segment of `width` slots then holds an entry, and all
+//! others hold sums that reach into the next segment. Each plaintext makes a separate ciphertext, because only another
+//! product could clear those slots. Products of column tiles are added before they are rotated.
 //!
 //! **Keys**: rotations by the powers of two below width.
 //!
@@ -126,9 +126,10 @@ impl Schedule for SumsOnly {
         Costs { ntts: (shape.layout.column_tiles() * 2 * shape.model.top()) as u64, ..Costs::default() }
     }
 
-    /// The fresh error of each column tile is multiplied by a plaintext with coefficients up to t/2, N·t²/4·σ²; each of the
-    /// log2(width) sums doubles the worst coefficient and adds the rounding of its c_1 and the error of a key (the first
-    /// one divides P times a ciphertext by P and rounds nothing, which the formula leaves aside); the end rounds once more.
+    /// The fresh error of each column tile is multiplied by a plaintext with coefficients up to t/2: N·t²/4·σ². Each of
+    /// the log2(width) sums doubles the worst coefficient and adds the rounding of its c_1 and the error of a key. (The
+    /// first sum divides P times a ciphertext by P and rounds nothing, which the formula ignores.) The end rounds once
+    /// more.
     ///
     /// For random entries the first term is smaller by a factor of 3.
     fn noise_std_dev(&self, shape: &Shape, operands: &Operands) -> f64 {

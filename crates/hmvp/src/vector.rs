@@ -12,7 +12,30 @@ use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::error::require_length;
 use ciphermill_bfv::keys::{PublicKey, SecretKey};
 
-/// A vector as the plan of a product wants it: the ciphertexts of each of its parts.
+/// An encrypted vector in a plan's layout: the ciphertexts of each of its parts.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+///
+/// use ciphermill_bfv::SecretKey;
+/// use ciphermill_hmvp::{EncryptedVector, Plan, Request};
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+/// use ciphermill_math::Isa;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
+/// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+/// let sent = vector.to_bytes();
+///
+/// // The server reads it by an equal plan.
+/// assert_eq!(EncryptedVector::from_bytes(&plan, &sent)?.tag(), secret.tag());
+/// assert!(EncryptedVector::encrypt(&plan, &secret, &[1, 0, 200], &mut rng).is_err(), "200 needs 9 bits");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncryptedVector {
     pub(crate) plan: Arc<Plan>,

@@ -2,14 +2,15 @@
 //! extracted as an LWE ciphertext, and the LWE ciphertexts are packed ([`lwe`](ciphermill_bfv::lwe)).
 //!
 //! * The vector is encrypted modulo the whole chain Q·P, N columns to a ciphertext.
-//! * A matrix is held as its entries, 32 bits each, and a row is transformed when it is multiplied, as in the paper's first
-//!   stage. Spectra, 96 KiB a row at the paper's moduli against 1 KiB, would spare three transforms of eighteen, but take
-//!   as long to come from memory and far longer to be written there: a matrix is used at once, and costs nothing to prepare.
-//! * A row's products are added up over its column tiles and divided by P: the paper's rescale. That divides their noise,
-//!   too, down to that of rounding.
-//! * Up to N rows, a *tile*, are packed into one ciphertext: row i of 2^l at the coefficient i·N/2^l. Other coefficients
-//!   hold sums of other functions of the matrix. Rows shorter than N are not put together into one plaintext: the paper has
-//!   one product for each row, and that is what makes this strategy slower than
+//! * A matrix is held as its entries, 32 bits each, and a row is transformed when it is multiplied, as in the paper's
+//!   first stage. Spectra would save three of eighteen transforms, but need 96 KiB per row at the paper's moduli
+//!   instead of 1 KiB: reading them takes as long as the transforms, and writing them far longer. A matrix needs no
+//!   preparation.
+//! * A row's products are added up over its column tiles and divided by P: the paper's rescale. The division also
+//!   reduces their noise to that of rounding.
+//! * Up to N rows, a *tile*, are packed into one ciphertext: row i of 2^l at the coefficient i·N/2^l. Other
+//!   coefficients hold sums of other functions of the matrix. Rows shorter than N are not put together into one
+//!   plaintext: the paper has one product for each row, which makes this strategy slower than
 //!   [`RowPacked`](super::Strategy::RowPacked).
 
 mod noise;
@@ -46,7 +47,7 @@ pub(crate) struct Algorithm1 {
     tile_rows: usize,
 }
 
-/// The keys of all levels, and what goes with them.
+/// The keys of all levels, with tables and scratch memory.
 struct PreparedKeys {
     tag: KeyTag,
     packing: PackingKeys,

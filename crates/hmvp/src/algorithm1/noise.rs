@@ -10,10 +10,9 @@
 //! | packing 2^l rows | V_3 = V_2 + V_KS·(4^l − 1)/3, Q | |
 //!
 //! The packing multiplies an input by 2^l, and so do the inverses of 2^l by which the inputs are multiplied beforehand
-//! divide it: exactly, modulo Q. A key switch at level j adds noise of variance V_KS
-//! ([`key_switch_variance`]) to every coefficient, and the l − j levels above double that at the places that hold
-//! entries, which their automorphisms fix or negate with the sign of the sum: Σ_j 4^(l−j)·V_KS. Elsewhere two halves
-//! cancel.
+//! divide it: exactly, modulo Q. A key switch at level j adds noise of variance V_KS ([`key_switch_variance`]) to every
+//! coefficient. Each of the l − j levels above doubles that noise at the places of entries, because its automorphism
+//! fixes them, or negates them with the sign of the sum: Σ_j 4^(l−j)·V_KS in total. Elsewhere two halves cancel.
 //!
 //! An entry is wrong if its noise is Q/(2t) or more in magnitude; with noise taken as Gaussian
 //! [`log2_failure`](ciphermill_bfv::noise::log2_failure) bounds the probability that any entry is.

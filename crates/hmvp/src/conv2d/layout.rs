@@ -4,7 +4,7 @@ use super::shape::ConvShape;
 use crate::error::HmvpError;
 use ciphermill_bfv::error::BfvError;
 
-/// So many words of prepared kernels per limb, 1 GiB, are avoided at the cost of more ciphertexts.
+/// The limit on words of prepared kernels per limb, 1 GiB. A layout above it gives way to one with more ciphertexts.
 const MANY_WORDS: usize = 1 << 27;
 
 /// How a convolution is cut up for polynomials of N coefficients.
@@ -67,8 +67,8 @@ impl ConvLayout {
         Ok(best.expect("a single window fits"))
     }
 
-    /// What the convolution takes, in transforms per limb: two for each ciphertext of the image and of the output and as
-    /// much again to encrypt or decrypt it, a half for each product. Ciphertexts are sent, so they count twice.
+    /// The work of the convolution, in transforms per limb: two for each ciphertext of the image and of the output, two
+    /// more to encrypt or decrypt it, and a half for each product. Ciphertexts are sent, so they count twice.
     pub(super) fn cost(&self) -> f64 {
         8.0 * (self.inputs() + self.outputs()) as f64 + 0.5 * self.products() as f64
     }

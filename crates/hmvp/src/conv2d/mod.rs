@@ -9,17 +9,45 @@
 //! O = (c−1)·h_t·w_t + (h_k−1)·w_t + (w_k−1)
 //! ```
 //!
-//! the product has at X^(O + y·w_t + x) the dot product of the kernel and the window of the input whose upper left corner is
-//! (y, x), if the window is within the tile and c·h_t·w_t ≤ N: two terms meet at this exponent only if their columns, then
-//! their rows, then their channels agree, and what wraps around X^N = −1 ends below O. So many output channels as fit are
-//! packed into one plaintext, each c·h_t·w_t after the one before. Images that are larger than N are cut into tiles that
-//! overlap by a kernel's size less the stride, and by channels; products of the groups of channels are added. See
-//! [`Conv2dPlan::output_places`] for where the outputs stand; all other coefficients hold partial sums, functions of the
-//! kernels and the image that nobody but the holder of the secret key should see, nor that one if the kernels are secret.
+//! the coefficient of the product at X^(O + y·w_t + x) is the dot product of the kernel and the window of the input
+//! whose upper left corner is (y, x), if the window is within the tile and c·h_t·w_t ≤ N. Two terms meet at this
+//! exponent only if their columns, then their rows, then their channels agree; terms that wrap around X^N = −1 end
+//! below O. As many output channels as fit are packed into one plaintext, each c·h_t·w_t after the one before. Images
+//! that are larger than N are cut into tiles that overlap by a kernel's size less the stride, and by channels; products
+//! of the groups of channels are added. See [`Conv2dPlan::output_places`] for where the outputs stand; all other
+//! coefficients hold partial sums, functions of the kernels and the image. Only the holder of the secret key may see
+//! them, and if the kernels are secret, not even that party.
 //!
 //! ```text
 //! Conv2dPlan ──┬── EncryptedImage ──┐
 //!              └── ConvKernels ─────┴── multiply ── EncryptedConvolution ── decrypt
+//! ```
+//!
+//! # Example
+//! ```
+//! use std::sync::Arc;
+//!
+//! use ciphermill_bfv::SecretKey;
+//! use ciphermill_hmvp::conv2d::{Conv2dPlan, Conv2dRequest, ConvKernels, ConvShape, EncryptedImage};
+//! use ciphermill_lattice::{Csprng, SecretSeed};
+//! use ciphermill_math::Isa;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // One kernel of 2 × 2 on an image of 3 × 3 with one channel.
+//! let shape = ConvShape {
+//!     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+//! };
+//! let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+//! let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//! let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
+//!
+//! // The server's side.
+//! let product = ConvKernels::prepare(&plan, &[1, 0, 0, -1])?.multiply(&image)?;
+//!
+//! assert_eq!(product.decrypt(&secret)?, [-4, -4, -4, -4]);
+//! # Ok(())
+//! # }
 //! ```
 
 mod layout;

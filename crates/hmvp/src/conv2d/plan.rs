@@ -19,7 +19,7 @@ use ciphermill_bfv::parameters::{
     max_modulus_bits,
 };
 
-/// Primes of at most so many bits are the fastest.
+/// The length in bits up to which primes are the fastest.
 const LIMB_BITS: u32 = 50;
 
 /// Shorter primes may be too few.
@@ -28,13 +28,13 @@ const MIN_LIMB_BITS: u32 = 24;
 /// The least N that is tried.
 const MIN_POLYNOMIAL_SIZE: usize = 2048;
 
-/// Less likely is not to be told from never.
+/// The smallest failure probability, as a log2, that the planner distinguishes from 0.
 const MIN_LOG2_FAILURE: f64 = -4096.0;
 
 /// The most bytes of the prepared kernels, and of the ciphertexts of an image or an output.
 const MAX_BYTES: u64 = 1 << 32;
 
-/// What is wanted of a convolution.
+/// A request for a convolution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv2dRequest {
     /// Sizes.
@@ -134,7 +134,7 @@ impl Conv2dPlan {
         Ok(())
     }
 
-    /// What was asked for.
+    /// The request.
     pub fn request(&self) -> &Conv2dRequest {
         &self.request
     }
@@ -170,9 +170,9 @@ impl Conv2dPlan {
         if ciphertext < self.layout.outputs() { self.layout.places(ciphertext) } else { Vec::new() }
     }
 
-    /// The standard deviation of the noise of an output, over the randomness of key and encryption, for the worst kernels: a
-    /// fresh error in each of the M′·C·(kernel height)·(kernel width) terms of a coefficient, M′ kernels to a plaintext, times
-    /// 2^(kernel_bits − 1).
+    /// The standard deviation of the noise of an output, over the randomness of key and encryption, for the worst
+    /// kernels. With M′ kernels to a plaintext, a coefficient has M′·C·(kernel height)·(kernel width) terms, each with
+    /// a fresh error times 2^(kernel_bits − 1).
     pub fn noise_std_dev(&self) -> f64 {
         noise_std_dev(&self.request, self.context.parameters(), &self.layout)
     }
@@ -183,7 +183,7 @@ impl Conv2dPlan {
     }
 }
 
-/// The least t that tells all outputs apart: sums of as many terms as a kernel has entries, of either sign.
+/// The least t that represents all outputs: sums of as many terms as a kernel has entries, of either sign.
 fn least_modulus(request: &Conv2dRequest) -> u128 {
     let greatest = (request.shape.kernel_len() as u128) << (request.kernel_bits + request.image_bits - 2);
     2 * greatest + 1

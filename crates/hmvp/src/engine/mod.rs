@@ -1,4 +1,4 @@
-//! The kernel seam of encrypted matrix-vector products: engines, what they prepare, jobs and outputs.
+//! The kernel seam of encrypted matrix-vector products: engines, prepared keys and matrices, jobs and outputs.
 //!
 //! An [`HmvpEngine`] brings Galois keys and matrices into its own form, once. The [`PreparedKeys`] then run batches of
 //! [jobs](Job). Plans, Galois keys, matrix entries, encrypted vectors and products are data that any host can read and

@@ -1,4 +1,4 @@
-//! What the planner tries.
+//! The candidates of the planner.
 
 use ciphermill_lattice::{DecompositionBaseLog, PolynomialSize};
 use ciphermill_math::modulus::{is_prime, ntt_primes};
@@ -14,7 +14,7 @@ pub(super) const LEAST_PART_BITS: u32 = 8;
 /// log2 of the greatest plaintext modulus that the planner makes.
 const MAX_MODULUS_BITS: u32 = 58;
 
-/// N that are tried. Below, the standard leaves no room for a special prime beside a useful ciphertext modulus.
+/// N that are tried. Below, the standard leaves no room for a special prime next to a useful ciphertext modulus.
 pub(super) const POLYNOMIAL_SIZES: [usize; 4] = [4096, 8192, 16384, 32768];
 
 /// The most ciphertext moduli that are tried.

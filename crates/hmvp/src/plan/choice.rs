@@ -1,4 +1,4 @@
-//! What the planner chooses, and whether it will do.
+//! The planner's choice and its judgement.
 
 use super::request::{PlanError, Request, Strategy};
 use crate::algorithm1::Algorithm1;
@@ -30,9 +30,9 @@ pub(crate) struct Choice {
     pub(crate) vector_parts: Vec<u32>,
 }
 
-/// t must be at least this for `cols` products of such parts to have a sum that is known from its residue: n·2^(a+v−1) + 1,
-/// as a sum is at most n·2^(a−1)·2^(v−1) in magnitude, takes both signs (in products of entries −2^(a−1) and −2^(v−1) the
-/// positive one, which ⌊(t−1)/2⌋ must reach), and t > 2·n·|A|·|v| is what that takes.
+/// The least t for which the residue of a sum of `cols` products of such parts determines the sum: n·2^(a+v−1) + 1. A
+/// sum is at most n·2^(a−1)·2^(v−1) in magnitude and takes both signs, so that t > 2·n·|A|·|v| is needed. Products of
+/// entries −2^(a−1) and −2^(v−1) reach the positive bound, which ⌊(t−1)/2⌋ must not fall below.
 pub(super) fn needed_modulus(cols: usize, matrix_bits: u32, vector_bits: u32) -> u128 {
     ((cols as u128) << (matrix_bits + vector_bits - 1)) + 1
 }
@@ -105,7 +105,7 @@ pub(super) fn widest(parts: &[u32]) -> u32 {
     parts.iter().copied().max().unwrap_or(0)
 }
 
-/// What is expected of the noise of a choice.
+/// The expected noise of a choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judgement {
     /// log2 of the standard deviation of the noise of an entry.
@@ -147,7 +147,7 @@ impl Judgement {
         self.log2_failure <= request.log2_failure
     }
 
-    /// What is expected, in words.
+    /// The expected noise, in words.
     pub(super) fn says(&self, request: &Request) -> String {
         let flooding = match request.flooding_bits {
             0 => String::new(),

@@ -3,24 +3,24 @@
 use super::choice::Choice;
 use crate::{Algorithm, Costs};
 
-/// For primes of at most so many bits, microseconds of a transform of 4096 words, and of reading a word that is in a cache
-/// and multiplying it. Products modulo longer primes are no sums of 52-bit products.
+/// By greatest length of the primes in bits: microseconds of a transform of 4096 words, and of reading a cached word
+/// and multiplying it. Products modulo longer primes are not sums of 52-bit products.
 ///
-/// These and the other constants were measured on one core of a Zen 5 CPU with AVX-512 IFMA and 32 MiB of last-level cache.
-/// They rank candidates on every machine, as a plan must not depend on the machine that makes it; what matters is their
-/// ratio.
+/// These and the other constants were measured on one core of a Zen 5 CPU with AVX-512 IFMA and 32 MiB of last-level
+/// cache. They rank candidates on every machine, as a plan must not depend on the machine that makes it. Only their
+/// ratio matters.
 const PRIME_US: [(u32, f64, f64); 3] = [(46, 2.3, 0.14e-3), (50, 3.2, 0.14e-3), (62, 5.8, 2.2e-3)];
 
 /// Microseconds of the same for a word in memory, at least.
 const MEMORY_WORD_US: f64 = 0.8e-3;
 
-/// What of the last-level cache a prepared matrix may fill and be found there again.
+/// The share of the last-level cache that a prepared matrix may fill and still stay cached.
 const CACHED_BYTES: u64 = 24 << 20;
 
 /// Microseconds per coefficient and limb of cutting, permuting and rounding in a key switch.
 const KEY_SWITCH_WORD_US: f64 = 1.2e-3;
 
-/// What a product of all parts takes.
+/// The costs of a product of all parts.
 pub(super) fn total(choice: &Choice, algorithm: &dyn Algorithm) -> Costs {
     let (pair, shared) = (algorithm.costs(), algorithm.shared_costs());
     let (matrices, vectors) = (choice.matrix_parts.len() as u64, choice.vector_parts.len() as u64);

@@ -1,4 +1,4 @@
-//! What a plan costs, for people and for reports.
+//! The costs of a plan, for people and for reports.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::request::Strategy;
 use super::{Terms, search};
 use crate::serial;
 
-/// What a product by a plan costs.
+/// The costs of a product by a plan.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Explanation {
     /// The strategy.

@@ -1,4 +1,4 @@
-//! What is computed how: the planner.
+//! Plans and the planner.
 
 mod candidates;
 mod choice;
@@ -34,11 +34,23 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Picks strategy and parameters: of all that keep the request's bounds on failure and security, those whose product
-    /// takes least time by [the planner's estimate](Explanation::estimated_us).
+    /// Picks strategy and parameters. Of all candidates within the request's bounds on failure and security, the
+    /// planner takes the one whose product is fastest by [its estimate](Explanation::estimated_us).
     ///
     /// # Errors
     /// If the request is out of range, or if no admissible parameters meet it.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::{Plan, Request};
+    /// use ciphermill_math::Isa;
+    ///
+    /// let plan = Plan::new(&Request::new(1024, 256), Isa::current())?;
+    /// let explanation = plan.explain();
+    /// assert!(explanation.security_bits >= Some(128) && explanation.log2_failure <= -64.0);
+    /// assert_eq!(plan.strategy().name(), "row-packed");
+    /// # Ok::<(), ciphermill_hmvp::HmvpError>(())
+    /// ```
     pub fn new(request: &Request, isa: Isa) -> Result<Self, HmvpError> {
         Self::on_terms(Terms::find(request)?, isa)
     }
@@ -49,7 +61,7 @@ impl Plan {
         Ok(Self { terms, context })
     }
 
-    /// What was asked for.
+    /// The request.
     pub fn request(&self) -> &Request {
         self.terms.request()
     }
@@ -69,7 +81,7 @@ impl Plan {
         self.algorithm().galois_requests()
     }
 
-    /// What the choice costs and why it was made.
+    /// The costs of the choice and the reasons for it.
     pub fn explain(&self) -> Explanation {
         explain::explain(&self.terms)
     }
@@ -162,7 +174,7 @@ impl Plan {
         Ok(require_length("number of columns of the matrix", matrix.cols(), self.request().cols)?)
     }
 
-    /// What was chosen.
+    /// The choice.
     pub(crate) fn choice(&self) -> &Choice {
         self.terms.choice()
     }

@@ -1,4 +1,4 @@
-//! What is asked of the planner.
+//! Requests to the planner.
 
 use crate::MAX_DIMENSION;
 pub use ciphermill_bfv::encryption::Encryption;
@@ -41,7 +41,18 @@ impl Strategy {
     }
 }
 
-/// What is wanted of a product.
+/// A request for a product.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::{Plan, Request, Strategy};
+/// use ciphermill_math::Isa;
+///
+/// let request = Request { strategy: Some(Strategy::Diagonal), vector_bits: 12, ..Request::new(64, 100) };
+/// assert_eq!(Plan::new(&request, Isa::current())?.strategy(), Strategy::Diagonal);
+/// assert!(Plan::new(&Request::new(0, 100), Isa::current()).is_err(), "use 1 to 16384 rows");
+/// # Ok::<(), ciphermill_hmvp::HmvpError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// m, 1 to [`MAX_DIMENSION`].
@@ -137,12 +148,12 @@ pub enum PlanError {
     /// The failure probability is none that can be asked for.
     #[error("log2 of the failure probability is {given}, allowed are -1000 to -1")]
     Failure {
-        /// What was asked for.
+        /// The request.
         given: f64,
     },
     /// The plaintext modulus cannot hold a product.
     #[error(
-        "plaintext modulus {given} cannot tell all products apart: {cols} terms of {matrix_bits} by {vector_bits} bits need \
+        "plaintext modulus {given} is too small for the product: {cols} terms of {matrix_bits} by {vector_bits} bits need \
          t of at least {needed}"
     )]
     PlaintextModulus {
@@ -160,7 +171,7 @@ pub enum PlanError {
     /// No parameter set does it.
     #[error("no parameter set for this product: {what}")]
     NoParameters {
-        /// What stands in the way, and what would help.
+        /// The obstacle and its remedy.
         what: String,
     },
     /// The parameter set that was given, or one that was tried, is not admissible.

@@ -127,8 +127,8 @@ impl Search<'_> {
         }
     }
 
-    /// Tries for each splitting the smallest N that will do and the next one, which may suit a large matrix better, and for
-    /// each N the least number of moduli that will do, with primes of all lengths: more moduli only take longer.
+    /// Tries for each splitting the smallest sufficient N and the next one, which may suit a large matrix better. For
+    /// each N it tries the least sufficient number of moduli, with primes of all lengths: more moduli only take longer.
     fn chains(&mut self) {
         for (matrix, vector) in splittings(self.request) {
             let mut sizes_left = 2;
@@ -152,9 +152,9 @@ impl Search<'_> {
             && Chain::uniform(n, limbs, bits).is_some_and(|chain| self.chain(&chain, matrix, vector))
     }
 
-    /// Whether a ciphertext modulus of so many bits could do, without its primes: errors of a fresh vector reach an entry
-    /// multiplied by a row of the matrix whatever the strategy, unless special primes are divided out after the product as
-    /// in algorithm 1.
+    /// Whether a ciphertext modulus of this length could suffice, whatever its primes. In every strategy, the errors of
+    /// a fresh vector reach an entry multiplied by a row of the matrix, unless special primes are divided out after the
+    /// product as in algorithm 1.
     fn may_do(&self, ciphertext_bits: u32, matrix: &[u32], vector: &[u32]) -> bool {
         let request = self.request;
         let needed = needed_modulus(request.cols, widest(matrix), widest(vector));

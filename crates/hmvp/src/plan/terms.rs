@@ -6,8 +6,8 @@ use super::search;
 use crate::Algorithm;
 use crate::error::HmvpError;
 
-/// What both sides of a product agree on: the request, what was chosen for it, and the strategy at work. All that can be
-/// said of the shapes of objects follows from it.
+/// The agreement of both sides of a product: the request, the choice, and the strategy. The shapes of all objects
+/// follow from it.
 #[derive(Debug)]
 pub(crate) struct Terms {
     request: Request,
@@ -23,8 +23,8 @@ impl Terms {
         Ok(Self { request: request.clone(), choice: found.choice, algorithm: found.algorithm })
     }
 
-    /// Choices that came from outside: they are judged as the planner's own candidates are, but need not be those that it
-    /// would take.
+    /// Judges choices that came from outside as the planner's own candidates. They may differ from the choice that the
+    /// planner would make.
     ///
     /// # Errors
     /// If the request is out of range, or the choices do not meet it.
@@ -53,7 +53,7 @@ impl Terms {
         self.request == other.request && self.choice == other.choice
     }
 
-    /// What is expected of the noise.
+    /// The expected noise.
     pub(super) fn judgement(&self) -> Judgement {
         judge(&self.request, &self.choice, &*self.algorithm)
     }

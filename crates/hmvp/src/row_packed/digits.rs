@@ -1,4 +1,4 @@
-//! Cutting polynomials at the top level into digits, in memory that is there.
+//! Cutting polynomials at the top level into digits, in memory of the caller.
 
 use ciphermill_lattice::rns::BaseConverter;
 use ciphermill_math::multiversion;

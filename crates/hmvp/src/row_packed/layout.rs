@@ -7,8 +7,8 @@ use ciphermill_bfv::error::{BfvError, require_range};
 
 /// The layout of an m×n matrix for polynomials of N coefficients.
 ///
-/// Columns are cut into *column tiles* of N; `span` ≤ N, a power of two, is what a column tile has room for. A plaintext
-/// holds r = N/span rows of one column tile, and a row tile takes P plaintexts of each.
+/// Columns are cut into *column tiles* of N; a column tile has room for `span` ≤ N columns, a power of two. A plaintext
+/// holds r = N/span rows of one column tile, and a row tile has P plaintexts of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// N.
@@ -32,7 +32,7 @@ pub struct Tile {
     pub plaintexts: usize,
     /// G = P/B, a power of two: automorphisms of sums.
     pub giants: usize,
-    /// By what its entries are multiplied. All row tiles share the vector, which was divided by the P of the first one.
+    /// The factor of its entries. All row tiles share the vector, which was divided by the P of the first one.
     pub scale: usize,
 }
 
@@ -92,12 +92,12 @@ impl Layout {
         (0..self.tile_count()).map(|tile| self.tile(tile))
     }
 
-    /// P for so many rows: at least one plaintext for each baby step.
+    /// P for `rows` rows: at least one plaintext for each baby step.
     fn plaintexts(&self, rows: usize) -> usize {
         rows.div_ceil(self.rows_per_plaintext()).next_power_of_two().max(self.babies())
     }
 
-    /// P of the first row tile, the greatest one: what the ciphertexts of a vector are divided by.
+    /// P of the first row tile, the greatest one: the divisor of a vector's ciphertexts.
     pub fn divisor(&self) -> usize {
         let rows = self.rows.min(self.polynomial_size);
         rows.div_ceil(self.rows_per_plaintext()).next_power_of_two()

@@ -23,9 +23,9 @@
 //! **Choosing B.** A baby step costs little more than reading its key, a giant step a transform back and one forth for each
 //! prime of the chain (with one digit). The products cost reading the matrix, whatever B is.
 //!
-//! **Measured** on one Zen 5 core with AVX-512 IFMA, N = 4096, 8-bit entries, q and S primes of 46 bits (2048 × 4096: of 50
-//! and 46), baby steps with two digits: medians of two runs, of 1000 (30) products each. Other programs were using the
-//! caches and the memory, which is what the greater numbers are of.
+//! **Measured** on one Zen 5 core with AVX-512 IFMA, N = 4096, 8-bit entries, q and S primes of 46 bits (2048 × 4096:
+//! of 50 and 46), baby steps with two digits: medians of two runs, of 1000 (30) products each. Other programs used the
+//! caches and the memory; the greater numbers show their effect.
 //!
 //! | rows × columns | B | vector alone, µs | product with a prepared matrix, vector included, µs | with a fresh one, µs |
 //! | --- | --- | --- | --- | --- |
@@ -69,7 +69,7 @@ use ciphermill_bfv::keyswitch::{Gadget, MAX_BASE_LOG, limb_digits};
 use ciphermill_bfv::noise;
 use ciphermill_bfv::parameters::{ParameterSet, ParameterSpec};
 
-/// What a planner may choose.
+/// The choices of a planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowPackedOptions {
     /// B, a power of two: of the P automorphisms per column tile B are applied to the vector, P/B to sums. More than P

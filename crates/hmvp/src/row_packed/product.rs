@@ -24,7 +24,7 @@ pub(super) struct Multiplier<'a> {
 /// Bytes of the baby steps of one prime that are made and multiplied at a time: about half of a second-level cache.
 const WINDOW_BYTES: usize = 512 << 10;
 
-/// The words of a window of N for so many columns.
+/// The words of a window of N for `columns` columns.
 fn window(n: usize, columns: usize) -> usize {
     let words = (WINDOW_BYTES / (16 * columns)).max(1);
     (1 << words.ilog2()).clamp(MIN_WINDOW.min(n), n)

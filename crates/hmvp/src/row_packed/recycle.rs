@@ -1,4 +1,4 @@
-//! Memory that is used again: fresh pages cost more than what is computed in them.
+//! A pool of scratch buffers, because touching fresh pages costs more than the computation.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ impl<T> Recycler<T> {
         Arc::new(Self { idle: Mutex::new(Vec::new()), max })
     }
 
-    /// One that was used and `fits`, or a new one. What it holds is left over from its last use.
+    /// A used buffer that `fits`, or a new one. A used buffer still holds the values of its last use.
     pub(crate) fn lease(self: &Arc<Self>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Lease<T> {
         // The list is whole at every point where a panic could happen, so a poisoned lock is harmless.
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

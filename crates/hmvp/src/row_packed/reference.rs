@@ -1,4 +1,4 @@
-//! The plain definitions, over the integers: what the strategy computes, without encryption.
+//! The plain definitions of the strategy, over the integers and without encryption.
 
 use ciphermill_math::products::reference::shifted;
 

@@ -1,4 +1,4 @@
-//! What a context's primes need for one layout.
+//! Tables of a context's primes for one layout.
 
 use std::sync::Arc;
 

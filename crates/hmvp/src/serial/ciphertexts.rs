@@ -24,7 +24,7 @@ const SEED_LEN: u64 = 32;
 const FULL: u8 = 0;
 const SEEDED: u8 = 1;
 
-/// What stands before the ciphertexts of a vector or product.
+/// The head of a sealed vector or product, before its ciphertexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectHead {
     /// The id of the plan's parameter set.

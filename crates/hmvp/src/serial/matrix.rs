@@ -77,7 +77,7 @@ impl SealedMatrix {
         self.terms.choice().parameters.id()
     }
 
-    /// What its plan was asked for.
+    /// The request of its plan.
     pub fn request(&self) -> &Request {
         self.terms.request()
     }

@@ -51,7 +51,7 @@ pub(crate) fn put_terms(terms: &Terms, out: &mut Encoder) {
     out.u16(encoded.len() as u16).bytes(&encoded);
 }
 
-/// Bytes of a body that starts with these terms and has so many behind them.
+/// Bytes of a body that starts with these terms and has `behind` bytes after them.
 pub(crate) fn body_len(terms: &Terms, behind: u64) -> u64 {
     2 + terms.encoded().len() as u64 + behind
 }
@@ -73,7 +73,7 @@ pub(crate) fn require_left(input: &Decoder<'_>, lengths: &[u64]) -> Result<(), H
     Err(BfvError::Range { what: "bytes of the body", given: given.into(), min: min.into(), max: max.into() }.into())
 }
 
-/// Starts to read the body of an object of `kind`, which is to be of `plan`: what follows its plan.
+/// Starts to read the body of an object of `kind`, which must be of `plan`. Returns the rest after the plan.
 pub(crate) fn open_for<'a>(
     what: &'static str,
     kind: Kind,
@@ -84,7 +84,7 @@ pub(crate) fn open_for<'a>(
     if terms_bytes(&mut input)? == plan.terms().encoded() { Ok(input) } else { Err(HmvpError::WrongPlan { what }) }
 }
 
-/// Starts to read the body of an object of `kind` of any plan: the plan, and what follows.
+/// Starts to read the body of an object of `kind` of any plan. Returns the plan and the rest.
 fn open_any(kind: Kind, bytes: &[u8]) -> Result<(Terms, Decoder<'_>), HmvpError> {
     let (_, mut input) = open(bytes, kind, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
     let mut encoded = Decoder::new(terms_bytes(&mut input)?);

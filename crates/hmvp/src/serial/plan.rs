@@ -69,8 +69,8 @@ impl Plan {
         seal(PLAN, BODY_VERSION, &self.terms().encoded())
     }
 
-    /// Reads a sealed plan and makes its tables for `isa`. Its choices need not be those that this build's planner would
-    /// take, but must meet the request, and no less than 128 bits of security.
+    /// Reads a sealed plan and makes its tables for `isa`. Its choices may differ from those of this build's planner,
+    /// but must meet the request and at least 128 bits of security.
     ///
     /// # Errors
     /// If it is malformed, its choices do not meet its request, or the CPU lacks `isa`.

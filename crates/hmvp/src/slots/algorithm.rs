@@ -29,7 +29,7 @@ impl Shape {
     }
 }
 
-/// The order of the key switches of a strategy: what is rotated before the products, and what after them.
+/// The order of the key switches of a strategy: rotations before the products, and rotations after them.
 pub(crate) trait Schedule: fmt::Debug + Send + Sync {
     /// A row tile in the form in which it multiplies.
     type Matrix: Any + Send + Sync;
@@ -61,10 +61,10 @@ pub(crate) trait Schedule: fmt::Debug + Send + Sync {
         vectors: &[&SlotVector],
     ) -> Vec<Vec<Vec<Ciphertext>>>;
 
-    /// As [`Algorithm::costs`], for a product of so many row tiles and ciphertexts.
+    /// As [`Algorithm::costs`], for a product with these numbers of row tiles and ciphertexts.
     fn costs(&self, shape: &Shape, tiles: u64, ciphertexts: u64) -> Costs;
 
-    /// As [`Algorithm::shared_costs`], for a product of so many row tiles.
+    /// As [`Algorithm::shared_costs`], for a product with this number of row tiles.
     fn shared_costs(&self, shape: &Shape, tiles: u64) -> Costs;
 
     /// As [`Algorithm::noise_std_dev`].

@@ -9,10 +9,10 @@
 //! Σ_k diagonal_k ∘ rotation_k(v)     has at slot c of segment b   Σ_(k<D) A[b·D + c mod D][(c + k) mod width]·v[…]
 //! ```
 //!
-//! The slots c, c + D, c + 2D, … of a segment together cover the columns of a row once, so that `width`/D of them are to be
-//! added up: rotations by D·w bring them to the slots c < D of the segment, which then hold entries; the other slots hold
-//! sums that reach into the next segment. D = `width` is the method of diagonals with nothing to add up, D = 1 that of
-//! rotate and sum.
+//! The slots c, c + D, c + 2D, … of a segment together cover the columns of a row once, so that `width`/D of them must
+//! be added up. Rotations by D·w bring them to the slots c < D of the segment, which then hold entries. The other slots
+//! hold sums that reach into the next segment. D = `width` is the method of diagonals with nothing to add up, D = 1
+//! that of rotate and sum.
 
 use std::ops::Range;
 
@@ -98,9 +98,10 @@ impl Layout {
         (0..self.slots).map(entry).collect()
     }
 
-    /// The entry of the matrix in slot `slot` of diagonal `giant` + `baby`, rotated by `giant` to the right, so that a
-    /// rotation of its product with the vector that has been rotated by `baby` moves it to its slot: (row of the ciphertext,
-    /// column of the column tile). Rows and columns beyond the matrix are 0.
+    /// The entry of the matrix in slot `slot` of diagonal `giant` + `baby`: (row of the ciphertext, column of the
+    /// column tile). The diagonal is rotated by `giant` to the right. A rotation by `giant` of its product with the
+    /// vector, which has been rotated by `baby`, then moves the product to its slot. Entries of rows and columns beyond
+    /// the matrix are 0.
     #[inline]
     pub fn diagonal_entry(&self, slot: usize, giant: usize, baby: usize) -> (usize, usize) {
         // All sizes are powers of two: shifts and masks instead of divisions.
@@ -118,7 +119,7 @@ impl Layout {
     }
 }
 
-/// The rows of a tile, read once: what lies outside is 0.
+/// The rows of a tile, read once. Entries outside the matrix are 0.
 pub(crate) struct TileRows {
     cols: usize,
     entries: Vec<i64>,
@@ -162,7 +163,7 @@ impl SumStep {
         steps
     }
 
-    /// What it rotates by.
+    /// The rotations of the step.
     pub fn rotations(&self) -> impl Iterator<Item = usize> + use<> {
         let Self { stride, count } = *self;
         (1..count).map(move |i| i * stride)

@@ -1,4 +1,5 @@
-//! What the strategies that keep entries in slots share: where entries stand ([`layout`]), and rotations of ciphertexts.
+//! The shared part of the strategies with entries in slots: the places of entries ([`layout`]), and rotations of
+//! ciphertexts.
 //!
 //! Rotations by k columns are σ_g for g = 3^k mod 2N. Spectra are kept in *orbit order*, in which every automorphism is a
 //! rotation of words ([`OrbitOrder`]), so that a rotated spectrum costs an offset where a kernel loads. Between the first

@@ -235,7 +235,7 @@ impl SlotRing {
         self.digits(&self.divide(part).words[..self.context.top() * self.context.n()])
     }
 
-    /// The digits for limb `limb`, of those that [`digits`](Self::digits) gave.
+    /// The digits of [`digits`](Self::digits) for limb `limb`.
     fn digits_of<'a>(&self, digits: &'a OrbitSpectra, limb: usize) -> Limbs<'a> {
         (0..self.digits.len()).map(|digit| digits.limb(digit * self.limb_count() + limb)).collect()
     }

@@ -1,4 +1,4 @@
-//! What B may add to its answer, and what that is worth.
+//! The countermeasures that B may add to its answer, and their value.
 
 use crate::Plan;
 use crate::error::HmvpError;
@@ -8,29 +8,30 @@ use ciphermill_bfv::noise;
 /// What B adds to its answer besides the mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaskOptions {
-    /// Adds a fresh encryption of 0 under A's public key, so that c_1 is no function of the matrix.
+    /// Adds a fresh encryption of 0 under A's public key, so that c_1 does not depend on the matrix.
     pub rerandomise: bool,
-    /// Adds to each coefficient at a place of entries a uniform integer of ± 2^`flooding_bits` times the bound of the noise
-    /// (rounded down to a power of two); 0 for none. At most what the plan has room for
-    /// ([`flooding_bits`](crate::Request::flooding_bits)), and only together with `rerandomise`: c_1 would tell what
-    /// the noise does not.
+    /// Adds to each coefficient at a place of entries a uniform integer of ± 2^`flooding_bits` times the bound of the
+    /// noise (rounded down to a power of two); 0 for none. The plan's room
+    /// ([`flooding_bits`](crate::Request::flooding_bits)) is the limit. It requires `rerandomise`: otherwise c_1 would
+    /// reveal the matrix.
     pub flooding_bits: u32,
     /// Switches the answer to the modulus 2^`response_bits`, at most 59 and below Q; `None` leaves it modulo Q. It makes the
     /// answer smaller; it hides nothing, whatever of the noise is rounded away.
     pub response_bits: Option<u32>,
 }
 
-/// What A can learn of the matrix from an answer, besides its share of the product, if both parties follow the protocol.
+/// The information about the matrix that A can learn from an answer, in addition to its share of the product, if both
+/// parties follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Guarantee {
     /// Nothing from the decrypted plaintexts: they are uniform. But c_1 is a function of the matrix and of ciphertexts that
     /// A made, and the noise at the place of entry i is about Σ_j M_ij·e_j with errors e_j that A knows. An A that looks at
     /// them learns as much about the matrix as it has equations; a small matrix it can solve for.
     PlaintextsOnly,
-    /// c_1 is a fresh sample of ring learning with errors, of the parameter set's security, but for what the noise tells of
-    /// its secrets: the noise still is a linear function of row i of the matrix, plus that of the encryption of 0, which is
-    /// smaller by `hint_bits` bits (0 if it is not). Each answer tells A about so many bits of one linear function of each
-    /// row.
+    /// c_1 is a fresh sample of ring learning with errors, of the parameter set's security, except for a hint in the
+    /// noise. The noise is still a linear function of row i of the matrix plus the noise of the encryption of 0, which
+    /// is smaller by `hint_bits` bits (0 if it is not smaller). Each answer reveals to A about `hint_bits` bits of one
+    /// linear function of each row.
     Rerandomised {
         /// log2 of the ratio of the product's noise to that of the encryption of 0, at least 0.
         hint_bits: f64,
@@ -69,13 +70,13 @@ impl std::fmt::Display for Guarantee {
 pub struct Assessment {
     /// log2 of the probability that any value of A's share is wrong.
     pub log2_failure: f64,
-    /// What is hidden.
+    /// The guarantee.
     pub guarantee: Guarantee,
     /// log2 of the bound of the uniform noise, if there is any.
     pub(super) flooding: Option<u32>,
 }
 
-/// log2 of the greatest modulus of a response for a Q of so many bits: below Q, and what rounding can do.
+/// log2 of the greatest modulus of a response for a Q of this length: below Q, and within the range of the rounding.
 pub(super) fn max_response_bits(modulus_bits: f64) -> u32 {
     59.min(modulus_bits as u32)
 }
@@ -84,7 +85,7 @@ fn unsupported<T>(what: String) -> Result<T, HmvpError> {
     Err(BfvError::Unsupported { what }.into())
 }
 
-/// Says what an answer with `options` hides and how likely it is wrong.
+/// States the guarantee of an answer with `options` and its failure probability.
 ///
 /// # Errors
 /// If the plan may split entries, has no room for the options or was not asked to have it, or if the options contradict each

@@ -67,15 +67,15 @@ impl Response {
     /// A's share of the product: m integers modulo t.
     ///
     /// # Errors
-    /// If the key is of another key set. Whether the share is right cannot be known, and nothing about it must be told to B.
+    /// If the key is of another key set. Whether the share is right cannot be known, and B must learn nothing about it.
     pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<u64>, HmvpError> {
         let entries = Zeroizing::new(self.to_product().decrypt(key)?);
         let t = self.plan.context().t();
         Ok(entries.iter().map(|&x| residue(x, t)).collect())
     }
 
-    /// log2 of how much the noise may still grow; see [`EncryptedProduct::noise_bits_left`]. For measurements by the key's
-    /// owner: it depends on the matrix and must not be told to B.
+    /// log2 of how much the noise may still grow; see [`EncryptedProduct::noise_bits_left`]. For measurements by the
+    /// key's owner: it depends on the matrix, and B must not learn it.
     ///
     /// # Errors
     /// If the key is of another key set.

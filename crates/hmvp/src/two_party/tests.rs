@@ -1,4 +1,4 @@
-//! Statistics of what A sees.
+//! Statistics of the view of A.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct Scene {
     expected: Vec<i64>,
 }
 
-/// A product of a matrix with few different entries, so that what it leaves anywhere is far from uniform.
+/// A product of a matrix with few different entries, so that its unmasked values are far from uniform.
 fn scene(request: &Request, rng: &mut Csprng) -> Scene {
     let plan = Arc::new(Plan::new(request, Isa::current()).expect("a plan"));
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));

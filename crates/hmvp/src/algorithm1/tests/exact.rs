@@ -1,4 +1,4 @@
-//! Products beside those of the integers.
+//! Products compared with those of the integers.
 
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;

@@ -1,4 +1,4 @@
-//! Tests by what they compare with.
+//! Tests against integers, the plain definition, and the noise model.
 
 mod exact;
 mod noise;

@@ -1,4 +1,4 @@
-//! Measured noise beside the model.
+//! Measured noise compared with the model.
 
 use ciphermill_lattice::{PublicSeed, SecretSeed};
 use ciphermill_math::Isa;
@@ -11,7 +11,7 @@ use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::noise::{log2_bound, log2_failure};
 use ciphermill_bfv::parameters::CHAM_PAPER;
 
-/// What is known of the noise of many entries.
+/// Statistics of the noise of many entries.
 #[derive(Debug)]
 struct Sample {
     count: usize,

@@ -1,4 +1,4 @@
-//! Ciphertexts beside those of the plain definition, bit for bit.
+//! Ciphertexts compared with those of the plain definition, bit for bit.
 
 use ciphermill_lattice::{DecompositionBaseLog, SecretSeed};
 use ciphermill_math::Isa;

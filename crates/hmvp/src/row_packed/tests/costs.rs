@@ -1,4 +1,4 @@
-//! What the model counts, by hand.
+//! The counts of the model, by hand.
 
 use ciphermill_lattice::DecompositionBaseLog;
 

@@ -1,4 +1,4 @@
-//! Measured noise beside the model.
+//! Measured noise compared with the model.
 
 use ciphermill_lattice::DecompositionBaseLog;
 use ciphermill_math::Isa;
@@ -8,7 +8,7 @@ use super::support::{Parties, entries, parameters};
 use ciphermill_bfv::keyswitch::Gadget;
 use ciphermill_bfv::parameters::SecurityPolicy;
 
-/// What makes up most of the noise.
+/// The largest contribution to the noise.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Fresh,

@@ -138,7 +138,7 @@ impl Parties {
         outcome.noise.extend(noise);
     }
 
-    /// What the model says of the noise.
+    /// The noise by the model.
     pub(super) fn expected_noise(&self, bits: u32) -> f64 {
         let operands = Operands { matrix_bits: bits, encryption: Encryption::Secret };
         self.algorithm.noise_std_dev(&operands)

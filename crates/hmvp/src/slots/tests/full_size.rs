@@ -5,7 +5,7 @@ use ciphermill_math::Isa;
 use super::support::{Kind, LIMBS, Parties, Random, parameters, product, slot_modulus};
 use ciphermill_bfv::parameters::{ParameterSet, SecurityPolicy};
 
-/// N, and log2 of the plaintext modulus for so many columns.
+/// N, and log2 of the plaintext modulus for a number of columns.
 fn secure(n: usize, cols: usize) -> ParameterSet {
     let t = slot_modulus(n, (2 * cols as u64) << 14);
     let (ciphertext, special) = match (n, cols) {

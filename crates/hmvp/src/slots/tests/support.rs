@@ -63,7 +63,7 @@ pub(super) fn small(n: usize) -> ParameterSet {
 pub(super) enum Kind {
     RotateAndSum,
     Diagonal,
-    /// So many diagonals and baby steps.
+    /// The strategy with these numbers of diagonals and baby steps.
     Fixed(usize, usize),
 }
 
