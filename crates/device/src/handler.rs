@@ -76,6 +76,17 @@ pub struct KeyPart {
 ///
 /// All methods may be called from many threads at once. Bytes come from outside: no content, however malformed, may
 /// panic.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // The device asks the handler of a register's type whether an object may be stored there.
+/// let handler = tfhe::TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), insecure);
+/// handler.check_size(x, one.len() as u64, None)?;
+/// handler.validate(x, one.len() as u64, &mut one.as_slice(), None)?;
+/// assert!(handler.validate(x, 4, &mut b"junk".as_slice(), None).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// Name of the scheme.
     fn name(&self) -> &'static str;

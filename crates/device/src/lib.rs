@@ -14,6 +14,11 @@
 //!
 //! Secret keys have no type code, so nothing here can hold one.
 //!
+//! Most examples share a hidden start:
+//! - the device `device` in memory, with the standard `handlers`, and its embedded space `space`;
+//! - the ciphertexts `one` and `two`, and `message`, which decrypts;
+//! - the registers `x` and `y`, and the program `sum`, which returns their sum.
+//!
 //! `docs/device.md` defines the semantics and draws the file formats.
 
 mod device;

@@ -33,6 +33,18 @@ pub struct SpaceMetrics {
 }
 
 /// The state of a device's counters at one moment. Counts are since the device was opened.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// space.run(&sum)?;
+/// let metrics = device.metrics();
+/// assert_eq!((metrics.writes, metrics.programs_run), (2, 1));
+/// assert_eq!(metrics.instructions["homadd"].count, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsSnapshot {
     /// Objects, bytes, and the data file.
@@ -165,6 +177,14 @@ impl Metrics {
 
 impl MetricsSnapshot {
     /// The metrics in Prometheus' text exposition format, version 0.0.4; every name begins with `ciphermill_device_`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let text = device.metrics().to_prometheus();
+    /// assert!(text.contains("\nciphermill_device_objects 0\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_prometheus(&self) -> String {
         let (store, memory) = (&self.store, &self.memory);

@@ -9,6 +9,14 @@ const PROGRAM_PREFIX_BYTES: u64 = 8;
 const INSTRUCTION_BYTES: u64 = 24;
 
 /// Where a device keeps its store.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let config = DeviceConfig::in_directory("/var/lib/ciphermill");
+/// assert!(matches!(config.location, Location::Directory(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Location {
     /// In a directory, created if it does not exist, and locked while the device is open.
@@ -19,6 +27,15 @@ pub enum Location {
 
 /// Configuration of a device. Start from [`in_directory`](Self::in_directory) or [`in_memory`](Self::in_memory) and change
 /// fields.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let config = DeviceConfig { max_running_programs: 2, max_object_bytes: 1 << 20, ..DeviceConfig::in_memory() };
+/// let device = Device::open(config, handlers())?;
+/// assert_eq!(device.config().max_running_programs, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
     /// Where the store is.
@@ -54,18 +71,54 @@ impl DeviceConfig {
     /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
     /// stack entries and 20 s, objects of at most 16 GiB. As many programs run as the machine has threads, and 1,024
     /// wait, 256 of them of one space.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// let config = DeviceConfig::in_directory(directory.path());
+    /// // An object outlives the device that stored it.
+    /// let device = Device::open(config.clone(), handlers())?;
+    /// device.space(SpaceId::EMBEDDED)?.write_bytes(x, &one, WriteOptions::default())?;
+    /// drop(device);
+    /// let device = Device::open(config, handlers())?;
+    /// assert_eq!(device.space(SpaceId::EMBEDDED)?.read_bytes(x, ReadMode::Stored)?, one);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn in_directory(path: impl Into<PathBuf>) -> Self {
         Self::new(Location::Directory(path.into()))
     }
 
     /// The same, in memory: everything is gone when the last handle is.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let device = Device::open(DeviceConfig::in_memory(), handlers())?;
+    /// assert_eq!(device.metrics().store.objects, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(Location::Files(StoreFiles::in_memory()))
     }
 
     /// The same, in files of the caller.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let files = StoreFiles::in_memory();
+    /// let config = DeviceConfig::in_files(files.clone());
+    /// let device = Device::open(config.clone(), handlers())?;
+    /// device.space(SpaceId::EMBEDDED)?.write_bytes(x, &one, WriteOptions::default())?;
+    /// drop(device);
+    /// // A device that opens the same files later finds the object.
+    /// let device = Device::open(config, handlers())?;
+    /// assert_eq!(device.space(SpaceId::EMBEDDED)?.read_bytes(x, ReadMode::Stored)?, one);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn in_files(files: StoreFiles) -> Self {
         Self::new(Location::Files(files))

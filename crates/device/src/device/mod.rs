@@ -30,12 +30,31 @@ pub use types::{ObjectStat, ReadMode, ReadOptions, WriteMode, WriteOptions, Writ
 
 /// The secure-computing device. Cheap to clone; all clones are one device, which closes when the last clone, space, sink
 /// and source of it is gone.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Two stored ciphertexts, and the program that a computed read of their key runs.
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// space.write_bytes(program_register(x.key_id), &sum.encode(), WriteOptions::default())?;
+/// assert_eq!(message(&space.read_bytes(x, ReadMode::Compute)?)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Device {
     inner: Arc<Inner>,
 }
 
 /// A space of a device. Cheap to clone.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// assert_eq!(space.read_bytes(x, ReadMode::Stored)?, one);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Space {
     inner: Arc<Inner>,
@@ -65,6 +84,14 @@ impl Device {
     /// # Errors
     /// [`DeviceError::Configuration`], [`DeviceError::DuplicateType`]; [`DeviceError::Store`] when the store is open
     /// already, damaged, of another version, or unreachable.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let device = Device::open(DeviceConfig::in_memory(), handlers())?;
+    /// assert_eq!(device.spaces(), [SpaceId::EMBEDDED]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(config: DeviceConfig, handlers: Vec<Arc<dyn ObjectHandler>>) -> Result<Self, DeviceError> {
         config.check()?;
         let registry = Registry::new(handlers)?;
@@ -92,6 +119,15 @@ impl Device {
     }
 
     /// The instructions that programs on this device may have: the built-in ones and those of its handlers.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let text = "homadd 3:1:1, 3:1:2\nreturn 3:1:1";
+    /// let program = assemble(device.instruction_set(), text, &Bindings::new())?.program;
+    /// assert_eq!(program.instructions().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn instruction_set(&self) -> &InstructionSet {
         self.inner.registry.instructions()
@@ -101,6 +137,15 @@ impl Device {
     ///
     /// # Errors
     /// [`StoreError::NoSuchSpace`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let space = device.space(SpaceId::EMBEDDED)?;
+    /// assert!(space.list().is_empty());
+    /// assert!(device.space(SpaceId(7)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn space(&self, id: SpaceId) -> Result<Space, DeviceError> {
         self.inner.store.space(id).ok_or(StoreError::NoSuchSpace { space: id })?;
         Ok(Space { inner: Arc::clone(&self.inner), id })
@@ -111,18 +156,43 @@ impl Device {
     ///
     /// # Errors
     /// [`DeviceError::Store`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let tenant = device.create_space(SpaceId(7), SpaceLimits { bytes: 1 << 30, objects: 1 })?;
+    /// tenant.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert!(tenant.write_bytes(y, &two, WriteOptions::default()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_space(&self, id: SpaceId, limits: SpaceLimits) -> Result<Space, DeviceError> {
         self.inner.store.set_space(id, limits)?;
         self.space(id)
     }
 
     /// All spaces, ascending.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// device.create_space(SpaceId(7), SpaceLimits::UNLIMITED)?;
+    /// assert_eq!(device.spaces(), [SpaceId(0), SpaceId(7)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn spaces(&self) -> Vec<SpaceId> {
         self.inner.store.spaces()
     }
 
     /// All object types the device knows, ascending.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let on_read = device.types().into_iter().find(|known| known.code == tfhe::TLWE_COR).ok_or("an unknown type")?;
+    /// assert_eq!(on_read.role, Role::Value(Trigger::OnRead));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn types(&self) -> Vec<TypeDescriptor> {
         self.inner.registry.descriptors()
@@ -139,6 +209,15 @@ impl Device {
     ///
     /// # Errors
     /// None so far.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let report = device.scrub(&mut |event| eprintln!("{event:?}"))?;
+    /// assert_eq!((report.objects, report.is_sound()), (1, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scrub(&self, each: &mut dyn FnMut(ScrubEvent)) -> Result<ScrubReport, DeviceError> {
         let report = self.inner.store.scrub(each);
         let metrics = &self.inner.metrics;
@@ -149,6 +228,14 @@ impl Device {
     }
 
     /// The counters.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert_eq!(device.metrics().writes, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
         let inner = &self.inner;
@@ -179,6 +266,16 @@ impl Space {
     }
 
     /// Its quotas, and how much of them is used.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let (limits, used) = space.usage();
+    /// assert_eq!(limits, SpaceLimits::UNLIMITED);
+    /// assert_eq!(used, SpaceLimits { bytes: one.len() as u64, objects: 1 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn usage(&self) -> (SpaceLimits, SpaceLimits) {
         self.inner.store.space(self.id).unwrap_or((SpaceLimits::UNLIMITED, SpaceLimits { bytes: 0, objects: 0 }))
@@ -190,6 +287,15 @@ impl Space {
     /// [`DeviceError::UnknownType`], [`DeviceError::NotAProgramRegister`], [`DeviceError::TooLarge`],
     /// [`DeviceError::Handler`] when the size does not fit the key's parameter set, [`DeviceError::Store`] when quota or
     /// disk have no room.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut sink = space.write(x, one.len() as u64, WriteOptions::default())?;
+    /// sink.push(&one)?;
+    /// assert!(!sink.commit()?.computed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write(&self, id: VrId, size: u64, options: WriteOptions) -> Result<ObjectSink, DeviceError> {
         ObjectSink::new(self.clone(), id, size, options)
     }
@@ -201,6 +307,15 @@ impl Space {
     ///
     /// # Errors
     /// As [`write`](Self::write).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let options = WriteOptions::default();
+    /// space.check_write(x, one.len() as u64, &options)?;
+    /// assert!(matches!(space.check_write(x, 0, &options), Err(DeviceError::Store(StoreError::EmptyObject))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_write(&self, id: VrId, size: u64, options: &WriteOptions) -> Result<(), DeviceError> {
         objects::check_write(self, id, size, options)
     }
@@ -209,6 +324,14 @@ impl Space {
     ///
     /// # Errors
     /// As [`write`](Self::write) and [`ObjectSink::commit`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let written = space.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert_eq!(written.stat.size, one.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_bytes(&self, id: VrId, bytes: &[u8], options: WriteOptions) -> Result<Written, DeviceError> {
         let mut sink = self.write(id, bytes.len() as u64, options)?;
         sink.push(bytes)?;
@@ -220,6 +343,16 @@ impl Space {
     /// # Errors
     /// [`StoreError::NotFound`]; for a computed read [`DeviceError::NotComputable`], [`DeviceError::NoProgram`],
     /// [`DeviceError::ProgramFailed`] and [`DeviceError::Busy`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let mut bytes = Vec::new();
+    /// space.read(x, ReadMode::Stored)?.read_to_end(&mut bytes)?;
+    /// assert_eq!(bytes, one);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&self, id: VrId, mode: ReadMode) -> Result<ObjectSource, DeviceError> {
         self.read_with(id, ReadOptions { mode, result_limit: None })
     }
@@ -228,6 +361,17 @@ impl Space {
     ///
     /// # Errors
     /// As [`read`](Self::read).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// space.write_bytes(y, &two, WriteOptions::default())?;
+    /// space.write_bytes(program_register(x.key_id), &sum.encode(), WriteOptions::default())?;
+    /// let options = ReadOptions { mode: ReadMode::Compute, result_limit: Some(16) };
+    /// assert!(matches!(space.read_with(x, options), Err(DeviceError::ProgramFailed { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_with(&self, id: VrId, options: ReadOptions) -> Result<ObjectSource, DeviceError> {
         ObjectSource::new(self, id, options)
     }
@@ -236,6 +380,14 @@ impl Space {
     ///
     /// # Errors
     /// As [`read`](Self::read), and [`StoreError::DamagedObject`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert_eq!(message(&space.read_bytes(x, ReadMode::Stored)?)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_bytes(&self, id: VrId, mode: ReadMode) -> Result<Vec<u8>, DeviceError> {
         Ok(self.read(id, mode)?.into_bytes()?)
     }
@@ -245,6 +397,17 @@ impl Space {
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; those of the medium, when the object is small and read at once.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let pages = space.open_object(x)?;
+    /// let mut part = [0; 16];
+    /// pages.read_at(32, &mut part)?;
+    /// assert_eq!(part, one[32..48]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_object(&self, id: VrId) -> Result<ObjectPages, DeviceError> {
         let object = self.inner.store.get(self.key(id))?;
         count(&self.inner.metrics.reads, 1);
@@ -255,6 +418,15 @@ impl Space {
     ///
     /// # Errors
     /// [`DeviceError::GivenProgramFailed`], [`DeviceError::Busy`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// space.write_bytes(y, &two, WriteOptions::default())?;
+    /// assert_eq!(message(&space.run(&sum)?)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run(&self, program: &Program) -> Result<Vec<u8>, DeviceError> {
         run::run_given(self, program)
     }
@@ -263,6 +435,17 @@ impl Space {
     ///
     /// # Errors
     /// [`DeviceError::GivenProgramFailed`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // The operands of the program are not stored yet.
+    /// assert!(matches!(space.check(&sum), Err(DeviceError::GivenProgramFailed { .. })));
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// space.write_bytes(y, &two, WriteOptions::default())?;
+    /// assert!(space.check(&sum)? <= device.config().max_program_duration);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check(&self, program: &Program) -> Result<std::time::Duration, DeviceError> {
         run::check_given(self, program)
     }
@@ -271,11 +454,29 @@ impl Space {
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let stat = space.stat(x)?;
+    /// assert_eq!((stat.id, stat.size, stat.computed), (x, one.len() as u64, false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stat(&self, id: VrId) -> Result<ObjectStat, DeviceError> {
         Ok(ObjectStat::from(&*self.inner.store.get(self.key(id))?))
     }
 
     /// All objects, ascending.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(y, &two, WriteOptions::default())?;
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert_eq!(space.list().iter().map(|stat| stat.id).collect::<Vec<_>>(), [x, y]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list(&self) -> Vec<ObjectStat> {
         self.inner.store.list(self.id).iter().map(|object| ObjectStat::from(&**object)).collect()
@@ -285,6 +486,15 @@ impl Space {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] and those of a commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// space.set_flags(x, ObjectFlags::ARMED)?;
+    /// assert!(space.stat(x)?.flags.contains(ObjectFlags::ARMED));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_flags(&self, id: VrId, flags: ObjectFlags) -> Result<(), DeviceError> {
         Ok(self.inner.store.set_flags(self.key(id), flags)?)
     }
@@ -293,6 +503,15 @@ impl Space {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] and those of a commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// space.delete(x)?;
+    /// assert!(space.stat(x).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete(&self, id: VrId) -> Result<(), DeviceError> {
         self.inner.store.delete(self.key(id))?;
         self.inner.forget(self.key(id));
@@ -306,6 +525,13 @@ impl Space {
 }
 
 /// The program register of a Key ID.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(program_register(KeyId(1)).to_string(), "0:1:0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub const fn program_register(key_id: KeyId) -> VrId {
     VrId::new(TypeCode::PRG, key_id, DataId(0))

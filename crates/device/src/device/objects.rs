@@ -18,6 +18,17 @@ use std::{
 const SPOOL_ABOVE: u64 = 1 << 20;
 
 /// Takes the bytes of an object. Dropped before its commit, nothing has happened.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let mut sink = space.write(x, one.len() as u64, WriteOptions::default())?;
+/// std::io::copy(&mut one.as_slice(), &mut sink)?;
+/// // The object exists from here on.
+/// sink.commit()?;
+/// assert_eq!(space.list().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ObjectSink {
     space: Space,
@@ -123,6 +134,17 @@ impl ObjectSink {
     ///
     /// # Errors
     /// [`StoreError::TooManyBytes`] beyond the declared size; [`StoreError::Storage`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut sink = space.write(x, one.len() as u64, WriteOptions::default())?;
+    /// for part in one.chunks(1024) {
+    ///     sink.push(part)?;
+    /// }
+    /// assert!(matches!(sink.push(&[0]), Err(StoreError::TooManyBytes { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         match &mut self.body {
             Body::Disk(writer) => writer.push(bytes),
@@ -142,6 +164,16 @@ impl ObjectSink {
     /// # Errors
     /// [`StoreError::Incomplete`]; [`DeviceError::Handler`] and [`DeviceError::InvalidProgram`] for content that is not
     /// of its type; [`DeviceError::ProgramFailed`], [`DeviceError::Busy`]; [`DeviceError::Store`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut sink = space.write(x, one.len() as u64, WriteOptions::default())?;
+    /// sink.push(&one[1..])?;
+    /// // One byte is missing, so nothing is stored.
+    /// assert!(matches!(sink.commit(), Err(DeviceError::Store(StoreError::Incomplete { .. }))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self) -> Result<Written, DeviceError> {
         let Self { space, id, size, options, body } = self;
         let inner = &*space.inner;
@@ -238,6 +270,18 @@ impl Write for ObjectSink {
 
 /// Reads the bytes of an object, or of the result of its program. All bytes are of one version, also when the object is
 /// written meanwhile.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// let mut source = space.read(x, ReadMode::Stored)?;
+/// assert_eq!((source.size(), source.computed()), (one.len() as u64, false));
+/// let mut head = [0; 8];
+/// source.read_exact(&mut head)?;
+/// assert_eq!(head, one[..8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ObjectSource {
     stat: ObjectStat,
@@ -305,6 +349,18 @@ impl ObjectSource {
     }
 
     /// Continues at byte `position`; from the size on, there is nothing to read.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let mut source = space.read(x, ReadMode::Stored)?;
+    /// source.seek_to(source.size() - 4);
+    /// let mut tail = Vec::new();
+    /// source.read_to_end(&mut tail)?;
+    /// assert_eq!(tail, one[one.len() - 4..]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn seek_to(&mut self, position: u64) {
         match &mut self.content {
             Content::Stored(reader) => reader.seek_to(position),
@@ -316,6 +372,14 @@ impl ObjectSource {
     ///
     /// # Errors
     /// [`StoreError::DamagedObject`], [`StoreError::Storage`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// assert_eq!(space.read(x, ReadMode::Stored)?.into_bytes()?, one);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_bytes(self) -> Result<Vec<u8>, StoreError> {
         match self.content {
             Content::Stored(mut reader) => {

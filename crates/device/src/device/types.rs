@@ -4,6 +4,22 @@ use crate::store::{ObjectFlags, ObjectPages, StoredObject};
 use ciphermill_program::VrId;
 
 /// Whether a write of an object may run a program.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let y: VrId = "4:1:2".parse()?;
+/// let sum = assemble(device.instruction_set(), "homadd 4:1:2, 3:1:1\nreturn 4:1:2", &Bindings::new())?.program;
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(program_register(y.key_id), &sum.encode(), WriteOptions::default())?;
+/// // Registers of type 4 compute on writes, so the stored object is the sum.
+/// assert!(space.write_bytes(y, &two, WriteOptions::default())?.computed);
+/// assert_eq!(message(&space.read_bytes(y, ReadMode::Stored)?)?, 3);
+/// // In this mode the object is stored unchanged.
+/// space.write_bytes(y, &two, WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() })?;
+/// assert_eq!(space.read_bytes(y, ReadMode::Stored)?, two);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
     /// A compute-on-write object runs the program of its key, if one is stored, and the result is stored in its place. All
@@ -15,6 +31,15 @@ pub enum WriteMode {
 }
 
 /// How an object is written.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let options = WriteOptions { flags: ObjectFlags::ARMED, origin: 42, ..WriteOptions::default() };
+/// let stat = space.write_bytes(x, &one, options)?.stat;
+/// assert_eq!((stat.flags, stat.origin), (ObjectFlags::ARMED, 42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Its flags; they replace those of an earlier version.
@@ -31,6 +56,21 @@ pub struct WriteOptions {
 }
 
 /// Whether a read of an object may run a program.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let armed_once = ObjectFlags::ARMED.with(ObjectFlags::ONE_SHOT);
+/// space.write_bytes(x, &one, WriteOptions { flags: armed_once, ..WriteOptions::default() })?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// space.write_bytes(program_register(x.key_id), &sum.encode(), WriteOptions::default())?;
+/// assert_eq!(message(&space.read_bytes(x, ReadMode::Stored)?)?, 1);
+/// assert_eq!(message(&space.read_bytes(x, ReadMode::Armed)?)?, 3);
+/// // That read disarmed the object; a request still computes.
+/// assert_eq!(message(&space.read_bytes(x, ReadMode::Armed)?)?, 1);
+/// assert_eq!(message(&space.read_bytes(x, ReadMode::Compute)?)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
     /// Returns the stored bytes.
@@ -44,6 +84,15 @@ pub enum ReadMode {
 }
 
 /// How an object is read.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// let options = ReadOptions { mode: ReadMode::Stored, result_limit: None };
+/// assert_eq!(space.read_with(x, options)?.into_bytes()?, one);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Whether it may compute.

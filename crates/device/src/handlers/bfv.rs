@@ -40,6 +40,13 @@ pub const VECTOR_COW: TypeCode = TypeCode(8);
 pub const GALOIS_KEYS: DataId = DataId(1);
 
 /// The register of the Galois keys of `key_id`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(bfv::galois_keys(KeyId(1)).to_string(), "5:1:1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub const fn galois_keys(key_id: KeyId) -> VrId {
     VrId::new(KEY, key_id, GALOIS_KEYS)
@@ -102,6 +109,16 @@ const INITIAL_NS: f64 = 100e6;
 const FIXED_BYTES: u64 = 1 << 20;
 
 /// The handler. One engine computes for all keys.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let engine = Arc::new(ciphermill_hmvp::CpuEngine::default());
+/// let handler = bfv::BfvHandler::new(engine, ciphermill_bfv::SecurityPolicy::Require128Bits);
+/// let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(handler)])?;
+/// assert!(device.instruction_set().named("hmvp").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct BfvHandler {
     engine: Arc<dyn HmvpEngine>,
     policy: SecurityPolicy,
@@ -191,6 +208,16 @@ impl BfvHandler {
     }
 
     /// Keeps at most `bytes` of prepared matrices per key, the last one used in any case.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let engine = Arc::new(ciphermill_hmvp::CpuEngine::default());
+    /// let handler = bfv::BfvHandler::new(engine, ciphermill_bfv::SecurityPolicy::Require128Bits);
+    /// let handler = handler.with_matrix_memory(1 << 30);
+    /// assert_eq!(handler.name(), "bfv");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_matrix_memory(mut self, bytes: u64) -> Self {
         self.matrix_memory = bytes;

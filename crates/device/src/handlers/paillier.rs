@@ -39,6 +39,13 @@ pub const VECTOR_COW: TypeCode = TypeCode(19);
 pub const PUBLIC_KEY: DataId = DataId(1);
 
 /// The register of the public key of `key_id`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(paillier::public_key(KeyId(1)).to_string(), "16:1:1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub const fn public_key(key_id: KeyId) -> VrId {
     VrId::new(KEY, key_id, PUBLIC_KEY)

@@ -14,6 +14,19 @@ use super::tfhe::{LoadProgress, TfheHandler};
 use crate::handler::ObjectHandler;
 
 /// The engines that compute for a device. Objects of a scheme without an engine are stored; its instructions are refused.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // A device whose engine has no bootstrap: it stores TFHE objects and refuses to compute on them.
+/// let engines = Engines { name: "no-tfhe", bootstrap: None, ..Engines::cpu(Backend::Fft) };
+/// let device = Device::open(DeviceConfig::in_memory(), standard(engines, policy, None))?;
+/// let space = device.space(SpaceId::EMBEDDED)?;
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// assert!(space.run(&sum).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Engines {
     /// Their common name, for refusals.
@@ -28,6 +41,14 @@ pub struct Engines {
 
 impl Engines {
     /// The engines of the CPU; bootstraps multiply polynomials with `backend`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let engines = Engines::cpu(Backend::Fft);
+    /// assert_eq!(engines.name, "cpu");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn cpu(backend: Backend) -> Self {
         Self {
@@ -40,6 +61,15 @@ impl Engines {
 }
 
 /// The keys that a device accepts. BFV's standard has no level below 128 bits, so there is no choice for BFV.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let policy = Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::Standard };
+/// let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
+/// assert_eq!(device.instruction_set().instructions().count(), 14);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// The parameter sets of TFHE.

@@ -42,12 +42,26 @@ pub const KEY_SWITCHING_KEY: DataId = DataId(2);
 pub const PRIVATE_KEY_SWITCHING_KEY: DataId = DataId(3);
 
 /// The register of the bootstrapping key of `key_id`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(tfhe::bootstrapping_key(KeyId(1)).to_string(), "2:1:1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub const fn bootstrapping_key(key_id: KeyId) -> VrId {
     VrId::new(KEY, key_id, BOOTSTRAPPING_KEY)
 }
 
 /// The register of the key-switching key of `key_id`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(tfhe::key_switching_key(KeyId(1)).to_string(), "2:1:2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub const fn key_switching_key(key_id: KeyId) -> VrId {
     VrId::new(KEY, key_id, KEY_SWITCHING_KEY)
@@ -146,6 +160,15 @@ const INITIAL_NS_PER_STEP: f64 = 2.0;
 pub type LoadProgress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The handler. One engine computes for all keys.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let handler = tfhe::TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), SecurityPolicy::Require128Bits);
+/// let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(handler)])?;
+/// assert_eq!(device.types().len(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct TfheHandler {
     engine: Arc<dyn TfheEngine>,
     policy: SecurityPolicy,
@@ -178,6 +201,15 @@ impl TfheHandler {
     }
 
     /// Reports the loading of bootstrapping keys.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let handler = tfhe::TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), SecurityPolicy::Require128Bits);
+    /// let handler = handler.with_progress(Arc::new(|loaded, all| eprintln!("{loaded} of {all} ciphertexts")));
+    /// assert_eq!(handler.name(), "tfhe");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_progress(mut self, progress: LoadProgress) -> Self {
         self.progress = Some(progress);

@@ -76,6 +76,19 @@ pub struct MemoryUsage {
 }
 
 /// Bounded memory for registers. Cheap to clone; all clones are one memory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // One page of main memory; every further register is paged to the swap area.
+/// let memory = Memory::new(4096, StoreFiles::in_memory().swap, 1 << 20)?;
+/// let registers = [memory.store(b"first")?, memory.store(b"second")?];
+/// let mut bytes = Vec::new();
+/// registers[0].read_into(&mut bytes)?;
+/// assert_eq!(bytes, b"first");
+/// assert!(memory.usage().page_ins > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// One lock for all: a page copy takes about 100 ns, and a page-in has to keep others from the same frame anyway.
@@ -137,6 +150,18 @@ impl Memory {
 }
 
 /// A register in paged memory: a range of virtual addresses. Its pages are free again when it is dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let memory = Memory::new(1 << 20, StoreFiles::in_memory().swap, 1 << 20)?;
+/// let mut register = memory.store(&[1; 5000])?;
+/// register.overwrite(&[2; 5000])?;
+/// let mut bytes = Vec::new();
+/// register.read_into(&mut bytes)?;
+/// assert_eq!(bytes, [2; 5000]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Register {
     memory: Memory,

@@ -47,6 +47,15 @@ pub use scrub::{ScrubEvent, ScrubReport};
 pub use writer::{FinishedObject, ObjectWriter};
 
 /// The three files of a store.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let files = StoreFiles::in_memory();
+/// let device = Device::open(DeviceConfig::in_files(files), handlers())?;
+/// assert_eq!(device.metrics().store.objects, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoreFiles {
     /// Superblock and extents of objects.
@@ -103,6 +112,18 @@ pub struct StoreUsage {
 
 /// The object store. Cheap to clone; all clones are one store, which closes when the last clone, reader and writer of it is
 /// gone.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let store = Store::open(StoreFiles::in_memory())?;
+/// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+/// let mut writer = store.write(key, 5)?;
+/// writer.push(b"hello")?;
+/// let object = writer.commit(ObjectFlags::NONE)?;
+/// assert_eq!(store.read(object).pull_all()?, b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,

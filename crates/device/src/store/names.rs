@@ -19,6 +19,14 @@ impl fmt::Display for SpaceId {
 }
 
 /// Limits of a space.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let space = device.create_space(SpaceId(3), SpaceLimits { objects: 1000, ..SpaceLimits::UNLIMITED })?;
+/// assert_eq!(space.usage().0.objects, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceLimits {
     /// Sum of the sizes of its objects, in bytes.
@@ -33,6 +41,16 @@ impl SpaceLimits {
 }
 
 /// Flags of an object, with the bits of the metadata block.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let flags = ObjectFlags::ARMED.with(ObjectFlags::ONE_SHOT);
+/// assert_eq!(flags.bits(), 3);
+/// assert_eq!(flags.without(ObjectFlags::ARMED), ObjectFlags::ONE_SHOT);
+/// assert_eq!(ObjectFlags::from_bits(4), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ObjectFlags(u32);
 

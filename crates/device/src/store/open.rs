@@ -25,6 +25,15 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::AlreadyOpen`], [`StoreError::Directory`], and those of [`open`](Self::open).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// let (store, _swap) = Store::open_directory(directory.path())?;
+    /// assert!(matches!(Store::open_directory(directory.path()), Err(StoreError::AlreadyOpen { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_directory(path: &Path) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
         let unnamed = directories_to_sync(path);

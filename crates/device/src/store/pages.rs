@@ -20,6 +20,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// opened for each read, every read would check a whole chunk. It takes 1 KiB for each MiB read, and 1 MiB. While it is
 /// kept, its version occupies its room on disk. Drop it when [`is_current`](Self::is_current) returns false, unless the
 /// version is still to be read to its end.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// let pages = space.open_object(x)?;
+/// space.write_bytes(x, &two, WriteOptions::default())?;
+/// // The open version is still read, although it is replaced.
+/// let mut bytes = vec![0; one.len()];
+/// assert_eq!(pages.read_at(0, &mut bytes)?, one.len());
+/// assert_eq!((bytes, pages.is_current()), (one, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ObjectPages {
     inner: Arc<Inner>,

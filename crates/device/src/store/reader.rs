@@ -13,6 +13,19 @@ use std::{
 };
 
 /// Gives the bytes of one version of an object, each chunk only after its checksum was found right.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let store = Store::open(StoreFiles::in_memory())?;
+/// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+/// let mut writer = store.write(key, 5)?;
+/// writer.push(b"hello")?;
+/// let mut reader = store.read(writer.commit(ObjectFlags::NONE)?);
+/// reader.seek_to(3);
+/// assert_eq!(reader.pull_all()?, b"lo");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ObjectReader {
     inner: Arc<Inner>,

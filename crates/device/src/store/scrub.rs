@@ -42,6 +42,14 @@ pub enum ScrubEvent {
 }
 
 /// The result of a scrub.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let report = device.scrub(&mut |_| ())?;
+/// assert!(report.is_sound());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubReport {
     /// Objects read.

@@ -13,6 +13,22 @@ use std::{
 };
 
 /// Takes the bytes of a new object. Dropped before its commit, it leaves nothing behind.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let store = Store::open(StoreFiles::in_memory())?;
+/// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+/// let mut writer = store.write(key, 5)?;
+/// writer.push(b"hello")?;
+/// // A finished object can be read back and judged before it becomes visible.
+/// let finished = writer.finish(ObjectFlags::NONE)?;
+/// assert_eq!(finished.read().pull_all()?, b"hello");
+/// assert!(store.get(key).is_err());
+/// finished.commit()?;
+/// assert_eq!(store.get(key)?.size(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ObjectWriter {
     inner: Arc<Inner>,
