@@ -14,6 +14,14 @@ use crate::plaintext::check_bounds;
 use crate::product;
 
 /// Ciphertexts of one key: units modulo n², kept in Montgomery form.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let y = x.add(&x)?.add_plain(&PlaintextVector::from_i64(key, &[1, 1]))?;
+/// assert_eq!(owner.decrypt(&y)?.to_i64()?, [7, -9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct CiphertextVector {
     key: PublicKey,
@@ -65,6 +73,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// As [`from_integers`](Self::from_integers).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(CiphertextVector::from_biguints(key, &x.to_biguints())?, x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_biguints(key: &PublicKey, values: &[BigUint]) -> Result<Self, PaillierError> {
         let limbs = key.ring().limbs();
         let mut rows = IntegerBatch::zeros(values.len(), limbs);
@@ -118,6 +133,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.slice(1..2)?)?.to_i64()?, [-5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn slice(&self, range: Range<usize>) -> Result<Self, PaillierError> {
         check_bounds(&range, self.len())?;
         let ring = self.key.ring();
@@ -133,6 +155,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.gather(&[1, 1, 0])?)?.to_i64()?, [-5, -5, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gather(&self, places: &[usize]) -> Result<Self, PaillierError> {
         for &place in places {
             check_bounds(&(place..place.saturating_add(1)), self.len())?;
@@ -144,6 +173,14 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::Empty`] if there is no part, [`PaillierError::WrongKey`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let both = CiphertextVector::concat(&[x.clone(), x])?;
+    /// assert_eq!(owner.decrypt(&both)?.to_i64()?, [3, -5, 3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn concat(parts: &[Self]) -> Result<Self, PaillierError> {
         let key = &parts.first().ok_or(PaillierError::Empty)?.key;
         let ring = key.ring();

@@ -55,6 +55,13 @@ impl SecretKey {
     /// # Errors
     /// [`PaillierError::WrongKey`]; [`PaillierError::Fault`] if the computation did not pass its own check;
     /// [`PaillierError::Random`], as the check is randomised.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, ciphertexts: &CiphertextVector) -> Result<PlaintextVector, PaillierError> {
         self.decrypt_with(ciphertexts, &NoFaults)
     }

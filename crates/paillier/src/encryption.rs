@@ -44,6 +44,14 @@ impl PublicKey {
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Modulus`]
     /// if random numbers share factors with n.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = key.encrypt(&plain, blinding, &mut rng)?;
+    /// assert_eq!(owner.decrypt(&x)?, plain);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(
         &self,
         plaintexts: &PlaintextVector,
@@ -99,6 +107,14 @@ impl SecretKey {
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Fault`] if
     /// the computation did not pass its own check.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = owner.encrypt(&plain, blinding, &mut rng)?;
+    /// assert_eq!(owner.decrypt(&x)?, plain);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(
         &self,
         plaintexts: &PlaintextVector,

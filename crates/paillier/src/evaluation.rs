@@ -18,6 +18,14 @@ use crate::random::Csprng;
 
 /// Integers that ciphertexts are multiplied by: magnitudes of a declared width, with or without signs. Multiplication takes
 /// the same time for all scalars of one width. Wiped when dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let scalars = Scalars::from_i64(&[2, -1]).with_bits(2)?;
+/// assert_eq!(owner.decrypt(&x.multiply_scalars(&scalars)?)?.to_i64()?, [6, 5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Scalars {
     magnitudes: IntegerBatch,
@@ -94,6 +102,15 @@ impl Scalars {
     ///
     /// # Errors
     /// [`PaillierError::ScalarBits`], [`PaillierError::ScalarRange`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // Fewer declared bits make a product faster, and must suffice for each scalar.
+    /// assert!(Scalars::from_i64(&[7]).with_bits(3).is_ok());
+    /// assert!(Scalars::from_i64(&[8]).with_bits(3).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_bits(mut self, bits: u32) -> Result<Self, PaillierError> {
         if !(1..=KeyBits::MAX).contains(&bits) {
             return Err(PaillierError::ScalarBits { bits });
@@ -148,6 +165,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.add(&x)?)?.to_i64()?, [6, -10]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add(&self, other: &Self) -> Result<Self, PaillierError> {
         let right = other.values_in(self.key())?;
         self.multiplied(self.residues(), &right)
@@ -157,6 +181,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.subtract(&x)?)?.to_i64()?, [0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subtract(&self, other: &Self) -> Result<Self, PaillierError> {
         let right = other.values_in(self.key())?;
         self.check_paired(right.len())?;
@@ -167,6 +198,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// None but [`PaillierError::CiphertextNotUnit`], which no ciphertext that was checked on entry can give.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.negate()?)?.to_i64()?, [-3, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn negate(&self) -> Result<Self, PaillierError> {
         Ok(Self::from_ring(self.key(), self.inverses(self.residues())?))
     }
@@ -176,6 +214,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.add_plain(&plain)?)?.to_i64()?, [6, -10]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_plain(&self, plaintexts: &PlaintextVector) -> Result<Self, PaillierError> {
         self.key().check_same(plaintexts.key())?;
         if self.len() != plaintexts.len() {
@@ -192,6 +237,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.subtract_plain(&plain)?)?.to_i64()?, [0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subtract_plain(&self, plaintexts: &PlaintextVector) -> Result<Self, PaillierError> {
         self.add_plain(&plaintexts.negate())
     }
@@ -200,6 +252,14 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let products = x.multiply_scalars(&Scalars::from_i64(&[10]))?;
+    /// assert_eq!(owner.decrypt(&products)?.to_i64()?, [30, -50]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_scalars(&self, scalars: &Scalars) -> Result<Self, PaillierError> {
         let shared = scalars.len() == 1;
         if !shared && scalars.len() != self.len() {
@@ -239,6 +299,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// None that operands could give.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.sum()?)?.to_i64()?, [-2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sum(&self) -> Result<Self, PaillierError> {
         let ring = self.key().ring();
         let parts = parallel::in_ranges(ring.lanes(), self.len(), |range| {
@@ -255,6 +322,13 @@ impl CiphertextVector {
     /// # Errors
     /// [`PaillierError::Length`]; [`PaillierError::BigInt`] if a weight has a magnitude of 2^64 or more;
     /// [`PaillierError::Empty`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.dot_public(&[4, 2])?)?.to_i64()?, [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dot_public(&self, weights: &[i128]) -> Result<Self, PaillierError> {
         if self.len() != weights.len() {
             return Err(PaillierError::Length { left: self.len(), right: weights.len() });
@@ -270,6 +344,15 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::Length`] unless the matrix has a column for every element.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let weights = PublicWeights::from_rows(2, vec![1, 0, 1, 1, 4, 2])?;
+    /// let product = x.matrix_vector_public(weights.matrix())?;
+    /// assert_eq!(owner.decrypt(&product)?.to_i64()?, [3, -2, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matrix_vector_public(&self, weights: &WeightMatrix) -> Result<Self, PaillierError> {
         if self.len() != weights.columns() {
             return Err(PaillierError::Length { left: self.len(), right: weights.columns() });
@@ -293,6 +376,15 @@ impl CiphertextVector {
     /// # Errors
     /// [`PaillierError::NoBlindingBase`], [`PaillierError::Random`]; [`PaillierError::Modulus`] as
     /// [`PublicKey::encrypt`](crate::PublicKey::encrypt).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let y = x.rerandomise(blinding, &mut rng)?;
+    /// assert_ne!(y, x);
+    /// assert_eq!(owner.decrypt(&y)?, plain);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rerandomise(&self, blinding: Blinding, rng: &mut Csprng) -> Result<Self, PaillierError> {
         let factors = self.key().blinding_factors(self.len(), blinding, rng)?;
         self.multiplied(self.residues(), &factors)

@@ -4,6 +4,9 @@
 //! computes sums and multiples. [`fixed_point`] puts real numbers on top, [`packing`] several values into one ciphertext, and
 //! [`host`] is the host part of an accelerator, driven by a stream of instructions. docs/paillier.md goes through all of it.
 //!
+//! Most examples share a hidden start: an `owner` of an insecure 512-bit key, its public `key`, the default `blinding`,
+//! the generator `rng`, the plaintexts `plain` (3 and −5), and `x`, their encryption.
+//!
 //! Batches are split among the threads of `rayon`'s pool. A child that was forked after such work computes on the calling
 //! thread alone, as the pool's threads stay with the parent; if only other code used the pool before the fork, it would hang.
 

@@ -7,6 +7,15 @@ use crate::error::PaillierError;
 /// Bits of the modulus n of a key.
 ///
 /// Strength against factoring, by NIST SP 800-57 part 1 (rev. 5, table 2): 112 bits at 2048, 128 at 3072.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(KeyBits::new(2048)?.get(), 2048);
+/// assert!(KeyBits::new(512).is_err());
+/// assert!(KeyBits::insecure_bench(512)?.is_insecure());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyBits(u32);
 
@@ -93,6 +102,15 @@ impl fmt::Display for KeyBits {
 }
 
 /// Which sizes a reader of keys accepts.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let bytes = key.to_bytes();
+/// assert!(PublicKey::from_bytes(&bytes, SizePolicy::Standard).is_err());
+/// assert_eq!(PublicKey::from_bytes(&bytes, SizePolicy::InsecureBench)?.tag(), key.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizePolicy {
     /// [`KeyBits::MIN`] bits or more.

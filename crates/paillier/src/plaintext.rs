@@ -11,6 +11,14 @@ use crate::integers;
 use crate::keys::PublicKey;
 
 /// Integers −(n−1)/2 ≤ m ≤ (n−1)/2 of one key, held as m mod n. Wiped when dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let plain = PlaintextVector::from_i64(key, &[3, -5]);
+/// assert_eq!(plain.to_bigints(), [BigInt::from(3), BigInt::from(-5)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct PlaintextVector {
     key: PublicKey,
@@ -40,16 +48,37 @@ impl PlaintextVector {
     }
 
     /// From machine integers: all are in range of any key. Constant-time in the values.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(PlaintextVector::from_i64(key, &[i64::MIN]).to_i64()?, [i64::MIN]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_i64(key: &PublicKey, values: &[i64]) -> Self {
         Self::from_machine(key, values.iter().map(|&v| i128::from(v)), values.len())
     }
 
     /// From machine integers: all are in range of any key. Constant-time in the values.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(PlaintextVector::from_i128(key, &[1 << 100]).to_i128()?, [1 << 100]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_i128(key: &PublicKey, values: &[i128]) -> Self {
         Self::from_machine(key, values.iter().copied(), values.len())
     }
 
     /// From machine integers: all are in range of any key. Constant-time in the values.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(PlaintextVector::from_u64(key, &[u64::MAX]).to_i128()?, [u64::MAX.into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_u64(key: &PublicKey, values: &[u64]) -> Self {
         Self::from_machine(key, values.iter().map(|&v| i128::from(v)), values.len())
     }
@@ -73,6 +102,15 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::PlaintextRange`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let greatest = BigInt::from(key.max_plaintext());
+    /// assert_eq!(PlaintextVector::from_bigints(key, &[greatest.clone()])?.get(0)?, greatest);
+    /// assert!(PlaintextVector::from_bigints(key, &[greatest + 1]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bigints(key: &PublicKey, values: &[BigInt]) -> Result<Self, PaillierError> {
         let n = key.n();
         let half = key.max_plaintext();
@@ -180,6 +218,13 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(plain.slice(1..2)?.to_i64()?, [-5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn slice(&self, range: Range<usize>) -> Result<Self, PaillierError> {
         self.check_bounds(&range)?;
         Ok(Self { key: self.key.clone(), values: self.values.slice(range) })

@@ -18,6 +18,17 @@ use crate::random::Csprng;
 /// A factor is used once: two ciphertexts with one factor would give away the difference of their plaintexts. Factors are
 /// moved out when they are used, thrown away in a forked child (the parent has them too), and wiped when they are dropped.
 /// A pool may be shared by threads.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // Blinding factors are computed ahead of time; encryption is then fast.
+/// let pool = BlindingPool::new(key, blinding)?;
+/// pool.fill(2, &mut rng)?;
+/// let x = pool.encrypt(&plain)?;
+/// assert_eq!((owner.decrypt(&x)?, pool.len()), (plain, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct BlindingPool {
     key: PublicKey,
     blinding: Blinding,
@@ -64,6 +75,15 @@ impl BlindingPool {
     ///
     /// # Errors
     /// [`PaillierError::WrongKey`], [`PaillierError::Random`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let pool = BlindingPool::new(key, blinding)?;
+    /// pool.fill_by_owner(&owner, 8, &mut rng)?;
+    /// assert_eq!(pool.len(), 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fill_by_owner(&self, owner: &SecretKey, len: usize, rng: &mut Csprng) -> Result<(), PaillierError> {
         let public = owner.public_key();
         self.key.check_same(public)?;

@@ -23,6 +23,15 @@ pub const SEED_LEN: usize = 32;
 /// It notices a fork of the process and takes a new seed from the operating system then. So parent and child never draw
 /// the same numbers (two ciphertexts with the same blinding factor give away the difference of their plaintexts). Its
 /// state is overwritten when it is dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let mut rng = Csprng::from_os()?;
+/// let mut words = [0; 2];
+/// rng.fill_u64(&mut words)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Csprng {
     stream: Stream,
     birth: fork::Mark,

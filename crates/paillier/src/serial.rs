@@ -93,6 +93,14 @@ fn write_base(out: &mut Encoder, key: &PublicKey) {
 
 impl PublicKey {
     /// The sealed key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let read = PublicKey::from_bytes(&key.to_bytes(), SizePolicy::InsecureBench)?;
+    /// assert_eq!(read.modulus(), key.modulus());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(MAX_KEY_LEN as usize);
         write_key_head(&mut out, self);
@@ -121,6 +129,14 @@ impl PublicKey {
 
 impl SecretKey {
     /// The sealed **secret** key: these bytes decrypt everything. Store them with mode 0600 or stricter.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let read = SecretKey::from_secret_key_bytes(&owner.to_secret_key_bytes(), SizePolicy::InsecureBench)?;
+    /// assert_eq!(read.decrypt(&x)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         // Never grown, so that no copy stays behind.
         let mut out = Encoder::with_capacity(MAX_KEY_LEN as usize);
@@ -207,6 +223,13 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::TooMany`] beyond [`MAX_ELEMENTS`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(CiphertextVector::from_bytes(key, &x.to_bytes()?)?, x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>, PaillierError> {
         check_elements(self.len())?;
         let width = self.key().bits().get() as usize / 4;
@@ -228,6 +251,13 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::TooMany`] beyond [`MAX_ELEMENTS`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(PlaintextVector::from_plaintext_bytes(key, &plain.to_plaintext_bytes()?)?, plain);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_plaintext_bytes(&self) -> Result<Zeroizing<Vec<u8>>, PaillierError> {
         check_elements(self.len())?;
         let width = self.key().bits().get() as usize / 8;

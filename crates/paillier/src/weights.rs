@@ -27,6 +27,15 @@ const HEAD: u64 = 8;
 const SIGNS: u64 = 64;
 
 /// A matrix of public integers of magnitudes below 2^64, of at least one row and one column.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let weights = PublicWeights::from_rows(2, vec![1, 0, 4, 2])?;
+/// assert_eq!((weights.rows(), weights.row(1)), (2, [4, 2].as_slice()));
+/// assert_eq!(PublicWeights::from_bytes(&weights.to_bytes())?, weights);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicWeights {
     matrix: WeightMatrix,

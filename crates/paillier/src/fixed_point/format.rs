@@ -22,6 +22,16 @@ pub enum Rounding {
 /// Encoding errs by half a step at most, 2^−(fraction_bits + 1); with [`Rounding::Exact`] it does not err. Later
 /// computation on encrypted numbers is exact, so that the error of a sum is at most the sum of the errors. Both bounds
 /// are declared and public: that of a value is never derived from the value.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Up to 2^20, in steps of 2^-8.
+/// let format = FixedPoint::new(20, 8)?;
+/// assert_eq!(format.encode_f64(1.5)?, BigInt::from(384));
+/// assert!(format.exact().encode_f64(0.1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedPoint {
     integer_bits: u32,

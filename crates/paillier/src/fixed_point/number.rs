@@ -4,6 +4,15 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{ToPrimitive, Zero};
 
 /// mantissa · 2^−fraction_bits, exactly.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let number = Number::new(BigInt::from(6), 2);
+/// assert_eq!(number.ratio(), (BigInt::from(3), BigUint::from(2u32)));
+/// assert_eq!(number.to_f64(), Some(1.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Number {
     mantissa: BigInt,

@@ -14,6 +14,15 @@ use crate::keys::PublicKey;
 use crate::plaintext::PlaintextVector;
 
 /// Numbers encoded in a [`FixedPoint`] format, for any key that has room for them. Wiped when dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+/// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+/// assert_eq!(x.decrypt_f64(&owner)?, [1.5, -0.25]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct FixedPointPlaintext {
     format: FixedPoint,

@@ -16,6 +16,17 @@ use crate::plaintext::PlaintextVector;
 use crate::random::Csprng;
 
 /// Ciphertexts of integers that stand for numbers times 2^fraction_bits, of magnitudes that do not exceed a bound.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+/// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+/// assert_eq!(x.add(&x)?.decrypt_f64(&owner)?, [3.0, -0.5]);
+/// assert_eq!(x.multiply(&reals)?.decrypt_f64(&owner)?, [2.25, 0.0625]);
+/// assert_eq!(x.sum()?.decrypt_f64(&owner)?, [1.25]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedPointVector {
     ciphertexts: CiphertextVector,

@@ -45,6 +45,15 @@ use crate::random::{Csprng, RandomError};
 use constants::Store;
 
 /// How a host is made.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let config = HostConfig { remembered: 2, policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let host = Host::new(TrustedEngine::cpu(), config)?;
+/// assert_eq!(host.remembered(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
     /// The limits of its input.
@@ -63,6 +72,18 @@ impl Default for HostConfig {
 }
 
 /// Executes streams on an engine. Slots outlive a stream; one host serves one peer.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// let set_key = Instruction::SetKey { slot: Slot(0), n, blinding_base: None };
+/// let response = host.execute(&Request { instructions: vec![set_key] });
+/// assert_eq!(response.outcomes, [Outcome::Done]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Host {
     engine: TrustedEngine,
     limits: Limits,

@@ -17,6 +17,16 @@ use crate::product;
 /// −x² mod n for a random x, h_s = hⁿ mod n² generates the blinding factors.
 ///
 /// The generator is g = n + 1. Cheap to clone; two keys are equal if their moduli are.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // The key travels to the party that computes.
+/// let key = PublicKey::from_bytes(&key.to_bytes(), SizePolicy::InsecureBench)?;
+/// let x = key.encrypt(&PlaintextVector::from_i64(&key, &[3, -5]), blinding, &mut rng)?;
+/// assert_eq!(owner.decrypt(&x)?.to_i64()?, [3, -5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct PublicKey {
     inner: Arc<Inner>,
@@ -38,6 +48,15 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`], [`PaillierError::Modulus`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let known = PublicKey::from_modulus(&key.modulus(), SizePolicy::InsecureBench)?;
+    /// // The blinding base is not known, so every factor is an n-th power.
+    /// assert_eq!(known.default_blinding(), Blinding::Strict);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_modulus(n: &BigUint, policy: SizePolicy) -> Result<Self, PaillierError> {
         Self::from_parts(n, None, policy, Path::current())
     }

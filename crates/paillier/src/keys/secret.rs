@@ -23,6 +23,14 @@ use crate::random::Csprng;
 /// Generation of a key leaves temporaries in freed memory that are not wiped: those of the search for primes and of
 /// primality tests (`crypto-primes`), of inversions (`crypto-bigint`), and the numbers that callers of
 /// [`from_primes`](Self::from_primes) hold.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let x = owner.public_key().encrypt(&plain, blinding, &mut rng)?;
+/// assert_eq!(owner.decrypt(&x)?.to_i64()?, [3, -5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct SecretKey {
     public: PublicKey,
     p: PrimeSide,
@@ -194,6 +202,14 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`PaillierError::Random`] if the operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let owner = SecretKey::generate(KeyBits::insecure_bench(512)?, &mut rng)?;
+    /// assert_eq!(owner.bits().get(), 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(bits: KeyBits, rng: &mut Csprng) -> Result<Self, PaillierError> {
         Self::generate_on(bits, rng, Path::current())
     }

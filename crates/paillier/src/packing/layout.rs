@@ -12,6 +12,15 @@ use super::{MAX_SLOT_BITS, MAX_VALUE_BITS, PackingError};
 /// make of it. The plaintext is the integer Σ vᵢ·2^(i·w). Since it is a sum of signed terms, a negative value borrows from its
 /// upper neighbour; unpacking from the lowest slot on gives the borrow back, and is exact as long as every |vᵢ| is at most
 /// [`limit`](Self::limit) = 2^(w − 1) − 1. Then |Σ| < 2^(slots·w − 1), which is below n/2 for slots·w ≤ |n| − 2.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Values of 16 bits with 8 bits for growth: a plaintext of a 512-bit key has 21 slots.
+/// let packing = Packing::fill(16, 8, 512)?;
+/// assert_eq!((packing.slots(), packing.plaintexts(100)), (21, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packing {
     value_bits: u32,

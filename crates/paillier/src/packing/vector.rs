@@ -15,6 +15,14 @@ use crate::plaintext::PlaintextVector;
 use crate::random::Csprng;
 
 /// Values packed for any key that has room for the layout. Wiped when dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+/// assert_eq!(packed.unpack()?, [1, -2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct PackedPlaintext {
     packing: Packing,
@@ -86,6 +94,17 @@ impl fmt::Debug for PackedPlaintext {
 }
 
 /// Ciphertexts of packed values, whose magnitudes do not exceed a bound.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+/// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+/// // One ciphertext holds all three values, so one product adds them.
+/// assert_eq!(x.ciphertexts().len(), 1);
+/// assert_eq!(x.add(&x)?.decrypt(&owner)?, [2, -4, 6]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedCiphertextVector {
     ciphertexts: CiphertextVector,
