@@ -18,6 +18,15 @@ pub enum LweElements {
 }
 
 /// An LWE ciphertext together with what identifies its key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let mut sum = three.clone();
+/// sum.add_assign(&three)?;
+/// assert_eq!(client.decrypt(&encoding, &sum)?, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
     key_tag: KeyTag,
@@ -70,6 +79,15 @@ impl Ciphertext {
     ///
     /// # Errors
     /// If the operands are not of one key, choice and size.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut sum = three.clone();
+    /// sum.add_assign(&three)?;
+    /// assert_eq!(client.decrypt(&encoding, &sum)?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
         self.check(rhs)?;
         match (&mut self.elements, &rhs.elements) {
@@ -83,6 +101,15 @@ impl Ciphertext {
     ///
     /// # Errors
     /// As [`add_assign`](Self::add_assign).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut difference = three.clone();
+    /// difference.sub_assign(&three)?;
+    /// assert_eq!(client.decrypt(&encoding, &difference)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
         self.check(rhs)?;
         match (&mut self.elements, &rhs.elements) {
@@ -93,6 +120,15 @@ impl Ciphertext {
     }
 
     /// Homomorphic multiplication by an integer v; the noise variance grows by v².
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut double = three.clone();
+    /// double.scalar_mul_assign(2);
+    /// assert_eq!(client.decrypt(&encoding, &double)?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scalar_mul_assign(&mut self, value: i32) {
         match &mut self.elements {
             LweElements::U32(c) => c.scalar_mul_assign(value),
@@ -124,6 +160,14 @@ pub(crate) fn width_mismatch(given: TorusWidth, expected: TorusWidth) -> TfheErr
 }
 
 /// A test vector of either width: a GLWE ciphertext, usually noiseless.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(square.torus(), TorusWidth::U64);
+/// assert_eq!(TestVector::from_bytes(&square.to_bytes())?, square);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestVector {
     /// For 32-bit sets.

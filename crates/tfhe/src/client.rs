@@ -35,6 +35,13 @@ fn stream(seed: &SecretSeed, purpose: Purpose) -> Csprng {
 ///
 /// It is given away to the key that is made with it, because two keys with the same masks and noise would betray the secret
 /// key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct KeySeeds {
     masks: PublicSeed,
@@ -64,6 +71,14 @@ impl KeySeeds {
 /// The secret keys of one key set: the small LWE key and the GLWE key, which is also the big LWE key.
 ///
 /// Zeroised on drop, never printed; [`to_secret_key_bytes`](ClientKey::to_secret_key_bytes) is the only way out.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let x = client.encrypt(&encoding, 5, KeyOrder::Small, &mut rng)?;
+/// assert_eq!(client.decrypt(&encoding, &x)?, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ClientKey {
     pub(crate) parameters: ParameterSet,
@@ -74,6 +89,14 @@ pub struct ClientKey {
 
 impl ClientKey {
     /// Generates secret keys from a seed, which should come from the operating system.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let client = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+    /// assert_eq!(client.parameters().name, TEST_SMALL_U64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate(parameters: &ParameterSet, seed: &SecretSeed) -> Self {
         let lwe = LweSecretKey::generate(parameters.lwe_dimension, &mut stream(seed, Purpose::LweKey));
         let glwe = GlweSecretKey::generate(
@@ -109,6 +132,14 @@ impl ClientKey {
     ///
     /// # Errors
     /// If the message is not one of the encoding.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = client.encrypt(&encoding, 7, KeyOrder::Big, &mut rng)?;
+    /// assert!(client.encrypt(&encoding, 8, KeyOrder::Big, &mut rng).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(
         &self,
         encoding: &Encoding,
@@ -144,6 +175,13 @@ impl ClientKey {
     ///
     /// # Errors
     /// If the ciphertext belongs to another key set, or its phase is nearest to no message of the encoding.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(client.decrypt(&encoding, &three)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, encoding: &Encoding, ciphertext: &Ciphertext) -> Result<i64, TfheError> {
         Ok(encoding.decode(self.decrypt_phase(ciphertext)?)?)
     }
@@ -177,6 +215,16 @@ impl ClientKey {
     ///
     /// # Errors
     /// If writing fails, or there is no transform for N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut done = 0;
+    /// let seeds = KeySeeds::from_os()?;
+    /// let key = client.write_bootstrap_key(KeyForm::Seeded, seeds, Vec::new(), &mut |ready, _| done = ready)?;
+    /// assert!(done > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_bootstrap_key<W: Write>(
         &self,
         form: KeyForm,
@@ -236,6 +284,15 @@ impl ClientKey {
     ///
     /// # Errors
     /// If writing fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let seeded = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+    /// let full = client.write_keyswitch_key(KeyForm::Full, KeySeeds::from_os()?, Vec::new())?;
+    /// assert!(seeded.len() * 90 < full.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_keyswitch_key<W: Write>(&self, form: KeyForm, seeds: KeySeeds, writer: W) -> Result<W, TfheError> {
         let key = self.generate_keyswitch_key(seeds)?;
         let spec = self.parameters.spec().clone();
@@ -276,6 +333,14 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If the message is not one of the encoding.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let two = parameters.trivial(&encoding, 2, KeyOrder::Big, client.tag())?;
+    /// assert_eq!(client.decrypt(&encoding, &two)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trivial(
         &self,
         encoding: &Encoding,
@@ -297,6 +362,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// As [`test_vector`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let double = parameters.test_vector(&encoding, &encoding, |m| 2 * m % 8)?;
+    /// assert_eq!(client.decrypt(&encoding, &server.bootstrap(&three, &double)?)?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn test_vector(
         &self,
         input: &Encoding,

@@ -42,6 +42,15 @@ pub enum EncodingError {
 }
 
 /// A set of consecutive integers and their places on the torus.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let bits = Encoding::unsigned(3, true)?;
+/// assert_eq!((bits.min(), bits.max(), bits.places()), (0, 7, 16));
+/// assert_eq!(bits.decode(bits.encode::<u64>(5)?)?, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     min: i64,
@@ -54,6 +63,14 @@ impl Encoding {
     ///
     /// # Errors
     /// If zero is not among them or there are more than [`MAX_LEVELS`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let digits = Encoding::new(0, 9, true)?;
+    /// assert_eq!(digits.levels(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(min: i64, max: i64, padding: bool) -> Result<Self, EncodingError> {
         let levels = i128::from(max) - i128::from(min) + 1;
         if min > 0 || max < 0 || levels > i128::from(MAX_LEVELS) {
@@ -75,6 +92,14 @@ impl Encoding {
     ///
     /// # Errors
     /// If `bits` is 0 or exceeds 20.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let signed = Encoding::signed(3, true)?;
+    /// assert_eq!((signed.min(), signed.max()), (-4, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn signed(bits: u32, padding: bool) -> Result<Self, EncodingError> {
         let half = bits.checked_sub(1).and_then(|b| 1i64.checked_shl(b)).filter(|&h| h > 0);
         let half = half.ok_or(EncodingError::Interval { min: 0, max: -1 })?;

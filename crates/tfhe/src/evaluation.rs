@@ -53,6 +53,15 @@ impl ServerKey {
     ///
     /// # Errors
     /// If the ciphertext is not under this key set's big key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let small = server.keyswitch(&three)?;
+    /// assert_eq!(small.choice(), KeyOrder::Small);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keyswitch(&self, input: &Ciphertext) -> Result<Ciphertext, TfheError> {
         self.check(input)?;
         if input.choice() != KeyOrder::Big {
@@ -72,6 +81,14 @@ impl ServerKey {
     ///
     /// # Errors
     /// If ciphertext or test vector do not belong to this key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// assert_eq!(client.decrypt(&encoding, &server.bootstrap(&three, &square)?)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
         self.bootstrap_with(input, test_vector, 1)
     }

@@ -19,6 +19,13 @@ use crate::test_vector::sign_test_vector;
 const EIGHTH: u64 = 1 << 61;
 
 /// A two-input gate.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert!(Gate::Nand.evaluate(true, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {
     /// Both.
@@ -69,6 +76,14 @@ impl ClientKey {
     ///
     /// # Errors
     /// Never for an admissible parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let bit = client.encrypt_bit(true, KeyOrder::Big, &mut rng)?;
+    /// assert!(client.decrypt_bit(&bit)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_bit(&self, bit: bool, choice: KeyOrder, rng: &mut Csprng) -> Result<Ciphertext, TfheError> {
         // +1/8 or −1/8, chosen without a branch on the bit.
         let message = EIGHTH.wrapping_mul((2 * u64::from(bit)).wrapping_sub(1));
@@ -85,6 +100,14 @@ impl ClientKey {
 }
 
 /// The negated bit, exactly and without a bootstrap: the negated phase.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let bit = client.encrypt_bit(true, KeyOrder::Big, &mut rng)?;
+/// assert!(!client.decrypt_bit(&gates::not(&bit))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn not(bit: &Ciphertext) -> Ciphertext {
     let mut negated = bit.clone();
@@ -96,6 +119,19 @@ pub fn not(bit: &Ciphertext) -> Ciphertext {
 ///
 /// # Errors
 /// If the operands do not belong to the key, or to one key choice.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let key = CpuEngine::new(Backend::Fft)
+///     .prepare(vec![KeyPart::bootstrap(&bootstrap), KeyPart::keyswitch(&keyswitch)], policy, &mut |_, _| ())?;
+/// let one = client.encrypt_bit(true, KeyOrder::Big, &mut rng)?;
+/// let zero = client.encrypt_bit(false, KeyOrder::Big, &mut rng)?;
+/// let both = gates::evaluate(&*key, Gate::And, &one, &zero)?;
+/// assert!(!client.decrypt_bit(&both)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn evaluate(
     key: &dyn PreparedKey,
     gate: Gate,

@@ -53,6 +53,15 @@ impl<T: Torus> GgswCiphertext<T> {
 }
 
 /// Encrypts GGSW ciphertexts under one GLWE key: the secret side of a bootstrapping key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+/// assert_eq!(one.shape(), encryptor.shape());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct GgswEncryptor<'a, T> {
     key: &'a GlweSecretKey,
     multiplier: BinaryMultiplier,

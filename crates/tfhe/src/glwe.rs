@@ -12,6 +12,17 @@ use crate::noise_check::check_noise;
 use crate::product::BinaryMultiplier;
 
 /// A binary GLWE secret key: k polynomials of N bits. Zeroised on drop; it has no `Debug` of its content.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = GlweSecretKey::generate(GlweDimension(1), parameters.polynomial_size, &mut rng);
+/// let message = vec![3 << 60; parameters.polynomial_size.get()];
+/// let ciphertext = key.encrypt::<u64>(&message, parameters.glwe_noise, &mut rng)?;
+/// let phase = key.decrypt_phase(&ciphertext)?;
+/// assert!(phase.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct GlweSecretKey {
     bits: Vec<u8>,
@@ -184,6 +195,18 @@ impl<T: Torus> GlweCiphertext<T> {
     ///
     /// # Errors
     /// If `degree` ≥ N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.glwe_secret_key();
+    /// let mut message = vec![0; parameters.polynomial_size.get()];
+    /// message[7] = 3 << 60;
+    /// let coefficient = key.encrypt::<u64>(&message, parameters.glwe_noise, &mut rng)?.extract(7)?;
+    /// let phase = key.to_lwe_secret_key().decrypt_phase(&coefficient)?;
+    /// assert_eq!(phase.wrapping_add(1 << 59) >> 60, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn extract(&self, degree: usize) -> Result<LweCiphertext<T>, TfheError> {
         let n = self.polynomial_size.get();
         if degree >= n {

@@ -52,6 +52,20 @@ impl KeyswitchShape {
 }
 
 /// A key-switching key compressed by a seed: the bodies, t per source-key bit; masks come from stream i for bit i.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let [from, to] = [128, 96].map(|n| LweSecretKey::generate(LweDimension(n), &mut rng));
+/// let (gadget, noise, secret) = (parameters.ks, parameters.lwe_noise, SecretSeed::from_os()?);
+/// let key = SeededLweKeyswitchKey::generate(&from, &to, gadget, noise, PublicSeed::from_os()?, |i| {
+///     Csprng::from_secret(&secret, i)
+/// })?;
+/// let key = key.expand();
+/// let ciphertext = from.encrypt::<u32>(3 << 28, parameters.lwe_noise, &mut rng)?;
+/// assert_eq!(to.decrypt_phase(&key.switch(&ciphertext)?)?.wrapping_add(1 << 27) >> 28, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct SeededLweKeyswitchKey {
     pub(crate) shape: KeyswitchShape,

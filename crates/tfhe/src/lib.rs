@@ -33,6 +33,9 @@
 //! # }
 //! ```
 //!
+//! Most other examples share a hidden start: the test set `parameters`, a `client` with its `encoding` of three bits, the
+//! generator `rng`, the ciphertext `three`, and the test vector `square`. Some add both server keys and the `server`.
+//!
 //! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`mod@reference`] as the
 //! plain definition that all of it is checked against.
 

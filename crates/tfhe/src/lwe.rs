@@ -13,6 +13,15 @@ use crate::linear::linear_operations;
 use crate::noise_check::check_noise;
 
 /// A binary LWE secret key, one byte (0 or 1) per bit. Zeroised on drop; it has no `Debug` of its content.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = LweSecretKey::generate(LweDimension(96), &mut rng);
+/// let ciphertext = key.encrypt::<u32>(3 << 28, parameters.lwe_noise, &mut rng)?;
+/// assert_eq!(key.decrypt_phase(&ciphertext)?.wrapping_add(1 << 27) >> 28, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct LweSecretKey {
     bits: Vec<u8>,
@@ -149,6 +158,16 @@ impl<T: Torus> LweCiphertext<T> {
 
 /// ⌊x·2N/q⌉ mod 2N of every element, mask first. The rounding adds a variance of (n/24 + 1/12)/(2N)² to a phase under a
 /// uniform binary key (each mask element errs uniformly by half a step and half of them count).
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let ciphertext = LweCiphertext::trivial(1u64 << 62, LweDimension(96));
+/// let switched = lwe::modulus_switch(&ciphertext, parameters.polynomial_size);
+/// // A quarter of the torus is a quarter of 2N.
+/// assert_eq!(switched.last(), Some(&(parameters.polynomial_size.get() / 2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn modulus_switch<T: Torus>(ciphertext: &LweCiphertext<T>, polynomial_size: PolynomialSize) -> Vec<usize> {
     let log_order = polynomial_size.get().trailing_zeros() + 1;
     ciphertext.elements().iter().map(|&x| switch_element(x.to_u64_msb(), log_order)).collect()

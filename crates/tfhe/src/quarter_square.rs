@@ -16,6 +16,15 @@ use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec};
 pub const DEFAULT_LOG2_P_FAIL: f64 = -40.0;
 
 /// Encodings and range for products of fresh encryptions under one parameter set and key choice.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // x·y = (x + y)²/4 − (x − y)²/4, from two bootstraps.
+/// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
+/// assert!(product.check(product.max()).is_ok() && product.check(product.max() + 1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuarterSquare {
     input: Encoding,

@@ -88,6 +88,13 @@ impl ParameterSpec {
 
 impl Ciphertext {
     /// The sealed ciphertext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(Ciphertext::from_bytes(&three.to_bytes())?, three);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(64);
         out.u64(self.key_tag().0);
@@ -224,6 +231,14 @@ impl<T: Torus> GgswCiphertext<T> {
 
 impl ClientKey {
     /// The sealed **secret** keys: these bytes decrypt everything. Store them with mode 0600 at least.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let read = ClientKey::from_secret_key_bytes(&client.to_secret_key_bytes(), policy)?;
+    /// assert_eq!(read.decrypt(&encoding, &three)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_secret_key_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Encoder::with_capacity(256 + self.lwe.bits().len() + self.glwe.bits().len());
         self.parameters.spec().encode(&mut out);

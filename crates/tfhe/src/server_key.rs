@@ -288,6 +288,16 @@ fn require_same_set(bootstrap: &ParameterSpec, keyswitch: &ParameterSpec) -> Res
 }
 
 /// Options of loading a server key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let options = LoadOptions { max_bytes: 1 << 10, ..LoadOptions::new(Backend::Fft) };
+/// let loaded = ServerKey::load_with(&options, &bootstrap[..], &keyswitch[..], policy, &mut |_, _| ());
+/// assert!(matches!(loaded, Err(TfheError::KeyTooLarge { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     /// The transform that multiplies polynomials.
@@ -313,6 +323,15 @@ impl LoadOptions {
 }
 
 /// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let output = server.bootstrap(&three, &square)?;
+/// assert_eq!(client.decrypt(&encoding, &output)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ServerKey {
     pub(crate) parameters: ParameterSet,
@@ -337,6 +356,15 @@ impl ServerKey {
     /// # Errors
     /// If a key is malformed, not admissible under `policy`, the two do not belong together, or they would take more than
     /// [`MAX_LOADED_KEY_BYTES`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let server = ServerKey::load(&bootstrap[..], &keyswitch[..], Backend::Ntt, policy, &mut |_, _| ())?;
+    /// assert_eq!(server.tag(), client.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(
         bootstrap: impl Read,
         keyswitch: impl Read,

@@ -195,6 +195,21 @@ impl private::Build for u64 {
 }
 
 /// GGSW ciphertexts in transformed form, for external products and CMux outside of a bootstrapping key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let key = client.glwe_secret_key();
+/// let encryptor = GgswEncryptor::<u64>::new(key, parameters.pbs, parameters.glwe_noise)?;
+/// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+/// let one = TransformedGgsw::new(&one, Backend::Fft, Isa::current())?;
+/// // A CMux with an encrypted selector of 1 returns its second operand.
+/// let message = |value: u64| vec![value << 60; parameters.polynomial_size.get()];
+/// let [a, b] = [2, 5].map(|m| key.encrypt(&message(m), parameters.glwe_noise, &mut rng).expect("a test set"));
+/// let chosen = key.decrypt_phase(&one.cmux(&a, &b)?)?;
+/// assert!(chosen.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TransformedGgsw<T> {
     rotator: Arc<dyn BlindRotation<T>>,

@@ -28,6 +28,14 @@ pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth};
 pub const REQUIRED_SECURITY_BITS: f64 = 128.0;
 
 /// Whether a set below [`REQUIRED_SECURITY_BITS`] is acceptable.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert!(ParameterSet::named(TEST_SMALL_U64, SecurityPolicy::Require128Bits).is_err());
+/// assert!(ParameterSet::named(TEST_SMALL_U64, policy).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecurityPolicy {
     /// Refuse it.
@@ -37,6 +45,14 @@ pub enum SecurityPolicy {
 }
 
 /// An admissible parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let set = ParameterSet::named("MESSAGE_2_2M64", SecurityPolicy::Require128Bits)?;
+/// assert!(set.security().bits >= 128.0 && set.log2_p_fail() <= -64.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterSet {
     spec: ParameterSpec,

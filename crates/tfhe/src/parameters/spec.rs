@@ -49,6 +49,14 @@ impl TorusWidth {
 }
 
 /// Under which key ciphertexts travel, and with it the order of key switch and blind rotation.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let small = client.encrypt(&encoding, 3, KeyOrder::Small, &mut rng)?;
+/// assert!(small.to_bytes().len() < three.to_bytes().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyOrder {
     /// Under the extracted key of dimension k·N: key switch first, then blind rotation.
