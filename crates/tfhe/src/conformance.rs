@@ -59,7 +59,8 @@ pub struct Case {
     client: ClientKey,
     parts: [Vec<u8>; 2],
     encoding: Encoding,
-    table: TestVector,
+    /// m ↦ max − m, and m ↦ m: the jobs of a batch use both in turn.
+    tables: [TestVector; 2],
     inputs: Vec<(i64, Ciphertext)>,
 }
 
@@ -135,8 +136,11 @@ impl Case {
             client.write_keyswitch_key(form, seeds(42), Vec::new())?,
         ];
         let encoding = Encoding::unsigned(parameters.message_bits.min(2), true)?;
-        let table = parameters.test_vector(&encoding, &encoding, |m| encoding.max() - m)?;
-        Ok(Self { client, parts, encoding, table, inputs: Vec::new() })
+        let tables = [
+            parameters.test_vector(&encoding, &encoding, |m| encoding.max() - m)?,
+            parameters.test_vector(&encoding, &encoding, |m| m)?,
+        ];
+        Ok(Self { client, parts, encoding, tables, inputs: Vec::new() })
     }
 
     fn encrypt_inputs(&mut self) -> Result<(), TfheError> {
@@ -174,21 +178,24 @@ impl Case {
     /// # Errors
     /// If the engine fails or a result is wrong.
     pub fn outputs(&self, key: &dyn PreparedKey) -> Result<Vec<Ciphertext>, ConformanceError> {
-        let job = |input| Job::Bootstrap(BootstrapJob { input, test_vector: &self.table });
-        let jobs: Vec<Job<'_>> = self.inputs.iter().map(|(_, input)| job(input)).collect();
+        let numbered = || self.inputs.iter().enumerate().map(|(i, (message, input))| (i % 2, *message, input));
+        let jobs: Vec<Job<'_>> = numbered()
+            .map(|(table, _, input)| BootstrapJob { input, test_vector: &self.tables[table] }.into())
+            .collect();
         let outputs = key.run(&jobs)?;
         self.require(outputs.len() == jobs.len(), || format!("{} jobs, {} outputs", jobs.len(), outputs.len()))?;
         let outputs: Option<Vec<Ciphertext>> = outputs.into_iter().map(|output| output.into_ciphertext()).collect();
         let Some(outputs) = outputs else { return Err(self.wrong("a bootstrap returned no ciphertext".to_owned())) };
         if let [first, .., last] = &outputs[..] {
             let (_, input) = &self.inputs[0];
-            self.require(&key.bootstrap(input, &self.table)? == first, || "an output depends on its batch".to_owned())?;
+            let alone = key.bootstrap(input, &self.tables[0])?;
+            self.require(&alone == first, || "an output depends on its batch".to_owned())?;
             self.require(first.choice() == input.choice() && last.key_tag() == self.client.tag, || {
                 "an output is under another key than its input".to_owned()
             })?;
         }
-        for ((message, input), output) in self.inputs.iter().zip(&outputs) {
-            let expected = self.encoding.max() - message;
+        for ((table, message, input), output) in numbered().zip(&outputs) {
+            let expected = if table == 0 { self.encoding.max() - message } else { message };
             let decrypted = self.client.decrypt(&self.encoding, output)?;
             self.require(decrypted == expected, || format!("{decrypted} where {expected} is the table's value"))?;
             let place: u64 = self.encoding.encode(expected).map_err(TfheError::from)?;
@@ -295,7 +302,7 @@ impl Suite {
     }
 }
 
-/// Lists of key parts and operands that every engine must refuse, by type.
+/// Lists of key parts and operands that every engine must refuse, by type, and two keys in turn.
 ///
 /// # Errors
 /// If the engine accepts one, or refuses it with another error.
@@ -330,11 +337,17 @@ pub fn check_refusals(engine: &dyn TfheEngine) -> Result<(), ConformanceError> {
     case.require(strict.is_err(), || "a set below 128 bits was accepted without the opt-in".to_owned())?;
     let key = case.prepare(engine)?;
     case.require(key.run(&[])?.is_empty(), || "no jobs, but outputs".to_owned())?;
+    // A key that is prepared later does not take the place of the first one.
+    let other = Case::small(TorusWidth::U32)?;
+    let other_key = other.prepare(engine)?;
+    case.outputs(&*key)?;
+    other.outputs(&*other_key)?;
+    case.outputs(&*key)?;
     let (_, input) = &case.inputs[0];
     let foreign = Ciphertext::new(KeyTag(!case.client.tag.0), input.choice(), input.elements().clone());
     for (input, table, what) in [
-        (&foreign, &case.table, "a ciphertext of another key set"),
-        (input, &Case::small(TorusWidth::U32)?.table, "a test vector of another size"),
+        (&foreign, &case.tables[0], "a ciphertext of another key set"),
+        (input, &other.tables[0], "a test vector of another size"),
     ] {
         case.require(key.bootstrap(input, table).is_err(), || format!("{what} was accepted"))?;
     }
