@@ -60,9 +60,12 @@ impl Context {
     /// products, and of the plaintext modulus for slots. All other arithmetic runs on the CPU with kernels for `isa`.
     /// Every result has the same bits with any provider.
     ///
+    /// A context transforms secret keys, plaintexts and errors as well as ciphertexts. It therefore refuses a provider on
+    /// another machine. A simulated or co-simulated provider may record traces: use one with keys that protect nothing.
+    ///
     /// # Errors
-    /// If the provider has no transform for a prime of the chain, or makes one of another size or prime; if the CPU lacks
-    /// `isa`.
+    /// [`BfvError::RemoteEngine`]; if the provider has no transform for a prime of the chain, or makes one of another size
+    /// or prime; if the CPU lacks `isa`.
     ///
     /// # Example
     /// ```
@@ -80,6 +83,10 @@ impl Context {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_engines(parameters: &ParameterSet, provider: Arc<dyn NttProvider>, isa: Isa) -> Result<Self, BfvError> {
+        let info = provider.info();
+        if info.kind.is_remote() {
+            return Err(BfvError::RemoteEngine { engine: info.name.into_owned() });
+        }
         let bases = Bases::new(parameters, provider, isa)?;
         let (top, all) = (parameters.ciphertext_moduli.len(), bases.chain().len());
         let scale =

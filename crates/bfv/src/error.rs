@@ -33,6 +33,14 @@ pub enum BfvError {
     /// Primes that make no basis.
     #[error(transparent)]
     Basis(#[from] RnsBasisError),
+    /// A provider of transforms is on another machine.
+    #[error(
+        "engine {engine} is on another machine, and a context transforms secret keys; use an engine of this machine"
+    )]
+    RemoteEngine {
+        /// The engine's name.
+        engine: String,
+    },
     /// Bytes that do not encode a polynomial of the basis.
     #[error(transparent)]
     Residues(#[from] UnpackError),

@@ -13,7 +13,7 @@ use ciphermill_bfv::{
 use ciphermill_lattice::rns::RnsBasisError;
 use ciphermill_math::conformance::ReferenceNttProvider;
 use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
-use ciphermill_math::{CoefficientSource, EngineInfo, Isa};
+use ciphermill_math::{CoefficientSource, EngineInfo, EngineKind, Isa};
 use support::{INSECURE, plaintext, rng, seed};
 
 /// Transforms by prime.
@@ -265,4 +265,33 @@ fn a_missing_transform_is_an_error_of_the_step_that_needs_it() {
     // Again: the first failure has left nothing behind.
     missing(context.multiply(&ciphertext, &ciphertext).unwrap_err());
     missing(BatchEncoder::new(&context).unwrap_err());
+}
+
+/// The reference transforms, described as those of another machine.
+#[derive(Debug)]
+struct Remote;
+
+impl NttProvider for Remote {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("far", EngineKind::Remote)
+    }
+
+    fn prime(&self, _: usize, _: u64) -> Result<Arc<dyn NttEngine>, NttError> {
+        panic!("no polynomial may reach another machine")
+    }
+
+    fn prime_u32(&self, _: usize, _: u32) -> Result<Arc<dyn NttEngine<u32>>, NttError> {
+        panic!("no polynomial may reach another machine")
+    }
+
+    fn goldilocks(&self, _: usize) -> Result<Arc<dyn NttEngine>, NttError> {
+        panic!("no polynomial may reach another machine")
+    }
+}
+
+#[test]
+fn a_remote_provider_is_refused() {
+    let set = ParameterSet::named("TEST_32", INSECURE).unwrap();
+    let refused = Context::with_engines(&set, Arc::new(Remote), Isa::current()).map(drop);
+    assert!(matches!(&refused, Err(BfvError::RemoteEngine { engine }) if engine == "far"), "{refused:?}");
 }
