@@ -76,6 +76,7 @@ pub fn check(engine: &dyn ModExpEngine, extent: &Extent) {
             subject.products_of_powers(&mut numbers);
             subject.several_jobs(&mut numbers);
             subject.refusals(&mut numbers);
+            subject.two_moduli(engine, &mut numbers);
         }
     }
     foreign_bases(engine, &mut numbers, extent);
@@ -152,6 +153,12 @@ impl Subject<'_> {
                 let shared = Exponents::shared(&rows.uint(2), bits).expect("as wide as declared");
                 let expected: Vec<_> = bases.rows().map(|b| pow(b, rows.row(2))).collect();
                 self.equal(self.prepared.pow(&bases, &shared), &expected, "pow with one exponent");
+            } else {
+                // The exponent of strict blinding is shared and has full width; so may one be that is 0.
+                let shared = Exponents::shared(&rows.uint(len - 1), bits).expect("as wide as declared");
+                let bases = of(&[BigUint::ZERO, big(bases.row(0))], self.prepared.limbs());
+                let expected: Vec<_> = bases.rows().map(|b| pow(b, rows.row(len - 1))).collect();
+                self.equal(self.prepared.pow(&bases, &shared), &expected, "pow with one wide exponent");
             }
         }
         let zero = Exponents::each(IntegerBatch::from_u64s(&[0, 0]), 0).expect("no bits");
@@ -159,7 +166,8 @@ impl Subject<'_> {
     }
 
     fn fixed_bases(&self, numbers: &mut Numbers, extent: &Extent) {
-        for bits in [1, 64, 130] {
+        // The last width is that of the blinding with a fixed base.
+        for bits in [1, 64, 130, self.bits() / 2] {
             let base = numbers.batch(1, self.bits());
             let Some(handle) = self.supported("prepare_base", self.prepared.prepare_base(&base, bits)) else { return };
             let handle = handle.unwrap_or_else(|error| panic!("{}, prepare_base: {error}", self.what));
@@ -168,7 +176,7 @@ impl Subject<'_> {
                 exponents.rows().map(|e| reference::pow(&big(base.row(0)), &big(e), &self.n)).collect();
             self.equal(self.prepared.pow_fixed(&handle, &exponents), &expected, "fixed_base_pow");
             assert!(handle.memory_bytes() > 0, "{}: a prepared base occupies memory", self.what);
-            let wide = of(&[BigUint::from(1u32) << bits], 3);
+            let wide = of(&[BigUint::from(1u32) << bits], bits as usize / 64 + 1);
             let refused = self.prepared.pow_fixed(&handle, &wide);
             assert!(
                 matches!(refused, Err(EngineError::Operands(BigIntError::ExponentBits { index: 0, bits: b })) if b == bits),
@@ -188,7 +196,9 @@ impl Subject<'_> {
                 bases.row_mut(i).copy_from_slice(again.row(0));
             }
         }
-        let rows: [[i128; 3]; 3] = [[1, 0, 5], [-3, 2, 0], [i128::from(u32::MAX), -1, -7]];
+        let wide = i128::from(u64::MAX);
+        let rows: [[i128; 3]; 5] =
+            [[1, 0, 5], [-3, 2, 0], [i128::from(u32::MAX), -1, -7], [0, 0, 0], [wide, -wide, 1 << 63]];
         let weights = WeightMatrix::new(3, rows.concat()).expect("three columns");
         let Some(output) = self.supported("multi_pow", self.prepared.multi_pow(&bases, &weights)) else { return };
         let power = |base: &BigUint, weight: i128| {
@@ -200,6 +210,40 @@ impl Subject<'_> {
             bases.rows().zip(row).fold(one, |p, (b, &w)| reference::multiply(&p, &power(&big(b), w), &self.n))
         };
         self.equal(output, &rows.iter().map(product).collect::<Vec<_>>(), "multi_pow");
+        let refused = self.prepared.multi_pow(&bases.slice(0..2), &weights);
+        assert!(
+            matches!(refused, Err(EngineError::Operands(BigIntError::Length { .. }))),
+            "{}: 2 bases and 3 columns: {refused:?}",
+            self.what
+        );
+        let zeros = IntegerBatch::zeros(3, self.prepared.limbs());
+        let refused = self.prepared.multi_pow(&zeros, &weights);
+        assert!(
+            matches!(refused, Err(EngineError::Operands(BigIntError::NotInvertible { .. }))),
+            "{}: the inverse of 0: {refused:?}",
+            self.what
+        );
+    }
+
+    /// Another prepared modulus of the same engine does not take the place of the first one; a bad job among good ones
+    /// leaves no output.
+    fn two_moduli(&self, engine: &dyn ModExpEngine, numbers: &mut Numbers) {
+        let root = numbers.odd(256);
+        let other = engine.prepare(EngineModulus::Value(&limbs::to_uint(&root)));
+        let other = other.unwrap_or_else(|error| panic!("{}: 256 bits: {error}", self.what));
+        let (a, b) = (numbers.batch(2, 250), numbers.batch(2, 250));
+        let products = |n: &BigUint| -> Vec<BigUint> {
+            a.rows().zip(b.rows()).map(|(a, b)| reference::multiply(&big(a), &big(b), n)).collect()
+        };
+        for _ in 0..2 {
+            self.equal(self.prepared.multiply(&a, &b), &products(&self.n), "multiply, one of two moduli");
+            let theirs = other.multiply(&a, &b).unwrap_or_else(|error| panic!("{}: {error}", self.what));
+            let theirs: Vec<_> = theirs.rows().map(big).collect();
+            assert_eq!(theirs, products(&big(&root)), "{}: the other of two moduli", self.what);
+        }
+        let short = numbers.batch(3, 250);
+        let outcome = self.prepared.run(&[Job::Multiply { a: &a, b: &b }, Job::Multiply { a: &a, b: &short }]);
+        assert!(outcome.is_err(), "{}: a bad job among good ones", self.what);
     }
 
     /// Outputs come in the order of the jobs; no job gives none.

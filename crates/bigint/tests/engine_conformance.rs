@@ -105,6 +105,9 @@ impl SlowModulus {
 
     fn multi_pow(&self, bases: &IntegerBatch, weights: &WeightMatrix) -> Result<Output, EngineError> {
         let bases = self.read(bases)?;
+        if bases.len() != weights.columns() {
+            return Err(BigIntError::Length { left: bases.len(), right: weights.columns() }.into());
+        }
         let row = |row: usize| {
             let mut product = BigUint::from(1u32);
             for (index, (base, &weight)) in bases.iter().zip(weights.row(row)).enumerate() {

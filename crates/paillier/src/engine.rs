@@ -22,6 +22,17 @@ use crate::plaintext::PlaintextVector;
 use crate::product;
 use crate::random::Csprng;
 
+/// Scalars no wider than the widest of these public factors.
+fn public_scalars(factors: &[i128]) -> Result<Scalars, PaillierError> {
+    let widest = factors.iter().map(|factor| factor.unsigned_abs()).max().unwrap_or(0);
+    let bits = (u128::BITS - widest.leading_zeros()).max(1);
+    let scalars = match factors.iter().map(|&factor| u64::try_from(factor)).collect::<Result<Vec<u64>, _>>() {
+        Ok(positive) => Scalars::from_u64(&positive),
+        Err(_) => Scalars::from_i128(factors),
+    };
+    scalars.with_bits(bits)
+}
+
 /// Encryption, and evaluation with plain operands that may be secret, under one public key on a trusted engine.
 ///
 /// An engine that is not trusted is refused by the compiler:
@@ -64,13 +75,17 @@ impl EngineEncryption {
     /// Prepares the key on an engine.
     ///
     /// # Errors
-    /// [`PaillierError::Engine`] if the engine does not support the size of n²; [`PaillierError::BigInt`].
+    /// [`PaillierError::Engine`] if the engine does not support the size of n²; [`PaillierError::Trust`] if the key is of a
+    /// secure size and the engine is trusted with insecure parameters only; [`PaillierError::BigInt`].
     pub fn new(key: &PublicKey, engine: &TrustedEngine) -> Result<Self, PaillierError> {
         let (key, native) = on_native_path(key, &**engine.engine())?;
         if native {
             return Ok(Self { key, accelerator: None });
         }
         let modulus = engine.prepare(EngineModulus::SquareOf(&limbs::to_uint(key.n())))?;
+        if !key.bits().is_insecure() {
+            engine.require_production()?;
+        }
         Ok(Self { key, accelerator: Some(Accelerator { modulus, base: OnceLock::new() }) })
     }
 
@@ -285,30 +300,34 @@ impl EngineEvaluation {
         if self.modulus.is_none() { left.subtract(right) } else { self.add(left, &right.negate()?) }
     }
 
-    /// As [`CiphertextVector::add_plain`], with public numbers.
+    /// As [`CiphertextVector::add_plain`], with public numbers. Secret ones are a [`PlaintextVector`], which only
+    /// [`EngineEncryption::add_plain`] accepts.
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
     pub fn add_public(
         &self,
         ciphertexts: &CiphertextVector,
-        plaintexts: &PlaintextVector,
+        numbers: &[i128],
     ) -> Result<CiphertextVector, PaillierError> {
-        let Some(modulus) = &self.modulus else { return ciphertexts.add_plain(plaintexts) };
-        plain_sum(&self.key, ciphertexts, plaintexts, |a, b| modulus.multiply(a, b))
+        let plaintexts = PlaintextVector::from_i128(&self.key, numbers);
+        let Some(modulus) = &self.modulus else { return ciphertexts.add_plain(&plaintexts) };
+        plain_sum(&self.key, ciphertexts, &plaintexts, |a, b| modulus.multiply(a, b))
     }
 
-    /// As [`CiphertextVector::multiply_scalars`], with public scalars.
+    /// As [`CiphertextVector::multiply_scalars`], with public factors, whose widest one decides the time. Secret ones are
+    /// [`Scalars`], which only [`EngineEncryption::multiply_scalars`] accepts.
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
     pub fn multiply_public(
         &self,
         ciphertexts: &CiphertextVector,
-        scalars: &Scalars,
+        factors: &[i128],
     ) -> Result<CiphertextVector, PaillierError> {
-        let Some(modulus) = &self.modulus else { return ciphertexts.multiply_scalars(scalars) };
-        multiples(&self.key, ciphertexts, scalars, |bases, exponents| modulus.pow(bases, exponents))
+        let scalars = public_scalars(factors)?;
+        let Some(modulus) = &self.modulus else { return ciphertexts.multiply_scalars(&scalars) };
+        multiples(&self.key, ciphertexts, &scalars, |bases, exponents| modulus.pow(bases, exponents))
     }
 
     /// As [`CiphertextVector::matrix_vector_public`].

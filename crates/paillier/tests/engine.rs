@@ -87,7 +87,7 @@ fn evaluation_gives_the_same_bits() {
     let (x, y, one) = (encrypt(&[1, -2, 3]), encrypt(&[40, 50, -60]), encrypt(&[9]));
     let plain = PlaintextVector::from_i64(key, &[5, -6, 7]);
     let weights = WeightMatrix::new(3, vec![1, -2, 3, 0, 5, -6]).unwrap();
-    let scalars = [Scalars::from_i64(&[3, -4, 0]), Scalars::from_i64(&[-7]), Scalars::from_u64(&[1, 2, 3])];
+    let factors: [&[i128]; 4] = [&[3, -4, 0], &[-7], &[1, 2, 3], &[1 << 90, -(1 << 100), 1]];
     let same = |ours: Result<CiphertextVector, PaillierError>, expected: Result<CiphertextVector, PaillierError>| {
         assert_eq!(ours.unwrap().to_integers(), expected.unwrap().to_integers());
     };
@@ -98,9 +98,9 @@ fn evaluation_gives_the_same_bits() {
         same(evaluation.add(&x, &one), x.add(&one));
         same(evaluation.subtract(&x, &y), x.subtract(&y));
         same(evaluation.subtract(&one, &y), one.subtract(&y));
-        same(evaluation.add_public(&x, &plain), x.add_plain(&plain));
-        for scalars in &scalars {
-            same(evaluation.multiply_public(&x, scalars), x.multiply_scalars(scalars));
+        same(evaluation.add_public(&x, &[5, -6, 7]), x.add_plain(&plain));
+        for factors in factors {
+            same(evaluation.multiply_public(&x, factors), x.multiply_scalars(&Scalars::from_i128(factors)));
         }
         same(evaluation.matrix_vector_public(&x, &weights), x.matrix_vector_public(&weights));
         let short = x.slice(0..2).unwrap();

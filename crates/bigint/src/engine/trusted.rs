@@ -79,6 +79,20 @@ impl TrustedEngine {
     /// # Errors
     /// [`TrustError`] names the property for which the engine is refused.
     pub fn new(engine: Arc<dyn ModExpEngine>, policy: SecretPolicy) -> Result<Self, TrustError> {
+        Self::judge(&*engine, policy)?;
+        Ok(Self { engine })
+    }
+
+    /// Checks that [`SecretPolicy::Production`] admits the engine: for keys that protect something, whatever policy the
+    /// engine was made with.
+    ///
+    /// # Errors
+    /// [`TrustError`] names the property for which the engine is refused.
+    pub fn require_production(&self) -> Result<(), TrustError> {
+        Self::judge(&*self.engine, SecretPolicy::Production)
+    }
+
+    fn judge(engine: &dyn ModExpEngine, policy: SecretPolicy) -> Result<(), TrustError> {
         let info = engine.info();
         let name = || info.name.clone().into_owned();
         let production = policy == SecretPolicy::Production;
@@ -93,7 +107,7 @@ impl TrustedEngine {
             _ if production => return Err(TrustError::Simulation { engine: name() }),
             _ => {}
         }
-        Ok(Self { engine })
+        Ok(())
     }
 
     /// Checks an engine for the operations on secret keys: decryption and key generation.

@@ -80,6 +80,9 @@ fn built(unit: &str) -> Vec<&'static Configuration> {
 pub(crate) fn with(unit: &str, parameter: &str, value: i64) -> Option<&'static Configuration> {
     let found = configurations(unit).find(|configuration| configuration.parameter(parameter) == value);
     assert!(found.is_some() || some_units_only(), "no configuration of {unit} with {parameter} = {value} was built");
+    if found.is_none() {
+        println!("skipped: {unit} with {parameter} = {value}: CIPHERMILL_HW leaves it out");
+    }
     found
 }
 

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use ciphermill_bigint::ModExpEngine;
 use ciphermill_paillier::{
-    CiphertextVector, EngineEvaluation, KeyBits, PaillierError, PlaintextVector, PublicKey, PublicWeights, Scalars,
-    SizePolicy,
+    CiphertextVector, EngineEvaluation, KeyBits, PaillierError, PublicKey, PublicWeights, SizePolicy,
 };
 use ciphermill_program::{
     DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Operand, Operands, ResultLength, Scheme,
@@ -284,17 +283,6 @@ fn single_row(id: VrId, weights: &PublicWeights) -> Result<&[i128], HandlerError
     }
 }
 
-/// Scalars no wider than the greatest of them: they are public, so the time may depend on their width.
-fn scalars(row: &[i128]) -> Result<Scalars, PaillierError> {
-    let widest = row.iter().map(|weight| weight.unsigned_abs()).max().unwrap_or(0);
-    let bits = (u128::BITS - widest.leading_zeros()).max(1);
-    let scalars = match row.iter().map(|&weight| u64::try_from(weight)).collect::<Result<Vec<u64>, _>>() {
-        Ok(positive) => Scalars::from_u64(&positive),
-        Err(_) => Scalars::from_i128(row),
-    };
-    scalars.with_bits(bits)
-}
-
 fn compute(
     key: &EngineEvaluation,
     instruction: &Instruction,
@@ -318,14 +306,14 @@ fn compute(
 
 fn add_plain(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
     let matrix = weights(ids[0], bytes[0])?;
-    let plain = PlaintextVector::from_i128(key.key(), single_row(ids[0], &matrix)?);
-    key.add_public(&vector(key.key(), ids[1], bytes[1])?, &plain).map_err(|e| operand_error(ids[0], &e))
+    let plain = single_row(ids[0], &matrix)?;
+    key.add_public(&vector(key.key(), ids[1], bytes[1])?, plain).map_err(|e| operand_error(ids[0], &e))
 }
 
 fn scale(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
     let matrix = weights(ids[0], bytes[0])?;
-    let factors = scalars(single_row(ids[0], &matrix)?).map_err(|e| operand_error(ids[0], &e))?;
-    key.multiply_public(&vector(key.key(), ids[1], bytes[1])?, &factors).map_err(|e| operand_error(ids[0], &e))
+    let factors = single_row(ids[0], &matrix)?;
+    key.multiply_public(&vector(key.key(), ids[1], bytes[1])?, factors).map_err(|e| operand_error(ids[0], &e))
 }
 
 fn multiply(key: &EngineEvaluation, ids: [VrId; 2], bytes: [&[u8]; 2]) -> Result<CiphertextVector, HandlerError> {
