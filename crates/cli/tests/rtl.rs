@@ -136,6 +136,8 @@ mod with_the_feature {
             "bench ks --params TEST_SMALL_U64",
             "bench keygen --params TEST_SMALL_U64",
             "bench nvme",
+            "bench hmvp --rows 2 --cols 3",
+            "hmvp multiply --galois-keys v.galois --matrix a.mat --vector v.ct --out u.ct",
             "demo",
         ] {
             let ran = run(&bench, &format!("{line} --engine rtl"));

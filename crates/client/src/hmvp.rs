@@ -206,6 +206,6 @@ pub fn multiply(
     vector: &EncryptedVector,
 ) -> Result<EncryptedProduct, ClientError> {
     let plan = matrix.plan();
-    let keys = engine.prepare(plan, keys)?;
-    Ok(keys.multiply(&engine.prepare_matrix(plan, matrix)?, vector)?)
+    let matrix = engine.prepare_matrix(plan, matrix)?;
+    Ok(engine.prepare(plan, keys)?.multiply(&matrix, vector)?)
 }

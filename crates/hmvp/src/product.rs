@@ -71,6 +71,9 @@ impl EncryptedProduct {
             require_tag("a ciphertext of the product", ciphertext.key_tag(), tag)?;
             require_length("number of parts of a ciphertext", ciphertext.parts().len(), 2)?;
             require_length("number of limbs of a ciphertext", ciphertext.limb_count(), plan.product_limbs())?;
+            for part in ciphertext.parts() {
+                require_length("coefficients of a polynomial", part.polynomial_size(), plan.context().n())?;
+            }
             let moduli = plan.context().basis(plan.product_limbs()).moduli();
             for (limb, modulus) in moduli.enumerate() {
                 for part in ciphertext.parts() {
@@ -115,9 +118,9 @@ impl EncryptedProduct {
     }
 
     /// log2 of how much the noise of the worst entry may still grow before it decrypts wrongly: the least
-    /// log2(Q/(2t)) − log2|noise| over all places that hold entries (for entries in slots, over all coefficients), at least
-    /// 0. It is for the key's owner only: the noise depends on the matrix, and the computing party must never learn
-    ///    whether a decryption failed.
+    /// log2(Q/(2t)) − log2|noise| over all places that hold entries (for entries in slots, over all coefficients). A
+    /// negative value is reported as 0. It is for the key's owner only: the noise depends on the matrix, and the
+    /// computing party must never learn whether a decryption failed.
     ///
     /// # Errors
     /// If the key is of another key set.

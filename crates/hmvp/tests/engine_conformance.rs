@@ -127,19 +127,19 @@ fn check_faulty(fault: Fault, extent: Extent) {
 }
 
 #[test]
-#[should_panic(expected = "residues")]
+#[should_panic(expected = "multiply_streamed 4: residues")]
 fn one_wrong_coefficient_is_found() {
     check_faulty(Fault::OneCoefficient, Extent::default());
 }
 
 #[test]
-#[should_panic(expected = "entries")]
+#[should_panic(expected = "multiply 0: entries")]
 fn outputs_in_another_order_are_found() {
     check_faulty(Fault::Order, Extent::default());
 }
 
 #[test]
-#[should_panic(expected = "outputs")]
+#[should_panic(expected = ": outputs")]
 fn a_missing_output_is_found() {
     check_faulty(Fault::Output, Extent::default());
 }

@@ -154,7 +154,7 @@ struct Ready {
     bytes: Vec<u8>,
     matrix: MatrixHandle,
     keys: Arc<dyn PreparedKeys>,
-    /// The memory that both occupy.
+    /// The memory that all three occupy.
     held: u64,
 }
 
@@ -180,10 +180,11 @@ impl Loaded {
             let what = "the matrix";
             return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 }.into());
         }
+        // The matrix first: a refusal for its size costs less than the keys.
+        let prepared = engine.prepare_matrix(matrix.plan(), &matrix)?;
         let keys = engine.prepare(matrix.plan(), &self.keys)?;
-        let matrix = engine.prepare_matrix(matrix.plan(), &matrix)?;
-        let held = matrix.memory_bytes() + keys.memory_bytes();
-        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix, keys, held });
+        let held = prepared.memory_bytes() + keys.memory_bytes() + bytes.len() as u64;
+        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix: prepared, keys, held });
         let mut kept = self.matrices();
         kept.push(Arc::clone(&ready));
         let held = |kept: &[Arc<Ready>]| kept.iter().map(|ready| ready.held).sum::<u64>();
@@ -226,19 +227,26 @@ impl BfvHandler {
 
     fn product(&self, key: &Loaded, ids: [VrId; 2], matrix: &[u8], vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
         let [matrix_id, vector_id] = ids;
-        let ready = key
-            .matrix(&*self.engine, matrix, self.isa, self.matrix_memory)
-            .map_err(|e| operand_error(matrix_id, &e))?;
+        let ready =
+            key.matrix(&*self.engine, matrix, self.isa, self.matrix_memory).map_err(|e| engine_error(matrix_id, e))?;
         let matrix_bytes = matrix.len() as u64;
         let vector =
             EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(vector_id, &e))?;
         let start = Instant::now();
-        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| match e {
-            HmvpError::Outputs { .. } => HandlerError::Engine { what: e.to_string() },
-            e => operand_error(vector_id, &e),
-        })?;
+        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| engine_error(vector_id, e))?;
         self.costs.observe(matrix_bytes, start.elapsed());
         Ok(product.to_bytes())
+    }
+}
+
+/// An error of the engine, or of the operand `id`.
+fn engine_error(id: VrId, error: HmvpError) -> HandlerError {
+    match error {
+        HmvpError::Outputs { .. }
+        | HmvpError::ForeignMatrix
+        | HmvpError::UnsupportedStrategy { .. }
+        | HmvpError::UnsupportedJob { .. } => HandlerError::Engine { what: error.to_string() },
+        error => operand_error(id, &error),
     }
 }
 

@@ -16,7 +16,10 @@ use crate::error::HmvpError;
 use crate::vector::VectorCiphertext;
 use crate::{EncryptedProduct, EncryptedVector, MAX_PREPARED_BYTES, MatrixSource, Plan, Prepared};
 
-/// The CPU: the threads of the current rayon pool, on the plan's instruction set. It keeps nothing between products.
+/// The CPU: the threads of the current rayon pool. It keeps nothing between products.
+///
+/// Keys, matrices and products use the instruction set of the plan's tables; [`info`](HmvpEngine::info) names the one that
+/// plans use by default.
 #[derive(Clone, Debug)]
 pub struct CpuEngine {
     max_matrix_bytes: u64,
@@ -105,10 +108,12 @@ impl HmvpEngine for CpuEngine {
         if needed > limit {
             return Err(BfvError::Memory { what: "a prepared matrix", needed, limit }.into());
         }
-        // Every entry is checked before the first is prepared.
-        let entries = PackedEntries::read(matrix, 0..matrix.rows(), plan.request().matrix_bits)?;
-        let count = plan.algorithm().tiles().len();
-        let tiles = (0..count).map(|tile| prepare_tile(plan, tile, &entries)).collect::<Result<_, _>>()?;
+        // The entries of one tile at a time are in memory next to the prepared tiles.
+        let tiles = plan.algorithm().tiles().into_iter().enumerate().map(|(tile, rows)| {
+            let entries = PackedEntries::read(matrix, rows, plan.request().matrix_bits)?;
+            Ok(prepare_tile(plan, tile, &entries)?)
+        });
+        let tiles = tiles.collect::<Result<_, HmvpError>>()?;
         Ok(MatrixHandle::new(CpuMatrix { plan: plan.clone(), tiles }))
     }
 }

@@ -135,6 +135,8 @@ impl Plan {
     /// # Panics
     /// If the plan has no such tile.
     pub fn product_ciphertexts(&self, tile: usize) -> usize {
+        let tiles = self.algorithm().tiles().len();
+        assert!(tile < tiles, "tile {tile} of {tiles}");
         self.algorithm().product_len(tile)
     }
 

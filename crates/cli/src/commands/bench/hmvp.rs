@@ -76,6 +76,7 @@ fn numbers(rng: &mut Csprng, bits: u32, count: usize) -> Vec<i64> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let engine = Engines::new(args.engine.engine, Backend::Fft).hmvp()?;
     let request = args.request.request()?;
     let threads = threads(args.threads);
     let pool = pool(threads)?;
@@ -92,7 +93,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
     let galois = GaloisKeys::generate(&key, &plan.galois_requests())?;
-    let engine = Engines::new(args.engine.engine, Backend::Fft).hmvp()?;
     let keys = engine.prepare(&plan, &galois)?;
     drop(galois);
     let encrypted: Vec<EncryptedVector> =
