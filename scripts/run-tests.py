@@ -2,8 +2,11 @@
 
     python scripts/run-tests.py [arguments of cargo test]
 
-`cargo test` runs one program after another, and many have one long test: half of the processors would be idle. What a
-program prints comes in one piece when it has ended; failures are named once more at the end.
+`cargo test` runs one program after another, and many have one long test: half of the processors would be idle. The output
+of a program is printed in one piece when the program has ended. Failures are named again at the end.
+
+A test that cannot run a part of its work prints a line that starts with "not run: " or "skipped: ". These lines are named
+at the end as well. With CIPHERMILL_REQUIRE=all each of them is a failure.
 """
 
 import json
@@ -50,7 +53,7 @@ def run(program: Program) -> tuple[Program, int, str, float]:
     # Cargo sets this for tests, too.
     environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.folder)}
     done = subprocess.run(
-        [program.path],
+        [program.path, "--show-output"],
         cwd=program.folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -63,15 +66,36 @@ def run(program: Program) -> tuple[Program, int, str, float]:
     return program, done.returncode, done.stdout, time.monotonic() - start
 
 
+def skips(output: str) -> list[str]:
+    """The lines of skipped work, without repetitions."""
+    marks = ("not run: ", "skipped: ")
+    lines = (mark + line.partition(mark)[2] for line in output.splitlines() for mark in marks if mark in line)
+    return list(dict.fromkeys(lines))
+
+
+def without_successes(output: str) -> str:
+    """The output of a passed program without that of its tests."""
+    before, mark, after = output.partition("\nsuccesses:\n")
+    result = after.rfind("\ntest result: ")
+    return before + after[result:] if mark and result >= 0 else output
+
+
 def main() -> int:
     programs = build(sys.argv[1:])
-    failed = []
+    failed: list[str] = []
+    skipped: list[str] = []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for future in as_completed([pool.submit(run, program) for program in programs]):
             program, status, output, seconds = future.result()
-            print(f"-- {program.name}, {seconds:.1f} s\n{output}", flush=True)
+            shown = output if status != 0 else without_successes(output)
+            print(f"-- {program.name}, {seconds:.1f} s\n{shown}", flush=True)
+            skipped.extend(f"{program.name}: {line}" for line in skips(output))
             if status != 0:
                 failed.append(f"{program.name}: exit status {status}")
+    for line in skipped:
+        print(f"SKIPPED: {line}")
+    if os.environ.get("CIPHERMILL_REQUIRE") == "all":
+        failed.extend(skipped)
     for line in failed:
         print(f"FAILED: {line}")
     return 1 if failed else 0

@@ -59,6 +59,7 @@ check "clippy with the engine rtl" cargo clippy --locked --workspace --features 
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
 check "hardware" scripts/hw.sh checks
 check "tests" tests
+check "the command without the engine rtl" cargo test --locked --package ciphermill --test rtl
 for isa in ${ISA_PASSES:-}; do
     check "tests on the $isa path" env CIPHERMILL_ISA="$isa" .venv/bin/python scripts/run-tests.py --locked --workspace --features ciphermill/rtl --tests
 done
@@ -66,6 +67,7 @@ check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --wo
 
 printf '\n== summary\n'
 printf '%s\n' "${summary[@]}"
+sed -n 's/^SKIPPED: /skipped         /p' "$log"
 awk '/^test result:/ { passed += $4; failed += $6 } END { printf "tests: %d passed, %d failed\n", passed, failed }' "$log"
 printf 'make test: %s in %d min %02d s\n' "$([ $failed = 0 ] && echo passed || echo FAILED)" $((SECONDS / 60)) $((SECONDS % 60))
 exit $failed
