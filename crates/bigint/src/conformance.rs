@@ -153,12 +153,14 @@ impl Subject<'_> {
                 let shared = Exponents::shared(&rows.uint(2), bits).expect("as wide as declared");
                 let expected: Vec<_> = bases.rows().map(|b| pow(b, rows.row(2))).collect();
                 self.equal(self.prepared.pow(&bases, &shared), &expected, "pow with one exponent");
+                let zero = IntegerBatch::zeros(1, self.prepared.limbs());
+                let expected = [pow(zero.row(0), rows.row(2))];
+                self.equal(self.prepared.pow(&zero, &shared), &expected, "pow of 0");
             } else {
-                // The exponent of strict blinding is shared and has full width; so may one be that is 0.
+                // The exponent of strict blinding is shared and has full width.
                 let shared = Exponents::shared(&rows.uint(len - 1), bits).expect("as wide as declared");
-                let bases = of(&[BigUint::ZERO, big(bases.row(0))], self.prepared.limbs());
-                let expected: Vec<_> = bases.rows().map(|b| pow(b, rows.row(len - 1))).collect();
-                self.equal(self.prepared.pow(&bases, &shared), &expected, "pow with one wide exponent");
+                let expected = [pow(bases.row(0), rows.row(len - 1))];
+                self.equal(self.prepared.pow(&bases.slice(0..1), &shared), &expected, "pow with one wide exponent");
             }
         }
         let zero = Exponents::each(IntegerBatch::from_u64s(&[0, 0]), 0).expect("no bits");
@@ -171,7 +173,7 @@ impl Subject<'_> {
             let base = numbers.batch(1, self.bits());
             let Some(handle) = self.supported("prepare_base", self.prepared.prepare_base(&base, bits)) else { return };
             let handle = handle.unwrap_or_else(|error| panic!("{}, prepare_base: {error}", self.what));
-            let exponents = numbers.batch(extent.powers.max(2), bits);
+            let exponents = numbers.batch(if bits > 130 { 1 } else { extent.powers.max(2) }, bits);
             let expected: Vec<_> =
                 exponents.rows().map(|e| reference::pow(&big(base.row(0)), &big(e), &self.n)).collect();
             self.equal(self.prepared.pow_fixed(&handle, &exponents), &expected, "fixed_base_pow");
