@@ -105,7 +105,7 @@ impl NttEngine for FaultyEngine {
     }
 
     fn info(&self) -> EngineInfo {
-        // Its spectra may have an order of their own.
+        // Its spectra may have their own order.
         EngineInfo::new("faulty", self.engine.info().kind)
     }
 

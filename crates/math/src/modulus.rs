@@ -188,7 +188,7 @@ impl Modulus {
     /// ```
     /// use ciphermill_math::Modulus;
     ///
-    /// // ψ^256 = −1 modulo 7681 for N = 256; there is no root for N = 512.
+    /// // ψ^256 = −1 modulo 7681 for N = 256; N = 512 has no root.
     /// let p = Modulus::new(7681)?;
     /// let psi = p.primitive_root_2n(256).expect("512 divides 7680");
     /// assert_eq!(p.pow(psi, 256), 7680);

@@ -18,8 +18,8 @@ use crate::{EncryptedProduct, EncryptedVector, MAX_PREPARED_BYTES, MatrixSource,
 
 /// The CPU: the threads of the current rayon pool. It keeps nothing between products.
 ///
-/// Keys, matrices and products use the instruction set of the plan's tables; [`info`](HmvpEngine::info) names the one that
-/// plans use by default.
+/// Keys, matrices and products use the instruction set of the plan's tables; [`info`](HmvpEngine::info) names the
+/// default one.
 #[derive(Clone, Debug)]
 pub struct CpuEngine {
     max_matrix_bytes: u64,

@@ -37,7 +37,7 @@ impl KeyBlock {
     /// The key of both parts of every digit's row, as spectra in the order of the digits; not packed.
     ///
     /// # Panics
-    /// If there is no digit, if lengths differ, or if they are not a power of two from 8 on.
+    /// If `rows` is empty, if lengths differ, or if they are not a power of two from 8 on.
     pub fn pack(rows: &[[&[u64]; 2]]) -> Self {
         Self::with_width(rows, size_of::<u64>())
     }

@@ -444,7 +444,7 @@ unsafe fn forward_first_groups<V: Lanes, C: Coefficients>(
     }
 }
 
-/// The first pass of 2 or 3 levels, from `source`, or in place if there is no source.
+/// The first pass of 2 or 3 levels, from `source`, or in place without one.
 ///
 /// # Safety
 /// The CPU has the features of `V`; `source` has `n` coefficients and `out` as many writable words; `n` is a multiple
@@ -479,7 +479,7 @@ pub(super) unsafe fn forward_first<V: Lanes>(
     }
 }
 
-/// Forward transform, from `source`, or in place if there is no source.
+/// Forward transform, from `source`, or in place without one.
 ///
 /// # Safety
 /// The CPU has the features of `V`. `tables` were made for `V::LANES`; `source` and `out` have its length.

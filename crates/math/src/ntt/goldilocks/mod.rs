@@ -182,7 +182,7 @@ impl GoldilocksNtt {
         Ok(GoldilocksNtt { isa, polynomial_size, kernels })
     }
 
-    /// Forward transform, from `source`, or in place if there is no source.
+    /// Forward transform, from `source`, or in place without one.
     fn transform(&self, source: Option<&dyn CoefficientSource<u64>>, words: &mut [u64]) {
         if let Some(source) = source {
             assert_eq!(source.len(), self.polynomial_size, "length of the source");
