@@ -142,27 +142,23 @@ impl Seam {
 #[derive(Clone, Debug)]
 pub struct Engines {
     name: EngineName,
-    bootstrap: Option<Arc<dyn TfheEngine>>,
-    hmvp: Option<Arc<dyn HmvpEngine>>,
-    mod_exp: Option<Arc<dyn ModExpEngine>>,
+    kernels: handlers::Engines,
 }
 
 impl Engines {
     /// The engine of this name; `backend` is the transform of its bootstraps where it has several.
     #[must_use]
     pub fn new(name: EngineName, backend: Backend) -> Self {
-        match name {
-            EngineName::Cpu => {
-                let handlers::Engines { bootstrap, hmvp, mod_exp, .. } = handlers::Engines::cpu(backend);
-                Self { name, bootstrap, hmvp, mod_exp }
-            }
+        let kernels = match name {
+            EngineName::Cpu => handlers::Engines::cpu(backend),
             #[cfg(feature = "rtl")]
             EngineName::Rtl => {
                 let mod_exp = ciphermill_cosim::engines::RtlModExp::of_bits(1024);
                 let mod_exp = mod_exp.map(|engine| Arc::new(engine) as Arc<dyn ModExpEngine>);
-                Self { name, bootstrap: None, hmvp: None, mod_exp }
+                handlers::Engines { name: name.name(), bootstrap: None, hmvp: None, mod_exp }
             }
-        }
+        };
+        Self { name, kernels }
     }
 
     /// The name of the engine.
@@ -176,7 +172,7 @@ impl Engines {
     /// # Errors
     /// [`ClientError::EngineLacks`].
     pub fn bootstrap(&self) -> Result<Arc<dyn TfheEngine>, ClientError> {
-        self.bootstrap.clone().ok_or_else(|| self.lacks(Seam::Bootstrap))
+        self.kernels.bootstrap.clone().ok_or_else(|| self.lacks(Seam::Bootstrap))
     }
 
     /// Products of a plain matrix and encrypted vectors.
@@ -184,7 +180,7 @@ impl Engines {
     /// # Errors
     /// [`ClientError::EngineLacks`].
     pub fn hmvp(&self) -> Result<Arc<dyn HmvpEngine>, ClientError> {
-        self.hmvp.clone().ok_or_else(|| self.lacks(Seam::Hmvp))
+        self.kernels.hmvp.clone().ok_or_else(|| self.lacks(Seam::Hmvp))
     }
 
     /// Modular exponentiation.
@@ -192,7 +188,7 @@ impl Engines {
     /// # Errors
     /// [`ClientError::EngineLacks`].
     pub fn mod_exp(&self) -> Result<Arc<dyn ModExpEngine>, ClientError> {
-        self.mod_exp.clone().ok_or_else(|| self.lacks(Seam::ModExp))
+        self.kernels.mod_exp.clone().ok_or_else(|| self.lacks(Seam::ModExp))
     }
 
     /// The engines of a device's handlers. A device stores objects of a scheme that the engine lacks, and refuses its
@@ -208,15 +204,14 @@ impl Engines {
         if self.name.is_insecure() && security == Security::Require128Bits {
             return Err(ClientError::EngineInsecure { engine: self.name.name() });
         }
-        let Self { bootstrap, hmvp, mod_exp, .. } = self.clone();
-        Ok(handlers::Engines { name: self.name.name(), bootstrap, hmvp, mod_exp })
+        Ok(self.kernels.clone())
     }
 
     fn has(&self, seam: Seam) -> bool {
         match seam {
-            Seam::Bootstrap => self.bootstrap.is_some(),
-            Seam::Hmvp => self.hmvp.is_some(),
-            Seam::ModExp => self.mod_exp.is_some(),
+            Seam::Bootstrap => self.kernels.bootstrap.is_some(),
+            Seam::Hmvp => self.kernels.hmvp.is_some(),
+            Seam::ModExp => self.kernels.mod_exp.is_some(),
         }
     }
 
@@ -236,7 +231,10 @@ mod tests {
 
     #[test]
     fn a_missing_seam_is_refused_with_the_engines_that_have_it() {
-        let engines = Engines { name: EngineName::Cpu, bootstrap: None, hmvp: None, mod_exp: None };
+        let engines = Engines {
+            name: EngineName::Cpu,
+            kernels: handlers::Engines { name: "cpu", bootstrap: None, hmvp: None, mod_exp: None },
+        };
         let refused = engines.bootstrap().expect_err("it has none");
         assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
         assert_eq!(refused.to_string(), "engine cpu does not implement bootstraps; use cpu");

@@ -27,7 +27,7 @@ use crate::handler::ObjectHandler;
 /// assert!(space.run(&sum).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Engines {
     /// Their common name, for refusals.
     pub name: &'static str,
