@@ -67,7 +67,7 @@ fn centred(residues: impl Iterator<Item = u64>, moduli: &[u64]) -> BigInt {
 }
 
 /// x modulo p, in `[0, p)`.
-fn residue(x: &BigInt, p: u64) -> u64 {
+pub fn residue(x: &BigInt, p: u64) -> u64 {
     let rest = x % p;
     let rest = if rest < BigInt::zero() { rest + p } else { rest };
     rest.to_u64().expect("below a word")

@@ -7,11 +7,12 @@ use ciphermill_bfv::context::Context;
 use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::keys::GaloisKeys;
 use ciphermill_bfv::keyswitch::Gadget;
-use ciphermill_bfv::lwe::reference::{Key, Keys, Residues, Ring, Rlwe, product};
+use ciphermill_bfv::lwe::reference::{Key, Keys, Residues, Ring, Rlwe, product, residue};
 use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::rns::RnsPoly;
 use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttProvider};
 use ciphermill_math::{EngineInfo, EngineKind, Isa, Modulus, automorphism};
+use num_bigint::BigInt;
 use rayon::prelude::*;
 
 use crate::engine::{HmvpEngine, Job, MatrixHandle, Output, PreparedKeys, PreparedMatrix};
@@ -333,11 +334,7 @@ impl<'a> LiftedRing<'a> {
     }
 
     /// The residues of integers.
-    fn residues(&self, integers: &[num_bigint::BigInt]) -> Residues {
-        let residue = |x: &num_bigint::BigInt, p: u64| {
-            let rest: num_bigint::BigInt = ((x % p) + p) % p;
-            u64::try_from(rest).expect("below p")
-        };
+    fn residues(&self, integers: &[BigInt]) -> Residues {
         self.primes.iter().map(|&p| integers.iter().map(|x| residue(x, p)).collect()).collect()
     }
 

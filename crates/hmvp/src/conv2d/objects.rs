@@ -8,11 +8,12 @@ use zeroize::Zeroizing;
 
 use super::plan::Conv2dPlan;
 use crate::Encryption;
+use crate::entries::require_entries;
 use crate::error::HmvpError;
 use crate::slots::{in_pool, map};
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::encryption::require_tag;
-use ciphermill_bfv::error::{BfvError, require_length, require_range};
+use ciphermill_bfv::error::{BfvError, require_length};
 use ciphermill_bfv::keys::{PublicKey, SecretKey};
 
 /// An encrypted image.
@@ -38,13 +39,9 @@ pub struct EncryptedConvolution {
 }
 
 /// An error unless there are `len` entries of `bits` bits.
-fn require_entries(what: [&'static str; 2], entries: &[i64], len: usize, bits: u32) -> Result<(), BfvError> {
+fn require_entry_count(what: [&'static str; 2], entries: &[i64], len: usize, bits: u32) -> Result<(), BfvError> {
     require_length(what[0], entries.len(), len)?;
-    let (min, max) = (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1);
-    // Both ends at once, so that time does not tell which entry was out of range.
-    let (least, greatest) = entries.iter().fold((0, 0), |(a, b), &x| (x.min(a), x.max(b)));
-    require_range(what[1], least, min, max)?;
-    require_range(what[1], greatest, min, max)
+    require_entries(what[1], entries, bits)
 }
 
 /// An error unless these are `expected` ciphertexts of two parts at the plan's level, of one key.
@@ -100,7 +97,7 @@ impl EncryptedImage {
         mut encrypt: impl FnMut(&Plaintext) -> Result<Ciphertext, HmvpError>,
     ) -> Result<Self, HmvpError> {
         let what = ["number of entries of the image", "an entry of the image"];
-        require_entries(what, image, plan.shape().image_len(), plan.request().image_bits)?;
+        require_entry_count(what, image, plan.shape().image_len(), plan.request().image_bits)?;
         let ciphertext = |input| {
             let coefficients = Zeroizing::new(plan.layout.image(input, image));
             encrypt(&Zeroizing::new(plan.context().encode(&coefficients)?))
@@ -131,7 +128,7 @@ impl ConvKernels {
     /// If there are not so many, or one is out of the plan's range.
     pub fn prepare(plan: &Arc<Conv2dPlan>, kernels: &[i64]) -> Result<Self, HmvpError> {
         let what = ["number of entries of the kernels", "an entry of a kernel"];
-        require_entries(what, kernels, plan.shape().kernels_len(), plan.request().kernel_bits)?;
+        require_entry_count(what, kernels, plan.shape().kernels_len(), plan.request().kernel_bits)?;
         let basis = plan.context().basis(plan.context().top());
         let channel_groups = plan.layout.channel_groups();
         let group = |group: usize| {
