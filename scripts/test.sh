@@ -59,7 +59,8 @@ check "clippy with the engine rtl" cargo clippy --locked --workspace --features 
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
 check "hardware" scripts/hw.sh checks
 check "tests" tests
-check "the command without the engine rtl" cargo test --locked --package ciphermill --test rtl
+# The whole workspace is selected, so that dependencies have the features of the run above and are not built again.
+check "the command without the engine rtl" cargo test --locked --workspace --test rtl
 for isa in ${ISA_PASSES:-}; do
     check "tests on the $isa path" env CIPHERMILL_ISA="$isa" .venv/bin/python scripts/run-tests.py --locked --workspace --features ciphermill/rtl --tests
 done
