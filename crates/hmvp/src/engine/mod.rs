@@ -116,7 +116,7 @@ impl dyn PreparedKeys + '_ {
     /// The product of a matrix that is read row tile by row tile, and a vector; see [`Job::MultiplyStreamed`].
     ///
     /// # Errors
-    /// As [`multiply`](Self::multiply).
+    /// As [`run`](PreparedKeys::run), and [`HmvpError::Outputs`] if the engine does not return one product.
     pub fn multiply_streamed(
         &self,
         matrix: &dyn MatrixSource,
