@@ -9,6 +9,15 @@ use std::{fmt, str::FromStr};
 /// The paper leaves its blob identifiers opaque. Here the name is that of the blob's virtual register, so that nothing but
 /// the objects themselves has to outlive a process. As a number it has 80 bits:
 /// `type << 64 | key << 32 | data`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id: BlobId = "3:0:2".parse()?;
+/// assert_eq!(id, BlobId::new("3:0:2".parse()?));
+/// assert_eq!(BlobId::from_u128(id.to_u128()), Some(id));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobId(VrId);
 
@@ -69,6 +78,14 @@ impl FromStr for BlobId {
 }
 
 /// The metadata of a new blob: the paper's sc_metadata (section 4.1) without the size, which follows from the content.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let metadata = Metadata::new("3:0:2".parse()?).with_flags(ObjectFlags::ARMED);
+/// assert_eq!(metadata.id().to_string(), "3:0:2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Type, key id and data id.
@@ -136,6 +153,16 @@ pub struct Content {
 }
 
 /// The effect of a write on a blob whose type computes on writes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // A program computes nothing when it is written, so both modes store the same bytes.
+/// let id = middleware.create(metadata).wait()?;
+/// assert!(!middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?.computed);
+/// assert!(!middleware.write(id, WriteMode::Stored, bytes.clone()).wait()?.computed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
     /// Runs the program of its key, if one is stored, and stores the result. Blobs of all other types are stored
@@ -147,6 +174,18 @@ pub enum WriteMode {
 }
 
 /// The effect of a read of a blob whose type computes on reads.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id = middleware.create(metadata).wait()?;
+/// middleware.write(id, WriteMode::Stored, bytes.clone()).wait()?;
+/// assert_eq!(middleware.read(id, ReadMode::Stored).wait()?.bytes, bytes);
+/// // A program computes nothing when it is read.
+/// assert_eq!(middleware.read(id, ReadMode::Armed).wait()?.bytes, bytes);
+/// assert!(middleware.read(id, ReadMode::Compute).wait().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadMode {
     /// Runs the program if and only if the type computes on reads and the blob has [`ObjectFlags::ARMED`]; any other

@@ -11,6 +11,15 @@ use std::io::{Read, Write};
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Blobs in one space of a device in this process.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let transport = EmbeddedTransport::new(space);
+/// let written = transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
+/// assert_eq!(written.stat.id, id);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EmbeddedTransport {
     space: Space,

@@ -9,6 +9,9 @@
 //! Below stands a [`Transport`]. [`EmbeddedTransport`] reaches a device in the same process, [`NvmeTransport`] one that
 //! is served over NVMe/TCP.
 //!
+//! All examples share a hidden start: the space `space` of a device in memory, the `middleware` over it, the `metadata`
+//! and `id` of the program of key 0, and its `bytes`.
+//!
 //! `docs/middleware.md` maps the paper's calls to these and explains the guarantees.
 
 mod blob;

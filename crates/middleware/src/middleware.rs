@@ -23,6 +23,15 @@ use std::{
 const MAX_WORKERS: usize = 1024;
 
 /// Configuration of a [`Middleware`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let config = MiddlewareConfig { workers: 2, ..MiddlewareConfig::default() };
+/// let middleware = Middleware::new(Arc::new(EmbeddedTransport::new(space)), config)?;
+/// assert_eq!(middleware.in_flight(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MiddlewareConfig {
     /// Threads that carry out operations and call callbacks, 1 to 1,024. Over an embedded device, programs run on them.
@@ -54,6 +63,15 @@ impl Default for MiddlewareConfig {
 ///
 /// Dropping the middleware waits until all accepted operations are complete, callbacks included. (Dropped by one of its
 /// callbacks it cannot wait; the remaining operations are still completed.)
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id = middleware.create(metadata).wait()?;
+/// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+/// assert_eq!(middleware.read(id, ReadMode::Armed).wait()?.bytes, bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Middleware {
     queue: Arc<Queue>,
     work: Arc<Work>,
@@ -65,6 +83,17 @@ impl Middleware {
     ///
     /// # Errors
     /// [`MiddlewareError::Configuration`], [`MiddlewareError::Worker`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let transport = Arc::new(EmbeddedTransport::new(space));
+    /// let middleware = Middleware::new(transport.clone(), MiddlewareConfig::default())?;
+    /// // The limits of the configuration are checked.
+    /// let refused = Middleware::new(transport, MiddlewareConfig { workers: 0, queue_limit: 1 });
+    /// assert!(matches!(refused, Err(MiddlewareError::Configuration { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(transport: Arc<dyn Transport>, config: MiddlewareConfig) -> Result<Self, MiddlewareError> {
         let MiddlewareConfig { workers, queue_limit } = config;
         if !(1..=MAX_WORKERS).contains(&workers) {
@@ -90,11 +119,27 @@ impl Middleware {
     ///
     /// # Errors
     /// [`MiddlewareError::Worker`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let middleware = Middleware::embedded(space)?;
+    /// assert!(middleware.list().wait()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn embedded(space: Space) -> Result<Self, MiddlewareError> {
         Self::new(Arc::new(EmbeddedTransport::new(space)), MiddlewareConfig::default())
     }
 
     /// Operations accepted and not complete.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// assert!(middleware.in_flight() <= 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.queue.accepted()
@@ -106,6 +151,15 @@ impl Middleware {
     /// # Errors
     /// At once, here and in all calls with a callback: [`MiddlewareError::Busy`]. To the callback: as
     /// [`create`](Self::create).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// middleware.create_blob(metadata, move |created| sender.send(created).expect("the receiver waits"))?;
+    /// assert_eq!(receiver.recv()??, id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_blob(
         &self,
         metadata: Metadata,
@@ -118,6 +172,16 @@ impl Middleware {
     ///
     /// # Errors
     /// To the callback: as [`delete`](Self::delete).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// middleware.create(metadata).wait()?;
+    /// middleware.delete_blob(id, move |deleted| sender.send(deleted).expect("the receiver waits"))?;
+    /// receiver.recv()??;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_blob(
         &self,
         id: BlobId,
@@ -130,6 +194,20 @@ impl Middleware {
     ///
     /// # Errors
     /// To the callback: as [`write_file`](Self::write_file).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("program");
+    /// std::fs::write(&path, &bytes)?;
+    /// middleware.create(metadata).wait()?;
+    /// let done = move |written| sender.send(written).expect("the receiver waits");
+    /// middleware.write_blob1(id, WriteMode::Compute, path, done)?;
+    /// assert_eq!(receiver.recv()??.stat.size, bytes.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_blob1(
         &self,
         id: BlobId,
@@ -145,6 +223,17 @@ impl Middleware {
     ///
     /// # Errors
     /// To the callback: as [`write`](Self::write).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// middleware.create(metadata).wait()?;
+    /// let done = move |written| sender.send(written).expect("the receiver waits");
+    /// middleware.write_blob2(id, WriteMode::Compute, bytes.clone(), done)?;
+    /// assert_eq!(receiver.recv()??.stat.size, bytes.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_blob2(
         &self,
         id: BlobId,
@@ -160,6 +249,21 @@ impl Middleware {
     ///
     /// # Errors
     /// To the callback: as [`read_file`](Self::read_file).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("program");
+    /// middleware.create(metadata).wait()?;
+    /// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+    /// let done = move |read| sender.send(read).expect("the receiver waits");
+    /// middleware.read_blob1(id, ReadMode::Stored, &path, done)?;
+    /// receiver.recv()??;
+    /// assert_eq!(std::fs::read(&path)?, bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_blob1(
         &self,
         id: BlobId,
@@ -175,6 +279,17 @@ impl Middleware {
     ///
     /// # Errors
     /// To the callback: as [`read`](Self::read).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// middleware.create(metadata).wait()?;
+    /// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+    /// middleware.read_blob2(id, ReadMode::Stored, move |read| sender.send(read).expect("the receiver waits"))?;
+    /// assert_eq!(receiver.recv()??.bytes, bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_blob2(
         &self,
         id: BlobId,
@@ -189,6 +304,14 @@ impl Middleware {
     /// # Errors
     /// [`MiddlewareError::Exists`], [`MiddlewareError::Transport`]; here and in all calls that give a future:
     /// [`MiddlewareError::Closed`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(middleware.create(metadata).wait()?, id);
+    /// assert!(matches!(middleware.create(metadata).wait(), Err(MiddlewareError::Exists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(&self, metadata: Metadata) -> Operation<BlobId> {
         self.operation(Some(metadata.id()), move |work| work.create(metadata))
     }
@@ -197,6 +320,15 @@ impl Middleware {
     ///
     /// # Errors
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::Transport`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// middleware.delete(id).wait()?;
+    /// assert!(matches!(middleware.delete(id).wait(), Err(MiddlewareError::UnknownBlob { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete(&self, id: BlobId) -> Operation<()> {
         self.operation(Some(id), move |work| work.delete(id))
     }
@@ -207,6 +339,17 @@ impl Middleware {
     /// [`MiddlewareError::UnknownBlob`]; [`MiddlewareError::NotAFile`], [`MiddlewareError::File`],
     /// [`MiddlewareError::Empty`], [`MiddlewareError::FileChanged`]; [`MiddlewareError::Transport`] when the device has
     /// no room, refuses the content, or its program fails. The earlier version, if there is one, is then still there.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("program");
+    /// std::fs::write(&path, &bytes)?;
+    /// middleware.create(metadata).wait()?;
+    /// assert_eq!(middleware.write_file(id, WriteMode::Compute, path).wait()?.stat.size, bytes.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_file(&self, id: BlobId, mode: WriteMode, data_file: impl Into<PathBuf>) -> Operation<Written> {
         let path = data_file.into();
         self.operation(Some(id), move |work| work.write_file(id, mode, &path))
@@ -217,6 +360,14 @@ impl Middleware {
     /// # Errors
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::Empty`]; [`MiddlewareError::Transport`] as for
     /// [`write_file`](Self::write_file).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// assert!(!middleware.write(id, WriteMode::Compute, bytes).wait()?.computed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write(&self, id: BlobId, mode: WriteMode, data: impl AsRef<[u8]> + Send + 'static) -> Operation<Written> {
         self.operation(Some(id), move |work| work.write_bytes(id, mode, data.as_ref()))
     }
@@ -227,6 +378,18 @@ impl Middleware {
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::NotWritten`]; [`MiddlewareError::NotAFile`],
     /// [`MiddlewareError::File`]; [`MiddlewareError::Transport`] when the blob is damaged, does not compute, or its
     /// program fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("program");
+    /// middleware.create(metadata).wait()?;
+    /// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+    /// middleware.read_file(id, ReadMode::Stored, &path).wait()?;
+    /// assert_eq!(std::fs::read(&path)?, bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_file(&self, id: BlobId, mode: ReadMode, data_file: impl Into<PathBuf>) -> Operation<Transferred> {
         let path = data_file.into();
         self.operation(Some(id), move |work| work.read_file(id, mode, &path))
@@ -237,6 +400,16 @@ impl Middleware {
     /// # Errors
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::NotWritten`]; [`MiddlewareError::Transport`] as for
     /// [`read_file`](Self::read_file).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// assert!(matches!(middleware.read(id, ReadMode::Stored).wait(), Err(MiddlewareError::NotWritten { .. })));
+    /// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+    /// assert_eq!(middleware.read(id, ReadMode::Stored).wait()?.bytes, bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&self, id: BlobId, mode: ReadMode) -> Operation<Content> {
         self.operation(Some(id), move |work| work.read_bytes(id, mode))
     }
@@ -245,6 +418,15 @@ impl Middleware {
     ///
     /// # Errors
     /// [`MiddlewareError::UnknownBlob`], [`MiddlewareError::NotWritten`], [`MiddlewareError::Transport`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// middleware.write(id, WriteMode::Compute, bytes.clone()).wait()?;
+    /// assert_eq!(middleware.stat(id).wait()?.size, bytes.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stat(&self, id: BlobId) -> Operation<BlobStat> {
         self.operation(Some(id), move |work| work.stat(id))
     }
@@ -253,6 +435,17 @@ impl Middleware {
     ///
     /// # Errors
     /// [`MiddlewareError::List`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// middleware.create(metadata).wait()?;
+    /// // A blob without content is not stored yet.
+    /// assert!(middleware.list().wait()?.is_empty());
+    /// middleware.write(id, WriteMode::Compute, bytes).wait()?;
+    /// assert_eq!(middleware.list().wait()?[0].id, id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn list(&self) -> Operation<Vec<BlobStat>> {
         self.operation(None, Work::list)
     }

@@ -17,6 +17,16 @@ use std::{
 ///
 /// It is submitted when it is first polled, and waits for room while the queue is full. Dropped before it is accepted, it
 /// never happens; dropped after, it happens all the same and its result is lost.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // In asynchronous code, await the operation.
+/// let created = pollster::block_on(async { middleware.create(metadata).await })?;
+/// // In other code, wait for it.
+/// middleware.write(created, WriteMode::Stored, bytes).wait()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "an operation does nothing until it is awaited, or waited for with `wait`"]
 pub struct Operation<T> {
     queue: Arc<Queue>,
@@ -75,6 +85,13 @@ impl<T> Operation<T> {
     ///
     /// # Errors
     /// Those of the operation.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(middleware.list().wait()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait(self) -> Result<T, MiddlewareError> {
         struct Unpark(Thread);
         impl Wake for Unpark {

@@ -11,6 +11,19 @@ use std::{
 ///
 /// Calls block, and come from many threads at once. A blob exists from its first complete write to its deletion; there is
 /// no call that makes an empty one.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let transport: Arc<dyn Transport> = Arc::new(EmbeddedTransport::new(space));
+/// transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
+/// let mut out = Vec::new();
+/// transport.read(id, ReadMode::Stored, &mut out)?;
+/// assert_eq!(out, bytes);
+/// transport.delete(id)?;
+/// assert!(transport.list()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Transport: Send + Sync + fmt::Debug {
     /// Writes a blob of exactly `size` bytes from `content`, in place of an earlier version if there is one. The new
     /// version is visible only when it is complete, and durable with its flags when this returns; after an error the

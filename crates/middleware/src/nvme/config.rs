@@ -16,6 +16,14 @@ pub const DEFAULT_HOST_NQN: &str = "nqn.2026-01.io.github.ciphermill:host";
 const DISCOVERY_TIME: Duration = Duration::from_secs(5);
 
 /// How to reach a namespace of a served device.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let config = NvmeConfig { namespace: 2, ..NvmeConfig::new("storage.example:4420") };
+/// assert_eq!((config.host.as_str(), config.in_flight), (DEFAULT_HOST_NQN, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NvmeConfig {
     /// The target, as `host:port`.

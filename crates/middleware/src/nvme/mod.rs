@@ -55,6 +55,17 @@ const DIRECTORY_BYTES: usize = 64 << 10;
 
 /// Blobs in one namespace of a served device. Calls may come from any thread, also one of an async runtime, which they
 /// block as the trait says.
+///
+/// # Example
+/// ```no_run
+#[doc = include_str!("../example.txt")]
+/// let transport = NvmeTransport::connect(NvmeConfig::new("127.0.0.1:4420"))?;
+/// let middleware = Middleware::new(Arc::new(transport), MiddlewareConfig::default())?;
+/// for blob in middleware.list().wait()? {
+///     println!("{} has {} bytes", blob.id, blob.size);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct NvmeTransport {
     runtime: Runtime,
@@ -72,6 +83,14 @@ impl NvmeTransport {
     ///
     /// # Errors
     /// [`NvmeError`].
+    ///
+    /// # Example
+    /// ```no_run
+    #[doc = include_str!("../example.txt")]
+    /// let transport = NvmeTransport::connect(NvmeConfig::new("127.0.0.1:4420"))?;
+    /// println!("namespaces {:?}", transport.namespaces()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn connect(config: NvmeConfig) -> Result<Self, NvmeError> {
         let runtime = Runtime::new()?;
         let NvmeConfig { namespace: nsid, in_flight, command_timeout: command_time, .. } = config;
