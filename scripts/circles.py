@@ -4,8 +4,7 @@
 
 An edge from one file to another is a `use` of an item that the other file defines. Re-exports are followed to the
 file that defines the item. Declarations of child modules, re-exports themselves, and test modules are not edges.
-Exit status 1 if a group has more than two files. `circles-pending.txt` lists the crates that still have one; a run over
-all crates names them and does not fail.
+Exit status 1 if a group has more than two files.
 """
 
 import re
@@ -15,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PENDING = ROOT / "scripts/circles-pending.txt"
 LARGEST = 2
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -213,17 +211,14 @@ def groups(graph: dict[Path, set[Path]]) -> list[list[Path]]:
 
 def main() -> int:
     names = sys.argv[1:] or sorted(path.name for path in (ROOT / "crates").iterdir() if (path / "src").is_dir())
-    pending = set() if sys.argv[1:] else set(PENDING.read_text().split("\n")) - {""}
-    failed, waiting = False, set()
+    failed = False
     for name in names:
         root = load(ROOT / "crates" / name / "src")
         if root is None:
             continue
         graph = Crate(root).edges()
         for group in groups(graph):
-            if len(group) > LARGEST and name in pending:
-                waiting.add(name)
-            elif len(group) > LARGEST:
+            if len(group) > LARGEST:
                 failed = True
                 print(f"{name}: a circle of {len(group)} files")
                 for path in sorted(group):
@@ -231,13 +226,8 @@ def main() -> int:
                         str(t.relative_to(ROOT / "crates" / name / "src")) for t in graph[path] & set(group)
                     )
                     print(f"    {path.relative_to(ROOT)} uses {', '.join(targets)}")
-    for name in sorted(pending - waiting):
-        failed = True
-        print(f"{name} has no circle: take it off {PENDING.relative_to(ROOT)}")
-    if waiting:
-        print(f"circles that remain: {', '.join(sorted(waiting))}")
     if not failed:
-        print(f"no circle of more than {LARGEST} files" + (" elsewhere" if waiting else f" in {len(names)} crates"))
+        print(f"no circle of more than {LARGEST} files in {len(names)} crates")
     return 1 if failed else 0
 
 
