@@ -77,6 +77,16 @@ const RESERVE_KNOWN: u32 = 0xffff | ARMED | ONE_SHOT | STORED;
 /// the place of an earlier version of its register wherever that is, when all its blocks have been written. Until then
 /// [`Release`] takes the reservation back. One that gets no write for
 /// [`RESERVATION_IDLE_SECONDS`] may be taken back by the namespace.
+///
+/// # Example
+/// ```
+#[doc = include_str!("adapter/example.txt")]
+/// let place = Reserved::decode(&send(OPCODE_RESERVE, Reserve(metadata).dwords())?)?;
+/// assert_eq!(place, Reserved { lba: 0, blocks: 1 });
+/// write(place.lba, &program)?;
+/// assert_eq!(space.metrics().bound, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserve(pub Metadata);
 
@@ -162,6 +172,19 @@ pub enum OpenMode {
 /// [`SESSION_IDLE_SECONDS`]. The namespace limits the number of sessions and answers Command Interrupted beyond it. A result
 /// may be longer than the blocks at the object's address, but not longer than `session_bytes` of the configuration; a
 /// longer one is refused, and an armed object stays armed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("adapter/example.txt")]
+/// let place = Reserved::decode(&send(OPCODE_RESERVE, Reserve(metadata).dwords())?)?;
+/// write(place.lba, &program)?;
+/// let data = send(OPCODE_OPEN, OpenObject { id, mode: OpenMode::Stored }.dwords())?;
+/// let opened = Opened::decode(&data)?;
+/// // The program fits into the data, so no session is needed.
+/// assert_eq!((opened.session, opened.size), (0, size));
+/// assert_eq!(data[Opened::BYTES..][..program.len()], program);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenObject {
     /// The register.
@@ -238,6 +261,21 @@ impl Opened {
 }
 
 /// Reads from a session: as many bytes as the data holds, or as are left.
+///
+/// # Example
+/// ```
+#[doc = include_str!("adapter/example.txt")]
+/// let place = Reserved::decode(&send(OPCODE_RESERVE, Reserve(metadata).dwords())?)?;
+/// write(place.lba, &program)?;
+/// // The host accepts the record only, so a session holds the object.
+/// let command = OpenObject { id, mode: OpenMode::Stored };
+/// let open = VendorCommand { opcode: OPCODE_OPEN, dwords: command.dwords(), length: Opened::BYTES };
+/// let opened = Opened::decode(&runtime.block_on(Arc::clone(&space).vendor(&host, open).wait())?)?;
+/// let bytes = send(OPCODE_READ, ReadObject { session: opened.session, offset: 8 }.dwords())?;
+/// assert_eq!(bytes, program[8..]);
+/// send(OPCODE_CLOSE, CloseObject { session: opened.session }.dwords())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadObject {
     /// The session.
@@ -293,6 +331,16 @@ impl CloseObject {
 
 /// Cancels a reservation: the declaration and its blocks. If this register is not declared at this block or is complete,
 /// the command does nothing and succeeds; only [`DeleteObject`] deletes a complete object.
+///
+/// # Example
+/// ```
+#[doc = include_str!("adapter/example.txt")]
+/// let place = Reserved::decode(&send(OPCODE_RESERVE, Reserve(metadata).dwords())?)?;
+/// assert_eq!(space.metrics().declared, 1);
+/// send(OPCODE_RELEASE, Release { lba: place.lba, id }.dwords())?;
+/// assert_eq!(space.metrics().declared, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The first block of the reservation.
@@ -321,6 +369,16 @@ impl Release {
 }
 
 /// Deletes the object in a register wherever it is, also one without a place; durable when it is answered.
+///
+/// # Example
+/// ```
+#[doc = include_str!("adapter/example.txt")]
+/// let place = Reserved::decode(&send(OPCODE_RESERVE, Reserve(metadata).dwords())?)?;
+/// write(place.lba, &program)?;
+/// send(OPCODE_DELETE, DeleteObject { id }.dwords())?;
+/// assert!(device.space(namespace)?.list().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeleteObject {
     /// The register.

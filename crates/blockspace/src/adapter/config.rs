@@ -5,6 +5,17 @@ use ciphermill_device::DeviceError;
 use std::{sync::atomic::AtomicU64, time::Duration};
 
 /// Limits of a namespace. Start from [`new`](Self::new) and change fields.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let config = BlockSpaceConfig { capacity: 1000, ..BlockSpaceConfig::new(20) };
+/// drop(space);
+/// BlockSpace::open(&device, namespace, volume.clone(), config, runtime.handle().clone())?;
+/// let refused = BlockSpace::open(&device, namespace, volume, BlockSpaceConfig::new(1), runtime.handle().clone());
+/// assert!(matches!(refused, Err(BlockSpaceError::Configuration { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSpaceConfig {
     /// The namespace has 2 to this many blocks, 2 to 52.

@@ -64,6 +64,18 @@ pub struct DirectoryEntry {
 }
 
 /// A part of the directory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// write(space.half() + 8, &metadata.encode())?;
+/// write(8, &program)?;
+/// let bytes = send(OPCODE_DIRECTORY, directory_dwords(id))?;
+/// let directory = Directory::decode(&bytes)?;
+/// assert_eq!(directory.total, 1);
+/// assert_eq!((directory.entries[0].id, directory.entries[0].lba), (id, Some(8)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {
     /// Number of objects of the namespace.
@@ -213,6 +225,18 @@ impl Directory {
 
 impl BlockSpace {
     /// The objects from `start` on, at most `most` of them.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// write(space.half() + 8, &metadata.encode())?;
+    /// write(8, &program)?;
+    /// let directory = space.directory(id, 100);
+    /// assert_eq!(directory.entries[0].size, program.len() as u64);
+    /// // Block 9 and all above it are free.
+    /// assert_eq!(directory.free_from, 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn directory(&self, start: VrId, most: usize) -> Directory {
         let objects = self.device.list();

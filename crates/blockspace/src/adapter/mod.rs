@@ -96,6 +96,18 @@ fn count(counter: &AtomicU64) {
 }
 
 /// A namespace over one space of a device and one space of a volume.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // A host declares the object at block 8 by its metadata block, then writes its blocks.
+/// write(space.half() + 8, &metadata.encode())?;
+/// write(8, &program)?;
+/// // The object is complete: the device has it.
+/// assert_eq!(device.space(namespace)?.list()[0].id, id);
+/// assert_eq!(space.metrics().bound, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct BlockSpace {
     device: Space,
     volume: Volume,
@@ -154,12 +166,30 @@ impl BlockSpace {
     }
 
     /// First block of the half with the metadata blocks.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // The config states 2^16 blocks. The metadata block of block `a` is block `a + half`.
+    /// assert_eq!(space.half(), 1 << 15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn half(&self) -> u64 {
         self.half
     }
 
     /// Its usage and counters.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// write(space.half() + 8, &metadata.encode())?;
+    /// assert_eq!((space.metrics().declared, space.metrics().bound), (1, 0));
+    /// write(8, &program)?;
+    /// assert_eq!((space.metrics().declared, space.metrics().bound), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> BlockSpaceMetrics {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

@@ -25,6 +25,17 @@ impl BlockSpace {
     ///
     /// # Errors
     /// [`BlockSpaceError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let other = SpaceId(2);
+    /// device.create_space(other, SpaceLimits::UNLIMITED)?;
+    /// let config = BlockSpaceConfig::new(20);
+    /// let space = BlockSpace::open(&device, other, volume, config, runtime.handle().clone())?;
+    /// assert_eq!(space.geometry().size, 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(
         device: &Device,
         id: SpaceId,

@@ -52,6 +52,18 @@ use std::{
 
 /// Blocks of many spaces. Cheap to clone; all clones are one volume, which closes when the last one is dropped. Submitted
 /// changes are still made durable then.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// volume.commit(Change { space: 1, operations: vec![Operation::Write { lba: 5, data: block.clone() }] })?;
+/// let mut out = vec![0; 2 * BLOCK_BYTES];
+/// volume.read(1, 5, &mut out)?;
+/// assert_eq!(out[..BLOCK_BYTES], block);
+/// // Block 6 is not mapped.
+/// assert!(out[BLOCK_BYTES..].iter().all(|byte| *byte == 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Volume {
     inner: Arc<Inner>,
@@ -112,6 +124,17 @@ impl Volume {
     /// [`VolumeError::LabelTooLong`], [`VolumeError::TooLarge`], [`VolumeError::Quota`], [`VolumeError::NoSpace`],
     /// [`VolumeError::Storage`], [`VolumeError::Map`], [`VolumeError::Failed`]. After a failed sync it is unknown
     /// whether the change will be there when the volume is opened again; it will be whole or absent.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (sender, receiver) = mpsc::channel();
+    /// volume.submit(write, Box::new(move |outcome| drop(sender.send(outcome))));
+    /// // The call returned at once. The change is durable when the callback has the outcome.
+    /// receiver.recv()??;
+    /// assert_eq!(volume.mapped(1, 0, 10), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn submit(&self, change: Change, done: Done) {
         self.push(Prepared::new(change, self.shared().limits), done, false);
     }
@@ -120,6 +143,17 @@ impl Volume {
     ///
     /// # Errors
     /// Those of [`submit`](Self::submit), busy excepted.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// // A change is refused as a whole: here the data are no whole block.
+    /// let operations = vec![Operation::Zero { lba: 0, blocks: 1 }, Operation::Write { lba: 1, data: vec![1] }];
+    /// assert!(matches!(volume.commit(Change { space: 1, operations }), Err(VolumeError::Unaligned { .. })));
+    /// assert_eq!(volume.mapped(1, 0, 10), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(&self, change: Change) -> Result<(), VolumeError> {
         self.wait_for(Prepared::new(change, self.shared().limits))
     }
@@ -128,6 +162,16 @@ impl Volume {
     ///
     /// # Errors
     /// Those of [`commit`](Self::commit).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// assert_eq!(volume.spaces(), [1]);
+    /// volume.drop_space(1)?;
+    /// assert!(volume.spaces().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drop_space(&self, space: u32) -> Result<(), VolumeError> {
         self.wait_for(Ok(Prepared::drop_space(space)))
     }
@@ -154,6 +198,18 @@ impl Volume {
 
     /// The states of the blocks of a range: ascending runs that cover it, neighbours of different states. Blocks from
     /// [`MAX_BLOCKS`] on are left out.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let zero = Operation::Zero { lba: 6, blocks: 2 };
+    /// volume.commit(write)?;
+    /// volume.commit(Change { space: 1, operations: vec![zero] })?;
+    /// let runs = volume.states(1, 5, 3);
+    /// assert_eq!(runs[0], Run { lba: 5, blocks: 1, state: BlockState::Data });
+    /// assert_eq!(runs[1], Run { lba: 6, blocks: 2, state: BlockState::Zero });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn states(&self, space: u32, lba: u64, blocks: u64) -> Vec<Run> {
         self.map().states(space, lba, blocks)
@@ -166,6 +222,14 @@ impl Volume {
     }
 
     /// CRC-32C of each block of a range, `None` where it is not mapped. As long as the range: the caller bounds it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// assert_eq!(volume.checksums(1, 5, 2), [Some(crc32c::crc32c(&block)), None]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn checksums(&self, space: u32, lba: u64, blocks: u64) -> Vec<Option<u32>> {
         let slots = self.map().slots(space, lba, blocks);
@@ -178,6 +242,16 @@ impl Volume {
     /// # Errors
     /// [`VolumeError::Range`], [`VolumeError::Unaligned`], [`VolumeError::Damaged`] when a block does not match its
     /// checksum, [`VolumeError::Storage`]. `out` then holds anything.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// let mut out = vec![0; BLOCK_BYTES];
+    /// volume.read(1, 5, &mut out)?;
+    /// assert_eq!(out, block);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&self, space: u32, lba: u64, out: &mut [u8]) -> Result<(), VolumeError> {
         self.shared().read(space, lba, out, true).map(drop)
     }
@@ -186,11 +260,33 @@ impl Volume {
     ///
     /// # Errors
     /// As [`read`](Self::read).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut out = vec![0; BLOCK_BYTES];
+    /// // A caller that must not block reads again on another thread if the answer is `false`.
+    /// if !volume.try_read(1, 5, &mut out)? {
+    ///     volume.read(1, 5, &mut out)?;
+    /// }
+    /// assert!(out.iter().all(|byte| *byte == 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_read(&self, space: u32, lba: u64, out: &mut [u8]) -> Result<bool, VolumeError> {
         self.shared().read(space, lba, out, false)
     }
 
     /// The labels of a space, ascending by address.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let label = Operation::SetLabel { lba: 9, label: b"declared".to_vec() };
+    /// volume.commit(Change { space: 1, operations: vec![label] })?;
+    /// assert_eq!(volume.labels(1), [(9, b"declared".to_vec())]);
+    /// assert_eq!(volume.label(1, 8), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn labels(&self, space: u32) -> Vec<(u64, Vec<u8>)> {
         let map = self.map();
@@ -210,6 +306,16 @@ impl Volume {
     }
 
     /// Sets the quota of a space until the volume is closed: quotas are configuration and are not stored.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.set_quota(1, Quota { blocks: 1, ..Quota::UNLIMITED });
+    /// volume.commit(write)?;
+    /// let more = Change { space: 1, operations: vec![Operation::Zero { lba: 6, blocks: 1 }] };
+    /// assert!(matches!(volume.commit(more), Err(VolumeError::Quota { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_quota(&self, space: u32, quota: Quota) {
         self.shared().quotas.lock().unwrap_or_else(PoisonError::into_inner).insert(space, quota);
     }
@@ -221,6 +327,16 @@ impl Volume {
     }
 
     /// How full the volume is.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// let usage = volume.usage();
+    /// assert_eq!((usage.spaces.mapped, usage.spaces.data), (1, 1));
+    /// assert!(usage.file_bytes >= BLOCK_BYTES as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn usage(&self) -> VolumeUsage {
         let metrics = &self.shared().metrics;
@@ -268,6 +384,18 @@ impl Volume {
     ///
     /// # Errors
     /// None yet: whatever can be read is read.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// let report = volume.scrub(&mut |event| match event {
+    ///     ScrubEvent::Damaged { .. } => ControlFlow::Break(()),
+    ///     _ => ControlFlow::Continue(()),
+    /// })?;
+    /// assert_eq!((report.blocks, report.damaged, report.complete), (1, 0, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scrub(&self, each: ScrubObserver<'_>) -> Result<ScrubReport, VolumeError> {
         Ok(self.shared().scrub(each))
     }

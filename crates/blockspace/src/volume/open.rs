@@ -27,6 +27,16 @@ use std::{
 };
 
 /// The two files of a volume.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let files = VolumeFiles::in_memory();
+/// Volume::open(files.clone(), config.clone())?.commit(write)?;
+/// // The files hold the block after the volume is closed.
+/// assert_eq!(Volume::open(files, config)?.mapped(1, 5, 1), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct VolumeFiles {
     /// Superblock and segments.
@@ -52,6 +62,19 @@ impl VolumeFiles {
     }
 
     /// Files on a simulated disk.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_storage::SimulatedDisk;
+    /// let disk = SimulatedDisk::new();
+    /// let volume = Volume::open(VolumeFiles::on_simulated_disk(&disk), config.clone())?;
+    /// volume.commit(write)?;
+    /// // The power fails. A durable change survives.
+    /// let after = VolumeFiles::on_simulated_disk(&disk.crash(1));
+    /// assert_eq!(Volume::open(after, config)?.mapped(1, 5, 1), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on_simulated_disk(disk: &SimulatedDisk) -> Self {
         Self { blocks: Arc::new(disk.file("blocks")), map: Arc::new(disk.file("blocks.redb")) }
@@ -64,6 +87,18 @@ impl Volume {
     ///
     /// # Errors
     /// [`VolumeError::AlreadyOpen`], [`VolumeError::Directory`], and those of [`open`](Self::open).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// let volume = Volume::open_directory(directory.path(), config.clone())?;
+    /// volume.commit(write)?;
+    /// // One volume at a time.
+    /// let second = Volume::open_directory(directory.path(), config);
+    /// assert!(matches!(second, Err(VolumeError::AlreadyOpen { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
         let refused = |source| VolumeError::Directory { path: path.to_owned(), source: Arc::new(source) };
         create_directory(path).map_err(refused)?;
@@ -82,6 +117,14 @@ impl Volume {
     /// [`VolumeError::NotAVolume`], [`VolumeError::Version`] and [`VolumeError::Corrupt`], with no byte changed;
     /// [`VolumeError::Storage`], [`VolumeError::NoSpace`] and [`VolumeError::Map`] when the medium fails or is full;
     /// [`VolumeError::Thread`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let volume = Volume::open(VolumeFiles::in_memory(), config)?;
+    /// assert!(volume.spaces().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(files: VolumeFiles, config: VolumeConfig) -> Result<Self, VolumeError> {
         Self::open_files(files, config, None)
     }

@@ -160,6 +160,15 @@ impl Volume {
     /// The first address at or after `from_lba` of at least `blocks` unmapped blocks (0 counts as 1) below `before`; `None`
     /// if there is none. The time grows with the mapped stripes of 32 blocks on the way. Changes are admitted every few
     /// thousand stripes, so check again under a lock before relying on the result.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// volume.commit(write)?;
+    /// assert_eq!(volume.next_absent(1, 5, 2, 100), Some(6));
+    /// assert_eq!(volume.next_absent(1, 5, 2, 7), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn next_absent(&self, space: u32, from_lba: u64, blocks: u64, before: u64) -> Option<u64> {
         let mut search = Search::At { gap: from_lba, next: from_lba };

@@ -12,6 +12,19 @@ pub const MAX_ZERO_BLOCKS: u64 = 1 << 20;
 pub const MAX_LABEL_BYTES: usize = 256;
 
 /// A change of one space: all of it becomes durable, or nothing of it. The operations are made in their order.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // The label and the block appear together or not at all.
+/// let operations = vec![
+///     Operation::SetLabel { lba: 5, label: b"mine".to_vec() },
+///     Operation::Write { lba: 5, data: block },
+/// ];
+/// volume.commit(Change { space: 1, operations })?;
+/// assert_eq!(volume.label(1, 5).as_deref(), Some(&b"mine"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The space.
@@ -21,6 +34,16 @@ pub struct Change {
 }
 
 /// One step of a [`Change`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let first = vec![Operation::Zero { lba: 0, blocks: 4 }, Operation::Write { lba: 1, data: block }];
+/// volume.commit(Change { space: 1, operations: first })?;
+/// volume.commit(Change { space: 1, operations: vec![Operation::Unmap { lba: 2, blocks: 2 }] })?;
+/// assert_eq!(volume.mapped(1, 0, 4), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Gives blocks their content. Blocks of zeros use no disk.
@@ -95,6 +118,16 @@ impl Quota {
 }
 
 /// Sizes of a volume.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let config = VolumeConfig { segment_blocks: 64, ..VolumeConfig::default() };
+/// let volume = Volume::open(VolumeFiles::in_memory(), config)?;
+/// // A change holds at most half a segment of data.
+/// assert_eq!(volume.max_change_blocks(), 32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeConfig {
     /// Blocks of a segment, 64 to 2^20. Two segments are reserved in advance; each costs a checkpoint.
