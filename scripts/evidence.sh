@@ -24,6 +24,23 @@ text() { # text VALUE: as a JSON string
     printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g')"
 }
 
+cpuinfo() { # cpuinfo FIELD: its first value in /proc/cpuinfo
+    sed -n "/^$1[^a-z:]*: /{s///p;q}" /proc/cpuinfo
+}
+
+isas() { # the flags that decide which path a kernel runs on, as a JSON list; bench/src/machine.rs records the same
+    local flags list=
+    flags=" $(cpuinfo flags) "
+    for flag in avx2 fma bmi2 adx avx512f avx512dq avx512vl avx512ifma; do
+        [[ $flags != *" $flag "* ]] || list+="${list:+, }\"$flag\""
+    done
+    printf '[%s]' "$list"
+}
+
+number() { # number VALUE: as JSON, null if empty
+    printf '%s' "${1:-null}"
+}
+
 scripts/setup.sh build
 # This area compares with GMP, in a Python process.
 [ "$area" != paillier ] || scripts/setup.sh python
@@ -34,7 +51,7 @@ case $area in hw | lane) scripts/setup.sh hw ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-[ -z "$(git status --porcelain -- . ":!evidence" 2>/dev/null)" ] || commit="$commit with uncommitted changes"
+[ -z "$(git status --porcelain -- . ":!evidence" ":!bench/*.json" 2>/dev/null)" ] || commit="$commit with uncommitted changes"
 
 # Built first, so that the time is that of the run.
 cargo build --release --locked --example "evidence-$area"
@@ -45,7 +62,9 @@ CIPHERMILL_EVIDENCE="$work/results.json" cargo run --quiet --release --locked --
     printf '{"schema": "ciphermill-evidence/1", "area": %s, "command": %s, ' "$(text "$area")" "$(text "make evidence AREA=$area")"
     printf '"commit": %s, "started": "%s", "wall_s": %d, ' "$(text "$commit")" "$started" "$SECONDS"
     printf '"isa": %s, ' "$(text "${CIPHERMILL_ISA:-best}")"
-    printf '"machine": {"cpu": %s, ' "$(text "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)")"
+    printf '"machine": {"cpu": %s, ' "$(text "$(cpuinfo "model name")")"
+    printf '"cpu_family": %s, "cpu_model": %s, ' "$(number "$(cpuinfo "cpu family")")" "$(number "$(cpuinfo model)")"
+    printf '"cpu_stepping": %s, "isa_offered": %s, ' "$(number "$(cpuinfo stepping)")" "$(isas)"
     printf '"cores": %d, "memory_mib": %d, ' "$(nproc)" "$(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)"
     printf '"kernel": %s, "rustc": %s}, "results": ' "$(text "$(uname -sr)")" "$(text "$(rustc --version)")"
     cat "$work/results.json"

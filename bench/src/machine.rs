@@ -9,10 +9,18 @@ use serde::Serialize;
 
 use crate::Failure;
 
-/// What the figures were measured on.
+/// Flags of `/proc/cpuinfo` that decide which path a kernel runs on. `scripts/evidence.sh` records the same.
+const FLAGS: [&str; 8] = ["avx2", "fma", "bmi2", "adx", "avx512f", "avx512dq", "avx512vl", "avx512ifma"];
+
+/// The machine of a record. Its CPU's name alone does not distinguish generations: some are all called "AMD EPYC".
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
+    pub(crate) cpu_family: Option<u32>,
+    pub(crate) cpu_model: Option<u32>,
+    pub(crate) cpu_stepping: Option<u32>,
+    /// The flags among `avx2` … `avx512ifma` that the CPU offers.
+    pub(crate) isa_offered: Vec<&'static str>,
     pub(crate) cores: usize,
     pub(crate) memory_mib: u64,
     pub(crate) kernel: String,
@@ -30,7 +38,13 @@ impl Machine {
         let memory = field("/proc/meminfo", "MemTotal")
             .and_then(|value| value.split(' ').next()?.parse::<u64>().ok())
             .map_or(0, |kib| kib >> 10);
+        let number = |name: &str| field("/proc/cpuinfo", name).and_then(|value| value.parse::<u32>().ok());
+        let flags = field("/proc/cpuinfo", "flags").unwrap_or_default();
         Self {
+            cpu_family: number("cpu family"),
+            cpu_model: number("model"),
+            cpu_stepping: number("stepping"),
+            isa_offered: FLAGS.into_iter().filter(|flag| flags.split(' ').any(|offered| offered == *flag)).collect(),
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned()),
             cores: cores().len(),
             memory_mib: memory,
