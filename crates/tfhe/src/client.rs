@@ -190,6 +190,15 @@ impl ClientKey {
     ///
     /// # Errors
     /// If the ciphertext belongs to another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // The phase, left-aligned in 64 bits, is the encoded message and noise.
+    /// let noise = client.decrypt_phase(&three)?.wrapping_sub(encoding.encode(3)?) as i64;
+    /// assert!(noise.abs() < 1 << 59);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt_phase(&self, ciphertext: &Ciphertext) -> Result<u64, TfheError> {
         if ciphertext.key_tag() != self.tag {
             return Err(TfheError::Mismatch {
@@ -316,6 +325,14 @@ impl ClientKey {
     ///
     /// # Errors
     /// Never for an admissible parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?;
+    /// assert_eq!(key.shape().output_dimension, parameters.lwe_dimension);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate_keyswitch_key(&self, seeds: KeySeeds) -> Result<SeededLweKeyswitchKey, TfheError> {
         SeededLweKeyswitchKey::generate(
             &self.glwe.to_lwe_secret_key(),
@@ -391,6 +408,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If width, k or N differ.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let other = ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits)?;
+    /// assert!(parameters.check_test_vector(&square).is_ok());
+    /// assert!(other.check_test_vector(&square).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_test_vector(&self, vector: &TestVector) -> Result<(), TfheError> {
         require_equal("torus width of the test vector", vector.torus().bits() as usize, self.torus.bits() as usize)?;
         let (k, n) = match vector {
@@ -405,6 +431,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If width or dimension differ.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let other = ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits)?;
+    /// assert!(parameters.check_ciphertext(&three).is_ok());
+    /// assert!(other.check_ciphertext(&three).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_ciphertext(&self, ciphertext: &Ciphertext) -> Result<(), TfheError> {
         let width = match ciphertext.choice() {
             KeyOrder::Small => TorusWidth::U32,

@@ -32,6 +32,15 @@ impl GlweDimension {
 }
 
 /// Base B = 2^`base_log` and number of levels l of a gadget decomposition.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // Base 2^9 and 5 levels keep the upper 45 bits of a torus element.
+/// let gadget = Decomposition::new(9, 5);
+/// assert_eq!(gadget, parameters.pbs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decomposition {
     /// log2 of the base.

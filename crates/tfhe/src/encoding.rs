@@ -83,6 +83,15 @@ impl Encoding {
     ///
     /// # Errors
     /// If `bits` exceeds 20.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // 3 bits and a padding bit: 8 messages at 16 places.
+    /// let bits = Encoding::unsigned(3, true)?;
+    /// assert_eq!((bits.levels(), bits.places()), (8, 16));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unsigned(bits: u32, padding: bool) -> Result<Self, EncodingError> {
         let levels = 1i64.checked_shl(bits).filter(|&l| l > 0).unwrap_or(i64::MAX);
         Self::new(0, levels - 1, padding)
@@ -140,6 +149,14 @@ impl Encoding {
     ///
     /// # Errors
     /// If `message` is not one of the encoding.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(encoding.encode::<u64>(3)?, 3 << 60);
+    /// assert!(matches!(encoding.encode::<u64>(8), Err(EncodingError::OutOfRange { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode<T: Torus>(&self, message: i64) -> Result<T, EncodingError> {
         if !(self.min..=self.max).contains(&message) {
             return Err(EncodingError::OutOfRange { given: message, min: self.min, max: self.max });
@@ -158,6 +175,14 @@ impl Encoding {
     ///
     /// # Errors
     /// If the nearest place belongs to no message: with padding, half of the torus does.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // The noise is less than half of the distance between two messages.
+    /// assert_eq!(encoding.decode((3u64 << 60) + (1 << 58))?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode<T: Torus>(&self, phase: T) -> Result<i64, EncodingError> {
         let message = self.nearest(phase);
         if message > self.max {

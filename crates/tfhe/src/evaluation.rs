@@ -99,6 +99,15 @@ impl ServerKey {
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let alone = server.bootstrap(&three, &square)?;
+    /// assert_eq!(server.bootstrap_with(&three, &square, 2)?, alone);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bootstrap_with(
         &self,
         input: &Ciphertext,
@@ -118,6 +127,18 @@ impl ServerKey {
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap), for any of the jobs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let double = parameters.test_vector(&encoding, &encoding, |m| 2 * m % 8)?;
+    /// let jobs = [&square, &double].map(|test_vector| BootstrapJob { input: &three, test_vector });
+    /// let outputs = server.bootstrap_batch(&jobs)?;
+    /// assert_eq!(client.decrypt(&encoding, &outputs[0])?, 1);
+    /// assert_eq!(client.decrypt(&encoding, &outputs[1])?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
         let threads = rayon::current_num_threads();
         let (even, rest) = jobs.split_at(jobs.len() - jobs.len() % threads);
@@ -134,6 +155,17 @@ impl ServerKey {
     ///
     /// # Errors
     /// As [`bootstrap`](Self::bootstrap), and if the input is not under the small key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let small = client.encrypt(&encoding, 3, KeyOrder::Small, &mut rng)?;
+    /// let big = server.bootstrap_without_keyswitch(&small, &square, 1)?;
+    /// assert_eq!(big.choice(), KeyOrder::Big);
+    /// assert_eq!(client.decrypt(&encoding, &big)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bootstrap_without_keyswitch(
         &self,
         input: &Ciphertext,

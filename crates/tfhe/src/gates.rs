@@ -155,6 +155,13 @@ pub fn evaluate(
 impl ParameterSet {
     /// log2 of the probability that a gate on bootstrapped bits is wrong: XOR and XNOR double their operands and keep a
     /// distance of 1/4 to the sign change, the others 1/8.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(parameters.gate_log2_p_fail(Gate::And, KeyOrder::Big) < -64.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gate_log2_p_fail(&self, gate: Gate, choice: KeyOrder) -> f64 {
         let factor = f64::from(gate.combination().0.abs());
         let operand = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));

@@ -18,6 +18,17 @@ use crate::noise_check::check_noise;
 use crate::product::{BinaryMultiplier, Scratch};
 
 /// A GGSW ciphertext in coefficient form: (k+1)·l rows of (k+1)·N coefficients.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// let selector = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+/// // (k+1)·l rows of (k+1)·N coefficients.
+/// assert_eq!(selector.coefficients().len(), 2 * 5 * 2 * 1024);
+/// assert_eq!(ggsw::GgswCiphertext::from_bytes(&selector.to_bytes())?, selector);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct GgswCiphertext<T> {
     data: Vec<T>,
@@ -173,6 +184,20 @@ fn fill_mask<T: Torus>(masks: &PublicSeed, stream: u64, mask: &mut [T]) {
 ///
 /// # Panics
 /// If `bodies` or `rows` do not have the sizes of `shape`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// let (shape, masks) = (encryptor.shape(), PublicSeed::from_os()?);
+/// // The bodies and the seed are half of the ciphertext's bytes at k = 1.
+/// let mut bodies = vec![0; shape.bodies_len()];
+/// encryptor.encrypt_bodies(1, &masks, 0, &mut rng, &mut bodies, &mut encryptor.scratch());
+/// let mut rows = vec![0; shape.len()];
+/// ggsw::expand_masks(shape, &masks, 0, &bodies, &mut rows);
+/// assert_eq!(rows[shape.mask_len()..shape.row_len()], bodies[..1024]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn expand_masks<T: Torus>(shape: GgswShape, masks: &PublicSeed, first_stream: u64, bodies: &[T], rows: &mut [T]) {
     assert_eq!(bodies.len(), shape.bodies_len());
     assert_eq!(rows.len(), shape.len());

@@ -116,6 +116,18 @@ impl std::fmt::Debug for GlweSecretKey {
 }
 
 /// A GLWE ciphertext: k mask polynomials, then the body, N coefficients each.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.glwe_secret_key();
+/// let message = |value: u64| vec![value << 60; parameters.polynomial_size.get()];
+/// let mut sum = key.encrypt(&message(1), parameters.glwe_noise, &mut rng)?;
+/// sum.add_assign(&key.encrypt(&message(2), parameters.glwe_noise, &mut rng)?)?;
+/// assert!(key.decrypt_phase(&sum)?.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+/// assert_eq!(GlweCiphertext::from_bytes(&sum.to_bytes())?, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlweCiphertext<T> {
     data: Vec<T>,

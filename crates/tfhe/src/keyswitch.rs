@@ -140,6 +140,17 @@ impl SeededLweKeyswitchKey {
 }
 
 /// A key-switching key: kN blocks of t rows of n + 1 elements.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+/// let big = client.glwe_secret_key().to_lwe_secret_key();
+/// let input = big.encrypt::<u64>(3 << 60, parameters.glwe_noise, &mut rng)?;
+/// let output = key.switch(&input)?;
+/// assert_eq!(client.lwe_secret_key().decrypt_phase(&output)?.wrapping_add(1 << 27) >> 28, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct LweKeyswitchKey {
     shape: KeyswitchShape,
     data: AlignedBuffer<u32>,
@@ -216,6 +227,17 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// As [`switch`](Self::switch), for any of them.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+    /// let big = client.glwe_secret_key().to_lwe_secret_key();
+    /// let input = big.encrypt::<u64>(3 << 60, parameters.glwe_noise, &mut rng)?;
+    /// let outputs = key.switch_batch_on(Isa::current(), &[&input, &input])?;
+    /// assert_eq!(outputs, [key.switch(&input)?, key.switch(&input)?]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch_batch_on<T: Torus>(
         &self,
         isa: Isa,

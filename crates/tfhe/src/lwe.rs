@@ -102,6 +102,17 @@ fn inner_product<T: Torus>(mask: &[T], bits: &[u8]) -> T {
 }
 
 /// An LWE ciphertext: n mask elements, then the body.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.lwe_secret_key();
+/// let mut sum = key.encrypt::<u32>(1 << 28, parameters.lwe_noise, &mut rng)?;
+/// sum.add_assign(&key.encrypt(2 << 28, parameters.lwe_noise, &mut rng)?)?;
+/// sum.scalar_mul_assign(2);
+/// assert_eq!(key.decrypt_phase(&sum)?.wrapping_add(1 << 27) >> 28, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LweCiphertext<T> {
     data: Vec<T>,
@@ -111,6 +122,14 @@ linear_operations!(LweCiphertext);
 
 impl<T: Torus> LweCiphertext<T> {
     /// The noiseless encryption of an encoded message under every key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let ciphertext = LweCiphertext::trivial(3u32 << 28, LweDimension(96));
+    /// assert_eq!(client.lwe_secret_key().decrypt_phase(&ciphertext)?, 3 << 28);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trivial(message: T, dimension: LweDimension) -> Self {
         let mut data = vec![T::ZERO; dimension.lwe_size()];
         data[dimension.0] = message;

@@ -49,6 +49,14 @@ pub(crate) fn noise_variance(noise: NoiseDistribution, torus: TorusWidth) -> f64
 }
 
 /// Variance of a fresh LWE encryption under the chosen key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // The standard deviation of the small key's noise is 2^−24 in this set.
+/// assert_eq!(noise::fresh_variance(&parameters, KeyOrder::Small).log2().round(), -48.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fresh_variance(spec: &ParameterSpec, choice: KeyOrder) -> f64 {
     match choice {
         KeyOrder::Big => glwe_variance(spec),
@@ -60,6 +68,14 @@ pub fn fresh_variance(spec: &ParameterSpec, choice: KeyOrder) -> f64 {
 ///
 /// Every digit multiplies fresh noise; the rounding error of the decomposition multiplies the message, for the mask
 /// through the key bits.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // A product adds far more noise than a fresh encryption has.
+/// assert!(noise::external_product_variance(&parameters) > noise::glwe_variance(&parameters));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn external_product_variance(spec: &ParameterSpec) -> f64 {
     row_variance(spec) + rounding(bits(spec.pbs), ulp2(spec.torus)) * (1.0 + KeyWeights::mean(spec).big)
 }
@@ -117,6 +133,16 @@ pub fn packed_product_variance(k: GlweDimension, size: usize, gadget: Decomposit
 /// The storage of the bootstrapping key's spectra in the FFT back end. They have 48 bits if the resulting error, in a
 /// linear combination of bootstrapped ciphertexts, is below 2^−10 of the variance of the modulus switch before the next
 /// blind rotation. Otherwise they keep every bit.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_math::fft::PackedWord;
+/// assert_eq!(noise::key_word(&parameters), PackedWord::Fixed48);
+/// let wide = ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits)?;
+/// assert_eq!(noise::key_word(&wide), PackedWord::Float64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn key_word(spec: &ParameterSpec) -> PackedWord {
     let word = PackedWord::Fixed48;
     let product = packed_product_variance(spec.glwe_dimension, spec.polynomial_size.get(), spec.pbs, word);
@@ -139,6 +165,16 @@ pub const FFT_ERROR_FACTOR: f64 = 1.7;
 
 /// Variance of a ciphertext extracted after blind rotation of a noiseless test vector: n external products of which, on
 /// average, those with key bit 1 carry the decomposition's rounding.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // One external product for each of the n bits of the small key.
+/// let rotation = noise::blind_rotation_variance(&parameters, Backend::Ntt);
+/// assert!(rotation <= parameters.lwe_dimension.0 as f64
+///     * (noise::external_product_variance(&parameters) + noise::transform_variance(&parameters, Backend::Ntt)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn blind_rotation_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
     blind_rotation_variance_of(spec, backend, key_word(spec), &KeyWeights::mean(spec))
 }
@@ -163,6 +199,14 @@ fn blind_rotation_variance_of(spec: &ParameterSpec, backend: Backend, word: Pack
 }
 
 /// Variance that key switching from the big to the small key adds.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let small = noise::bootstrap_variance(&parameters, KeyOrder::Small, Backend::Fft);
+/// assert!(small > noise::keyswitch_variance(&parameters));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn keyswitch_variance(spec: &ParameterSpec) -> f64 {
     keyswitch_variance_of(spec, &KeyWeights::mean(spec))
 }
@@ -179,6 +223,15 @@ fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
 
 /// Variance that switching a small ciphertext to the 2N exponents adds: (n/24 + 1/12)/(2N)², less the rounding of a
 /// 32-bit grid.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // A larger N gives more exponents, so each rounding is finer.
+/// let larger = ParameterSpec { polynomial_size: PolynomialSize::new(2048)?, ..parameters.spec().clone() };
+/// assert!(noise::modulus_switch_variance(&larger) < noise::modulus_switch_variance(&parameters));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn modulus_switch_variance(spec: &ParameterSpec) -> f64 {
     modulus_switch_variance_of(spec, &KeyWeights::mean(spec))
 }
@@ -189,6 +242,16 @@ fn modulus_switch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64
 }
 
 /// Variance of a bootstrapped ciphertext under the chosen key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let [big, small] = [KeyOrder::Big, KeyOrder::Small]
+///     .map(|order| noise::bootstrap_variance(&parameters, order, Backend::Fft));
+/// // The last step of the small order is a key switch, which adds noise.
+/// assert!(big < small);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn bootstrap_variance(spec: &ParameterSpec, choice: KeyOrder, backend: Backend) -> f64 {
     blind_rotation_variance(spec, backend)
         + match choice {
@@ -199,6 +262,16 @@ pub fn bootstrap_variance(spec: &ParameterSpec, choice: KeyOrder, backend: Backe
 
 /// Variance of the phase that blind rotation sees for an input of variance `input`: with the `Big` order the key switch
 /// comes first.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let input = noise::bootstrap_variance(&parameters, KeyOrder::Small, Backend::Fft);
+/// // The next bootstrap reads the sum of four such outputs after a modulus switch.
+/// let variance = noise::phase_index_variance(&parameters, KeyOrder::Small, 4.0 * input);
+/// assert!(noise::log2_p_index(parameters.polynomial_size, 2, variance) < -40.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn phase_index_variance(spec: &ParameterSpec, choice: KeyOrder, input: f64) -> f64 {
     input
         + modulus_switch_variance(spec)
@@ -209,12 +282,32 @@ pub fn phase_index_variance(spec: &ParameterSpec, choice: KeyOrder, input: f64) 
 }
 
 /// log2 of the probability that Gaussian noise of this variance exceeds half of Δ = 1/`encoding.places()`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let variance = noise::bootstrap_variance(&parameters, KeyOrder::Big, Backend::Fft);
+/// assert!(noise::log2_p_wrong(&encoding, variance) < -128.0);
+/// // More messages stand closer together.
+/// let finer = Encoding::unsigned(6, true)?;
+/// assert!(noise::log2_p_wrong(&finer, variance) > noise::log2_p_wrong(&encoding, variance));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn log2_p_wrong(encoding: &Encoding, variance: f64) -> f64 {
     log2_tails(encoding.delta() / 2.0, variance)
 }
 
 /// log2 of the failure probability of one bootstrap of a linear combination, of 2-norm `norm2`, of bootstrapped
 /// ciphertexts with `message_bits` bits and a padding bit, computed with the FFT (the noisier back end).
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let [two, six] = [2, 6].map(|bits| noise::log2_p_fail(&parameters, KeyOrder::Big, bits, parameters.max_norm2));
+/// // Each further message bit halves the room for noise.
+/// assert!(two < -40.0 && six > two);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, norm2: f64) -> f64 {
     let fresh = fresh_variance(spec, choice);
     let input = norm2 * norm2 * bootstrap_variance(spec, choice, Backend::Fft).max(fresh);
@@ -236,6 +329,17 @@ pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance
 /// log2 of the probability that a phase of this variance is looked up as another message of `encoding`, in a table of N
 /// entries. A message's indices may begin half an index nearer to its place than Δ/2, so that both tails are counted from
 /// there: a bound from above.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let size = parameters.polynomial_size;
+/// let variance = noise::largest_phase_index_variance(size, 3, -64.0);
+/// // The tables of three bits have less room than those of two.
+/// assert!(noise::log2_p_table(&Encoding::unsigned(2, true)?, size, variance) < -64.0);
+/// assert!(noise::log2_p_table(&encoding, size, variance) > -65.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn log2_p_table(encoding: &Encoding, polynomial_size: PolynomialSize, variance: f64) -> f64 {
     log2_tails(encoding.delta() / 2.0 - half_index(polynomial_size), variance)
 }
@@ -256,6 +360,16 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
 }
 
 /// The largest variance of a phase index with which [`log2_p_index`] is at most `log2_p` (below 0).
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let size = parameters.polynomial_size;
+/// let largest = noise::largest_phase_index_variance(size, 3, -64.0);
+/// assert!(noise::log2_p_index(size, 3, largest) <= -64.0);
+/// assert!(noise::log2_p_index(size, 3, 1.01 * largest) > -64.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn largest_phase_index_variance(polynomial_size: PolynomialSize, message_bits: u32, log2_p: f64) -> f64 {
     // The probability grows with the variance, so halving the interval of its logarithm finds the bound from below.
     let (mut low, mut high) = (-140.0f64, 0.0f64);

@@ -101,6 +101,22 @@ impl QuarterSquare {
     ///
     /// # Errors
     /// Never for the parameter set it was made for.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -40.0)?;
+    /// let table = product.test_vector(&parameters)?;
+    /// let [x, y] = [2, 3].map(|m| client.encrypt(product.input(), m, KeyOrder::Big, &mut rng).expect("in range"));
+    /// let (mut sum, mut difference) = (x.clone(), x);
+    /// sum.add_assign(&y)?;
+    /// difference.sub_assign(&y)?;
+    /// let mut xy = server.bootstrap(&sum, &table)?;
+    /// xy.sub_assign(&server.bootstrap(&difference, &table)?)?;
+    /// assert_eq!(client.decrypt(product.output(), &xy)?, 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn test_vector(&self, parameters: &ParameterSet) -> Result<TestVector, TfheError> {
         // The largest value, at z = 2X, is X²: the table stays within the output encoding.
         parameters.test_vector(&self.input, &self.output, |z| z * z / 4)

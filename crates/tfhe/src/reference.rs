@@ -12,6 +12,16 @@ use crate::keyswitch::LweKeyswitchKey;
 use crate::lwe::LweCiphertext;
 
 /// Adds the negacyclic product of an integer polynomial and a torus polynomial to `out`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let mut sum = [0u32, 0];
+/// // X·(5 + 7X) = −7 + 5X modulo X² + 1.
+/// reference::add_product(&[0, 1], &[5, 7], &mut sum);
+/// assert_eq!(sum, [7u32.wrapping_neg(), 5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn add_product<T: Torus>(integers: &[i64], torus: &[T], out: &mut [T]) {
     let n = out.len();
     assert!(integers.len() == n && torus.len() == n);
@@ -33,6 +43,18 @@ pub fn add_product<T: Torus>(integers: &[i64], torus: &[T], out: &mut [T]) {
 ///
 /// # Errors
 /// If the decomposition of the GGSW does not fit the torus.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.glwe_secret_key();
+/// let encryptor = GgswEncryptor::<u64>::new(key, parameters.pbs, parameters.glwe_noise)?;
+/// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+/// let message = vec![3 << 60; parameters.polynomial_size.get()];
+/// let product = reference::external_product(&one, &key.encrypt(&message, parameters.glwe_noise, &mut rng)?)?;
+/// assert!(key.decrypt_phase(&product)?.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn external_product<T: Torus>(
     ggsw: &GgswCiphertext<T>,
     glwe: &GlweCiphertext<T>,
@@ -57,6 +79,19 @@ pub fn external_product<T: Torus>(
 ///
 /// # Errors
 /// As [`external_product`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.glwe_secret_key();
+/// let encryptor = GgswEncryptor::<u64>::new(key, parameters.pbs, parameters.glwe_noise)?;
+/// let zero = encryptor.encrypt(0, &PublicSeed::from_os()?, 0, &mut rng);
+/// let message = |value: u64| vec![value << 60; parameters.polynomial_size.get()];
+/// let [a, b] = [2, 5].map(|m| key.encrypt(&message(m), parameters.glwe_noise, &mut rng).expect("a test set"));
+/// let chosen = key.decrypt_phase(&reference::cmux(&zero, &a, &b)?)?;
+/// assert!(chosen.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn cmux<T: Torus>(
     selector: &GgswCiphertext<T>,
     if_zero: &GlweCiphertext<T>,
@@ -70,6 +105,16 @@ pub fn cmux<T: Torus>(
 }
 
 /// X^exponent · glwe, 0 ≤ exponent < 2N.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let mut message = vec![0u64; parameters.polynomial_size.get()];
+/// message[0] = 3;
+/// let glwe = GlweCiphertext::trivial(&message, GlweDimension(1), parameters.polynomial_size)?;
+/// assert_eq!(reference::rotate_glwe(&glwe, 7).body()[7], 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn rotate_glwe<T: Torus>(glwe: &GlweCiphertext<T>, exponent: usize) -> GlweCiphertext<T> {
     let n = glwe.polynomial_size().get();
     let mut out = glwe.clone();
@@ -83,6 +128,21 @@ pub fn rotate_glwe<T: Torus>(glwe: &GlweCiphertext<T>, exponent: usize) -> GlweC
 ///
 /// # Errors
 /// As [`external_product`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// let (masks, rows) = (PublicSeed::from_os()?, encryptor.shape().row_count() as u64);
+/// let key = [(1, 0), (0, 1)].map(|(bit, index)| encryptor.encrypt(bit, &masks, index * rows, &mut rng));
+/// let mut table = vec![0; parameters.polynomial_size.get()];
+/// table[0] = 3 << 60;
+/// let table = GlweCiphertext::trivial(&table, GlweDimension(1), parameters.polynomial_size)?;
+/// // X^(−2 + 7·1 + 9·0) moves the entry to degree 5.
+/// let rotated = reference::blind_rotate(&key, &[7, 9], 2, &table)?;
+/// assert_eq!(client.glwe_secret_key().decrypt_phase(&rotated)?[5].wrapping_add(1 << 59) >> 60, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn blind_rotate<T: Torus>(
     key: &[GgswCiphertext<T>],
     mask: &[usize],
@@ -101,6 +161,17 @@ pub fn blind_rotate<T: Torus>(
 ///
 /// # Errors
 /// If the dimension is not the key's input dimension, or the decomposition does not fit the torus.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+/// let big = client.glwe_secret_key().to_lwe_secret_key();
+/// let input = big.encrypt::<u64>(3 << 60, parameters.glwe_noise, &mut rng)?;
+/// // The fast path returns the same bits.
+/// assert_eq!(reference::keyswitch(&key, &input)?, key.switch(&input)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn keyswitch<T: Torus>(key: &LweKeyswitchKey, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
     let shape = key.shape();
     require_equal("LWE dimension of the ciphertext", input.dimension().0, shape.input_dimension.0)?;

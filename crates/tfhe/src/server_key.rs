@@ -66,6 +66,19 @@ impl KeyKind {
 }
 
 /// The header before the elements of a key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// // A server reads the whole key once, without keeping it, and learns its header.
+/// let header = validate_key(KeyKind::Bootstrap, &bootstrap[..], policy)?;
+/// assert_eq!((header.tag(), header.form()), (client.tag(), KeyForm::Seeded));
+/// assert_eq!(header.sealed_len(), bootstrap.len() as u64);
+/// // A damaged key is refused.
+/// assert!(validate_key(KeyKind::Bootstrap, &bootstrap[..1000], policy).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyHeader {
     kind: KeyKind,
@@ -162,6 +175,18 @@ impl KeyHeader {
     ///
     /// # Errors
     /// If anything is malformed or the set is not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// // The header is enough to judge a key before its elements arrive.
+    /// let (_, header, set) = KeyHeader::open(KeyKind::Keyswitch, &keyswitch[..], policy)?;
+    /// assert_eq!((header.tag(), &set), (client.tag(), &parameters));
+    /// let refused = KeyHeader::open(KeyKind::Keyswitch, &keyswitch[..], SecurityPolicy::Require128Bits);
+    /// assert!(refused.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open<R: Read>(
         kind: KeyKind,
         reader: R,
@@ -186,6 +211,15 @@ impl KeyHeader {
 
 impl ParameterSpec {
     /// Bytes of a sealed server key of this set, as [`ClientKey`](crate::ClientKey) writes it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let expected = parameters.sealed_key_len(KeyKind::Keyswitch, KeyForm::Seeded);
+    /// assert_eq!(keyswitch.len() as u64, expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_key_len(&self, kind: KeyKind, form: KeyForm) -> u64 {
         KeyHeader::new(kind, self.clone(), KeyTag(0), form, PublicSeed([0; 32])).sealed_len()
     }
@@ -195,6 +229,15 @@ impl ParameterSpec {
 ///
 /// # Errors
 /// If anything is malformed, or the set is not admissible under `policy`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// assert_eq!(validate_key(KeyKind::Keyswitch, &keyswitch[..], policy)?.tag(), client.tag());
+/// assert!(validate_key(KeyKind::Bootstrap, &keyswitch[..], policy).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn validate_key<R: Read>(kind: KeyKind, reader: R, policy: SecurityPolicy) -> Result<KeyHeader, TfheError> {
     let (mut input, header, _) = KeyHeader::open(kind, reader, policy)?;
     std::io::copy(&mut input, &mut std::io::sink())?;
@@ -207,6 +250,19 @@ pub fn validate_key<R: Read>(kind: KeyKind, reader: R, policy: SecurityPolicy) -
 ///
 /// # Errors
 /// If the key is malformed, not admissible under `policy` or of another torus width, or if `visit` fails.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let mut selectors = Vec::new();
+/// let (header, _) = server_key::read_bootstrap_key::<u64>(&bootstrap[..], policy, |selector| {
+///     selectors.push(selector);
+///     Ok(())
+/// })?;
+/// assert_eq!(selectors.len(), header.spec().lwe_dimension.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_bootstrap_key<T: Torus>(
     reader: impl Read,
     policy: SecurityPolicy,
@@ -235,6 +291,15 @@ pub fn read_bootstrap_key<T: Torus>(
 ///
 /// # Errors
 /// If the key is malformed or not admissible under `policy`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let (header, _, key) = server_key::read_keyswitch_key(&keyswitch[..], policy)?;
+/// assert_eq!(key.shape().output_dimension, header.spec().lwe_dimension);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_keyswitch_key(
     reader: impl Read,
     policy: SecurityPolicy,
@@ -256,6 +321,18 @@ fn finish<R: Read>(input: OpenReader<R>) -> Result<(), TfheError> {
 ///
 /// # Errors
 /// If their tags or parameter sets differ.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+#[doc = include_str!("example_server.txt")]
+/// let header = validate_key(KeyKind::Bootstrap, &bootstrap[..], policy)?;
+/// let other = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+/// let other = other.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+/// let other = validate_key(KeyKind::Keyswitch, &other[..], policy)?;
+/// assert!(server_key::require_same_key_set(&header, &other).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn require_same_key_set(bootstrap: &KeyHeader, keyswitch: &KeyHeader) -> Result<(), TfheError> {
     if bootstrap.tag != keyswitch.tag {
         let what = "key tag of the bootstrapping key (the key-switching key has another)";

@@ -18,6 +18,17 @@ use crate::glwe::GlweCiphertext;
 /// # Errors
 /// If a value of `f` is outside `output`; if `input` has no padding bit and `f` is not negacyclic (its number of
 /// messages must then be even); if `input` has more places than the 2N phase indices.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let (k, size) = (GlweDimension(1), parameters.polynomial_size);
+/// let table = test_vector::test_vector::<u64>(k, size, &encoding, &encoding, |m| 7 - m)?;
+/// // The coefficient at a message's phase is the encoded value.
+/// assert_eq!(table.body()[0], encoding.encode(7)?);
+/// assert_eq!(table.body()[2 * size.get() * 3 / 16], encoding.encode(4)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn test_vector<T: Torus>(
     dimension: GlweDimension,
     polynomial_size: PolynomialSize,
@@ -67,6 +78,14 @@ fn check_negacyclic<T: Torus>(input: &Encoding, table: &[T]) -> Result<(), Encod
 ///
 /// # Errors
 /// Never for a valid `polynomial_size`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let table = test_vector::sign_test_vector(GlweDimension(1), parameters.polynomial_size, 1u64 << 61)?;
+/// assert!(table.body().iter().all(|&amplitude| amplitude == 1 << 61));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn sign_test_vector<T: Torus>(
     dimension: GlweDimension,
     polynomial_size: PolynomialSize,

@@ -45,6 +45,16 @@ impl CpuEngine {
     }
 
     /// Limits the memory that one prepared key may occupy.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    #[doc = include_str!("../example_server.txt")]
+    /// let engine = CpuEngine::new(Backend::Fft).with_max_key_bytes(1 << 10);
+    /// let parts = vec![KeyPart::bootstrap(&bootstrap), KeyPart::keyswitch(&keyswitch)];
+    /// assert!(matches!(engine.prepare(parts, policy, &mut |_, _| ()), Err(TfheError::KeyTooLarge { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_max_key_bytes(mut self, max_bytes: u64) -> Self {
         self.options.max_bytes = max_bytes;

@@ -75,6 +75,18 @@ pub trait TfheEngine: Send + Sync + Debug {
 }
 
 /// A server key in an engine's own form.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+#[doc = include_str!("../example_server.txt")]
+/// // A loaded server key is the prepared key of the CPU engine.
+/// let key: &dyn PreparedKey = &server;
+/// assert_eq!(key.tag(), client.tag());
+/// let output = key.bootstrap(&three, &square)?;
+/// assert_eq!(client.decrypt(&encoding, &output)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PreparedKey: Send + Sync + Debug {
     /// The parameter set.
     fn parameters(&self) -> &ParameterSet;
@@ -109,6 +121,16 @@ impl dyn PreparedKey + '_ {
 }
 
 /// One job of a batch.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+#[doc = include_str!("../example_server.txt")]
+/// let jobs = [Job::from(BootstrapJob { input: &three, test_vector: &square })];
+/// assert_eq!(jobs[0].name(), "bootstrap");
+/// assert_eq!(server.run(&jobs)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Job<'a> {
@@ -127,6 +149,16 @@ impl Job<'_> {
 }
 
 /// A programmable bootstrap: a fresh encryption, under the input's key, of the table's value at the input's phase.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+#[doc = include_str!("../example_server.txt")]
+/// let job = BootstrapJob { input: &three, test_vector: &square };
+/// let outputs = server.bootstrap_batch(&[job, job])?;
+/// assert_eq!(outputs[0], outputs[1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BootstrapJob<'a> {
     /// The ciphertext. Its [order](Ciphertext::choice) decides whether key switch or blind rotation comes first.
@@ -142,6 +174,19 @@ impl<'a> From<BootstrapJob<'a>> for Job<'a> {
 }
 
 /// The result of one job.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+#[doc = include_str!("../example_server.txt")]
+/// let outputs = server.run(&[BootstrapJob { input: &three, test_vector: &square }.into()])?;
+/// for output in outputs {
+///     assert!(output.memory_bytes() > 0);
+///     let ciphertext = output.into_ciphertext().ok_or("a bootstrap returns a ciphertext")?;
+///     assert_eq!(client.decrypt(&encoding, &ciphertext)?, 1);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {

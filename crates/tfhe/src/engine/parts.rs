@@ -25,6 +25,17 @@ impl fmt::Display for KeyPartId {
 }
 
 /// One part of a server key: a sealed object and its number.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+#[doc = include_str!("../example_server.txt")]
+/// let parts = vec![KeyPart::bootstrap(&bootstrap), KeyPart::keyswitch(&keyswitch)];
+/// assert_eq!(parts[1].size, keyswitch.len() as u64);
+/// let key = CpuEngine::new(Backend::Fft).prepare(parts, policy, &mut |_, _| ())?;
+/// assert_eq!(key.tag(), client.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct KeyPart<'a> {
     /// Which part it is.
     pub id: KeyPartId,
@@ -75,6 +86,15 @@ impl<'a> KeyPart<'a> {
     }
 
     /// The content, as far as [`size`](Self::size) reaches.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    #[doc = include_str!("../example_server.txt")]
+    /// let part = KeyPart::keyswitch(&keyswitch);
+    /// assert_eq!(validate_key(KeyKind::Keyswitch, part.into_reader(), policy)?.tag(), client.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn into_reader(self) -> impl Read + Send + 'a {
         self.content.take(self.size)

@@ -20,6 +20,15 @@ pub const MULTIPLY_ADD_NS: f64 = 0.19;
 pub const KEYSWITCH_NS: f64 = 0.11;
 
 /// Estimated nanoseconds of one CMux: (k+1)(l+1) transforms and (k+1)²·l·N multiply-adds.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let rotation = parameters.lwe_dimension.0 as f64 * cost::cmux_cost(&parameters);
+/// let total = rotation + cost::keyswitch_cost(&parameters);
+/// assert_eq!(cost::bootstrap_cost(&parameters), total);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn cmux_cost(spec: &ParameterSpec) -> f64 {
     let (glwe_size, size) = (spec.glwe_dimension.glwe_size() as f64, spec.polynomial_size.get() as f64);
     let levels = spec.pbs.level_count.0 as f64;
@@ -34,6 +43,16 @@ pub fn keyswitch_cost(spec: &ParameterSpec) -> f64 {
 }
 
 /// Estimated nanoseconds of one bootstrap: n CMuxes and a key switch.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let [two, four] = ["MESSAGE_2_2M64", "MESSAGE_4_2M64"].map(|name| {
+///     ParameterSet::named(name, SecurityPolicy::Require128Bits).map(|set| cost::bootstrap_cost(&set))
+/// });
+/// assert!(two? < four?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn bootstrap_cost(spec: &ParameterSpec) -> f64 {
     spec.lwe_dimension.0 as f64 * cmux_cost(spec) + keyswitch_cost(spec)
 }
@@ -41,6 +60,14 @@ pub fn bootstrap_cost(spec: &ParameterSpec) -> f64 {
 impl ParameterSpec {
     /// Bytes that both server keys take when they are loaded: n·(k+1)²·l·N words of 64 bits, or of 48 with the FFT where
     /// [`key_word`](noise::key_word) says so, and the expanded key-switching key of kN·t·(n+1) words of 32.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // The FFT keeps the spectra of this set in 48 bits, the NTT in 64.
+    /// assert!(parameters.loaded_key_bytes(Backend::Fft) < parameters.loaded_key_bytes(Backend::Ntt));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn loaded_key_bytes(&self, backend: Backend) -> u64 {
         let product = |factors: &[usize]| factors.iter().fold(1u64, |p, &f| p.saturating_mul(f as u64));
         let (n, size) = (self.lwe_dimension.0, self.polynomial_size.get());

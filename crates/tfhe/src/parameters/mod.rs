@@ -73,6 +73,16 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If a number is outside its range, or security is below 128 bits and `policy` does not accept that.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let spec = ParameterSpec { name: "MY_SET".to_owned(), ..parameters.spec().clone() };
+    /// assert!(ParameterSet::new(spec.clone(), policy).is_ok());
+    /// let refused = ParameterSet::new(spec, SecurityPolicy::Require128Bits);
+    /// assert!(matches!(refused, Err(ParameterError::Insecure { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(spec: ParameterSpec, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         validate(&spec)?;
         let security = security::estimate(&spec);
@@ -105,6 +115,15 @@ impl ParameterSet {
 
     /// log2 of the probability that a bootstrap of one bootstrapped or fresh ciphertext of this encoding looks up another
     /// message than its own.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let [two, six] = [Encoding::unsigned(2, true)?, Encoding::unsigned(6, true)?];
+    /// let p_fail = |encoding| parameters.log2_p_fail_of(encoding, KeyOrder::Big);
+    /// assert!(p_fail(&two) < p_fail(&six));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn log2_p_fail_of(&self, encoding: &Encoding, choice: KeyOrder) -> f64 {
         let input = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
         noise::log2_p_table(encoding, self.polynomial_size, noise::phase_index_variance(self, choice, input))

@@ -11,6 +11,16 @@ use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth, cost, security};
 
 /// The requirements of a parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0 };
+/// let set = ParameterSet::named("MESSAGE_1_2M64", SecurityPolicy::Require128Bits)?;
+/// let p_fail = noise::log2_p_fail(&set, KeyOrder::Big, goal.message_bits, goal.max_norm2);
+/// assert!(p_fail <= goal.log2_p_fail);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Bits of a message; a padding bit comes on top.
@@ -32,6 +42,16 @@ const MAX_PBS_LEVELS: usize = 6;
 const MAX_KS_LEVELS: usize = 12;
 
 /// The cheapest admissible set for a goal on a 64-bit torus, in the `Big` order; `None` if none meets it.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0 };
+/// let found = search::cheapest("MESSAGE_1_2M64", goal).ok_or("no set meets the goal")?;
+/// let named = ParameterSet::named("MESSAGE_1_2M64", SecurityPolicy::Require128Bits)?;
+/// assert_eq!(&found, named.spec());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn cheapest(name: &str, goal: Goal) -> Option<ParameterSpec> {
     let mut best: Option<(f64, ParameterSpec)> = None;
     for log_size in 8..=15 {

@@ -45,6 +45,15 @@ const ESTIMATED: &str = "lattice-estimator, cost model MATZOV, cheapest of usvp,
 
 /// Security in bits of LWE with a binary key of dimension `dimension` and noise of log2 standard deviation `log2_std`
 /// relative to the modulus: linear in the noise between the published curves, and beyond them up to 160 bits and to n.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // More noise makes a problem harder.
+/// let [little, much] = [-18.0, -15.0].map(|log2_std| parameters::security_bits(800, log2_std));
+/// assert!(little < 128.0 && much > 128.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn security_bits(dimension: usize, log2_std: f64) -> f64 {
     let [low, high] = &CURVES;
     let at = |curve: &Curve| curve.slope * dimension as f64 + curve.bias;
@@ -58,6 +67,15 @@ pub fn security_bits(dimension: usize, log2_std: f64) -> f64 {
 ///
 /// On that line the lattice-estimator gives at least 128 bits with both cost models it was asked for (MATZOV and BDGL16; see
 /// docs/security.md), where the 128-bit line was fitted to one of them. It holds for dimensions from 450.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let noise = parameters::smallest_noise(800, TorusWidth::U32);
+/// let NoiseDistribution::Gaussian { std_dev } = noise else { unreachable!("the curves are of Gaussians") };
+/// assert!(parameters::security_bits(800, std_dev.log2()) >= 131.99);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn smallest_noise(dimension: usize, torus: TorusWidth) -> NoiseDistribution {
     let line = CURVES[1].slope * dimension as f64 + CURVES[1].bias;
     let log2_std = line.max(2.0 - f64::from(torus.bits()));

@@ -117,11 +117,27 @@ impl Recommended {
 }
 
 /// The recommended set for messages of `message_bits` bits: failure at most 2^−128 up to 4 bits, 2^−64 for 5 and 6.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(parameters::recommended(2), Some("MESSAGE_2_2M128"));
+/// assert_eq!(parameters::recommended(7), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn recommended(message_bits: u32) -> Option<&'static str> {
     RECOMMENDED.iter().rev().find(|set| set.message_bits == message_bits).map(|set| set.name)
 }
 
 /// The goal of each recommended set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let (name, goal) = parameters::recommended_goals().next().ok_or("there are recommended sets")?;
+/// assert_eq!((name, goal.message_bits, goal.log2_p_fail), ("MESSAGE_1_2M64", 1, -64.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn recommended_goals() -> impl Iterator<Item = (&'static str, Goal)> {
     RECOMMENDED.iter().map(|set| {
         let goal = Goal { message_bits: set.message_bits, max_norm2: set.max_norm2(), log2_p_fail: set.log2_p_fail };

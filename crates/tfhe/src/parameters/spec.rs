@@ -85,6 +85,16 @@ impl fmt::Display for KeyOrder {
 }
 
 /// The numbers of a parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // A variant of a named set is judged like any other.
+/// let spec = ParameterSpec { name: "MY_SET".to_owned(), max_norm2: 1.0, ..parameters.spec().clone() };
+/// assert_eq!(spec.big_lwe_dimension(), LweDimension(1024));
+/// assert!(ParameterSet::new(spec, policy)?.log2_p_fail() < parameters.log2_p_fail());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterSpec {
     /// Name, at most [`MAX_NAME_LEN`] bytes of printable ASCII without spaces.
