@@ -424,19 +424,18 @@ def bench_tfhe() -> str:
                     found["isa"],
                     str(found["threads"]),
                     ours(found),
-                    theirs(found),
                     gain(found),
                 ]
             )
-    return table(["case", "path", "threads", "ours", "tfhe-rs", "ratio"], lines, "llrrrr") + "\n\n" + source(bench)
+    return table(["case", "path", "threads", "ours", "tfhe-rs ÷ ours"], lines, "llrrr") + "\n\n" + source(bench)
 
 
 @block("bench-hmvp")
 def bench_hmvp() -> str:
     bench = load("bench/hmvp.json")
     rows, path = rows_of(bench, "hmvp")
-    lines = [[f"`{found['case']}`", ours(found), theirs(found), gain(found)] for found in rows]
-    return table(["case", "ours", "Lattigo", "ratio"], lines) + "\n\n" + source(bench, path=path)
+    lines = [[f"`{found['case']}`", ours(found), gain(found)] for found in rows]
+    return table(["case", "ours", "Lattigo ÷ ours"], lines) + "\n\n" + source(bench, path=path)
 
 
 @block("bench-integers")
@@ -445,11 +444,11 @@ def bench_integers() -> str:
     wanted = ("modexp/2048", "modmul/2048", "paillier/2048/")
     rows, path = rows_of(bench, "")
     lines = [
-        [f"`{found['case']}`", found["peer"], ours(found), theirs(found), gain(found)]
+        [f"`{found['case']}`", found["peer"], ours(found), gain(found)]
         for found in rows
         if found["case"].startswith(wanted) and found["peer"] != "ours term by term"
     ]
-    return table(["case", "peer", "ours", "peer's time", "ratio"], lines, "llrrr") + "\n\n" + source(bench, path=path)
+    return table(["case", "peer", "ours", "peer ÷ ours"], lines, "llrr") + "\n\n" + source(bench, path=path)
 
 
 @block("bench-nvme")
