@@ -9,6 +9,16 @@ const OFFSET_BITS: u32 = 12;
 const PAGE_BITS: u32 = 26;
 
 /// Number of a virtual page, below [`VIRTUAL_PAGES`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_device::memory::{PAGE_BYTES, PageNumber, VIRTUAL_PAGES};
+/// let page = PageNumber::new(3).ok_or("there are 2^26 pages")?;
+/// assert_eq!(page.address().value(), 3 * PAGE_BYTES);
+/// assert_eq!(PageNumber::new(VIRTUAL_PAGES), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageNumber(u32);
 
@@ -38,6 +48,16 @@ impl PageNumber {
 }
 
 /// A 38-bit virtual address.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_device::memory::{PAGE_BYTES, VirtualAddress};
+/// let address = VirtualAddress::new(3 * PAGE_BYTES + 17).ok_or("an address has 38 bits")?;
+/// assert_eq!((address.page().number(), address.offset()), (3, 17));
+/// assert_eq!(VirtualAddress::new(1 << 38), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VirtualAddress(u64);
 

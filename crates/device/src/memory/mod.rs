@@ -133,6 +133,16 @@ impl Memory {
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // Four pages of main memory. Each register takes whole pages.
+    /// let memory = Memory::new(4 * 4096, StoreFiles::in_memory().swap, 1 << 20)?;
+    /// assert!(memory.check_working_set([5000, 4096]).is_ok());
+    /// assert!(matches!(memory.check_working_set([5000, 5000, 1]), Err(MemoryError::TooSmall { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_working_set(&self, sizes: impl IntoIterator<Item = u64>) -> Result<(), MemoryError> {
         let pages = sizes.into_iter().fold(0u64, |sum, size| sum.saturating_add(size.div_ceil(PAGE_BYTES)));
         if pages > self.frames {

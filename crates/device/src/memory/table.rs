@@ -10,6 +10,18 @@ use std::{
 /// Maps objects to the registers that hold their content, that is to virtual addresses and sizes.
 ///
 /// A register belongs to one version of its object, named by the generation. It never changes, so runs can share it.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_device::memory::VrTable;
+/// let memory = Memory::new(1 << 20, StoreFiles::in_memory().swap, 1 << 20)?;
+/// let (table, key) = (VrTable::default(), ObjectKey { space: SpaceId::EMBEDDED, id: x });
+/// table.insert(key, 7, Arc::new(memory.store(b"version 7")?));
+/// // A register belongs to one version of its object.
+/// assert!(table.get(key, 7).is_some() && table.get(key, 8).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct VrTable {
     entries: Mutex<HashMap<ObjectKey, (u64, Arc<Register>)>>,
@@ -45,6 +57,21 @@ impl VrTable {
     }
 
     /// Forgets every register that no run is using, to make room: their objects are in the store. Returns how many.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_device::memory::VrTable;
+    /// let memory = Memory::new(1 << 20, StoreFiles::in_memory().swap, 1 << 20)?;
+    /// let (table, key) = (VrTable::default(), ObjectKey { space: SpaceId::EMBEDDED, id: x });
+    /// table.insert(key, 7, Arc::new(memory.store(b"version 7")?));
+    /// let used = table.get(key, 7);
+    /// assert_eq!(table.release_unused(), 0);
+    /// drop(used);
+    /// assert_eq!(table.release_unused(), 1);
+    /// assert_eq!(memory.usage().pages, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn release_unused(&self) -> usize {
         let unused: Vec<_> = self.lock().extract_if(|_, (_, register)| Arc::strong_count(register) == 1).collect();
         unused.len()

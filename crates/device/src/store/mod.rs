@@ -88,6 +88,22 @@ impl StoreFiles {
     }
 
     /// Files on a simulated disk.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_device::storage::SimulatedDisk;
+    /// let disk = SimulatedDisk::new();
+    /// let store = Store::open(StoreFiles::on_simulated_disk(&disk))?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// writer.commit(ObjectFlags::NONE)?;
+    /// // The power fails. The committed object survives.
+    /// let after = Store::open(StoreFiles::on_simulated_disk(&disk.crash(1)))?;
+    /// assert_eq!(after.get(key)?.size(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on_simulated_disk(disk: &SimulatedDisk) -> Self {
         let file = |name| Arc::new(disk.file(name));
@@ -152,6 +168,17 @@ impl Store {
     ///
     /// # Errors
     /// Those of a commit: [`StoreError::Storage`], [`StoreError::Table`], [`StoreError::Failed`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let space = SpaceId(5);
+    /// store.set_space(space, SpaceLimits { bytes: 4, objects: 1 })?;
+    /// let refused = store.write(ObjectKey { space, id: x }, 5);
+    /// assert!(matches!(refused, Err(StoreError::Quota { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_space(&self, space: SpaceId, limits: SpaceLimits) -> Result<(), StoreError> {
         self.inner.submit(Change::Space { space, limits }).map(drop)
     }
@@ -173,12 +200,39 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// assert_eq!(store.get(key)?.checksum(), object.checksum());
+    /// assert!(matches!(store.get(ObjectKey { id: y, ..key }), Err(StoreError::NotFound { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, key: ObjectKey) -> Result<Arc<StoredObject>, StoreError> {
         self.index().objects.get(&key).cloned().ok_or(StoreError::NotFound { object: key })
     }
 
     /// Several objects of a space as they were at one moment: the objects named in `ids`, and all objects of each (type,
     /// key) in `families`. Missing objects are left out.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// // One moment for all: `y` does not exist.
+    /// let view = store.view(key.space, [x, y], &[]);
+    /// assert_eq!((view.len(), view[&x].size()), (1, 5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn view(
         &self,
@@ -205,6 +259,19 @@ impl Store {
     }
 
     /// All objects of one type and key in a space, ascending.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// assert_eq!(store.list_key(key.space, x.type_code, x.key_id)[0].key(), key);
+    /// assert!(store.list_key(key.space, x.type_code, KeyId(9)).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list_key(&self, space: SpaceId, type_code: TypeCode, key_id: KeyId) -> Vec<Arc<StoredObject>> {
         self.range(space, VrId::new(type_code, key_id, MIN_DATA), VrId::new(type_code, key_id, MAX_DATA))
@@ -227,6 +294,16 @@ impl Store {
     ///
     /// # Errors
     /// As [`write`](Self::write).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// assert!(store.check_write(key, 5).is_ok());
+    /// assert!(matches!(store.check_write(key, 0), Err(StoreError::EmptyObject)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_write(&self, key: ObjectKey, size: u64) -> Result<(), StoreError> {
         self.inner.check_write(key, size)
     }
@@ -247,6 +324,20 @@ impl Store {
     /// # Errors
     /// [`StoreError::DamagedObject`], [`StoreError::Storage`] and [`StoreError::Table`] when the bytes of a small object,
     /// which are read at once, cannot be had.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// let mut middle = [0; 3];
+    /// assert_eq!(store.pages(object)?.read_at(1, &mut middle)?, 3);
+    /// assert_eq!(&middle, b"ell");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pages(&self, object: Arc<StoredObject>) -> Result<ObjectPages, StoreError> {
         ObjectPages::new(Arc::clone(&self.inner), object)
     }
@@ -255,6 +346,21 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] and those of a commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// store.delete(key)?;
+    /// assert!(store.get(key).is_err());
+    /// // The bytes stay readable for the holder of the object.
+    /// assert_eq!(store.read(object).pull_all()?, b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete(&self, key: ObjectKey) -> Result<(), StoreError> {
         self.inner.submit(Change::Delete { key }).map(drop)
     }
@@ -263,6 +369,19 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] and those of a commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// store.set_flags(key, ObjectFlags::ARMED)?;
+    /// assert_eq!(store.get(key)?.flags(), ObjectFlags::ARMED);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_flags(&self, key: ObjectKey, flags: ObjectFlags) -> Result<(), StoreError> {
         self.inner.submit(Change::Flags { key, flags, generation: None }).map(drop)
     }
@@ -271,12 +390,41 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when this version is gone, and those of a commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// // Another writer replaces the object.
+    /// let mut writer = store.write(key, 1)?;
+    /// writer.push(b"!")?;
+    /// writer.commit(ObjectFlags::NONE)?;
+    /// assert!(store.set_flags_of(&object, ObjectFlags::ARMED).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_flags_of(&self, object: &StoredObject, flags: ObjectFlags) -> Result<(), StoreError> {
         let generation = Some(object.generation);
         self.inner.submit(Change::Flags { key: object.key, flags, generation }).map(drop)
     }
 
     /// How full the store is.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// let usage = store.usage();
+    /// assert_eq!((usage.objects, usage.object_bytes), (1, object.size()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn usage(&self) -> StoreUsage {
         let index = self.index();

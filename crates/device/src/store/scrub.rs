@@ -84,6 +84,20 @@ impl Store {
     /// Reads every object of every space and checks every checksum and the records and pages of the object table. It runs
     /// during normal operation: no lock is held during a read, and an object that is replaced meanwhile is read in one of
     /// its versions. Nothing is changed. Reads go through the page cache of the operating system.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// let report = store.scrub(&mut |event| println!("{event:?}"));
+    /// assert!(report.is_sound());
+    /// assert_eq!(report.objects, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scrub(&self, each: &mut dyn FnMut(ScrubEvent)) -> ScrubReport {
         let mut scrub = Scrub { inner: &self.inner, each, report: ScrubReport::default() };
         let mut last = None;

@@ -52,6 +52,15 @@ impl FixedPoint {
     }
 
     /// The same format, which refuses values that are not exactly representable.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let format = FixedPoint::new(8, 2)?;
+    /// assert_eq!(format.encode_f64(0.3)?, BigInt::from(1));
+    /// assert!(matches!(format.exact().encode_f64(0.3), Err(FixedPointError::Inexact { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn exact(self) -> Self {
         Self { rounding: Rounding::Exact, ..self }
     }
@@ -134,6 +143,15 @@ impl FixedPoint {
     ///
     /// # Errors
     /// [`FixedPointError::NotFinite`], [`FixedPointError::Magnitude`], [`FixedPointError::Inexact`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let format = FixedPoint::new(8, 2)?;
+    /// assert_eq!(format.encode_f64(-1.5)?, BigInt::from(-6));
+    /// assert!(matches!(format.encode_f64(1e9), Err(FixedPointError::Magnitude { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode_f64(self, value: f64) -> Result<BigInt, FixedPointError> {
         let row = self.encode_rows(&[value])?;
         Ok(integers::to_bigint(row.row(0)))

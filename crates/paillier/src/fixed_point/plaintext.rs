@@ -44,6 +44,14 @@ impl FixedPointPlaintext {
     ///
     /// # Errors
     /// [`FixedPointError::Magnitude`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let counts = FixedPointPlaintext::from_integers(FixedPoint::new(20, 0)?, &[BigInt::from(7), BigInt::from(-9)])?;
+    /// assert_eq!(counts.to_numbers()[1].to_integer(), Some(BigInt::from(-9)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_integers(format: FixedPoint, values: &[BigInt]) -> Result<Self, FixedPointError> {
         let one = BigInt::from(1);
         Self::from_big(format, values.iter().map(|value| (value, &one)))
@@ -53,6 +61,16 @@ impl FixedPointPlaintext {
     ///
     /// # Errors
     /// [`FixedPointError::ZeroDenominator`], [`FixedPointError::Magnitude`], [`FixedPointError::Inexact`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let third = [(BigInt::from(1), BigInt::from(3))];
+    /// let rounded = FixedPointPlaintext::from_ratios(FixedPoint::new(4, 8)?, &third)?;
+    /// assert_eq!(rounded.to_numbers()[0].to_f64(), Some(85.0 / 256.0));
+    /// assert!(FixedPointPlaintext::from_ratios(FixedPoint::new(4, 8)?.exact(), &third).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_ratios(format: FixedPoint, values: &[(BigInt, BigInt)]) -> Result<Self, FixedPointError> {
         Self::from_big(format, values.iter().map(|(numerator, denominator)| (numerator, denominator)))
     }

@@ -85,6 +85,17 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Coarser`] for less bits, [`FixedPointError::FractionBits`], [`FixedPointError::Overflow`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let finer = x.align(12)?;
+    /// assert_eq!(finer.fraction_bits(), 12);
+    /// assert_eq!(finer.decrypt_f64(&owner)?, [1.5, -0.25]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn align(&self, fraction_bits: u32) -> Result<Self, FixedPointError> {
         let Some(shift) = fraction_bits.checked_sub(self.fraction_bits) else {
             return Err(FixedPointError::Coarser { given: self.fraction_bits, asked: fraction_bits });
@@ -103,6 +114,17 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Overflow`]; [`PaillierError::WrongKey`], [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let finer = x.align(12)?;
+    /// // The result has the precision of the finer side.
+    /// assert_eq!(x.add(&finer)?.decrypt_f64(&owner)?, [3.0, -0.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add(&self, other: &Self) -> Result<Self, FixedPointError> {
         self.combine(other, CiphertextVector::add)
     }
@@ -111,6 +133,15 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// assert_eq!(x.subtract(&x)?.decrypt_f64(&owner)?, [0.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subtract(&self, other: &Self) -> Result<Self, FixedPointError> {
         self.combine(other, CiphertextVector::subtract)
     }
@@ -153,6 +184,16 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Overflow`]; [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let more = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.0, 2.0])?;
+    /// assert_eq!(x.add_plain(&more)?.decrypt_f64(&owner)?, [2.5, 1.75]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_plain(&self, plain: &FixedPointPlaintext) -> Result<Self, FixedPointError> {
         self.combine_plain(plain, CiphertextVector::add_plain)
     }
@@ -187,6 +228,19 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Overflow`], [`FixedPointError::FractionBits`]; [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let half = FixedPointPlaintext::from_f64(FixedPoint::new(4, 1)?, &[0.5])?;
+    /// let product = x.multiply(&half)?;
+    /// // The bits behind the binary point add up.
+    /// assert_eq!(product.fraction_bits(), 9);
+    /// assert_eq!(product.decrypt_f64(&owner)?, [0.75, -0.125]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, plain: &FixedPointPlaintext) -> Result<Self, FixedPointError> {
         if plain.len() != 1 && self.len() != plain.len() {
             return Err(PaillierError::Length { left: self.len(), right: plain.len() }.into());
@@ -203,6 +257,15 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Overflow`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// assert_eq!(x.sum()?.decrypt_f64(&owner)?, [1.25]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sum(&self) -> Result<Self, FixedPointError> {
         let bound = check_limit(self.key(), &self.bound * self.len())?;
         Ok(Self { ciphertexts: self.ciphertexts.sum()?, fraction_bits: self.fraction_bits, bound })
@@ -212,6 +275,16 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// As [`matrix_vector_public`](Self::matrix_vector_public), and [`PaillierError::Empty`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// // The weights 3 and 2 as integers with one bit behind the binary point: 1.5 and 1.
+    /// assert_eq!(x.dot_public(&[3, 2], 1)?.decrypt_f64(&owner)?, [2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dot_public(&self, weights: &[i128], weight_fraction_bits: u32) -> Result<Self, FixedPointError> {
         if self.len() != weights.len() {
             return Err(PaillierError::Length { left: self.len(), right: weights.len() }.into());
@@ -228,6 +301,16 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::Overflow`], [`FixedPointError::FractionBits`]; [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let weights = WeightMatrix::new(2, vec![1, 1, 1, -1])?;
+    /// assert_eq!(x.matrix_vector_public(&weights, 0)?.decrypt_f64(&owner)?, [1.25, 1.75]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matrix_vector_public(
         &self,
         weights: &WeightMatrix,
@@ -244,6 +327,17 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// As [`CiphertextVector::rerandomise`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let fresh = x.rerandomise(blinding, &mut rng)?;
+    /// assert_ne!(fresh, x);
+    /// assert_eq!(fresh.decrypt_f64(&owner)?, [1.5, -0.25]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rerandomise(&self, blinding: Blinding, rng: &mut Csprng) -> Result<Self, FixedPointError> {
         Ok(Self { ciphertexts: self.ciphertexts.rerandomise(blinding, rng)?, ..self.clone() })
     }
@@ -273,6 +367,17 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// As [`decode`](Self::decode) and [`SecretKey::decrypt`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
+    /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let numbers = x.decrypt(&owner)?;
+    /// assert_eq!(numbers[0], Number::new(BigInt::from(3 << 7), 8));
+    /// assert_eq!(numbers[0].to_f64(), Some(1.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, owner: &SecretKey) -> Result<Vec<Number>, FixedPointError> {
         self.decode(&owner.decrypt(&self.ciphertexts)?)
     }

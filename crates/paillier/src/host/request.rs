@@ -24,6 +24,22 @@ impl fmt::Display for Slot {
 }
 
 /// One instruction. Integers are unsigned; elements of a batch are worked on side by side.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// let set_key = Instruction::SetKey { slot: Slot(0), n, blinding_base: None };
+/// // The sums of two ciphertexts each, under the key in slot 0.
+/// let add = Instruction::Add { slot: Slot(0), left: x.to_integers(), right: x.to_integers() };
+/// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// let outcomes = host.execute(&Request { instructions: vec![set_key, add] }).outcomes;
+/// let Outcome::Integers(sums) = &outcomes[1] else { panic!("{:?}", outcomes[1]) };
+/// let sums = CiphertextVector::from_integers(key, sums)?;
+/// assert_eq!(owner.decrypt(&sums)?.to_i64()?, [6, -10]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instruction {
     /// Puts a public key into a slot and computes its constants. Gives no integers. If the key is refused, the slot is
@@ -247,6 +263,20 @@ pub(super) fn put(out: &mut Encoder, batch: &IntegerBatch) {
 }
 
 /// A stream of instructions, executed in order.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// let set_key = Instruction::SetKey { slot: Slot(0), n, blinding_base: None };
+/// let request = Request { instructions: vec![set_key] };
+/// // The host accepts the request as bytes too, and returns bytes.
+/// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// let response = Response::decode(&host.serve(&request.encode())?, host.limits())?;
+/// assert_eq!(response.outcomes, [Outcome::Done]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Request {
     /// The instructions.

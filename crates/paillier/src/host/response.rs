@@ -13,6 +13,20 @@ pub const RESPONSE: Kind = Kind(0x0406);
 pub(super) const MESSAGE_BYTES: usize = 1024;
 
 /// What became of one instruction.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::Status;
+/// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// // Slot 3 is empty.
+/// let add = Instruction::Add { slot: Slot(3), left: x.to_integers(), right: x.to_integers() };
+/// let outcome = &host.execute(&Request { instructions: vec![add] }).outcomes[0];
+/// assert!(matches!(outcome, Outcome::Refused { .. }));
+/// assert_ne!(outcome.status(), Status::Done);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is done, and has no integers to give.
@@ -58,6 +72,15 @@ impl FloorCharBoundary for str {
 }
 
 /// The results, one per instruction, in the order of the instructions.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let response = Response { outcomes: vec![Outcome::Done] };
+/// let config = HostConfig::default();
+/// assert_eq!(Response::decode(&response.encode(), &config.limits)?, response);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Response {
     /// What became of each.

@@ -36,6 +36,15 @@ impl PackedPlaintext {
     ///
     /// # Errors
     /// [`PackingError::Value`] if a magnitude exceeds [`Packing::value_bound`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packing = Packing::fill(8, 4, 512)?;
+    /// assert!(PackedPlaintext::pack(packing, &[127, -127]).is_ok());
+    /// assert!(matches!(PackedPlaintext::pack(packing, &[128]), Err(PackingError::Value { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack(packing: Packing, values: &[i64]) -> Result<Self, PackingError> {
         Ok(Self { packing, len: values.len(), rows: packing.pack_rows(values)? })
     }
@@ -179,6 +188,15 @@ impl PackedCiphertextVector {
     ///
     /// # Errors
     /// As [`add`](Self::add).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+    /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+    /// assert_eq!(x.subtract(&x)?.decrypt(&owner)?, [0, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subtract(&self, other: &Self) -> Result<Self, PackingError> {
         let bound = self.combined(other.packing, other.len, other.bound)?;
         Ok(self.with(self.ciphertexts.subtract(&other.ciphertexts)?, bound))
@@ -188,6 +206,15 @@ impl PackedCiphertextVector {
     ///
     /// # Errors
     /// [`PackingError::Spill`], [`PackingError::Mismatch`], [`PackingError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+    /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+    /// assert_eq!(x.add_plain(&packed)?.decrypt(&owner)?, [2, -4, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_plain(&self, plain: &PackedPlaintext) -> Result<Self, PackingError> {
         let bound = self.combined(plain.packing, plain.len, plain.packing.value_bound())?;
         Ok(self.with(self.ciphertexts.add_plain(&plain.plaintexts(self.key())?)?, bound))
@@ -215,6 +242,16 @@ impl PackedCiphertextVector {
     ///
     /// # Errors
     /// [`PackingError::Spill`]; [`PaillierError::Length`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+    /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let scalars = Scalars::from_u64(&[5]).with_bits(3)?;
+    /// assert_eq!(x.multiply(&scalars)?.decrypt(&owner)?, [5, -10, 15]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, scalars: &Scalars) -> Result<Self, PackingError> {
         let greatest = if scalars.bits() < 128 { Some((1u128 << scalars.bits()) - 1) } else { None };
         let bound = self.packing.check_bound(greatest.and_then(|greatest| self.bound.checked_mul(greatest)))?;
@@ -225,6 +262,17 @@ impl PackedCiphertextVector {
     ///
     /// # Errors
     /// [`PackingError::Spill`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+    /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+    /// assert_eq!(x.multiply_public(-5)?.decrypt(&owner)?, [-5, 10, -15]);
+    /// // The guard bits have no room for this product.
+    /// assert!(matches!(x.multiply_public(1000), Err(PackingError::Spill { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_public(&self, scalar: i64) -> Result<Self, PackingError> {
         let magnitude = scalar.unsigned_abs();
         let bound = self.packing.check_bound(self.bound.checked_mul(magnitude.into()))?;
@@ -237,6 +285,17 @@ impl PackedCiphertextVector {
     ///
     /// # Errors
     /// As [`CiphertextVector::rerandomise`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let packed = PackedPlaintext::pack(Packing::fill(16, 8, 512)?, &[1, -2, 3])?;
+    /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
+    /// let fresh = x.rerandomise(blinding, &mut rng)?;
+    /// assert_ne!(fresh, x);
+    /// assert_eq!(fresh.decrypt(&owner)?, [1, -2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rerandomise(&self, blinding: Blinding, rng: &mut Csprng) -> Result<Self, PackingError> {
         Ok(self.with(self.ciphertexts.rerandomise(blinding, rng)?, self.bound))
     }
