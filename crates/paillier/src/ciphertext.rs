@@ -38,6 +38,15 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::CiphertextRange`], [`PaillierError::CiphertextNotUnit`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // The integers modulo n² travel without their key.
+    /// let same = CiphertextVector::from_integers(key, &x.to_integers())?;
+    /// assert_eq!(owner.decrypt(&same)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_integers(key: &PublicKey, values: &IntegerBatch) -> Result<Self, PaillierError> {
         let ring = key.ring();
         let refused = |index| PaillierError::CiphertextRange { index, bits: key.bits().get() };

@@ -98,6 +98,15 @@ impl EngineEncryption {
     ///
     /// # Errors
     /// As [`PublicKey::encrypt`], and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let encryption = EngineEncryption::new(key, &TrustedEngine::cpu())?;
+    /// let y = encryption.encrypt(&plain, blinding, &mut rng)?;
+    /// assert_eq!(owner.decrypt(&y)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(
         &self,
         plaintexts: &PlaintextVector,
@@ -147,6 +156,14 @@ impl EngineEncryption {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let encryption = EngineEncryption::new(key, &TrustedEngine::cpu())?;
+    /// assert_eq!(owner.decrypt(&encryption.add_plain(&x, &plain)?)?.to_i64()?, [6, -10]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_plain(
         &self,
         ciphertexts: &CiphertextVector,
@@ -176,6 +193,15 @@ impl EngineEncryption {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let encryption = EngineEncryption::new(key, &TrustedEngine::cpu())?;
+    /// let scalars = Scalars::from_u64(&[2, 3]).with_bits(2)?;
+    /// assert_eq!(owner.decrypt(&encryption.multiply_scalars(&x, &scalars)?)?.to_i64()?, [6, -15]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_scalars(
         &self,
         ciphertexts: &CiphertextVector,
@@ -292,6 +318,14 @@ impl EngineEvaluation {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let evaluation = EngineEvaluation::new(key, &ciphermill_bigint::CpuEngine::current())?;
+    /// assert_eq!(owner.decrypt(&evaluation.subtract(&x, &x)?)?.to_i64()?, [0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subtract(
         &self,
         left: &CiphertextVector,
@@ -305,6 +339,14 @@ impl EngineEvaluation {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let evaluation = EngineEvaluation::new(key, &ciphermill_bigint::CpuEngine::current())?;
+    /// assert_eq!(owner.decrypt(&evaluation.add_public(&x, &[10, 20])?)?.to_i64()?, [13, 15]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_public(
         &self,
         ciphertexts: &CiphertextVector,
@@ -320,6 +362,14 @@ impl EngineEvaluation {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let evaluation = EngineEvaluation::new(key, &ciphermill_bigint::CpuEngine::current())?;
+    /// assert_eq!(owner.decrypt(&evaluation.multiply_public(&x, &[-2, 4])?)?.to_i64()?, [-6, -20]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_public(
         &self,
         ciphertexts: &CiphertextVector,
@@ -334,6 +384,15 @@ impl EngineEvaluation {
     ///
     /// # Errors
     /// As there, and [`PaillierError::Engine`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let evaluation = EngineEvaluation::new(key, &ciphermill_bigint::CpuEngine::current())?;
+    /// let weights = WeightMatrix::new(2, vec![1, 1, 2, 0])?;
+    /// assert_eq!(owner.decrypt(&evaluation.matrix_vector_public(&x, &weights)?)?.to_i64()?, [-2, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matrix_vector_public(
         &self,
         ciphertexts: &CiphertextVector,

@@ -66,6 +66,15 @@ impl Scalars {
     ///
     /// # Errors
     /// [`PaillierError::ScalarBits`], [`PaillierError::ScalarRange`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let factors = Scalars::from_bigints(&[BigInt::from(-2), BigInt::from(7)], 3)?;
+    /// assert_eq!(owner.decrypt(&x.multiply_scalars(&factors)?)?.to_i64()?, [-6, -35]);
+    /// assert!(matches!(Scalars::from_bigints(&[BigInt::from(8)], 3), Err(PaillierError::ScalarRange { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bigints(values: &[BigInt], bits: u32) -> Result<Self, PaillierError> {
         if !(1..=KeyBits::MAX).contains(&bits) {
             return Err(PaillierError::ScalarBits { bits });

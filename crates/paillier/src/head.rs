@@ -27,6 +27,14 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// If it is malformed, or declares a key size that no key has.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let head = CiphertextVector::head(&x.to_bytes()?)?;
+    /// assert_eq!((head.tag, head.elements), (key.tag(), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn head(bytes: &[u8]) -> Result<CiphertextHead, PaillierError> {
         let limit = Self::HEAD_LEN + MAX_ELEMENTS * u64::from(KeyBits::MAX) / 4;
         let (_, mut input) = open(bytes, CIPHERTEXT_VECTOR, BODY_VERSION..=BODY_VERSION, limit)?;

@@ -140,6 +140,14 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(plain.get(1)?, BigInt::from(-5));
+    /// assert!(matches!(plain.get(2), Err(PaillierError::OutOfBounds { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, index: usize) -> Result<BigInt, PaillierError> {
         self.check_bounds(&(index..index.saturating_add(1)))?;
         let value = integers::to_big(self.values.row(index));
@@ -154,6 +162,15 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::PlaintextWidth`] names the first that does not fit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(plain.to_i64()?, [3, -5]);
+    /// let wide = PlaintextVector::from_i128(key, &[1 << 100]);
+    /// assert!(matches!(wide.to_i64(), Err(PaillierError::PlaintextWidth { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_i64(&self) -> Result<Vec<i64>, PaillierError> {
         let wide = self.to_i128().map_err(|error| match error {
             PaillierError::PlaintextWidth { index, .. } => PaillierError::PlaintextWidth { index, bits: 64 },

@@ -123,6 +123,17 @@ impl BlindingPool {
     ///
     /// # Errors
     /// [`PaillierError::PoolExhausted`] if there are not enough; none is used then. [`PaillierError::WrongKey`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let pool = BlindingPool::new(key, blinding)?;
+    /// pool.fill(2, &mut rng)?;
+    /// assert_eq!(owner.decrypt(&pool.encrypt(&plain)?)?.to_i64()?, [3, -5]);
+    /// // Each factor is used once.
+    /// assert!(matches!(pool.encrypt(&plain), Err(PaillierError::PoolExhausted { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(&self, plaintexts: &PlaintextVector) -> Result<CiphertextVector, PaillierError> {
         self.key.check_same(plaintexts.key())?;
         let factors = self.take(plaintexts.len())?;

@@ -72,6 +72,14 @@ impl Csprng {
     ///
     /// # Errors
     /// [`RandomError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let numbers = rng.bits(100, 5)?;
+    /// assert!(numbers.words().iter().all(|&number| number < 32));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bits(&mut self, len: usize, bits: u32) -> Result<IntegerBatch, RandomError> {
         assert!(bits > 0, "a bit at least");
         let mut out = IntegerBatch::zeros(len, limbs::limbs_for(bits));
@@ -93,6 +101,14 @@ impl Csprng {
     ///
     /// # Errors
     /// [`RandomError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let numbers = rng.below(100, &[10])?;
+    /// assert!(numbers.words().iter().all(|number| (1..10).contains(number)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn below(&mut self, len: usize, bound: &[u64]) -> Result<IntegerBatch, RandomError> {
         let bits = limbs::bit_length_public(bound);
         assert!(bits > 1, "a bound of 2 at least, as nothing lies in 1 ≤ x < 1");

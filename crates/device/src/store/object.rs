@@ -32,6 +32,18 @@ impl Placement {
 
 /// One durable version of an object. Holding it keeps its bytes readable, even when it is replaced or deleted meanwhile:
 /// those in extents stay on disk, those in the object table move to memory then.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let store = Store::open(StoreFiles::in_memory())?;
+/// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+/// let mut writer = store.write(key, 5)?;
+/// writer.push(b"hello")?;
+/// let first = writer.commit(ObjectFlags::ARMED)?;
+/// assert_eq!((first.size(), first.flags()), (5, ObjectFlags::ARMED));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredObject {
     pub(super) key: ObjectKey,

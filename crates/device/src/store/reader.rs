@@ -57,6 +57,21 @@ impl ObjectReader {
     /// # Errors
     /// [`StoreError::DamagedObject`] when a chunk does not match its checksum, [`StoreError::Storage`],
     /// [`StoreError::Table`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let mut reader = store.read(writer.commit(ObjectFlags::NONE)?);
+    /// let mut piece = [0; 4];
+    /// assert_eq!((reader.pull(&mut piece)?, &piece), (4, b"hell"));
+    /// assert_eq!((reader.pull(&mut piece)?, piece[0]), (1, b'o'));
+    /// assert_eq!(reader.pull(&mut piece)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pull(&mut self, out: &mut [u8]) -> Result<usize, StoreError> {
         if self.position >= self.object.size || out.is_empty() {
             return Ok(0);

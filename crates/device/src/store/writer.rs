@@ -46,6 +46,21 @@ pub struct ObjectWriter {
 
 /// All bytes of a new object, on the medium (or in memory, if it is small), but neither durable nor visible. They can be
 /// read, to check the content before the commit. Dropped, it leaves nothing behind.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let store = Store::open(StoreFiles::in_memory())?;
+/// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+/// let mut writer = store.write(key, 5)?;
+/// writer.push(b"hello")?;
+/// let finished = writer.finish(ObjectFlags::NONE)?;
+/// assert_eq!(finished.read().pull_all()?, b"hello");
+/// // Dropped instead of committed, it leaves nothing behind.
+/// drop(finished);
+/// assert!(store.list(SpaceId::EMBEDDED).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct FinishedObject {
     inner: Arc<Inner>,
@@ -100,6 +115,19 @@ impl ObjectWriter {
     /// Stores with the object a caller-defined tag, 0 if unset, and whether it is the result of a program. Both become
     /// durable with the object; the store does not interpret them. A caller with its own records finds out by the tag
     /// after a crash which of its writes made the object.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// writer.came_from(42, true);
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// assert_eq!((object.origin(), object.computed()), (42, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn came_from(&mut self, origin: u64, computed: bool) {
         (self.origin, self.computed) = (origin, computed);
     }
@@ -108,6 +136,18 @@ impl ObjectWriter {
     ///
     /// # Errors
     /// [`StoreError::TooManyBytes`] beyond the declared size, [`StoreError::Storage`] when the medium fails or is full.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hel")?;
+    /// writer.push(b"lo")?;
+    /// assert!(matches!(writer.push(b"!"), Err(StoreError::TooManyBytes { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.len() as u64 > self.size - self.written {
             return Err(StoreError::TooManyBytes { object: self.key, declared: self.size });

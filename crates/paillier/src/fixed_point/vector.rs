@@ -41,6 +41,15 @@ impl FixedPointVector {
     ///
     /// # Errors
     /// [`FixedPointError::FractionBits`], and [`FixedPointError::Overflow`] if the bound exceeds (n − 1)/2.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // The caller knows that 3 and −5 do not exceed 8.
+    /// let halves = FixedPointVector::from_parts(x, 1, BigUint::from(8u32))?;
+    /// assert_eq!(halves.decrypt_f64(&owner)?, [1.5, -2.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_parts(
         ciphertexts: CiphertextVector,
         fraction_bits: u32,

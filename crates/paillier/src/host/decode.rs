@@ -9,6 +9,21 @@ use super::{FieldError, Instruction, Operation, Request, Slot, StreamError};
 use crate::blinding::Blinding;
 
 /// The limits of a host's input.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::Limits;
+/// let limits = Limits { slots: 1, ..Limits::default() };
+/// let config = HostConfig { limits, policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// // Slots are numbered from 0 on.
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// let set_key = Instruction::SetKey { slot: Slot(1), n, blinding_base: None };
+/// let response = host.execute(&Request { instructions: vec![set_key] });
+/// assert!(matches!(response.outcomes[0], Outcome::Refused { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a stream's body.

@@ -20,6 +20,19 @@ pub struct OperationMetrics {
 }
 
 /// Counts since the host was made.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::Operation;
+/// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+/// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// host.execute(&Request { instructions: vec![Instruction::SetKey { slot: Slot(0), n, blinding_base: None }] });
+/// assert_eq!(host.metrics().of(Operation::SetKey).done, 1);
+/// assert_eq!(host.metrics().constants_computed, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     operations: [OperationMetrics; Operation::ALL.len()],

@@ -127,6 +127,18 @@ impl Host {
     ///
     /// # Errors
     /// [`StreamError`] if the request cannot be read; nothing is done then.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
+    /// let mut host = Host::new(TrustedEngine::cpu(), config)?;
+    /// let request = Request { instructions: vec![] }.encode();
+    /// assert!(host.serve(&request).is_ok());
+    /// // A damaged request is refused as a whole.
+    /// assert!(host.serve(&request[1..]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn serve(&mut self, bytes: &[u8]) -> Result<Vec<u8>, StreamError> {
         let request = Request::decode(bytes, &self.limits).inspect_err(|_| self.metrics.streams_refused += 1)?;
         Ok(self.execute(&request).encode())

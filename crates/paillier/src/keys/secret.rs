@@ -276,6 +276,16 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`], [`PaillierError::Primes`], [`PaillierError::Random`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let primes = owner.expose_primes();
+    /// let [p, q] = [&primes[..32], &primes[32..]].map(BigUint::from_bytes_le);
+    /// let same = SecretKey::from_primes(&p, &q, SizePolicy::InsecureBench, &mut rng)?;
+    /// assert_eq!(same.public_key().modulus(), key.modulus());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_primes(p: &BigUint, q: &BigUint, policy: SizePolicy, rng: &mut Csprng) -> Result<Self, PaillierError> {
         let widest = u32::try_from(p.bits().max(q.bits())).unwrap_or(u32::MAX);
         if widest > KeyBits::MAX {
