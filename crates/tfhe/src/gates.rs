@@ -47,6 +47,14 @@ impl Gate {
     pub const ALL: [Gate; 6] = [Gate::And, Gate::Nand, Gate::Or, Gate::Nor, Gate::Xor, Gate::Xnor];
 
     /// The gate in the clear.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(Gate::Nand.evaluate(true, false));
+    /// assert!(!Gate::Nand.evaluate(true, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn evaluate(self, lhs: bool, rhs: bool) -> bool {
         match self {
             Gate::And => lhs && rhs,

@@ -63,6 +63,14 @@ impl GlweSecretKey {
     }
 
     /// The LWE key under which extracted samples are encrypted: the coefficients of the k polynomials in order.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.glwe_secret_key();
+    /// assert_eq!(key.to_lwe_secret_key().dimension(), parameters.big_lwe_dimension());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_lwe_secret_key(&self) -> LweSecretKey {
         LweSecretKey::from_bits(self.bits.clone())
     }
@@ -141,6 +149,16 @@ impl<T: Torus> GlweCiphertext<T> {
     ///
     /// # Errors
     /// If `message` does not have N coefficients.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // Every key decrypts a trivial ciphertext.
+    /// let message = vec![3u64 << 60; parameters.polynomial_size.get()];
+    /// let glwe = GlweCiphertext::trivial(&message, GlweDimension(1), parameters.polynomial_size)?;
+    /// assert_eq!(client.glwe_secret_key().decrypt_phase(&glwe)?, message);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trivial(
         message: &[T],
         dimension: GlweDimension,

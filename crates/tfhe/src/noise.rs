@@ -319,6 +319,15 @@ pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, no
 ///
 /// The indices are integers and their number per message is even, so one side begins half an index nearer to the
 /// message's place than the other: the probability is the mean of two tails.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // A variance of 2^−20 leaves room for two message bits, and not for eight.
+/// let p = |bits| noise::log2_p_index(parameters.polynomial_size, bits, (-20f64).exp2());
+/// assert!(p(2) < -64.0 && p(8) > -2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
     let half_delta = (-f64::from(message_bits) - 2.0).exp2();
     let half_index = half_index(polynomial_size);

@@ -50,6 +50,15 @@ fn put_elements<T: Torus>(out: &mut Encoder, elements: &[T]) {
 
 impl ParameterSet {
     /// The sealed parameter set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(ParameterSet::from_bytes(&parameters.to_bytes(), policy)?, parameters);
+    /// let refused = ParameterSet::from_bytes(&parameters.to_bytes(), SecurityPolicy::Require128Bits);
+    /// assert!(refused.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(96);
         self.spec().encode(&mut out);
@@ -70,6 +79,13 @@ impl ParameterSet {
 
 impl ParameterSpec {
     /// Bytes of a sealed ciphertext under the chosen key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(three.to_bytes().len() as u64, parameters.sealed_ciphertext_len(KeyOrder::Big));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_ciphertext_len(&self, choice: KeyOrder) -> u64 {
         let width = match choice {
             KeyOrder::Small => TorusWidth::U32,
@@ -80,6 +96,13 @@ impl ParameterSpec {
     }
 
     /// Bytes of a sealed test vector.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(square.to_bytes().len() as u64, parameters.sealed_test_vector_len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_test_vector_len(&self) -> u64 {
         let elements = self.glwe_dimension.glwe_size() * self.polynomial_size.get() * self.torus.bytes();
         sealed_len(GLWE_HEADER + elements as u64)
@@ -138,6 +161,14 @@ impl Ciphertext {
 
 impl TestVector {
     /// The sealed test vector.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let same = TestVector::from_bytes(&square.to_bytes())?;
+    /// assert!(parameters.check_test_vector(&same).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             TestVector::U32(v) => v.to_bytes(),

@@ -244,6 +244,19 @@ impl<T: BackendTorus> TransformedGgsw<T> {
     ///
     /// # Errors
     /// If the sizes differ.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let key = client.glwe_secret_key();
+    /// let encryptor = GgswEncryptor::<u64>::new(key, parameters.pbs, parameters.glwe_noise)?;
+    /// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+    /// let one = TransformedGgsw::new(&one, Backend::Ntt, Isa::current())?;
+    /// let message = vec![3 << 60; parameters.polynomial_size.get()];
+    /// let product = one.external_product(&key.encrypt(&message, parameters.glwe_noise, &mut rng)?)?;
+    /// assert!(key.decrypt_phase(&product)?.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn external_product(&self, glwe: &GlweCiphertext<T>) -> Result<GlweCiphertext<T>, TfheError> {
         self.rotator.external_product(0, glwe)
     }
