@@ -9,6 +9,10 @@
 //!                   ├── EncryptedVector ─────────────────────────────────────────────────────────────────┼── run ── EncryptedProduct
 //!                   └── DenseMatrix or PlainMatrix ── engine.prepare_matrix ── MatrixHandle ──────────────┘
 //! ```
+//!
+//! Some examples share a hidden start: the `plan` of a product of a 2×3 matrix, the key `secret`, the generator `rng`, the
+//! encrypted `vector` (1, 0, −1), the matrix `dense` with the entries 1 to 6, and on the CPU's `engine` the prepared
+//! `keys` and `matrix`.
 
 mod algorithm1;
 #[cfg(feature = "conformance")]

@@ -17,6 +17,19 @@ use ciphermill_bfv::error::{BfvError, require_length};
 use ciphermill_bfv::keys::{PublicKey, SecretKey};
 
 /// An encrypted image.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+/// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
+/// assert_eq!(image.ciphertexts().len(), plan.image_ciphertexts());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncryptedImage {
     plan: Arc<Conv2dPlan>,
@@ -24,6 +37,21 @@ pub struct EncryptedImage {
 }
 
 /// Kernels in the form in which they multiply, made once and used many times.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+/// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
+/// // Each output entry is the sum of a window's upper left and lower right entries.
+/// let kernels = ConvKernels::prepare(&plan, &[1, 0, 0, 1])?;
+/// assert_eq!(kernels.multiply(&image)?.decrypt(&secret)?, [6, 8, 12, 14]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ConvKernels {
     plan: Arc<Conv2dPlan>,

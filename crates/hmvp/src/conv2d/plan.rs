@@ -35,6 +35,17 @@ const MIN_LOG2_FAILURE: f64 = -4096.0;
 const MAX_BYTES: u64 = 1 << 32;
 
 /// A request for a convolution.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// let request = Conv2dRequest { image_bits: 4, ..Conv2dRequest::new(shape) };
+/// assert!(Conv2dPlan::new(&request, Isa::current())?.log2_failure() <= -64.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conv2dRequest {
     /// Sizes.

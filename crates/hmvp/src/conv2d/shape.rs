@@ -10,6 +10,16 @@ pub(super) const MAX_ENTRIES: usize = 1 << 24;
 /// A convolution as neural networks have it (a cross-correlation): output channel m at (y, x) is
 /// Σ kernel\[m\]\[c\]\[i\]\[j\]·image\[c\]\[y·stride + i − padding\]\[x·stride + j − padding\], with zeros outside of the
 /// image.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// assert_eq!((shape.output_height(), shape.output_width(), shape.output_len()), (2, 2, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConvShape {
     /// C, channels of the image.

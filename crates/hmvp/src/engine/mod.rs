@@ -85,6 +85,14 @@ pub trait HmvpEngine: Send + Sync + fmt::Debug {
 }
 
 /// Galois keys in an engine's own form.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(keys.tag(), secret.tag());
+/// assert_eq!(keys.multiply(&matrix, &vector)?.decrypt(&secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PreparedKeys: Send + Sync + fmt::Debug {
     /// The plan.
     fn plan(&self) -> &Arc<Plan>;
@@ -117,6 +125,14 @@ impl dyn PreparedKeys + '_ {
     ///
     /// # Errors
     /// As [`run`](PreparedKeys::run), and [`HmvpError::Outputs`] if the engine does not return one product.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // The matrix is read tile by tile and never held in prepared form.
+    /// assert_eq!(keys.multiply_streamed(&dense, &vector)?.decrypt(&secret)?, [-2, -2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_streamed(
         &self,
         matrix: &dyn MatrixSource,
@@ -129,6 +145,15 @@ impl dyn PreparedKeys + '_ {
     ///
     /// # Errors
     /// As [`run`](PreparedKeys::run), and [`HmvpError::Outputs`] if the engine does not return one product per vector.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let other = EncryptedVector::encrypt(&plan, &secret, &[0, 1, 0], &mut rng)?;
+    /// let products = keys.multiply_all(&matrix, &[&vector, &other])?;
+    /// assert_eq!(products[1].decrypt(&secret)?, [2, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_all(
         &self,
         matrix: &MatrixHandle,
@@ -154,6 +179,15 @@ impl dyn PreparedKeys + '_ {
 }
 
 /// One job of a batch.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let jobs = [Job::Multiply { matrix: &matrix, vector: &vector }];
+/// assert_eq!(jobs[0].name(), "multiply");
+/// assert_eq!(keys.run(&jobs)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Job<'a> {
@@ -216,6 +250,18 @@ impl fmt::Debug for Job<'_> {
 }
 
 /// The result of one job.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// for output in keys.run(&[Job::MultiplyStreamed { matrix: &dense, vector: &vector }])? {
+///     match output {
+///         Output::Product(product) => assert_eq!(product.decrypt(&secret)?, [-2, -2]),
+///         _ => return Err("the job returns a product".into()),
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Output {
@@ -233,6 +279,15 @@ pub trait PreparedMatrix: Any + Send + Sync {
 }
 
 /// A prepared matrix: opaque to all but the engine that made it, and cheap to clone.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // Clones name the same prepared matrix.
+/// let same = matrix.clone();
+/// assert!(same.is(&matrix) && same.memory_bytes() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct MatrixHandle(Arc<dyn PreparedMatrix>);
 

@@ -90,6 +90,17 @@ fn unsupported<T>(what: String) -> Result<T, HmvpError> {
 /// # Errors
 /// If the plan may split entries, has no room for the options or was not asked to have it, or if the options contradict each
 /// other; too few response bits are refused with the least number that would do.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let request = Request { unsplit: true, ..Request::new(2, 3) };
+/// let plan = Plan::new(&request, Isa::current())?;
+/// // Without re-randomisation only the plaintexts are masked.
+/// let assessment = assess(&plan, &MaskOptions::default())?;
+/// assert_eq!(assessment.guarantee, Guarantee::PlaintextsOnly);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn assess(plan: &Plan, options: &MaskOptions) -> Result<Assessment, HmvpError> {
     super::require_unsplit(plan)?;
     let room = plan.request().flooding_bits;
