@@ -49,7 +49,7 @@ pub fn instruction_set() -> &'static InstructionSet {
 /// assert!(handlers::types().any(|known| known.name == "plain matrix"));
 /// ```
 pub fn types() -> impl Iterator<Item = &'static TypeDescriptor> {
-    [&tfhe::TYPES, &bfv::TYPES, &paillier::TYPES].into_iter().flatten()
+    [&tfhe::TYPES[..], &bfv::TYPES, &paillier::TYPES].into_iter().flatten()
 }
 
 /// Reads an object of a size that [`ObjectHandler::check_size`](crate::handler::ObjectHandler::check_size) has bounded.
