@@ -15,6 +15,23 @@ const SUMS: usize = 4;
 
 type Block = [u64; LANES];
 
+/// Calls the function for packed words of `$width` bytes.
+macro_rules! with_width {
+    ($width:expr, $function:ident($($argument:expr),*)) => {
+        match $width {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            3 => $function::<3>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            5 => $function::<5>($($argument),*),
+            6 => $function::<6>($($argument),*),
+            7 => $function::<7>($($argument),*),
+            8 => $function::<8>($($argument),*),
+            width => unreachable!("packed words of {width} bytes; at most 8"),
+        }
+    };
+}
+
 impl Rotation {
     /// Words `index` … `index` + 7 of the rotated spectrum; `index` is a multiple of 8.
     #[inline(always)]
@@ -65,17 +82,29 @@ pub(super) fn key_products(
     digits: &[&[u64]],
     head: Option<(&[u64], u64)>,
     key: &KeyBlock,
+    out: Output<'_>,
+    accumulate: bool,
+) {
+    with_width!(key.width(), key_products_of(c, rotation, digits, head, key, out, accumulate));
+}
+
+fn key_products_of<const WIDTH: usize>(
+    c: &Constants,
+    rotation: &Rotation,
+    digits: &[&[u64]],
+    head: Option<(&[u64], u64)>,
+    key: &KeyBlock,
     mut out: Output<'_>,
     accumulate: bool,
 ) {
-    let (terms, width) = (most_terms(c.p), key.width());
+    let terms = most_terms(c.p);
     let (mut lhs, mut rhs) = (vec![[0; LANES]; digits.len()], vec![[0; LANES]; 2 * digits.len()]);
     for index in out.window().step_by(LANES) {
         for (lhs, digit) in lhs.iter_mut().zip(digits) {
             *lhs = rotation.load(digit, index);
         }
         for (j, rhs) in rhs.iter_mut().enumerate() {
-            *rhs = packing::unpack(width, &key.words(index)[j * width..]);
+            *rhs = packing::unpack::<WIDTH>(&key.words(index)[j * WIDTH..]);
         }
         for (part, out) in out.block(index).into_iter().enumerate() {
             let out: &mut Block = out.first_chunk_mut().expect("a block of words");
@@ -98,15 +127,25 @@ pub(super) fn multiply(
     results: &mut SumPart<'_>,
     accumulate: bool,
 ) {
-    let (rows, columns, width) = (matrix.rows(), matrix.columns(), matrix.width());
+    with_width!(matrix.width(), multiply_of(c, matrix, vectors, results, accumulate));
+}
+
+fn multiply_of<const WIDTH: usize>(
+    c: &Constants,
+    matrix: &MatrixBlock,
+    vectors: &VectorBlock,
+    results: &mut SumPart<'_>,
+    accumulate: bool,
+) {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
     let (terms, stride, count) = (most_terms(c.p), results.stride(), results.vectors);
     let mut lhs = vec![[0; LANES]; columns];
     for (block, entries) in vectors.blocks().zip(vectors.words.chunks_exact(vectors.stride())) {
-        let matrix = &matrix.words()[block * rows * columns * width..];
+        let matrix = &matrix.words()[block * rows * columns * WIDTH..];
         for row in results.rows.clone() {
             let (group, size) = (row / GROUP * GROUP, group_size(rows, row / GROUP * GROUP));
             for (j, lhs) in lhs.iter_mut().enumerate() {
-                *lhs = packing::unpack(width, &matrix[(group * columns + j * size + row - group) * width..]);
+                *lhs = packing::unpack::<WIDTH>(&matrix[(group * columns + j * size + row - group) * WIDTH..]);
             }
             for (v, entries) in entries.chunks_exact(columns * 2 * LANES).enumerate() {
                 for part in 0..2 {

@@ -243,6 +243,7 @@ impl<'a> Output<'a> {
     }
 
     /// The eight words of both parts at `index`, which is in the window.
+    #[inline]
     fn block(&mut self, index: usize) -> [&mut [u64]; 2] {
         match self {
             Output::Spectra(out) => out.each_mut().map(|out| &mut out[index..][..LANES]),

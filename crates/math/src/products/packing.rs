@@ -22,15 +22,16 @@ pub(super) fn pack(words: &[u64; LANES], out: &mut [u64]) {
     }
 }
 
-/// The words of `width` bytes at the start of `packed`, which has at least `width` + 1 words.
+/// The words of `WIDTH` bytes at the start of `packed`, which has at least `WIDTH` + 1 words. With a constant width the
+/// shifts are constants, and one check of the length serves all words.
 #[inline(always)]
-pub(super) fn unpack(width: usize, packed: &[u64]) -> [u64; LANES] {
-    if width == LANES {
+pub(super) fn unpack<const WIDTH: usize>(packed: &[u64]) -> [u64; LANES] {
+    if WIDTH == LANES {
         return *packed.first_chunk().expect("a block of words");
     }
-    let mask = u64::MAX >> (u64::BITS as usize - 8 * width);
+    let (mask, packed) = (u64::MAX >> (u64::BITS as usize - 8 * WIDTH), &packed[..=WIDTH]);
     std::array::from_fn(|lane| {
-        let (word, shift) = (lane * width / LANES, lane * width % LANES * 8);
+        let (word, shift) = (lane * WIDTH / LANES, lane * WIDTH % LANES * 8);
         let two = u128::from(packed[word + 1]) << 64 | u128::from(packed[word]);
         (two >> shift) as u64 & mask
     })
