@@ -25,8 +25,9 @@ enum Method {
     /// below kN·2^32 ≤ 2^49 summed over the key's k polynomials, far under p/2 for the Goldilocks prime p, so its NTT product
     /// is the integer product.
     Limbs,
-    /// Residues modulo two primes of 46 bits, whose transforms take half the time with AVX-512 IFMA. The product of whole
-    /// coefficients is below kN·2^64 ≤ 2^81 in magnitude, far under half the primes' product.
+    /// Residues modulo two primes of 46 bits, whose transforms take half the time or less: by integers with AVX-512 IFMA,
+    /// by doubles that hold integers with AVX2. The product of whole coefficients is below kN·2^64 ≤ 2^81 in magnitude, far
+    /// under half the primes' product. Where no such primes exist for N, limbs serve.
     Residues(Box<Residues>),
 }
 
@@ -40,12 +41,10 @@ impl BinaryMultiplier {
     /// Transforms a key once: the bits of its k polynomials, each 0 or 1, lowest degree first.
     pub(crate) fn new(bits: &[u8], size: PolynomialSize) -> Result<Self, TfheError> {
         let isa = Isa::current();
-        if isa.has_ifma()
-            && let Some(multiplier) = Self::with_residues(bits, size, isa)?
-        {
-            return Ok(multiplier);
+        match Self::with_residues(bits, size, isa)? {
+            Some(multiplier) => Ok(multiplier),
+            None => Self::with_limbs(bits, size, isa),
         }
-        Self::with_limbs(bits, size, isa)
     }
 
     fn with_limbs(bits: &[u8], size: PolynomialSize, isa: Isa) -> Result<Self, TfheError> {
