@@ -148,7 +148,7 @@ impl Volume {
     /// ```
     #[doc = include_str!("example.txt")]
     /// volume.commit(write)?;
-    /// // A change is refused as a whole: here the data are no whole block.
+    /// // Data that are not a multiple of a block are refused, and nothing is written.
     /// let operations = vec![Operation::Zero { lba: 0, blocks: 1 }, Operation::Write { lba: 1, data: vec![1] }];
     /// assert!(matches!(volume.commit(Change { space: 1, operations }), Err(VolumeError::Unaligned { .. })));
     /// assert_eq!(volume.mapped(1, 0, 10), 1);
