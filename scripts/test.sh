@@ -39,7 +39,7 @@ tests() { # run them, keep the output for the count. Examples are what clippy ha
 }
 
 check "format" cargo fmt --all --check
-check "links between documents" scripts/links.sh
+check "links between documents" .venv/bin/python scripts/links.py
 if command -v shellcheck >/dev/null; then
     check "shell scripts" shellcheck scripts/*.sh scripts/linux-guest/*.sh .ci/run
 else
