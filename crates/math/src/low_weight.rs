@@ -2,8 +2,9 @@
 //! hardware multiplier.
 //!
 //! CHAM (X. Ren et al., "CHAM: A customized homomorphic encryption accelerator for fast matrix-vector product", DAC
-//! 2023) uses 2^34 + 2^27 + 1, 2^34 + 2^19 + 1 and 2^38 + 2^23 + 1. There are two reductions. Both are exact, and the
-//! ranges determine their number of steps. All values are plain integers, so a circuit can be compared with each step.
+//! 2023) uses three such primes and does not print them; 2^34 + 2^27 + 1, 2^34 + 2^19 + 1 and 2^38 + 2^23 + 1 fit all
+//! that it says. There are two reductions. Both are exact, and the ranges determine their number of steps. All values are
+//! plain integers, so a circuit can be compared with each step.
 //!
 //! * **From the top**, [`fold`](LowWeightModulus::fold): 2^a ≡ −(2^b + 1). A fold removes a − b bits, so a product of
 //!   2a + 2 bits needs about (a + 2)/(a − b) folds.
