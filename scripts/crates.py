@@ -1,7 +1,8 @@
 """Draws which crate stands on which into docs/architecture.md, from the manifests.
 
     python scripts/crates.py            # rewrites the drawing
-    python scripts/crates.py --check    # exit status 1 if the drawing is stale, or an arrow of the house is reversed
+    python scripts/crates.py --check    # exit status 1 if the drawing is stale, an arrow of the house is reversed, or a
+                                        # file of tests belongs to no test program
 
 The drawing stands between `<!-- crates -->` and `<!-- end of crates -->`. A crate's layer is one above the highest crate
 that it depends on. Arrows that follow from others are left out.
@@ -71,9 +72,28 @@ def drawing(graph: dict[str, set[str]]) -> str:
     return "\n".join([*lines[:-1], "```"])
 
 
+def tests_left_out() -> list[str]:
+    """Files of tests that no test program compiles: the crate names its programs, and no module or program has them."""
+    found = []
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        data = tomllib.loads(manifest.read_text())
+        if data["package"].get("autotests", True):
+            continue
+        folder = manifest.parent / "tests"
+        programs = {test["path"] for test in data["test"]}
+        modules = set(re.findall(r"^mod (\w+);", (folder / "main.rs").read_text(), re.MULTILINE))
+        files = [*folder.glob("*.rs"), *folder.glob("*/main.rs")]
+        names = (file.relative_to(manifest.parent).as_posix() for file in files if file.stem not in modules)
+        found += [f"crates/{manifest.parent.name}/{name}" for name in names if name not in programs]
+    return sorted(found)
+
+
 def main() -> int:
     graph = dependencies()
     failed = False
+    for file in tests_left_out():
+        failed = True
+        print(f"{file}: in no test program; name it in tests/main.rs or in a [[test]] of Cargo.toml")
     for crate, forbidden in NEVER.items():
         if crate not in graph:
             continue

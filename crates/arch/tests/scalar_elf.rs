@@ -1,13 +1,11 @@
 //! The committed programs equal a build of their sources, and invalid files are rejected.
 
-mod scalar_support;
-
 use std::process::Command;
 
+use crate::scalar_support::assemble::*;
+use crate::scalar_support::tools::{Folder, baseline_folder, have};
 use ciphermill_arch::scalar::{ElfError, Program, Variant};
 use proptest::prelude::*;
-use scalar_support::assemble::*;
-use scalar_support::tools::{Folder, baseline_folder, have};
 
 #[test]
 fn committed_programs_are_what_their_sources_compile_to() {

@@ -1,7 +1,7 @@
 //! Faulty programs and jobs end with an error that names the cause and the place.
 
-mod scalar_support;
-
+use crate::scalar_support::assemble::*;
+use crate::scalar_support::{baseline, machine, words};
 use ciphermill_arch::scalar::{
     Baseline, Execution, ExecutionReport, MachineError, Program, Ring, ScalarError, ScalarMachine, Variant, run,
     simulate,
@@ -9,8 +9,6 @@ use ciphermill_arch::scalar::{
 use ciphermill_math::Modulus;
 use ciphermill_math::modulus::ntt_primes;
 use proptest::prelude::*;
-use scalar_support::assemble::*;
-use scalar_support::{baseline, machine, words};
 
 fn execute_within(code: &[u32], input: &[u8], instructions_max: u64) -> Result<ExecutionReport, ScalarError> {
     let program = Program::from_elf(&elf(code)).expect("a program");

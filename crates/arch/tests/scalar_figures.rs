@@ -1,14 +1,12 @@
 //! Compares the figures of docs/rvfhe-scalar.md with the model. `CIPHERMILL_WRITE_DOCS=1` writes them instead.
 
-mod scalar_support;
-
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::scalar_support::{baseline, machine, words};
 use ciphermill_arch::scalar::{Baseline, Ring, ScalarMachine, ScalarRun, Variant, run};
 use ciphermill_math::modulus::ntt_primes;
-use scalar_support::{baseline, machine, words};
 
 const RINGS: [Ring; 2] = [Ring::Cyclic, Ring::Negacyclic];
 

@@ -1,13 +1,11 @@
 //! Every instruction compared with a plain definition on chosen operands, the M extension with 128-bit arithmetic on
 //! random operands, and random programs with QEMU.
 
-mod scalar_support;
-
+use crate::scalar_support::assemble::*;
+use crate::scalar_support::machine;
+use crate::scalar_support::tools::{Folder, have, qemu};
 use ciphermill_arch::scalar::{Execution, ExecutionReport, Instruction, Program, ScalarError, simulate};
 use proptest::prelude::*;
-use scalar_support::assemble::*;
-use scalar_support::machine;
-use scalar_support::tools::{Folder, have, qemu};
 
 fn execute(code: &[u32], input: &[u8]) -> Result<ExecutionReport, ScalarError> {
     let program = Program::from_elf(&elf(code)).expect("a program");

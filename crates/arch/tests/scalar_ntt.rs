@@ -1,12 +1,10 @@
 //! The transforms of the scalar baseline compared with the reference of `ciphermill_math`, bit for bit.
 
-mod scalar_support;
-
+use crate::scalar_support::{baseline, expected, machine, words};
 use ciphermill_arch::scalar::{Baseline, Ring, ScalarRun, Variant, run};
 use ciphermill_math::Modulus;
 use ciphermill_math::modulus::ntt_primes;
 use proptest::prelude::*;
-use scalar_support::{baseline, expected, machine, words};
 
 fn check(baseline: &Baseline, input: &[u32]) -> ScalarRun {
     let run = run(&machine(true), baseline, input).expect("the program runs");

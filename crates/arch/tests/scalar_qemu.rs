@@ -1,10 +1,8 @@
 //! The committed programs under QEMU's user mode: the same words and exactly the same number of instructions.
 
-mod scalar_support;
-
+use crate::scalar_support::tools::{Folder, have, qemu, qemu_traced};
+use crate::scalar_support::{baseline, expected, machine, words};
 use ciphermill_arch::scalar::{Ring, Variant, run};
-use scalar_support::tools::{Folder, have, qemu, qemu_traced};
-use scalar_support::{baseline, expected, machine, words};
 
 /// The variants that QEMU can run; it has no RVFHE instructions.
 const STANDARD: [Variant; 3] = [Variant::Naive, Variant::Textbook, Variant::Shoup];

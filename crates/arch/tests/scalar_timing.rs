@@ -1,10 +1,8 @@
 //! The timing model on short sequences whose cycles can be counted by hand.
 
-mod scalar_support;
-
+use crate::scalar_support::assemble::*;
+use crate::scalar_support::machine;
 use ciphermill_arch::scalar::{Causes, Execution, Measure, Program, Replacement, ScalarMachine, simulate};
-use scalar_support::assemble::*;
-use scalar_support::machine;
 
 const NOP: u32 = 0x13;
 

@@ -1,10 +1,6 @@
 //! Replays the fuzzer's corpus and, from each seed, a fixed set of mutations.
 
-mod invariants;
-#[path = "../../program/tests/replay/mod.rs"]
-mod replay;
-
-use replay::replay;
+use crate::replay::replay;
 
 #[test]
 fn bfv_objects() {
@@ -21,5 +17,5 @@ fn bfv_objects() {
         "sealed_galois_keys",
         "secret_key",
     ];
-    replay("bfv_objects", invariants::bfv_objects, &accepted);
+    replay("bfv_objects", crate::invariants::bfv_objects, &accepted);
 }

@@ -1,14 +1,11 @@
 //! Encoders against their definitions.
 
-mod evaluation_support;
-mod support;
-
+use crate::evaluation_support::{LIMBS, product, set, substituted, sum};
+use crate::support::{INSECURE, context, plaintext, rng};
 use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::{BfvError, Context};
 use ciphermill_math::{Isa, Modulus};
-use evaluation_support::{LIMBS, product, set, substituted, sum};
 use proptest::prelude::*;
-use support::{INSECURE, context, plaintext, rng};
 
 fn small(n: usize, t: u64, isa: Isa) -> Context {
     Context::new(&set(n, &[62], &[], t, LIMBS), isa).expect("an available path")

@@ -1,7 +1,6 @@
 //! Encryption and decryption at every level, and what is refused.
 
-mod support;
-
+use crate::support::{INSECURE, context, fresh_seed, noise, plaintext, poly, rng, scaled, secret_coefficients, seed};
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::parameters::{BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_32768, CHAM_PAPER, TEST_32, TEST_512};
 use ciphermill_bfv::{
@@ -12,7 +11,6 @@ use ciphermill_math::Isa;
 use ciphermill_wire::{Encoder, seal};
 use num_bigint::BigInt;
 use num_traits::Signed;
-use support::{INSECURE, context, fresh_seed, noise, plaintext, poly, rng, scaled, secret_coefficients, seed};
 
 /// Every level of every kind of set, under the secret key, seeded or not, and under the public key.
 #[test]

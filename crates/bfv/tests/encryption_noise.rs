@@ -1,13 +1,11 @@
 //! The noise of fresh ciphertexts against the distribution that the parameter sets state.
 
-mod support;
-
+use crate::support::{context, fresh_seed, noise, plaintext, secret_coefficients, seed};
 use ciphermill_bfv::parameters::{BFV_4096, ERROR_STD_DEV};
 use ciphermill_bfv::{PublicKey, SecretKey};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
-use support::{context, fresh_seed, noise, plaintext, secret_coefficients, seed};
 
 /// Of the rounded Gaussian.
 const ERROR_VARIANCE: f64 = ERROR_STD_DEV * ERROR_STD_DEV + 1.0 / 12.0;
@@ -91,7 +89,7 @@ fn public_key_noise(key: &SecretSeed, rng: &mut Csprng) {
 
 #[test]
 fn secret_key_noise_of_a_fixed_seed() {
-    secret_key_noise(&seed(1), &mut support::rng(2));
+    secret_key_noise(&seed(1), &mut crate::support::rng(2));
 }
 
 #[test]
@@ -101,7 +99,7 @@ fn secret_key_noise_of_a_fresh_seed() {
 
 #[test]
 fn public_key_noise_of_a_fixed_seed() {
-    public_key_noise(&seed(3), &mut support::rng(4));
+    public_key_noise(&seed(3), &mut crate::support::rng(4));
 }
 
 #[test]

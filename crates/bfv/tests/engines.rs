@@ -1,10 +1,9 @@
 //! A context with the transforms of another provider than the CPU's.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::support::{INSECURE, plaintext, rng, seed};
 use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::{
@@ -14,7 +13,6 @@ use ciphermill_lattice::rns::RnsBasisError;
 use ciphermill_math::conformance::ReferenceNttProvider;
 use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
 use ciphermill_math::{CoefficientSource, EngineInfo, EngineKind, Isa};
-use support::{INSECURE, plaintext, rng, seed};
 
 /// Transforms by prime.
 type Counts = Arc<Mutex<BTreeMap<u64, usize>>>;

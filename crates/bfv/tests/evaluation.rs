@@ -1,14 +1,11 @@
 //! Every operation on ciphertexts against the same operation on plaintexts, computed term by term.
 
-mod evaluation_support;
-mod support;
-
+use crate::evaluation_support::{LIMBS, Party, bits, limbs, negative, product, set, substituted, sum};
+use crate::support::{fresh_seed, plaintext, rng, seed};
 use ciphermill_bfv::{Ciphertext, Context, GaloisKeys, ParameterSet, RelinearizationKey};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
-use evaluation_support::{LIMBS, Party, bits, limbs, negative, product, set, substituted, sum};
 use proptest::prelude::*;
-use support::{fresh_seed, plaintext, rng, seed};
 
 /// Small sets of every kind: gadgets, special primes, plaintext moduli that are prime, even and powers of two, limbs for
 /// each strategy of transforms. Two limbs hold a product.

@@ -1,12 +1,9 @@
 //! Operands that do not belong together are refused, with the bound that they violate.
 
-mod evaluation_support;
-mod support;
-
+use crate::evaluation_support::{LIMBS, Party, set};
+use crate::support::{plaintext, seed};
 use ciphermill_bfv::{BfvError, Ciphertext, Plaintext, RelinearizationKey};
 use ciphermill_math::Isa;
-use evaluation_support::{LIMBS, Party, set};
-use support::{plaintext, seed};
 
 struct Fixture {
     party: Party,

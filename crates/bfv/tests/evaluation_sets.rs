@@ -1,16 +1,13 @@
 //! Computing on slots at every full size, one pass each; depth; the noise that operations add.
 
-mod evaluation_support;
-mod support;
-
+use crate::evaluation_support::Party;
+use crate::support::{INSECURE, fresh_seed, noise, plaintext, seed};
 use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::noise::{ERROR_VARIANCE, rounding_variance};
 use ciphermill_bfv::{Ciphertext, ParameterSet, RelinearizationKey};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
-use evaluation_support::Party;
 use num_traits::ToPrimitive;
-use support::{INSECURE, fresh_seed, noise, plaintext, seed};
 
 fn party(name: &str, seed: &SecretSeed) -> (Party, BatchEncoder) {
     let party = Party::new(&ParameterSet::named(name, INSECURE).expect("a named set"), Isa::current(), seed);

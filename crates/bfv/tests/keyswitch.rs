@@ -1,18 +1,15 @@
 //! Key switching with both kinds of gadgets at every level: what it computes, and its noise against the model.
 
-mod evaluation_support;
-mod support;
-
+use crate::evaluation_support::{LIMBS, bits, limbs, set};
+use crate::support::{INSECURE, fresh_seed, secret_coefficients, seed};
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::noise::key_switch_variance;
 use ciphermill_bfv::{BfvError, Context, Gadget, GaloisKeys, ParameterSet, RelinearizationKey, SecretKey};
 use ciphermill_lattice::rns::{Coefficients, RnsPoly};
 use ciphermill_lattice::{MaskStream, PublicSeed, SecretSeed};
 use ciphermill_math::Isa;
-use evaluation_support::{LIMBS, bits, limbs, set};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
-use support::{INSECURE, fresh_seed, secret_coefficients, seed};
 
 /// A uniform polynomial.
 fn uniform(context: &Context, limbs: usize, seed: [u8; 32]) -> RnsPoly<Coefficients> {

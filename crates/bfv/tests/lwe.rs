@@ -1,7 +1,6 @@
 //! Extraction, embedding and packing of LWE ciphertexts, beside the plaintexts and beside the plain definitions.
 
-mod support;
-
+use crate::support::{INSECURE, context, fresh_seed, plaintext, rng, seed};
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::lwe::reference::{Lwe, Ring, Rlwe};
 use ciphermill_bfv::lwe::{LweCiphertext, Unused};
@@ -10,7 +9,6 @@ use ciphermill_bfv::{BfvError, Ciphertext, Context, GaloisKeys, ParameterSet, Se
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use proptest::prelude::*;
-use support::{INSECURE, context, fresh_seed, plaintext, rng, seed};
 
 /// Keys for packing `count` ciphertexts.
 fn keys(secret: &SecretKey, count: usize, unused: Unused) -> GaloisKeys {
@@ -223,7 +221,7 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(context.extract_lwe(&square, 0), Err(BfvError::Length { .. })));
     assert!(matches!(context.extract_lwe(&ciphertext, 32), Err(BfvError::Range { given: 32, max: 31, .. })));
 
-    let elsewhere = support::context("TEST_512");
+    let elsewhere = crate::support::context("TEST_512");
     assert!(matches!(elsewhere.extract_lwe(&ciphertext, 0), Err(BfvError::WrongParameters { .. })));
     assert!(matches!(elsewhere.lwe_to_rlwe(&three[0]), Err(BfvError::WrongParameters { .. })));
     assert!(matches!(elsewhere.pack_lwes(&three, Unused::Leave, &keys), Err(BfvError::WrongParameters { .. })));

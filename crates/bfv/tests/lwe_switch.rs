@@ -1,12 +1,10 @@
 //! Key switching of LWE ciphertexts to secrets of other dimensions.
 
-mod support;
-
+use crate::support::{INSECURE, context, fresh_seed, plaintext, rng, seed};
 use ciphermill_bfv::lwe::{LweCiphertext, LweKeySwitchKey, LweSecretKey, MAX_LWE_DIMENSION};
 use ciphermill_bfv::parameters::{CHAM_PAPER, ParameterError};
 use ciphermill_bfv::{BfvError, Context, SecretKey, SecurityPolicy};
 use ciphermill_lattice::{Csprng, DecompositionBaseLog};
-use support::{INSECURE, context, fresh_seed, plaintext, rng, seed};
 
 /// The LWE ciphertexts of the first `count` coefficients of a uniform plaintext.
 fn inputs(secret: &SecretKey, count: usize, limbs: usize, rng: &mut Csprng) -> (Vec<u64>, Vec<LweCiphertext>) {
@@ -88,7 +86,7 @@ fn bad_numbers_and_foreign_objects_are_refused() {
     assert!(matches!(key.switch(&context, &switched), Err(BfvError::WrongKey { .. })));
     assert!(matches!(to.decrypt(&right[0]), Err(BfvError::WrongKey { .. })));
     assert!(matches!(from.decrypt_lwe(&switched[0]), Err(BfvError::WrongKey { .. })));
-    let elsewhere = support::context("TEST_512");
+    let elsewhere = crate::support::context("TEST_512");
     assert!(matches!(key.switch(&elsewhere, &right), Err(BfvError::WrongParameters { .. })));
     assert!(!format!("{to:?}").contains("coefficients"));
 }

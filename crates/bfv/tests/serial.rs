@@ -1,9 +1,9 @@
 //! Byte formats: objects come back, and their bytes are laid out as documented.
 
-mod support;
-
 use std::io::Read;
 
+use crate::support::objects::{GADGETS, Objects};
+use crate::support::{INSECURE, body, context, plaintext, rng, seed};
 use ciphermill_bfv::parameters::{BFV_2048, CHAM_PAPER, SET_NAMES, TEST_32, TEST_512};
 use ciphermill_bfv::serial::{self, GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{
@@ -13,8 +13,6 @@ use ciphermill_lattice::rns::{Coefficients, RnsBasis, RnsPoly};
 use ciphermill_lattice::{MaskStream, PublicSeed};
 use ciphermill_math::Isa;
 use ciphermill_wire::{Decoder, open};
-use support::objects::{GADGETS, Objects};
-use support::{INSECURE, body, context, plaintext, rng, seed};
 
 /// The next polynomial of `basis`, bit by bit.
 fn residues(basis: &RnsBasis, input: &mut Decoder<'_>) -> RnsPoly<Coefficients> {
@@ -109,7 +107,7 @@ fn layout_of_public_keys() {
     let b = residues(chain, &mut fields);
     fields.finish().expect("nothing more");
     // b + a·s is an error: small.
-    let s = chain.forward(chain.from_signed(&support::secret_coefficients(&secret)));
+    let s = chain.forward(chain.from_signed(&crate::support::secret_coefficients(&secret)));
     let mut error = chain.forward(a);
     chain.multiply(&mut error, &s);
     let mut error = chain.inverse(error);

@@ -1,13 +1,11 @@
 //! Bytes that are no object, or another one than is asked for.
 
-mod support;
-
+use crate::support::objects::{Objects, Reader};
+use crate::support::{INSECURE, body, context};
 use ciphermill_bfv::parameters::{TEST_32, TEST_512};
 use ciphermill_bfv::serial::{self, GaloisKeysHeader};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, SecurityPolicy};
 use ciphermill_wire::{Header, Kind, WireError, seal};
-use support::objects::{Objects, Reader};
-use support::{INSECURE, body, context};
 
 /// Sealed again around a changed body.
 fn resealed(kind: Kind, bytes: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

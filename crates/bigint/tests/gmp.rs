@@ -1,11 +1,9 @@
 //! Both rings on every path against GMP: a share of what `make evidence AREA=paillier` runs.
 
-mod support;
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::support::{Gmp, Numbers, Sample, compare};
 use ciphermill_bigint::Path;
-use support::{Gmp, Numbers, Sample, compare};
 
 /// Products and exponentiations at every size, with a fixed seed and with a fresh one.
 #[test]

@@ -1,9 +1,7 @@
 //! `arch`: reports of the cycle models, their JSON, and what is refused.
 
-mod support;
-
+use crate::support::Bench;
 use serde_json::Value;
-use support::Bench;
 
 /// The fields that every record has.
 const FIELDS: [&str; 9] =

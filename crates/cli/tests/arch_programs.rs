@@ -1,9 +1,7 @@
 //! `arch asm`, `disasm`, `compile`, `exec` and `scalar`: programs of the array in files, and what becomes of them.
 
-mod support;
-
+use crate::support::Bench;
 use serde_json::Value;
-use support::Bench;
 
 /// The example of docs/rvfhe-isa.md.
 const BUTTERFLY: &str = include_str!("../../../examples/rvfhe/butterfly.s");

@@ -1,9 +1,7 @@
 //! `arch`: what stands beside a run: ablation, sweeps, rooflines, energy, the papers' figures, the macro-pipeline, traces.
 
-mod support;
-
+use crate::support::Bench;
 use serde_json::Value;
-use support::Bench;
 
 /// The record with a case.
 fn of<'a>(records: &'a Value, case: &str) -> &'a Value {

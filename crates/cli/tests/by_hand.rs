@@ -1,12 +1,10 @@
 //! A whole computation by hand, as `docs/cli.md` shows it: keys, ciphertexts, a program, and the product.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::support::{Bench, SET};
 use serde_json::Value;
-use support::{Bench, SET};
 
 const XY: &str = include_str!("../../../examples/programs/xy.cms");
 

@@ -1,8 +1,6 @@
 //! kill -9 of `ciphermill serve` at random moments: a share of the rounds of `make evidence AREA=nvme`.
 
-mod crash_support;
-
-use crash_support::{Crashes, Tally};
+use crate::crash_support::{Crashes, Tally};
 use std::{
     path::Path,
     time::{SystemTime, UNIX_EPOCH},

@@ -1,11 +1,9 @@
 //! Matrix-vector products as a user runs them: from the plan to the decrypted product, with and without a device.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::Bench;
+use crate::support::Bench;
 
 const ROWS: usize = 5;
 const COLS: usize = 3;

@@ -1,12 +1,10 @@
 //! What the command shows, and to whom: exit codes 0 and 2, closed pipes, full disks, JSON, completions.
 
-mod support;
-
 use std::fs::File;
 use std::io;
 use std::process::Stdio;
 
-use support::{Bench, SET};
+use crate::support::{Bench, SET};
 
 #[test]
 fn a_command_line_that_is_not_understood_ends_with_2() {

@@ -1,11 +1,9 @@
 //! Paillier's scheme as a user runs it: keys, vectors, results, refusals, and what the benchmarks say.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::Bench;
+use crate::support::Bench;
 
 /// A directory with `p.key` and `p.pub` of 2048 bits.
 fn party() -> Bench {
@@ -14,13 +12,13 @@ fn party() -> Bench {
     bench
 }
 
-fn keygen(bench: &Bench, name: &str) -> support::Ran {
+fn keygen(bench: &Bench, name: &str) -> crate::support::Ran {
     let (secret, public) = (format!("{name}.key"), format!("{name}.pub"));
     bench.run(["paillier", "keygen", "--key-bits", "2048", "--secret-key", &secret, "--public-key", &public])
 }
 
 /// Runs a verb; the words of `line` are its arguments.
-fn run(bench: &Bench, line: &str) -> support::Ran {
+fn run(bench: &Bench, line: &str) -> crate::support::Ran {
     bench.run(["paillier"].into_iter().chain(line.split(' ')))
 }
 

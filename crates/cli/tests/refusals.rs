@@ -1,10 +1,8 @@
 //! Everything that can be wrong with what a user passes: one readable line and the right exit code.
 
-mod support;
-
+use crate::support::{Bench, SET};
 use ciphermill_device::{Device, DeviceConfig};
 use ciphermill_wire::{HEADER_LEN, Header};
-use support::{Bench, SET};
 
 #[test]
 fn files_that_are_missing_or_in_the_way() {

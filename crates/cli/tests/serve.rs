@@ -1,18 +1,15 @@
 //! `serve` as a process: started, used over `--connect`, stopped.
 
-mod serve_support;
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use serve_support::{HOST, Served};
-use support::Bench;
+use crate::serve_support::{HOST, Served};
+use crate::support::Bench;
 
 const BLOB: [&str; 2] = ["--id", "1:0:1"];
 
 /// A table of the toy set, which the device takes without its keys.
 fn table(bench: &Bench) -> Vec<u8> {
-    let names = ["--params", support::SET, "--insecure-params", "--function", "identity", "--bits", "3"];
+    let names = ["--params", crate::support::SET, "--insecure-params", "--function", "identity", "--bits", "3"];
     bench.run(["test-vector"].iter().chain(&names).chain(&["--out", "t.tv"])).done();
     bench.read("t.tv")
 }

@@ -1,8 +1,6 @@
 //! Earlier spellings of verbs and options: they are accepted, behave identically, and are not in the help.
 
-mod support;
-
-use support::{Bench, SET};
+use crate::support::{Bench, SET};
 
 /// `tfhe VERB` and `VERB` write the same bytes and print the same report.
 #[test]

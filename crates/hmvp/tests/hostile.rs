@@ -1,9 +1,8 @@
 //! Objects of products that do not belong together, and bytes that are no object.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Setting, product};
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::{BfvError, GaloisKeys};
 use ciphermill_hmvp::{
@@ -12,7 +11,6 @@ use ciphermill_hmvp::{
 };
 use ciphermill_math::Isa;
 use ciphermill_wire::{Header, seal};
-use support::{Setting, product};
 
 /// An object's bytes and what reads them.
 type Reader<'a> = Box<dyn Fn(&[u8]) -> Result<(), HmvpError> + 'a>;

@@ -1,9 +1,7 @@
 //! Products by every strategy against the definition, through the interface that clients and servers use.
 
-mod support;
-
+use crate::support::Setting;
 use ciphermill_hmvp::{DenseMatrix, Request, Strategy};
-use support::Setting;
 
 fn request(strategy: Strategy, rows: usize, cols: usize, matrix_bits: u32, vector_bits: u32) -> Request {
     Request { strategy: Some(strategy), matrix_bits, vector_bits, ..Request::new(rows, cols) }

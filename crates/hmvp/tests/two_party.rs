@@ -1,7 +1,6 @@
 //! Products of a matrix of one party with a vector that two share.
 
-mod support;
-
+use crate::support::{Setting, numbers, product, rng, rngs};
 use ciphermill_bfv::{BfvError, PublicKey, SecretKey};
 use ciphermill_hmvp::two_party::{
     Guarantee, MaskOptions, Response, add_share, assess, encrypt_share, encrypt_share_public, mask, reconstruct, share,
@@ -9,7 +8,6 @@ use ciphermill_hmvp::two_party::{
 use ciphermill_hmvp::{DenseMatrix, EncryptedVector, Encryption, HmvpError, Plan, Request, Strategy};
 use ciphermill_lattice::SecretSeed;
 use ciphermill_math::Isa;
-use support::{Setting, numbers, product, rng, rngs};
 
 fn request(rows: usize, cols: usize) -> Request {
     Request { unsplit: true, ..Request::new(rows, cols) }

@@ -1,14 +1,12 @@
 //! Polynomials over residue number systems: construction and arithmetic, against integers.
 
-mod rns_support;
-
+use crate::rns_support::{basis, polynomial, put};
 use ciphermill_lattice::rng::{Keystream, MaskStream};
 use ciphermill_lattice::rns::{Coefficients, RnsBasis, RnsBasisError, RnsPoly};
 use ciphermill_lattice::{PolynomialSize, PublicSeed};
 use ciphermill_math::Isa;
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use rns_support::{basis, polynomial, put};
 
 /// The lengths of primes of the tests: each strategy of the transforms, one limb to six.
 const LENGTHS: [&[u32]; 5] = [&[45], &[62], &[30, 50], &[62, 61, 20, 46], &[46, 46, 50, 60, 61, 62]];

@@ -1,11 +1,9 @@
 //! Conversion, division and scaling between residue number systems, against integers.
 
-mod rns_support;
-
+use crate::rns_support::{basis, polynomial, put};
 use ciphermill_lattice::rns::{BaseConverter, ModDown, RnsBasis, ScaleAndRound, ScaleToBasis};
 use ciphermill_math::Isa;
 use num_bigint::{BigInt, BigUint};
-use rns_support::{basis, polynomial, put};
 
 const SIZES: [usize; 3] = [16, 256, 4096];
 

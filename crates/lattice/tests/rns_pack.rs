@@ -1,12 +1,10 @@
 //! Packed polynomials: the bytes themselves, and what readers of hostile bytes refuse.
 
-mod rns_support;
-
+use crate::rns_support::{basis, polynomial};
 use ciphermill_lattice::PolynomialSize;
 use ciphermill_lattice::rns::{RnsBasis, RnsPoly, UnpackError};
 use ciphermill_math::Isa;
 use proptest::prelude::*;
-use rns_support::{basis, polynomial};
 
 /// 16 words of 7 bits modulo 97, then 16 of 8 bits modulo 193; the bytes are those of Python's `int.to_bytes`.
 #[test]

@@ -2,9 +2,7 @@
 
 use ciphermill_math::fft::{FftEngine, PackedWord, TorusFft};
 
-#[path = "fft_support/mod.rs"]
-mod support;
-use support::{Random, paths, sizes};
+use crate::fft_support::{Random, paths, sizes};
 
 /// Σ_r lhs_r ∘ rhs_(r,c) per column, by the plain kernel.
 fn plain(fft: &TorusFft, lhs: &[f64], rhs: &[f64], columns: usize) -> Vec<f64> {

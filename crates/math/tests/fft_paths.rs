@@ -3,9 +3,7 @@
 use ciphermill_math::fft::{FftEngine, FftError, SpectrumBuffer, TorusFft, engine, reference};
 use ciphermill_math::{BalancedDigit, CoefficientSource, EngineKind, Isa, SourceView};
 
-#[path = "fft_support/mod.rs"]
-mod support;
-use support::{Random, paths, sizes};
+use crate::fft_support::{Random, paths, sizes};
 
 #[test]
 fn the_textbook_transform_is_the_definition() {

@@ -3,9 +3,7 @@
 use ciphermill_math::Isa;
 use ciphermill_math::fft::{FftEngine, SpectrumBuffer, TorusFft, reference, rounding_error_bound, rounding_error_std};
 
-#[path = "fft_support/mod.rs"]
-mod support;
-use support::{Random, paths, sizes};
+use crate::fft_support::{Random, paths, sizes};
 
 type Rows = Vec<(Vec<i64>, Vec<i64>)>;
 

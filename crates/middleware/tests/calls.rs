@@ -1,7 +1,6 @@
 //! The calls of the middleware, with callbacks and as futures.
 
-mod support;
-
+use crate::support::{EmbeddedHost, Host, blob, gated::Gated, in_memory, metadata, number, pattern, program};
 use ciphermill_device::SpaceLimits;
 use ciphermill_middleware::{
     BlobId, Content, Metadata, Middleware, MiddlewareConfig, MiddlewareError, ObjectFlags, ReadMode, Transferred,
@@ -16,7 +15,6 @@ use std::{
     sync::mpsc,
     thread,
 };
-use support::{EmbeddedHost, Host, blob, gated::Gated, in_memory, metadata, number, pattern, program};
 use tempfile::TempDir;
 
 fn middleware() -> Middleware {

@@ -1,7 +1,6 @@
 //! Many callers, order, the bound of the queue, and the end.
 
-mod support;
-
+use crate::support::{EmbeddedHost, Host, blob, gated::Gated, in_memory, metadata};
 use ciphermill_device::SpaceLimits;
 use ciphermill_middleware::{
     Content, EmbeddedTransport, Middleware, MiddlewareConfig, MiddlewareError, ReadMode, WriteMode, Written,
@@ -17,7 +16,6 @@ use std::{
     task::{Context, Poll, Wake, Waker},
     thread,
 };
-use support::{EmbeddedHost, Host, blob, gated::Gated, in_memory, metadata};
 
 const MODE: WriteMode = WriteMode::Compute;
 

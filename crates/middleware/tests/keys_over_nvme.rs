@@ -1,9 +1,6 @@
 //! The full bootstrapping key of the paper's set, seeded and written out, to a served device and back.
 
-mod support;
-#[path = "../../device/tests/support/tfhe.rs"]
-mod tfhe;
-
+use crate::support::nvme::Served;
 use ciphermill_device::handlers;
 use ciphermill_device::{DeviceConfig, SpaceId, SpaceLimits};
 use ciphermill_lattice::SecretSeed;
@@ -18,7 +15,6 @@ use std::{
     path::PathBuf,
     thread,
 };
-use support::nvme::Served;
 use tempfile::TempDir;
 
 /// Bytes before the part of a sealed object that its checksum is of, and bytes of that checksum at the end.
@@ -124,7 +120,7 @@ impl KeyFiles {
 
     fn there_and_back(&self, form: KeyForm) {
         let store = TempDir::new().expect("a directory");
-        let (device, _) = tfhe::open(DeviceConfig::in_directory(store.path()));
+        let (device, _) = crate::scheme::open(DeviceConfig::in_directory(store.path()));
         device.create_space(SpaceId(1), SpaceLimits::UNLIMITED).expect("a space");
         let served = Served::start(device, SpaceId(1), store.path(), 28);
         let transport = served.connect();

@@ -1,8 +1,14 @@
 //! Connections that are lost in the middle of a blob: what was done once is not done twice, and what is read is one
 //! version or an error.
 
-mod support;
-
+use crate::support::{
+    MAX_OBJECT_BYTES, SPACE, blob, metadata,
+    nvme::Served,
+    pattern, program,
+    proxy::{Proxy, Verdict, Way, answered, write_command},
+    put,
+    toy::Toy,
+};
 use ciphermill_device::{Device, DeviceConfig, SpaceLimits};
 use ciphermill_middleware::{
     NvmeConfig, NvmeTransport, ReadMode, Transferred, Transport, TransportError, WriteMode, Written,
@@ -14,14 +20,6 @@ use std::{
     },
     thread,
     time::{Duration, Instant},
-};
-use support::{
-    MAX_OBJECT_BYTES, SPACE, blob, metadata,
-    nvme::Served,
-    pattern, program,
-    proxy::{Proxy, Verdict, Way, answered, write_command},
-    put,
-    toy::Toy,
 };
 use tempfile::TempDir;
 

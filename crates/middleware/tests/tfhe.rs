@@ -1,10 +1,8 @@
 //! Products of the real scheme by way of the middleware: 200 random pairs, with callbacks and as futures, over a device of
 //! this process and over a served one.
 
-mod support;
-#[path = "../../device/tests/support/tfhe.rs"]
-mod tfhe;
-
+use crate::scheme::{Keys, open, table_of, x_of, y_of};
+use crate::support::nvme::Served;
 use ciphermill_device::DeviceConfig;
 use ciphermill_device::handlers;
 use ciphermill_lattice::{Csprng, SecretSeed};
@@ -18,9 +16,7 @@ use std::{
     fs,
     sync::{Arc, mpsc},
 };
-use support::nvme::Served;
 use tempfile::TempDir;
-use tfhe::{Keys, open, table_of, x_of, y_of};
 
 const KEY: KeyId = KeyId(0);
 const PAIRS: usize = 50;
@@ -155,7 +151,7 @@ fn refusals_reach_the_application_over_nvme() {
 /// What the device refuses comes out of the middleware with the same words, and changes no blob.
 fn refusals(way: Way) {
     let host = Host::new(way, KeyOrder::Small);
-    let mut rng = tfhe::rng(3);
+    let mut rng = crate::scheme::rng(3);
     let (x_blob, y_blob) = (BlobId::new(x_of(KEY)), BlobId::new(y_of(KEY)));
     assert_eq!(with_callbacks(&host, (3, 2), &mut rng), 6);
     let state = |host: &Host| -> Vec<_> {
@@ -197,13 +193,13 @@ fn refusals(way: Way) {
 
     // The store is open: a second device on it is refused, and the first goes on.
     let store = host.files.path().join("store");
-    let second = ciphermill_device::Device::open(DeviceConfig::in_directory(store), vec![tfhe::handler()]);
+    let second = ciphermill_device::Device::open(DeviceConfig::in_directory(store), vec![crate::scheme::handler()]);
     assert!(second.expect_err("open already").to_string().contains("already open"));
     assert_eq!(with_callbacks(&host, (2, 3), &mut rng), 6);
 
     // A program that fails while it runs for y leaves y as it was.
-    let program = tfhe::program("homadd 4:0:3, 3:0:99\nreturn 4:0:3").encode();
-    let register = BlobId::new(tfhe::program_of(KEY));
+    let program = crate::scheme::program("homadd 4:0:3, 3:0:99\nreturn 4:0:3").encode();
+    let register = BlobId::new(crate::scheme::program_of(KEY));
     host.middleware.write(register, WriteMode::Stored, program).wait().expect("a program");
     let result = host.middleware.read(y_blob, ReadMode::Stored).wait().expect("stored").bytes;
     let error = host.middleware.write(y_blob, WriteMode::Compute, operand).wait().expect_err("a failed program");

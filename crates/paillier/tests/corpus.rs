@@ -1,10 +1,6 @@
 //! Replays the fuzzers' corpora and, from each seed, a fixed set of mutations.
 
-mod invariants;
-#[path = "../../program/tests/replay/mod.rs"]
-mod replay;
-
-use replay::replay;
+use crate::replay::replay;
 
 #[test]
 fn paillier_objects() {
@@ -18,11 +14,11 @@ fn paillier_objects() {
         "secret_key",
         "weights",
     ];
-    replay("paillier_objects", invariants::paillier_objects, &accepted);
+    replay("paillier_objects", crate::invariants::paillier_objects, &accepted);
 }
 
 #[test]
 fn paillier_host() {
     let accepted = ["every_instruction", "no_instruction", "refused_operands", "response", "sealed_every_instruction"];
-    replay("paillier_host", invariants::paillier_host, &accepted);
+    replay("paillier_host", crate::invariants::paillier_host, &accepted);
 }

@@ -1,11 +1,9 @@
 //! Encryption and decryption, on every path.
 
-mod support;
-
+use crate::support::{decrypt_by_definition, key, keys_on_paths, other_key, primes, rng};
 use ciphermill_paillier::{Blinding, CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey};
 use num_bigint::{BigInt, BigUint};
 use proptest::prelude::*;
-use support::{decrypt_by_definition, key, keys_on_paths, other_key, primes, rng};
 
 const BOTH: [Blinding; 2] = [Blinding::Djn, Blinding::Strict];
 

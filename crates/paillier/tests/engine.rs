@@ -1,9 +1,8 @@
 //! Encryption, evaluation and decryption on an engine give the bits of the CPU's own path.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::key;
 use ciphermill_bigint::{
     CpuEngine, EngineError, EngineModulus, Job, ModExpEngine, Output, PreparedModulus, SecretPolicy, TrustError,
     TrustedEngine, WeightMatrix,
@@ -13,7 +12,6 @@ use ciphermill_paillier::{
     Blinding, CiphertextVector, Csprng, EngineEncryption, EngineEvaluation, KeyBits, PaillierError, PlaintextVector,
     Scalars, SecretKey,
 };
-use support::key;
 
 /// The CPU behind the seam, without its native path: everything goes through jobs.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,10 @@
 //! Computing on ciphertexts, against computing on plaintexts.
 
-mod support;
-
+use crate::support::{key, keys_on_paths, other_key, rng, signed};
 use ciphermill_bigint::{BigIntError, WeightMatrix};
 use ciphermill_paillier::{Blinding, CiphertextVector, PaillierError, PlaintextVector, Scalars, SecretKey};
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use support::{key, keys_on_paths, other_key, rng, signed};
 
 fn encrypted(key: &SecretKey, values: &[BigInt], seed: u8) -> CiphertextVector {
     let m = PlaintextVector::from_bigints(key.public_key(), values).expect("in range");
@@ -150,7 +148,8 @@ fn results_do_not_depend_on_threads() {
 #[test]
 fn keys_without_a_base_blind_strictly() {
     let public =
-        ciphermill_paillier::PublicKey::from_modulus(&key(512).public_key().modulus(), support::INSECURE).unwrap();
+        ciphermill_paillier::PublicKey::from_modulus(&key(512).public_key().modulus(), crate::support::INSECURE)
+            .unwrap();
     let c = encrypted(key(512), &bigs(&[8]), 1);
     let c = CiphertextVector::from_integers(&public, &c.to_integers()).unwrap();
     assert!(matches!(c.rerandomise(Blinding::Djn, &mut rng(1)), Err(PaillierError::NoBlindingBase)));

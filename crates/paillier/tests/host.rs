@@ -1,17 +1,15 @@
 //! The host: streams against the crate's own decryption, and the seam to an engine.
 
-mod host_support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::host_support::*;
 use ciphermill_bigint::{
     BigIntError, CpuEngine, EngineError, EngineModulus, IntegerBatch, Job, ModExpEngine, Output, PreparedModulus,
 };
 use ciphermill_math::{EngineInfo, EngineKind};
 use ciphermill_paillier::Blinding;
 use ciphermill_paillier::host::{Host, HostConfig, Instruction, Limits, Operation, Outcome, Slot, Status};
-use host_support::*;
 use num_bigint::{BigInt, BigUint};
 
 #[test]

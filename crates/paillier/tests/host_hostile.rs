@@ -1,10 +1,9 @@
 //! The host against streams, and instructions, that are made to break it.
 
-mod host_support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::host_support::*;
 use ciphermill_bigint::{
     CpuEngine, EngineError, EngineModulus, IntegerBatch, Job, ModExpEngine, Output, PreparedModulus,
 };
@@ -15,7 +14,6 @@ use ciphermill_paillier::host::{
 };
 use ciphermill_paillier::{Blinding, Csprng};
 use ciphermill_wire::{WireError, seal};
-use host_support::*;
 use num_bigint::BigUint;
 
 fn stream(instructions: &[(u8, Vec<u8>)]) -> Vec<u8> {

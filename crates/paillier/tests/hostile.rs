@@ -1,7 +1,6 @@
 //! Bytes that are no object, or another one than is asked for.
 
-mod support;
-
+use crate::support::{INSECURE, key, other_key, primes, rng};
 use ciphermill_paillier::serial::{
     BODY_VERSION, CIPHERTEXT_VECTOR, MAX_ELEMENTS, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY,
 };
@@ -10,7 +9,6 @@ use ciphermill_paillier::{
 };
 use ciphermill_wire::{HEADER_LEN, Header, Kind, OVERHEAD, WireError, seal};
 use num_bigint::BigUint;
-use support::{INSECURE, key, other_key, primes, rng};
 
 type Reader = fn(&[u8]) -> Result<Vec<u8>, PaillierError>;
 

@@ -1,13 +1,11 @@
 //! Keys: their shape, and what is refused.
 
-mod support;
-
+use crate::support::{INSECURE, key, other_key, primes, rng};
 use ciphermill_bigint::Path;
 use ciphermill_paillier::{
     Blinding, Csprng, KeyBits, PaillierError, PlaintextVector, PublicKey, SecretKey, SizePolicy,
 };
 use num_bigint::BigUint;
-use support::{INSECURE, key, other_key, primes, rng};
 
 fn exposed(key: &SecretKey) -> (BigUint, BigUint) {
     let bytes = key.expose_primes();

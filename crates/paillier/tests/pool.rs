@@ -1,9 +1,7 @@
 //! Blinding factors made ahead, and what a fork does to them.
 
-mod support;
-
+use crate::support::{INSECURE, key, keys_on_paths, other_key, rng};
 use ciphermill_paillier::{Blinding, BlindingPool, PaillierError, PlaintextVector};
-use support::{INSECURE, key, keys_on_paths, other_key, rng};
 
 #[test]
 fn factors_are_used_once() {

@@ -1,12 +1,10 @@
 //! Stored objects: what is written is read again, and has one encoding.
 
-mod support;
-
+use crate::support::{INSECURE, key, keys_on_paths, rng};
 use ciphermill_paillier::serial::{CIPHERTEXT_VECTOR, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY};
 use ciphermill_paillier::{CiphertextVector, PlaintextVector, PublicKey, SecretKey};
 use ciphermill_wire::{HEADER_LEN, Header, OVERHEAD};
 use proptest::prelude::*;
-use support::{INSECURE, key, keys_on_paths, rng};
 
 #[test]
 fn keys_come_back() {

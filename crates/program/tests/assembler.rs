@@ -1,10 +1,8 @@
 //! The language: names, temporaries, defaults, and the message of every error.
 
-mod common;
-
+use crate::common::{XY_SOURCE, any_program, any_register, assemble, bind, disassemble_named, program, vr};
 use ciphermill_device::handlers::tfhe;
 use ciphermill_program::{Bindings, Instruction, InstructionSpec, MAX_INSTRUCTIONS, Operands, VrId, disassemble};
-use common::{XY_SOURCE, any_program, any_register, assemble, bind, disassemble_named, program, vr};
 use proptest::prelude::*;
 
 fn message(source: &str, bindings: &[&str]) -> String {

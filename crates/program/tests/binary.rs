@@ -1,10 +1,8 @@
 //! The binary form: a known answer, and every way of damaging it.
 
-mod common;
-
+use crate::common::{XY_SOURCE, any_program, any_register, assemble, bind, decode, program};
 use ciphermill_program::{DecodeError, MAX_INSTRUCTIONS, Program};
 use ciphermill_wire::{WireError, seal};
-use common::{XY_SOURCE, any_program, any_register, assemble, bind, decode, program};
 use proptest::prelude::*;
 
 /// Table 5 with x in 3:0:2 and y in 4:0:3. Computed by a separate script from the byte tables of `docs/program.md`.

@@ -1,15 +1,13 @@
 //! The instruction set as a table: the rows of the standard handlers, and what a set refuses.
 
-mod common;
-
 use std::{env, fs, path::Path};
 
+use crate::common::{set, vr};
 use ciphermill_device::handlers::{bfv, paillier, tfhe};
 use ciphermill_program::{
     Access, Instruction, InstructionSet, InstructionSetError, InstructionSpec, ObjectClass, Opcode, Operand, Operands,
     ResultLength, Scheme, TypeCode,
 };
-use common::{set, vr};
 
 #[test]
 fn reads_and_writes_follow_the_papers_table() {

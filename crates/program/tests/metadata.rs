@@ -1,11 +1,9 @@
 //! The metadata block: a known answer, and every way of damaging it.
 
-mod common;
-
 use std::num::NonZeroU32;
 
+use crate::common::{any_register, vr};
 use ciphermill_program::{META_BLOCK_BYTES, MetaError, Metadata};
-use common::{any_register, vr};
 use proptest::prelude::*;
 
 /// Computed by a separate script from the byte table of `docs/program.md`; zeros follow.

@@ -1,11 +1,9 @@
 //! One test for each thing the verifier refuses, and what it says of a program it accepts.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{Store, XY_SOURCE, any_program, assemble, bind, program, verify, vr};
 use ciphermill_program::{Limits, Program, VrId};
-use common::{Store, XY_SOURCE, any_program, assemble, bind, program, verify, vr};
 use proptest::prelude::*;
 
 const KEYS: [&str; 3] = ["1:0:0", "2:0:1", "2:0:2"];
@@ -70,7 +68,7 @@ fn reading_what_is_neither_stored_nor_written() {
 
 #[test]
 fn operands_of_different_keys() {
-    let store = store().put("3:1:2", common::TLWE_BYTES).put("1:1:0", 8);
+    let store = store().put("3:1:2", crate::common::TLWE_BYTES).put("1:1:0", 8);
     let refusal = |source| refusal_under(source, &store, &Limits::default());
     assert_eq!(
         refusal("homadd 3:0:2, 3:1:2\nreturn 3:0:2"),

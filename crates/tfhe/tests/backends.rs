@@ -1,11 +1,9 @@
 //! The two back ends give the same decryptions, over many bootstraps.
 
-mod support;
-
+use crate::support::{fresh_seed, keys, seed};
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::TEST_SMALL_U64;
 use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder};
-use support::{fresh_seed, keys, seed};
 
 /// 1,000 bootstraps of random messages: 250 for each of two seeds and two key choices.
 #[test]

@@ -1,11 +1,9 @@
 //! Batches and several threads: the same bits as one bootstrap after the other.
 
-mod support;
-
+use crate::support::{keys, seed};
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{Backend, BootstrapJob, Ciphertext, Encoding, KeyForm, KeyOrder};
-use support::{keys, seed};
 
 /// 1 to 37 jobs, with both key choices mixed, in pools of 1 to 4 threads.
 #[test]
@@ -44,7 +42,7 @@ fn batches_give_the_bits_of_single_bootstraps() {
                     assert_eq!(one().expect("one key set"), *single, "{name} {backend}: {threads} threads");
                 }
             }
-            let foreign = support::keys(name, KeyForm::Seeded, 74).client;
+            let foreign = crate::support::keys(name, KeyForm::Seeded, 74).client;
             let foreign = foreign.encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("in range");
             let mut jobs = jobs.clone();
             jobs[5].input = &foreign;

@@ -1,11 +1,9 @@
 //! Bootstrapping with every back end, order and torus.
 
-mod support;
-
+use crate::support::{keys, seed};
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder};
-use support::{keys, seed};
 
 /// Evaluates a table on every message, under both key choices.
 fn every_message(name: &str, backend: Backend, form: KeyForm) {

@@ -1,25 +1,21 @@
 //! Replays the fuzzers' corpora and, from each seed, a fixed set of mutations.
 
-mod invariants;
-#[path = "../../program/tests/replay/mod.rs"]
-mod replay;
-
-use replay::replay;
+use crate::replay::replay;
 
 #[test]
 fn tfhe_objects() {
     let accepted =
         ["parameter_set", "ciphertext_small", "ciphertext_big", "table_u32", "table_u64", "ggsw", "sealed_ciphertext"];
-    replay("tfhe_objects", invariants::tfhe_objects, &accepted);
+    replay("tfhe_objects", crate::invariants::tfhe_objects, &accepted);
 }
 
 #[test]
 fn tfhe_client_key() {
-    replay("tfhe_client_key", invariants::tfhe_client_key, &["keys", "sealed"]);
+    replay("tfhe_client_key", crate::invariants::tfhe_client_key, &["keys", "sealed"]);
 }
 
 #[test]
 fn tfhe_server_key() {
     let accepted = ["seeded_u32", "full_u64", "two_sets", "sealed_keyswitch"];
-    replay("tfhe_server_key", invariants::tfhe_server_key, &accepted);
+    replay("tfhe_server_key", crate::invariants::tfhe_server_key, &accepted);
 }

@@ -1,10 +1,9 @@
 //! The byte formats that docs/tfhe.md draws: known answers, round trips, sizes, versions, and secrets that do not print.
 //! What is damaged or hostile is in `hostile_objects.rs` and `hostile_keys.rs`.
 
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::{INSECURE, keys, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, PublicSeed};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension};
@@ -18,7 +17,6 @@ use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeyOrder, KeyTag, ParameterSet, TestVector, TfheError,
 };
 use ciphermill_wire::{Decoder, HEADER_LEN, WireError, open, seal};
-use support::{INSECURE, keys, seed};
 
 const BOTH: [KeyOrder; 2] = [KeyOrder::Small, KeyOrder::Big];
 const SETS: [&str; 2] = [TEST_SMALL_U64, TEST_SMALL_U32];

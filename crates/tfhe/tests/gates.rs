@@ -1,12 +1,10 @@
 //! Boolean gates: truth tables, a circuit, and their failure probabilities.
 
-mod support;
-
+use crate::support::{keys, seed};
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::gates::{Gate, evaluate, not};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{Backend, Ciphertext, KeyForm, KeyOrder, ParameterSet, SecurityPolicy};
-use support::{keys, seed};
 
 #[test]
 fn truth_tables() {

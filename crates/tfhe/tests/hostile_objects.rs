@@ -1,8 +1,8 @@
 //! Truncated, oversized, flipped and forged bytes of everything small: parameter sets, ciphertexts, test vectors, GGSW
 //! ciphertexts, secret keys. Server keys are in `hostile_keys.rs`.
 
-mod support;
-
+use crate::support::hostile::{assert_names, body, resealed};
+use crate::support::{INSECURE, seed};
 use ciphermill_lattice::{NoiseDistribution, PolynomialSize};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension, LweDimension};
@@ -15,8 +15,6 @@ use ciphermill_tfhe::{
     TfheError, TorusWidth,
 };
 use ciphermill_wire::{Header, Kind, WireError, seal};
-use support::hostile::{assert_names, body, resealed};
-use support::{INSECURE, seed};
 
 type Reader = fn(&[u8]) -> Result<(), TfheError>;
 

@@ -1,7 +1,7 @@
 //! Operands that do not belong together, and messages and tables outside of their encodings. What fails changes nothing.
 
-mod support;
-
+use crate::support::hostile::assert_names;
+use crate::support::{INSECURE, keys, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension, LweDimension};
@@ -16,8 +16,6 @@ use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, Encoding, EncodingError, KeyForm, KeyOrder, KeyTag, ParameterSet, ParameterSpec,
     TestVector, TfheError, TorusWidth,
 };
-use support::hostile::assert_names;
-use support::{INSECURE, keys, seed};
 
 const SMALL: KeyOrder = KeyOrder::Small;
 const BIG: KeyOrder = KeyOrder::Big;

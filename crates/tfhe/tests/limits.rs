@@ -1,7 +1,6 @@
 //! What the lower floor refuses: gadgets and noise that do not fit a torus, keys that do not fit the memory allowed.
 
-mod support;
-
+use crate::support::{INSECURE, keys, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution};
 use ciphermill_math::Isa;
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension, LweDimension, PolynomialSize};
@@ -14,7 +13,6 @@ use ciphermill_tfhe::{
     Backend, Encoding, KeyForm, KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, ServerKey,
     TfheError,
 };
-use support::{INSECURE, keys, seed};
 
 const NOISE: NoiseDistribution = NoiseDistribution::Gaussian { std_dev: 1e-6 };
 

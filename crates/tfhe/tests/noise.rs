@@ -4,15 +4,13 @@
 //! has the relative standard deviation √(2/c); the checks allow six of these, and above that 15 % for the weights of the
 //! keys at hand (a small key of n = 748 bits deviates by 3.7 %, one of 96 bits by 10 %), from which the model takes the mean.
 
-mod support;
-
+use crate::support::{Keys, keys, seed};
 use ciphermill_lattice::{Csprng, PublicSeed};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::lwe::modulus_switch;
 use ciphermill_tfhe::parameters::{MESSAGE_2_2M64, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{Backend, Ciphertext, Encoding, KeyForm, KeyOrder, noise};
-use support::{Keys, keys, seed};
 
 const KEY_SLACK: f64 = 0.15;
 

@@ -1,7 +1,6 @@
 //! Fast external products against the schoolbook definition, on every path.
 
-mod support;
-
+use crate::support::{fresh_seed, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, PublicSeed, Torus};
 use ciphermill_math::Isa;
 use ciphermill_math::fft::rounding_error_std;
@@ -10,7 +9,6 @@ use ciphermill_tfhe::dimension::{Decomposition, GlweDimension};
 use ciphermill_tfhe::ggsw::{GgswCiphertext, GgswEncryptor};
 use ciphermill_tfhe::glwe::{GlweCiphertext, GlweSecretKey};
 use ciphermill_tfhe::{Backend, reference};
-use support::{fresh_seed, seed};
 
 const SIZE: usize = 256;
 const K: usize = 2;

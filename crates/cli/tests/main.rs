@@ -1,0 +1,17 @@
+//! The integration tests of the command, in one program.
+
+mod arch;
+mod arch_programs;
+mod arch_reports;
+mod by_hand;
+mod crash;
+mod crash_support;
+mod demo;
+mod hmvp;
+mod output;
+mod paillier;
+mod refusals;
+mod serve;
+mod serve_support;
+mod spellings;
+mod support;

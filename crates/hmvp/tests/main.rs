@@ -1,0 +1,10 @@
+//! The integration tests of encrypted matrix-vector products, in one program.
+
+mod conv2d;
+mod hostile;
+mod numpy;
+mod pipeline_counts;
+mod plan;
+mod products;
+mod support;
+mod two_party;

@@ -1,0 +1,11 @@
+//! The integration tests of programs, in one program.
+
+mod assembler;
+mod binary;
+mod common;
+mod corpus;
+mod instruction_set;
+mod invariants;
+mod metadata;
+mod replay;
+mod verifier;
