@@ -56,7 +56,7 @@ check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-import
 check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "clippy with the engine rtl" cargo clippy --locked --workspace --features ciphermill/rtl --all-targets -- -D warnings
-check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml
+check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
 check "hardware" scripts/hw.sh checks
 check "tests" tests
 # The whole workspace is selected, so that dependencies have the features of the run above and are not built again.
