@@ -16,7 +16,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Programs and test vectors (`ciphermill-program`).
+/// Programs (`ciphermill-program`).
 pub const PROGRAM: RangeInclusive<u16> = 0x0100..=0x01ff;
 /// TFHE keys, ciphertexts and parameter sets (`ciphermill-tfhe`).
 pub const TFHE: RangeInclusive<u16> = 0x0200..=0x02ff;
@@ -24,7 +24,7 @@ pub const TFHE: RangeInclusive<u16> = 0x0200..=0x02ff;
 pub const BFV: RangeInclusive<u16> = 0x0300..=0x03ff;
 /// Paillier keys and ciphertexts (`ciphermill-paillier`).
 pub const PAILLIER: RangeInclusive<u16> = 0x0400..=0x04ff;
-/// The device's own records (`ciphermill-device`).
+/// Set aside for the device (`ciphermill-device`); no kind is defined yet.
 pub const DEVICE: RangeInclusive<u16> = 0x0500..=0x05ff;
 
 /// The name of a kind, for messages.

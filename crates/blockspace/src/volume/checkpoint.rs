@@ -192,7 +192,8 @@ impl Checkpointer {
         let (growable, low) = growable(&*self.blocks, self.free.end(), &self.config)?;
         let size = if low { RELIEF_BLOCKS } else { size };
         let mut extents = self.free.take_longest(size, size.div_ceil(16));
-        // Short runs are left alone until a quarter of the file consists of them, then they are used up before it grows.
+        // While few blocks are free, the file grows and short runs stay. Beyond a quarter of the blocks in use, and four
+        // segments, short runs are used up first.
         let used = u64::from(self.free.end()) - self.free.free();
         let grow_first = self.free.free() < used / 4 + 4 * u64::from(size);
         if blocks(&extents) < size && grow_first && growable >= size {

@@ -102,7 +102,7 @@ impl<S> Connection<S> {
             }
             Header::Command(command) => self.on_command_header(frame, command),
             Header::HostData(transfer) => self.on_host_data(frame, &transfer),
-            _ => fatal(self, (FatalError::InvalidHeaderField, 0), "units of this type come from controllers only"),
+            _ => fatal(self, (FatalError::InvalidHeaderField, 0), "only controllers send PDUs of this type"),
         }
     }
 

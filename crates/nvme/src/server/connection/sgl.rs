@@ -23,7 +23,7 @@ pub(super) fn judge_sgl(sgl: &Sgl, sizes: &Sizes, came: Option<usize>) -> Result
             }
             if came != Some(length) {
                 let came = came.unwrap_or(0);
-                let detail = format!("the capsule has {came} bytes of data, its descriptor says {length}");
+                let detail = format!("the capsule has {came} bytes of data, its SGL descriptor has {length}");
                 return refuse(Status::DATA_SGL_LENGTH_INVALID, detail);
             }
         }
@@ -40,5 +40,8 @@ pub(super) fn judge_sgl(sgl: &Sgl, sizes: &Sizes, came: Option<usize>) -> Result
     if (wanted..=most).contains(&length) {
         return Ok(());
     }
-    refuse(Status::DATA_SGL_LENGTH_INVALID, format!("the command moves {wanted} bytes, its descriptor says {length}"))
+    refuse(
+        Status::DATA_SGL_LENGTH_INVALID,
+        format!("the command moves {wanted} bytes, its SGL descriptor has {length}"),
+    )
 }

@@ -68,7 +68,7 @@ impl Transfers {
             return Err((FatalError::InvalidHeaderField, 8, "the transfer belongs to another command"));
         }
         if header.length as usize != bytes || bytes == 0 {
-            return Err((FatalError::InvalidHeaderField, 16, "the length of the data is not that of the unit"));
+            return Err((FatalError::InvalidHeaderField, 16, "the length in the header differs from that of the data"));
         }
         let expected = transfer.data.len();
         if header.offset as usize != expected {
