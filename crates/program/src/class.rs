@@ -8,6 +8,16 @@ use crate::id::TypeCode;
 ///
 /// Instructions ask for classes, not for codes: the compute-on-read and the compute-on-write code of a scheme name the same
 /// ciphertext and differ only in the access that runs the program.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{ObjectClass, TypeCode};
+///
+/// static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+/// assert!(NUMBER.contains(TypeCode(101)));
+/// assert_eq!(NUMBER.on_read(), Some(TypeCode(100)));
+/// assert_eq!(NUMBER.to_string(), "a number (type 100 or 101)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectClass {
     name: &'static str,
@@ -27,6 +37,15 @@ enum Kind {
 impl ObjectClass {
     /// A class of objects that programs read and never write, such as keys and tables; `name` has its article, as in
     /// `a test vector`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{ObjectClass, TypeCode};
+    ///
+    /// let table = ObjectClass::operand("a table", TypeCode(99));
+    /// assert!(!table.is_ciphertext());
+    /// assert_eq!(table.to_string(), "a table (type 99)");
+    /// ```
     #[must_use]
     pub const fn operand(name: &'static str, code: TypeCode) -> Self {
         Self { name, first: code.0, last: code.0, kind: Kind::Operand, default_name: None }
@@ -37,6 +56,15 @@ impl ObjectClass {
     ///
     /// # Panics
     /// If `on_write` is not the code after `on_read`; in a static, that is an error of the compiler.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{ObjectClass, TypeCode};
+    ///
+    /// let number = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// assert!(number.is_ciphertext());
+    /// assert_eq!(number.on_read(), Some(TypeCode(100)));
+    /// ```
     #[must_use]
     pub const fn ciphertext(name: &'static str, on_read: TypeCode, on_write: TypeCode) -> Self {
         assert!(on_read.0 < on_write.0 && on_write.0 - on_read.0 == 1, "the codes of a ciphertext are neighbours");
@@ -44,12 +72,29 @@ impl ObjectClass {
     }
 
     /// Codes set aside for later use; `name` is as in `of an unassigned BFV type`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{ObjectClass, TypeCode};
+    ///
+    /// let spare = ObjectClass::reserved("of a spare type", TypeCode(102), TypeCode(110));
+    /// assert!(!spare.is_ciphertext());
+    /// assert_eq!(spare.to_string(), "of a spare type (102 to 110)");
+    /// ```
     #[must_use]
     pub const fn reserved(name: &'static str, first: TypeCode, last: TypeCode) -> Self {
         Self { name, first: first.0, last: last.0, kind: Kind::Reserved, default_name: None }
     }
 
     /// The same class, whose object 0 an assembly text may call `name` without a binding.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{ObjectClass, TypeCode};
+    ///
+    /// let table = ObjectClass::operand("a table", TypeCode(99)).with_default_name("t");
+    /// assert_eq!(table.default_name(), Some("t"));
+    /// ```
     #[must_use]
     pub const fn with_default_name(mut self, name: &'static str) -> Self {
         self.default_name = Some(name);
@@ -63,6 +108,14 @@ impl ObjectClass {
     }
 
     /// The codes of the class, ascending.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{ObjectClass, TypeCode};
+    ///
+    /// let number = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// assert!(number.codes().eq([TypeCode(100), TypeCode(101)]));
+    /// ```
     pub fn codes(&self) -> impl Iterator<Item = TypeCode> + use<> {
         (self.first..=self.last).map(TypeCode)
     }
@@ -114,6 +167,15 @@ impl fmt::Display for ObjectClass {
 }
 
 /// The class of a type code in an [`InstructionSet`](crate::InstructionSet).
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert!(set.class(TypeCode(3)).is_ciphertext());
+/// assert!(matches!(set.class(TypeCode(1)), TypeClass::Known(class) if class.default_name() == Some("tv")));
+/// assert_eq!(set.class(TypeCode(40)).to_string(), "of an unassigned type (from 32)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeClass {
     /// A scheme's class has the code.

@@ -14,6 +14,15 @@ const INSTRUCTION_BYTES: usize = 24;
 const PREFIX_BYTES: usize = 8;
 
 /// Bytes that are not a program.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let built_in = InstructionSet::new([])?;
+/// let refused = Program::decode(&built_in, &sum.encode());
+/// assert!(matches!(refused, Err(DecodeError::Opcode { opcode: Opcode(5), .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -68,6 +77,16 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// The index of the instruction at fault, where the fault is that of one instruction.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let built_in = InstructionSet::new([])?;
+    /// let refused = Program::decode(&built_in, &sum.encode()).unwrap_err();
+    /// assert_eq!(refused.index(), Some(0));
+    /// assert_eq!(Program::decode(set, b"not a program").unwrap_err().index(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn index(&self) -> Option<usize> {
         match self {
@@ -139,6 +158,15 @@ impl Program {
     pub const MAX_BODY_BYTES: u64 = (PREFIX_BYTES + MAX_INSTRUCTIONS * INSTRUCTION_BYTES) as u64;
 
     /// The binary form, in its envelope.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let bytes = sum.encode();
+    /// assert!(bytes.starts_with(b"CMIL"));
+    /// assert_eq!(Program::decode(set, &bytes)?, sum);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let instructions = self.instructions();
@@ -155,6 +183,16 @@ impl Program {
     ///
     /// # Errors
     /// See [`DecodeError`]. Memory is allocated only after the length of the body has been checked.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut bytes = sum.encode();
+    /// assert_eq!(Program::decode(set, &bytes)?, sum);
+    /// bytes[30] ^= 1;
+    /// assert!(matches!(Program::decode(set, &bytes), Err(DecodeError::Envelope(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(set: &InstructionSet, bytes: &[u8]) -> Result<Self, DecodeError> {
         let (_, mut body) = open(bytes, Self::KIND, Self::BODY_VERSION..=Self::BODY_VERSION, Self::MAX_BODY_BYTES)?;
         let count = body.u32()?;

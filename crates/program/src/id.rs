@@ -9,6 +9,14 @@ use thiserror::Error;
 ///
 /// The newtype is open: a scheme's [`ObjectClass`](crate::ObjectClass)es give its codes their meaning, and an
 /// [`InstructionSet`](crate::InstructionSet) knows the codes of its schemes. No scheme has a code for a secret key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(set.class(TypeCode(3)).to_string(), "a TLWE ciphertext (type 3 or 4)");
+/// assert_eq!(set.class(TypeCode::PRG).to_string(), "a program (type 0)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeCode(pub u16);
 
@@ -43,6 +51,14 @@ impl DataId {
     pub const FIRST_TEMPORARY: Self = Self(0xFFFF_0000);
 
     /// Whether the id lies in the range of the assembler's temporaries.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::DataId;
+    ///
+    /// assert!(DataId::FIRST_TEMPORARY.is_temporary());
+    /// assert!(!DataId(2).is_temporary());
+    /// ```
     #[must_use]
     pub const fn is_temporary(self) -> bool {
         self.0 >= Self::FIRST_TEMPORARY.0
@@ -58,6 +74,16 @@ impl fmt::Display for DataId {
 /// The name of a virtual register, written `type:key:data` in decimal, as in `3:0:2` (paper, section 4.2).
 ///
 /// The order is that of the tuple (type, key, data).
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+///
+/// let register: VrId = "3:0:2".parse()?;
+/// assert_eq!(register, VrId { type_code: TypeCode(3), key_id: KeyId(0), data_id: DataId(2) });
+/// assert!("65536:0:2".parse::<VrId>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VrId {
     /// The type of its object.
@@ -70,6 +96,13 @@ pub struct VrId {
 
 impl VrId {
     /// The register `type_code:key_id:data_id`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+    ///
+    /// assert_eq!(VrId::new(TypeCode(3), KeyId(0), DataId(2)).to_string(), "3:0:2");
+    /// ```
     #[must_use]
     pub const fn new(type_code: TypeCode, key_id: KeyId, data_id: DataId) -> Self {
         Self { type_code, key_id, data_id }
@@ -83,6 +116,14 @@ impl fmt::Display for VrId {
 }
 
 /// A text that is not the name of a virtual register.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{ParseVrIdError, VrId};
+///
+/// assert_eq!("3:0".parse::<VrId>(), Err(ParseVrIdError::Fields { found: 2 }));
+/// assert!(matches!("3:0:x".parse::<VrId>(), Err(ParseVrIdError::Field { field: "data id", .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseVrIdError {
     /// Not three fields.

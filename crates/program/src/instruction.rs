@@ -13,6 +13,14 @@ use crate::spec::{Access, Action, Form, InstructionSpec, MOVE, Opcode, POP, PUSH
 pub const MAX_INSTRUCTIONS: usize = 65_536;
 
 /// The operands of an instruction, in the order of the text.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let triple = Instruction::new(&tfhe::HOM_INT_MULT, Operands::Factor(x, 3))?;
+/// assert_eq!(triple.to_string(), "homintmult 3:0:2, 3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operands {
     /// One register.
@@ -34,6 +42,14 @@ impl Operands {
 }
 
 /// The operands are not of the form that the instruction takes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let wrong = Instruction::new(&tfhe::HOM_ADD, Operands::One(x)).unwrap_err();
+/// assert_eq!((wrong.expected, wrong.given), (Form::Two, Form::One));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("`{mnemonic}` takes operands of the form {expected:?}, not {given:?}")]
 pub struct OperandsError {
@@ -48,6 +64,16 @@ pub struct OperandsError {
 /// One secure-computing instruction: a row of the instruction set and its operands (paper, section 4.4 and Table 4).
 ///
 /// Two instructions are equal if their opcodes and operands are.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let copy = Instruction::mov(x, y);
+/// assert_eq!(copy.opcode(), Opcode(1));
+/// assert!(copy.reads().eq([y]));
+/// assert_eq!(copy.writes(), Some(x));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Instruction {
     spec: &'static InstructionSpec,
@@ -59,6 +85,15 @@ impl Instruction {
     ///
     /// # Errors
     /// If the operands are of another form.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let add = Instruction::new(&tfhe::HOM_ADD, Operands::Two(x, y))?;
+    /// assert_eq!(add.to_string(), "homadd 3:0:2, 3:0:3");
+    /// assert_eq!(add, sum.instructions()[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(spec: &'static InstructionSpec, operands: Operands) -> Result<Self, OperandsError> {
         let (expected, given) = (spec.form(), operands.form());
         if expected == given {
@@ -74,24 +109,57 @@ impl Instruction {
     }
 
     /// `return n`: ends the program with the content of `n` as its result.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(Instruction::ret(x), sum.instructions()[1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn ret(n: VrId) -> Self {
         Self { spec: &RETURN, operands: Operands::One(n) }
     }
 
     /// `mov dst, src`: `dst ← src`. The source keeps its content.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(Instruction::mov(x, y).to_string(), "mov 3:0:2, 3:0:3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn mov(dst: VrId, src: VrId) -> Self {
         Self { spec: &MOVE, operands: Operands::Two(dst, src) }
     }
 
     /// `push n`: puts the content of `n` on the stack. The register keeps its content.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let push = Instruction::push(x);
+    /// assert!(push.reads().eq([x]));
+    /// assert_eq!(push.writes(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn push(n: VrId) -> Self {
         Self { spec: &PUSH, operands: Operands::One(n) }
     }
 
     /// `pop n`: takes the top of the stack into `n`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // Exchanges x and y.
+    /// let (push, pop) = (Instruction::push, Instruction::pop);
+    /// let program = Program::new(vec![push(x), push(y), pop(x), pop(y), Instruction::ret(x)])?;
+    /// assert_eq!(verify(set, &program, &stored, &Limits::default())?.stack_depth(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn pop(n: VrId) -> Self {
         Self { spec: &POP, operands: Operands::One(n) }
@@ -128,6 +196,13 @@ impl Instruction {
     }
 
     /// The registers in the order of the operands: one or two.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(sum.instructions()[0].registers().eq([x, y]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn registers(&self) -> impl Iterator<Item = VrId> + use<> {
         let (first, second) = match self.operands {
             Operands::One(n) | Operands::Factor(n, _) => (n, None),
@@ -138,11 +213,27 @@ impl Instruction {
 
     /// The registers whose content the instruction needs, in the order of the operands. Keys are not among them: they
     /// follow from the key id.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let add = sum.instructions()[0];
+    /// assert!(add.reads().eq([x, y]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reads(&self) -> impl Iterator<Item = VrId> + use<> {
         self.with_access(Access::reads)
     }
 
     /// The register the instruction changes; none for `return` and `push`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let [add, ret] = [sum.instructions()[0], sum.instructions()[1]];
+    /// assert_eq!((add.writes(), ret.writes()), (Some(x), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn writes(&self) -> Option<VrId> {
         self.with_access(Access::writes).next()
@@ -196,6 +287,15 @@ pub struct ProgramLengthError {
 
 /// A straight line of 1 to [`MAX_INSTRUCTIONS`] instructions. Whether it may run is decided by
 /// [`crate::verify`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let program = Program::new(vec![Instruction::mov(x, y), Instruction::ret(x)])?;
+/// assert_eq!(disassemble(&program), "mov 3:0:2, 3:0:3\nreturn 3:0:2\n");
+/// assert_eq!(Program::decode(set, &program.encode())?, program);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     instructions: Vec<Instruction>,
@@ -206,6 +306,14 @@ impl Program {
     ///
     /// # Errors
     /// If there is none, or more than [`MAX_INSTRUCTIONS`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(Program::new(vec![Instruction::ret(x)]).is_ok());
+    /// assert_eq!(Program::new(Vec::new()), Err(ProgramLengthError { count: 0 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(instructions: Vec<Instruction>) -> Result<Self, ProgramLengthError> {
         if (1..=MAX_INSTRUCTIONS).contains(&instructions.len()) {
             Ok(Self { instructions })

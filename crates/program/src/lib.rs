@@ -22,6 +22,10 @@
 //! assert_eq!(Program::decode(set, &assembly.program.encode())?, assembly.program);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Many examples share a hidden start: the standard instruction set `set`, the registers `x` (3:0:2) and `y` (3:0:3), and
+//! the program `sum` of x + y. The [`Environment`] `stored` has an object in both registers, and each instruction takes it
+//! 1 ms.
 
 mod asm;
 mod class;

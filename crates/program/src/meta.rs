@@ -28,6 +28,23 @@ const RECORD_CRC_AT: usize = 36;
 const RECORD_BYTES: usize = 40;
 
 /// The content of a metadata block.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::Metadata;
+///
+/// let object = b"a sealed ciphertext";
+/// let metadata = Metadata {
+///     id: "3:0:2".parse()?,
+///     armed: true,
+///     one_shot: false,
+///     stored: false,
+///     size: object.len() as u64,
+///     object_crc32c: Metadata::checksum_of(object),
+/// };
+/// assert_eq!(Metadata::decode(&metadata.encode())?, metadata);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// The register the object belongs in.
@@ -49,6 +66,14 @@ pub struct Metadata {
 }
 
 /// Bytes that are not a metadata block.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{META_BLOCK_BYTES, MetaError, Metadata};
+///
+/// assert_eq!(Metadata::decode(&[0; META_BLOCK_BYTES]), Err(MetaError::Blank));
+/// assert_eq!(Metadata::decode(&[0; 40]), Err(MetaError::Length { given: 40 }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MetaError {
@@ -99,12 +124,31 @@ pub enum MetaError {
 
 impl Metadata {
     /// The checksum to put into [`Metadata::object_crc32c`] for an object of these bytes.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::Metadata;
+    /// use std::num::NonZeroU32;
+    ///
+    /// assert_eq!(Metadata::checksum_of(b"123456789"), NonZeroU32::new(0xe306_9283));
+    /// ```
     #[must_use]
     pub fn checksum_of(object: &[u8]) -> Option<NonZeroU32> {
         NonZeroU32::new(crc32c::crc32c(object))
     }
 
     /// The block.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # let id: VrId = "3:0:2".parse()?;
+    /// # let metadata = Metadata { id, armed: true, one_shot: false, stored: false, size: 5, object_crc32c: None };
+    /// let block = metadata.encode();
+    /// assert!(block.starts_with(&META_MAGIC));
+    /// assert_eq!(block.len(), META_BLOCK_BYTES);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn encode(&self) -> [u8; META_BLOCK_BYTES] {
         let mut flags = 0;
@@ -135,6 +179,18 @@ impl Metadata {
     ///
     /// # Errors
     /// See [`MetaError`]; a block of zeros is [`MetaError::Blank`], so that a caller can distinguish "no object" from damage.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # let id: VrId = "3:0:2".parse()?;
+    /// # let metadata = Metadata { id, armed: true, one_shot: false, stored: false, size: 5, object_crc32c: None };
+    /// let mut block = metadata.encode();
+    /// assert_eq!(Metadata::decode(&block)?, metadata);
+    /// block[24] ^= 1;
+    /// assert!(matches!(Metadata::decode(&block), Err(MetaError::Checksum { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(bytes: &[u8]) -> Result<Self, MetaError> {
         let block: &[u8; META_BLOCK_BYTES] = bytes.try_into().map_err(|_| MetaError::Length { given: bytes.len() })?;
         let magic = array(block, 0);

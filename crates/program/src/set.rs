@@ -11,6 +11,21 @@ use crate::id::TypeCode;
 use crate::spec::{Action, InstructionSpec, MOVE, Opcode, POP, PUSH, RETURN};
 
 /// The part of an instruction set that one scheme supplies.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{InstructionSet, InstructionSpec, ObjectClass, Opcode, Operand, Scheme, TypeCode};
+///
+/// static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+/// static DOUBLE: InstructionSpec =
+///     InstructionSpec::new(Opcode(900), "double", &[Operand::read_write("n", &NUMBER)], "n ← 2n");
+/// static NUMBERS: Scheme =
+///     Scheme { name: "numbers", classes: &[&NUMBER], instructions: &[&DOUBLE], opcodes: 900..=909 };
+///
+/// let set = InstructionSet::new([&NUMBERS])?;
+/// assert_eq!(set.named("Double").map(|spec| spec.opcode()), Some(Opcode(900)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Scheme {
     /// The name of the scheme, for people.
@@ -45,6 +60,19 @@ pub struct InstructionSet {
 }
 
 /// Schemes do not make an instruction set.
+///
+/// # Example
+/// ```
+/// # use ciphermill_program::*;
+/// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+/// # static DOUBLE: InstructionSpec =
+/// #     InstructionSpec::new(Opcode(900), "double", &[Operand::read_write("n", &NUMBER)], "n ← 2n");
+/// // `double` has the opcode 900.
+/// static NUMBERS: Scheme =
+///     Scheme { name: "numbers", classes: &[&NUMBER], instructions: &[&DOUBLE], opcodes: 901..=909 };
+/// let refused = InstructionSet::new([&NUMBERS]);
+/// assert!(matches!(refused, Err(InstructionSetError::Outside { opcode: Opcode(900), .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InstructionSetError {
@@ -97,6 +125,15 @@ impl InstructionSet {
     ///
     /// # Errors
     /// If two schemes claim an opcode, a mnemonic or a type code, or if a row contradicts itself.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let paillier_only = InstructionSet::new([&paillier::SCHEME])?;
+    /// assert!(paillier_only.named("padd").is_some());
+    /// assert!(paillier_only.named("homadd").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(schemes: impl IntoIterator<Item = &'static Scheme>) -> Result<Self, InstructionSetError> {
         let mut set = Self { schemes: Vec::new(), instructions: BTreeMap::new() };
         for scheme in std::iter::once(&BUILT_IN).chain(schemes) {
@@ -133,28 +170,66 @@ impl InstructionSet {
     }
 
     /// All instructions, by opcode.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let first: Vec<_> = set.instructions().take(4).map(|spec| spec.mnemonic()).collect();
+    /// assert_eq!(first, ["return", "mov", "push", "pop"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn instructions(&self) -> impl Iterator<Item = &'static InstructionSpec> + '_ {
         self.instructions.values().copied()
     }
 
     /// All classes of objects, scheme by scheme.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(set.classes().any(|class| class.default_name() == Some("tv")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn classes(&self) -> impl Iterator<Item = &'static ObjectClass> + '_ {
         self.schemes.iter().flat_map(|scheme| scheme.classes.iter().copied())
     }
 
     /// The instruction with this opcode.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(set.instruction(Opcode(5)).map(|spec| spec.syntax()), Some("homadd n1, n2".to_owned()));
+    /// assert!(set.instruction(Opcode(999)).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn instruction(&self, opcode: Opcode) -> Option<&'static InstructionSpec> {
         self.instructions.get(&opcode).copied()
     }
 
     /// The instruction with this name, in any case.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(set.named("HomAdd").map(|spec| spec.opcode()), Some(Opcode(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn named(&self, word: &str) -> Option<&'static InstructionSpec> {
         self.instructions().find(|spec| spec.is_called(word))
     }
 
     /// The class of a type code.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(set.class(TypeCode(1)).to_string(), "a test vector (type 1)");
+    /// assert!(matches!(set.class(TypeCode(40)), TypeClass::Unassigned { from: Some(32) }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn class(&self, code: TypeCode) -> TypeClass {
         match self.classes().find(|class| class.contains(code)) {
@@ -167,6 +242,14 @@ impl InstructionSet {
     }
 
     /// Whether reading an object of the type can run the program of its key (compute-on-read).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(set.computes_on_reads(tfhe::TLWE_COR));
+    /// assert!(!set.computes_on_reads(tfhe::TLWE_COW));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn computes_on_reads(&self, code: TypeCode) -> bool {
         matches!(self.class(code), TypeClass::Known(class) if class.on_read() == Some(code))

@@ -46,6 +46,15 @@ pub enum OperandClass {
 }
 
 /// A register operand of an instruction.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{Access, ObjectClass, Operand, OperandClass, TypeCode};
+///
+/// static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+/// let n = Operand::read_write("n", &NUMBER);
+/// assert_eq!(n, Operand { name: "n", class: OperandClass::Class(&NUMBER), access: Access::ReadWrite });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
     /// Its name in the documentation, as in `n1`.
@@ -81,6 +90,14 @@ impl Operand {
 }
 
 /// A key object that an instruction uses, of the key id of its operands.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{DataId, KeyId, KeyUse, TypeCode};
+///
+/// let key = KeyUse { name: "number key", type_code: TypeCode(99), data_id: DataId(1) };
+/// assert_eq!(key.register(KeyId(7)).to_string(), "99:7:1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyUse {
     /// The key's name in messages, as in `bootstrapping key`.
@@ -170,6 +187,16 @@ pub struct InstructionSpec {
 impl InstructionSpec {
     /// An instruction that a handler carries out: one or two operands, exactly one of which is written. `effect` is the
     /// text of the documentation.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// static DOUBLE: InstructionSpec =
+    ///     InstructionSpec::new(Opcode(900), "double", &[Operand::read_write("n", &NUMBER)], "n ← 2n");
+    /// assert_eq!(DOUBLE.syntax(), "double n");
+    /// assert_eq!((DOUBLE.form(), DOUBLE.action()), (Form::One, Action::Compute));
+    /// ```
     #[must_use]
     pub const fn new(
         opcode: Opcode,
@@ -191,6 +218,16 @@ impl InstructionSpec {
     }
 
     /// With a signed 32-bit integer after its only register operand.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// static SCALE: InstructionSpec =
+    ///     InstructionSpec::new(Opcode(901), "scale", &[Operand::read_write("n", &NUMBER)], "n ← v · n").factor("v");
+    /// assert_eq!(SCALE.syntax(), "scale n, v");
+    /// assert_eq!(SCALE.form(), Form::Factor);
+    /// ```
     #[must_use]
     pub const fn factor(mut self, name: &'static str) -> Self {
         self.factor = Some(name);
@@ -198,6 +235,16 @@ impl InstructionSpec {
     }
 
     /// With keys that must be stored under the key id of the operands.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// static DOUBLE: InstructionSpec =
+    ///     InstructionSpec::new(Opcode(900), "double", &[Operand::read_write("n", &NUMBER)], "n ← 2n")
+    ///         .keys(&[KeyUse { name: "number key", type_code: TypeCode(99), data_id: DataId(1) }]);
+    /// assert_eq!(DOUBLE.key_uses()[0].name, "number key");
+    /// ```
     #[must_use]
     pub const fn keys(mut self, keys: &'static [KeyUse]) -> Self {
         self.keys = keys;
@@ -205,6 +252,16 @@ impl InstructionSpec {
     }
 
     /// With a rule for the length of the result; [`ResultLength::Unknown`] by default.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// static DOUBLE: InstructionSpec =
+    ///     InstructionSpec::new(Opcode(900), "double", &[Operand::read_write("n", &NUMBER)], "n ← 2n")
+    ///         .result(ResultLength::OfOperand(0));
+    /// assert_eq!(DOUBLE.result_length(), ResultLength::OfOperand(0));
+    /// ```
     #[must_use]
     pub const fn result(mut self, length: ResultLength) -> Self {
         self.result = length;
@@ -264,6 +321,13 @@ impl InstructionSpec {
     }
 
     /// The instruction as a line of text with the names of its operands, as in `homadd n1, n2`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(tfhe::HOM_INT_MULT.syntax(), "homintmult n, v");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn syntax(&self) -> String {
         let names: Vec<_> = self.operands.iter().map(|operand| operand.name).chain(self.factor).collect();

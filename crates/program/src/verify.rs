@@ -24,6 +24,26 @@ pub struct ObjectInfo {
 ///
 /// The answers must not change while a program is verified and run: a device answers from the view of the space that the
 /// run will use.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// /// Every register holds an object of 2,524 bytes.
+/// struct Everything;
+///
+/// impl Environment for Everything {
+///     fn object(&self, _: VrId) -> Option<ObjectInfo> {
+///         Some(ObjectInfo { size: 2524 })
+///     }
+///
+///     fn cost(&self, _: &Instruction) -> Duration {
+///         Duration::from_millis(1)
+///     }
+/// }
+///
+/// assert_eq!(verify(set, &sum, &Everything, &Limits::default())?.estimate(), Duration::from_millis(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Environment {
     /// The complete object in register `id`; `None` if there is none. For a compute-on-write run that includes the object
     /// whose write triggers it.
@@ -34,6 +54,15 @@ pub trait Environment {
 }
 
 /// Bounds of one run, set by the device.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let one = Limits { max_instructions: 1, ..Limits::default() };
+/// let refused = verify(set, &sum, &stored, &one);
+/// assert_eq!(refused, Err(VerifyError::TooManyInstructions { count: 2, limit: 1 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most instructions.
@@ -53,6 +82,15 @@ impl Default for Limits {
 }
 
 /// A fault of one instruction.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let program = assemble(set, "return 3:0:9", &Bindings::new())?.program;
+/// let refused = verify(set, &program, &stored, &Limits::default());
+/// assert!(matches!(refused, Err(VerifyError::Instruction { fault: Fault::Undefined { .. }, .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -155,6 +193,15 @@ pub enum Fault {
 }
 
 /// A program that may not run.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let short = Limits { max_duration: Duration::from_millis(1), ..Limits::default() };
+/// let refused = verify(set, &sum, &stored, &short);
+/// assert!(matches!(refused, Err(VerifyError::TooSlow { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -200,6 +247,16 @@ impl VerifyError {
     }
 
     /// The error with the line of the source text in front, as in `line 3: instruction 1 (…): …`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let assembly = assemble(set, "# a sum\nhomadd 3:0:2, 3:0:9\nreturn 3:0:2", &Bindings::new())?;
+    /// let refused = verify(set, &assembly.program, &stored, &Limits::default()).unwrap_err();
+    /// assert_eq!(refused.index(), Some(0));
+    /// assert!(refused.in_source(&assembly.lines).to_string().starts_with("line 2: instruction 0"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn in_source<'a>(&'a self, lines: &'a LineMap) -> InSource<'a> {
         InSource { error: self, line: self.index().and_then(|index| lines.line(index)) }
@@ -223,6 +280,16 @@ impl fmt::Display for InSource<'_> {
 }
 
 /// A program that [`verify`] has accepted, and the registers that it uses.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let verified = verify(set, &sum, &stored, &Limits::default())?;
+/// assert_eq!(verified.inputs(), [x, y]);
+/// assert_eq!(verified.writes(), [x]);
+/// assert_eq!((verified.returned(), verified.stack_depth()), (x, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<'a> {
     program: &'a Program,
@@ -285,6 +352,16 @@ impl<'a> Verified<'a> {
 ///
 /// # Errors
 /// The first fault in the order of the instructions; the estimated run time is judged last.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(verify(set, &sum, &stored, &Limits::default())?.returned(), x);
+/// // The result of a program must exist.
+/// let program = Program::new(vec![Instruction::ret("3:0:9".parse()?)])?;
+/// assert!(verify(set, &program, &stored, &Limits::default()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify<'a>(
     set: &InstructionSet,
     program: &'a Program,

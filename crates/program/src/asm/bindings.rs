@@ -8,6 +8,16 @@ use thiserror::Error;
 use crate::id::{ParseVrIdError, VrId};
 
 /// One `name=type:key:data`, the value of a `--bind` flag.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{Binding, Bindings, VrId};
+///
+/// let binding: Binding = "r2=3:0:2".parse()?;
+/// let register: VrId = "3:0:2".parse()?;
+/// assert_eq!(Bindings::collect([binding])?.get("r2"), Some(register));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     name: String,
@@ -15,6 +25,14 @@ pub struct Binding {
 }
 
 /// A refused binding.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{Binding, BindingError};
+///
+/// assert!(matches!("r2".parse::<Binding>(), Err(BindingError::Form { .. })));
+/// assert!(matches!("r2=3:0".parse::<Binding>(), Err(BindingError::Register { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BindingError {
@@ -55,6 +73,16 @@ impl Binding {
     ///
     /// # Errors
     /// If a program could not spell the name.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{Binding, BindingError, VrId};
+    ///
+    /// let register: VrId = "3:0:2".parse()?;
+    /// assert_eq!(Binding::new("r2", register)?, "r2=3:0:2".parse::<Binding>()?);
+    /// assert!(matches!(Binding::new("2r", register), Err(BindingError::Name { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(name: &str, register: VrId) -> Result<Self, BindingError> {
         if is_name(name) {
             Ok(Self { name: name.to_owned(), register })
@@ -75,6 +103,14 @@ impl FromStr for Binding {
 }
 
 /// The registers that names stand for. Names are case-sensitive.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let bindings = Bindings::collect(["a=3:0:2".parse()?, "b=3:0:3".parse()?])?;
+/// assert_eq!(assemble(set, "homadd a, b\nreturn a", &bindings)?.program, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
     registers: BTreeMap<String, VrId>,
@@ -91,6 +127,17 @@ impl Bindings {
     ///
     /// # Errors
     /// If a name is bound to two registers; a repeated binding is accepted.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::{BindingError, Bindings};
+    ///
+    /// let bindings = Bindings::collect(["a=3:0:2".parse()?, "b=3:0:3".parse()?])?;
+    /// assert_eq!(bindings.iter().count(), 2);
+    /// let twice = Bindings::collect(["a=3:0:2".parse()?, "a=3:0:3".parse()?]);
+    /// assert!(matches!(twice, Err(BindingError::Twice { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn collect(bindings: impl IntoIterator<Item = Binding>) -> Result<Self, BindingError> {
         let mut all = Self::new();
         for binding in bindings {
@@ -103,6 +150,17 @@ impl Bindings {
     ///
     /// # Errors
     /// If the name is bound to another register already.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::Bindings;
+    ///
+    /// let mut bindings = Bindings::new();
+    /// bindings.insert("a=3:0:2".parse()?)?;
+    /// assert!(bindings.insert("a=3:0:2".parse()?).is_ok());
+    /// assert!(bindings.insert("a=3:0:3".parse()?).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert(&mut self, Binding { name, register }: Binding) -> Result<(), BindingError> {
         match self.registers.get(&name) {
             Some(&first) if first != register => Err(BindingError::Twice { name, first, second: register }),
@@ -114,12 +172,31 @@ impl Bindings {
     }
 
     /// The register of a name.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bindings = Bindings::collect(["a=3:0:2".parse()?])?;
+    /// assert_eq!(bindings.get("a"), Some(x));
+    /// assert_eq!(bindings.get("A"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn get(&self, name: &str) -> Option<VrId> {
         self.registers.get(name).copied()
     }
 
     /// All names with their registers, by name.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_program::Bindings;
+    ///
+    /// let bindings = Bindings::collect(["b=3:0:3".parse()?, "a=3:0:2".parse()?])?;
+    /// let names: Vec<&str> = bindings.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, VrId)> {
         self.registers.iter().map(|(name, &register)| (name.as_str(), register))
     }

@@ -9,6 +9,15 @@ use crate::instruction::{Operands, Program};
 use crate::set::InstructionSet;
 
 /// The program as text with literal registers, one instruction a line. It needs no bindings to assemble.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let text = disassemble(&sum);
+/// assert_eq!(text, "homadd 3:0:2, 3:0:3\nreturn 3:0:2\n");
+/// assert_eq!(assemble(set, &text, &Bindings::new())?.program, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn disassemble(program: &Program) -> String {
     let mut text = String::new();
@@ -21,6 +30,15 @@ pub fn disassemble(program: &Program) -> String {
 /// The program as text with named registers, which `.bind` lines at its head declare: `tv`, `tv1`, … for registers of a
 /// class with the default name `tv`, and `r1`, `r2`, … for the others, in the order in which they appear. It needs no
 /// bindings to assemble, and a reader may bind its names again.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let text = disassemble_named(set, &sum);
+/// assert_eq!(text, ".bind r1 3:0:2\n.bind r2 3:0:3\n\nhomadd r1, r2\nreturn r1\n");
+/// assert_eq!(assemble(set, &text, &Bindings::new())?.program, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn disassemble_named(set: &InstructionSet, program: &Program) -> String {
     let mut names: HashMap<VrId, String> = HashMap::new();

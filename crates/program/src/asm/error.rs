@@ -8,6 +8,15 @@ use crate::id::{ParseVrIdError, VrId};
 use crate::instruction::MAX_INSTRUCTIONS;
 
 /// An error in an assembly text, and where it is.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let wrong = assemble(set, "# a sum\nhomadd a, 3:0:3\nreturn a", &Bindings::new()).unwrap_err();
+/// assert_eq!((wrong.line, wrong.column), (2, 8));
+/// assert!(wrong.to_string().starts_with("line 2, column 8: `a` is read here"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct AsmError {
@@ -21,6 +30,16 @@ pub struct AsmError {
 
 /// A problem in an assembly text. Words quoted from the text are escaped and cut, so that a hostile text cannot
 /// drive the terminal it is reported on.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let wrong = assemble(set, "homadd a, 3:0:3\nreturn a", &Bindings::new()).unwrap_err();
+/// assert!(matches!(wrong.problem, AsmProblem::Unbound { .. }));
+/// let wrong = assemble(set, "# no instruction", &Bindings::new()).unwrap_err();
+/// assert_eq!(wrong.problem, AsmProblem::Empty);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AsmProblem {

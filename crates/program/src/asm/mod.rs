@@ -15,6 +15,15 @@ use crate::instruction::Program;
 use crate::set::InstructionSet;
 
 /// The source line of every instruction of an assembled program.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let assembly = assemble(set, "# a sum\n\nhomadd 3:0:2, 3:0:3\nreturn 3:0:2", &Bindings::new())?;
+/// assert_eq!(assembly.lines.line(0), Some(3));
+/// assert_eq!(assembly.lines.line(2), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineMap {
     lines: Vec<usize>,
@@ -29,6 +38,16 @@ impl LineMap {
 }
 
 /// An assembled program.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let assembly = assemble(set, "mov a, 3:0:2\nreturn a", &Bindings::new())?;
+/// let (name, register) = &assembly.names[0];
+/// assert_eq!(name, "a");
+/// assert!(register.data_id.is_temporary());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
     /// The program.
@@ -50,6 +69,16 @@ pub struct Assembly {
 ///
 /// # Errors
 /// The first error of form, or else the first name without a register, with line and column.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let bindings = Bindings::collect(["a=3:0:2".parse()?, "b=3:0:3".parse()?])?;
+/// let text = "homadd a, b # a + b\nreturn a";
+/// assert_eq!(assemble(set, text, &bindings)?.program, sum);
+/// assert!(assemble(set, text, &Bindings::new()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn assemble(set: &InstructionSet, text: &str, bindings: &Bindings) -> Result<Assembly, AsmError> {
     let parsed = parse::parse(set, text)?;
     let mut resolver = resolve::Resolver::new(set, &parsed, bindings);
