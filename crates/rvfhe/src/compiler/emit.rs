@@ -15,6 +15,16 @@ use super::target::{SCALAR_REGISTERS, Target};
 use super::{CompileError, Lack, Polynomial, Refusal};
 
 /// The program and the twiddle memory of a core.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let compiled = compile(&target, &Task::Transform(transform), 1)?;
+/// let image = compiled.cores[0].clone();
+/// let program = Program::new(Core::FIRST, image.instructions, InstructionMemory::PAPER)?;
+/// assert!(program.to_string().contains("mbfly"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreImage {
     /// The program. Register `x10` contains the number of runs, at least one.

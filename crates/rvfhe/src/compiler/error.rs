@@ -5,6 +5,17 @@ use thiserror::Error;
 use crate::isa::RangeError;
 
 /// An error of the compiler.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let huge = Transform { polynomial_size: 1 << 20, ..transform };
+/// let Err(CompileError::PolynomialSize { fitting, .. }) = compile(&target, &Task::Transform(huge), 1) else {
+///     panic!("no machine of this size takes it")
+/// };
+/// assert_eq!(fitting.sizes().first(), Some(&1024));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CompileError {
@@ -129,6 +140,18 @@ pub enum CompileError {
 }
 
 /// The sizes that compile for the same kind of task, modulus and number of digits, with any operand or key values.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let odd = Transform { polynomial_size: 1000, ..transform };
+/// let Err(CompileError::PolynomialSize { fitting, .. }) = compile(&target, &Task::Transform(odd), 1) else {
+///     panic!("1,000 is not a power of two")
+/// };
+/// assert!(fitting.sizes().contains(&8192));
+/// assert_eq!(fitting.largest(), fitting.sizes().last().copied());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fitting {
     /// Sizes that fit with the requested number in flight.

@@ -3,6 +3,9 @@
 //! Polynomials are in the scratchpad in natural order, with consecutive vectors at consecutive cores; [`Polynomial`]
 //! lists the content of every vector. `plan` divides the levels into phases, `graph` lists the operations and their
 //! dependencies, `schedule` orders them, and `emit` generates the instructions.
+//!
+//! The examples share a hidden start: the `target` of 16 cores with 32 lanes each, the prime `modulus` 2^31 − 2^27 + 1, the
+//! `ring` modulo X^N + 1, and the forward `transform` of 1,024 values there.
 
 mod emit;
 mod error;
@@ -45,6 +48,15 @@ pub enum Direction {
 }
 
 /// A transform.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let inverse = Transform { polynomial_size: 4096, direction: Direction::Inverse, ..transform };
+/// let compiled = compile(&target, &Task::Transform(inverse), 1)?;
+/// assert_eq!(compiled.butterflies, 4096 / 2 * 12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transform {
     /// N: a power of two.
@@ -58,6 +70,19 @@ pub struct Transform {
 }
 
 /// The task for each of the inputs in flight.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let operand: Arc<[u32]> = (0..4096).collect();
+/// let product = Task::Product { polynomial_size: 4096, modulus, ring, operand: operand.clone() };
+/// assert_eq!(compile(&target, &product, 1)?.outputs.len(), 1);
+/// // The key of one digit is two polynomials.
+/// let key = vec![[operand.clone(), operand]];
+/// let switch = Task::KeySwitch { polynomial_size: 4096, modulus, key };
+/// assert_eq!(compile(&target, &switch, 1)?.outputs.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
     /// A transform. Coefficients are in natural order. Points of a spectrum are in the order of the lanes:
@@ -87,6 +112,17 @@ pub enum Task {
 }
 
 /// A polynomial in the scratchpad.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let compiled = compile(&target, &Task::Transform(transform), 2)?;
+/// let [first, second] = &compiled.inputs[..] else { panic!("two in flight have two inputs") };
+/// assert!(first.order.iter().copied().eq(0..1024));
+/// // 1,024 values are 32 vectors of 32 lanes.
+/// assert_eq!(second.first_vector - first.first_vector, 32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polynomial {
     /// The index of its first vector, relative to the address in `x11`. The imaginary parts of complex numbers follow
@@ -99,6 +135,15 @@ pub struct Polynomial {
 }
 
 /// A compiled task: the programs, inputs and outputs.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let compiled = compile(&target, &Task::Transform(transform), 1)?;
+/// assert_eq!(compiled.stores, 32);
+/// assert_eq!(compiled.butterflies, 1024 / 2 * 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The program and twiddle memory of each core.

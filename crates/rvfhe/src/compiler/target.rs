@@ -23,6 +23,16 @@ pub struct Butterfly {
 
 /// The target machine. Sizes are limits; latencies in cycles only affect the schedule. Latencies are 1 to 64 unless
 /// noted otherwise. [`compile`](super::compile) rejects values outside the ranges.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let smaller = Target { data_rows: 272, ..target };
+/// let large = Transform { polynomial_size: 8192, ..transform };
+/// let refused = compile(&smaller, &Task::Transform(large), 1).map(drop).unwrap_err();
+/// assert!(matches!(refused, CompileError::DataRows { needed: 288, have: 272, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Cores that share one transform: a power of two up to 32.

@@ -23,6 +23,16 @@ const MAX_DIGITS: usize = 16;
 /// # Errors
 /// [`CompileError`] names the value that is out of range, or the missing resource, and the sizes that fit. To find
 /// them, the compiler plans programs of other sizes and, if the limit is close, schedules them.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let compiled = compile(&target, &Task::Transform(transform.clone()), 1)?;
+/// assert_eq!(compiled.cores.len(), 16);
+/// let none_in_flight = compile(&target, &Task::Transform(transform), 0);
+/// assert!(matches!(none_in_flight, Err(CompileError::InFlight { given: 0, .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn compile(target: &Target, task: &Task, in_flight: usize) -> Result<Compiled, CompileError> {
     target.check()?;
     let given = task.polynomial_size();

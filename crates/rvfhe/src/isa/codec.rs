@@ -10,6 +10,14 @@ use super::operand::{
 };
 
 /// A word that is not an instruction of an array core.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{DecodeProblem, Instruction};
+///
+/// let refused = Instruction::decode(0).unwrap_err();
+/// assert_eq!(refused.problem, DecodeProblem::Unknown(0));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("word {word:#010x}: {problem}")]
 pub struct DecodeError {
@@ -41,6 +49,13 @@ pub enum DecodeProblem {
 
 impl Instruction {
     /// The word of the instruction. If [`Self::check`] rejects the instruction, [`Self::decode`] rejects the word.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::Instruction;
+    ///
+    /// assert_eq!(Instruction::Ebreak.encode(), 0x0010_0073);
+    /// ```
     #[must_use]
     pub fn encode(&self) -> u32 {
         self.mnemonic().encoding().value | self.operands()
@@ -108,6 +123,16 @@ impl Instruction {
     /// # Errors
     /// [`DecodeError`] for any other word: an unknown one, reserved bits that are not zero, operands out of range, and
     /// operands that [`Self::check`] rejects.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::Instruction;
+    ///
+    /// let butterfly = Instruction::decode(0x2623_81ab)?;
+    /// assert_eq!(butterfly.to_string(), "mbfly v3, v7, t2!, m0");
+    /// assert_eq!(butterfly.encode(), 0x2623_81ab);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(word: u32) -> Result<Self, DecodeError> {
         Self::read(word).map_err(|problem| DecodeError { word, problem })
     }

@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// A named range of bits of an instruction word.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::Field;
+///
+/// let vd = Field { name: "vd", high: 11, low: 7 };
+/// assert_eq!((vd.width(), vd.mask()), (5, 0xf80));
+/// assert_eq!(vd.get(0x2623_81ab), 3);
+/// assert_eq!(vd.put(3), 0x180);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The name in `opcodes/arg_lut.csv`.
@@ -40,6 +50,15 @@ impl Field {
 }
 
 /// The encoding of an instruction in 32 bits.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::Mnemonic;
+///
+/// let encoding = Mnemonic::Madd.encoding();
+/// assert_eq!((encoding.name, encoding.value), ("madd", 0x2b));
+/// assert_eq!(encoding.fields[0].name, "vd");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// The name, as in the assembly text.
@@ -60,6 +79,14 @@ include!(concat!(env!("OUT_DIR"), "/encodings.rs"));
 
 impl Mnemonic {
     /// The instruction with the distinguishing bits of `word`. Its reserved bits may still be wrong.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::Mnemonic;
+    ///
+    /// assert_eq!(Mnemonic::of(0x2623_81ab), Some(Mnemonic::Mbfly));
+    /// assert_eq!(Mnemonic::of(0), None);
+    /// ```
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mnemonic| {
@@ -71,6 +98,14 @@ impl Mnemonic {
 
 impl PaperMnemonic {
     /// The paper's instruction with the fixed bits of `word`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::PaperMnemonic;
+    ///
+    /// assert_eq!(PaperMnemonic::of(0x0031_00ab), Some(PaperMnemonic::Madd));
+    /// assert_eq!(PaperMnemonic::of(0), None);
+    /// ```
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mnemonic| word & mnemonic.encoding().mask == mnemonic.encoding().value)

@@ -23,6 +23,18 @@ pub enum FloatButterfly {
 ///
 /// Registers are full or empty. An instruction waits until its operands are full, and [`Operand::free`] empties an
 /// operand after the read. Some combinations of operands are invalid: see [`Self::check`].
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Instruction, ModulusRegister, VectorRegister};
+///
+/// let [vd, one, two] = [VectorRegister::new(1)?, VectorRegister::new(2)?, VectorRegister::new(3)?];
+/// // The addition empties v3.
+/// let sum = Instruction::Madd { vd, vs1: one.kept(), vs2: two.freed(), modulus: ModulusRegister::FIRST };
+/// assert_eq!(sum.to_string(), "madd v1, v2, v3!, m0");
+/// assert_eq!(Instruction::decode(sum.encode())?, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// vd ← vs1 + vs2 mod m.
@@ -290,6 +302,16 @@ impl Instruction {
     ///
     /// # Errors
     /// [`OperandError`]. [`Self::decode`] rejects the word of such an instruction for the same reason.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::{Instruction, ModulusRegister, OperandError, TwiddleRegister, VectorRegister};
+    ///
+    /// let (v1, t0) = (VectorRegister::new(1)?, TwiddleRegister::new(0)?);
+    /// let butterfly = Instruction::Mbfly { vd: v1, vs1: v1, ts2: t0.kept(), modulus: ModulusRegister::FIRST };
+    /// assert!(matches!(butterfly.check(), Err(OperandError::SameRegister { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check(&self) -> Result<(), OperandError> {
         let mnemonic = self.mnemonic();
         match *self {

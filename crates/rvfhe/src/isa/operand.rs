@@ -5,6 +5,14 @@ use std::fmt;
 use thiserror::Error;
 
 /// A number outside its range.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::VectorRegister;
+///
+/// let refused = VectorRegister::new(32).unwrap_err();
+/// assert_eq!(refused.to_string(), "32 is not the number of a vector register; use 0 to 31");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{given} is not {what}; use {min} to {max}")]
 pub struct RangeError {
@@ -75,22 +83,72 @@ macro_rules! register {
 
 register! {
     /// A vector register v0 to v31 of a core: a 32-bit word per lane, full or empty.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::VectorRegister;
+    ///
+    /// let v7 = VectorRegister::new(7)?;
+    /// assert_eq!(v7.to_string(), "v7");
+    /// assert!(VectorRegister::new(32).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     VectorRegister, 'v', 32, "the number of a vector register"
 }
 register! {
     /// A twiddle register t0 to t15 of a core: per lane a factor w and Shoup's companion ⌊w·2^32/m⌋, full or empty.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::TwiddleRegister;
+    ///
+    /// let t2 = TwiddleRegister::new(2)?;
+    /// assert_eq!(t2.to_string(), "t2");
+    /// assert_eq!(t2.freed().to_string(), "t2!");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     TwiddleRegister, 't', 16, "the number of a twiddle register"
 }
 register! {
     /// A modulus register m0 to m7 of a core, which is the CSR 0x800 to 0x807.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::ModulusRegister;
+    ///
+    /// let m1 = ModulusRegister::new(1)?;
+    /// assert_eq!(m1.to_string(), "m1");
+    /// assert_eq!(m1.csr(), 0x801);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ModulusRegister, 'm', 8, "the number of a modulus register"
 }
 register! {
     /// A scalar register x0 to x31; x0 is always zero.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::ScalarRegister;
+    ///
+    /// let x10 = ScalarRegister::new(10)?;
+    /// assert_eq!(x10.to_string(), "x10");
+    /// assert_eq!(ScalarRegister::new(0)?, ScalarRegister::ZERO);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ScalarRegister, 'x', 32, "the number of a scalar register"
 }
 register! {
     /// A core c0 to c31 of an array, as the destination of a copy.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::Core;
+    ///
+    /// let c3 = Core::new(3)?;
+    /// assert_eq!(c3.to_string(), "c3");
+    /// assert_eq!(Core::all().count(), 32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     Core, 'c', 32, "the number of a core"
 }
 
@@ -118,6 +176,15 @@ impl ScalarRegister {
 }
 
 /// A register operand, and whether the read empties it.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::VectorRegister;
+///
+/// let v3 = VectorRegister::new(3)?;
+/// assert_eq!((v3.kept().to_string(), v3.freed().to_string()), ("v3".to_owned(), "v3!".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand<R> {
     /// The register.
@@ -153,6 +220,15 @@ macro_rules! readable {
 readable! { VectorRegister TwiddleRegister }
 
 /// An unsigned offset of `BITS` bits, in the unit of its instruction: rows, pairs or vectors.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::Offset;
+///
+/// assert_eq!(Offset::<7>::new(127)?.get(), 127);
+/// assert!(Offset::<7>::new(128).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Offset<const BITS: u32>(u16);
 
@@ -180,6 +256,15 @@ impl<const BITS: u32> Offset<BITS> {
 }
 
 /// An address in a memory: the content of a scalar register plus an offset, in the unit of the instruction.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Address, ScalarRegister};
+///
+/// let address = Address::<12>::new(ScalarRegister::new(11)?, 5)?;
+/// assert_eq!(address.to_string(), "5(x11)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address<const BITS: u32> {
     /// The offset.
@@ -210,6 +295,16 @@ impl<const BITS: u32> fmt::Display for Address<BITS> {
 /// With w lanes per part, word c·w + j of row r of the tile goes to lane r·w + j, or, rotated, to lane j·2^k + r. The
 /// uppermost k bits of the lane number thus change places with the lowest k bits of the row number. A rotation then
 /// moves the other lane bits up by k, and those k bits below them.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::Tile;
+///
+/// let tile = Tile::new(2, true)?;
+/// assert_eq!((tile.side(), tile.rotates()), (4, true));
+/// assert!(Tile::new(6, false).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tile {
     log: u8,
@@ -253,6 +348,15 @@ impl Tile {
 }
 
 /// A signed 12-bit immediate.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::Immediate;
+///
+/// assert_eq!(Immediate::new(-2048)?.get(), -2048);
+/// assert!(Immediate::new(2048).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Immediate(i16);
 
@@ -273,6 +377,15 @@ impl Immediate {
 }
 
 /// The upper 20 bits of a 32-bit word.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Instruction, ScalarRegister, UpperImmediate};
+///
+/// let load = Instruction::Lui { rd: ScalarRegister::new(5)?, immediate: UpperImmediate::new(0x78000)? };
+/// assert_eq!(load.to_string(), "lui x5, 0x78000");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UpperImmediate(u32);
 
@@ -295,6 +408,16 @@ impl UpperImmediate {
 /// The distance of a branch from itself, in instructions: −1024 to 1023.
 ///
 /// RISC-V counts in units of two bytes. All instructions here have four bytes, so odd multiples of two are rejected.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::BranchOffset;
+///
+/// let back = BranchOffset::new(-2)?;
+/// assert_eq!((back.bytes(), back.to_string()), (-8, ".-8".to_owned()));
+/// assert!(BranchOffset::new(1024).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchOffset(i16);
 
@@ -328,6 +451,15 @@ impl fmt::Display for BranchOffset {
 }
 
 /// The distance of a jump from itself, in instructions: −2^18 to 2^18 − 1.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::JumpOffset;
+///
+/// let ahead = JumpOffset::new(1024)?;
+/// assert_eq!((ahead.bytes(), ahead.to_string()), (4096, ".+4096".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JumpOffset(i32);
 

@@ -14,6 +14,16 @@ use super::operand::{
 };
 
 /// An instruction as the paper encodes it.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{VectorRegister, paper::PaperInstruction};
+///
+/// let [vd, vs1, vs2] = [VectorRegister::new(1)?, VectorRegister::new(2)?, VectorRegister::new(3)?];
+/// let sum = PaperInstruction::Madd { vd, vs1, vs2 };
+/// assert_eq!((sum.encode(), sum.to_string()), (0x0031_00ab, "madd v1, v2, v3".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PaperInstruction {
     /// Prefetches data to a register.
@@ -141,6 +151,15 @@ impl PaperInstruction {
     /// # Errors
     /// [`PaperDecodeError`] for every other word. The paper's table does not contain `madd`, `msub` or `mmul` with a
     /// modulus register other than m0 (funct3), but [`Instruction::decode`] reads them.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::paper::PaperInstruction;
+    ///
+    /// assert_eq!(PaperInstruction::decode(0x0031_00ab)?.to_string(), "madd v1, v2, v3");
+    /// assert!(PaperInstruction::decode(0x0600_002b).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(word: u32) -> Result<Self, PaperDecodeError> {
         let wrong = PaperDecodeError { word };
         let Some(mnemonic) = PaperMnemonic::of(word) else { return Err(wrong) };
@@ -173,6 +192,18 @@ impl PaperInstruction {
     ///
     /// # Errors
     /// [`NoEquivalent`] for `mmul` with registers from 16 on, `ldp` of other sizes, and every `copy`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::paper::{NoEquivalent, PaperInstruction};
+    ///
+    /// let sum = PaperInstruction::decode(0x0031_00ab)?;
+    /// assert_eq!(sum.to_ours()?.to_string(), "madd v1, v2, v3, m0");
+    /// // mmul v31, v30, v29: the twiddle registers end at t15.
+    /// let product = PaperInstruction::decode(0x05df_0fab)?;
+    /// assert_eq!(product.to_ours(), Err(NoEquivalent::Factor { register: 29 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_ours(&self) -> Result<Instruction, NoEquivalent> {
         let modulus = ModulusRegister::FIRST;
         match *self {

@@ -9,6 +9,16 @@ use super::instruction::{Instruction, OperandError};
 use super::operand::{Core, RangeError, check, wide};
 
 /// The size of a core's instruction memory.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::InstructionMemory;
+///
+/// assert_eq!(InstructionMemory::new(16 << 10)?, InstructionMemory::PAPER);
+/// assert_eq!(InstructionMemory::PAPER.words(), 4096);
+/// assert!(InstructionMemory::new(3).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionMemory {
     words: usize,
@@ -41,6 +51,15 @@ impl InstructionMemory {
 
 /// A program of one core. It fits the core's instruction memory, every branch and jump stays inside, and the last
 /// instruction is `ebreak` or a jump. Control therefore never leaves it.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Core, InstructionMemory, Program, assemble};
+///
+/// let program = assemble("again: bne x1, x2, again\nebreak", Core::FIRST, InstructionMemory::PAPER)?.program;
+/// assert_eq!(program.to_string(), "l0:\n    bne x1, x2, l0\n    ebreak\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     core: Core,
@@ -58,6 +77,14 @@ pub struct ProgramError {
 }
 
 /// The problem of an invalid program. Indices of words count from 0.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Core, InstructionMemory, Instruction, Program, ProgramProblem};
+///
+/// let endless = Program::new(Core::FIRST, vec![Instruction::Phase], InstructionMemory::PAPER).unwrap_err();
+/// assert_eq!(endless.problem, ProgramProblem::NoEnd { index: 0 });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramProblem {
@@ -134,6 +161,16 @@ impl Program {
     /// # Errors
     /// [`ProgramError`] if the program is empty or does not fit the memory, if [`Instruction::check`] rejects an
     /// instruction, if a branch or jump leaves the program, or if its last instruction is neither `ebreak` nor a jump.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program};
+    ///
+    /// let idle = Program::new(Core::FIRST, vec![Instruction::Ebreak], InstructionMemory::PAPER)?;
+    /// assert_eq!(idle.to_bytes(), [0x73, 0, 0x10, 0]);
+    /// assert!(Program::new(Core::FIRST, Vec::new(), InstructionMemory::PAPER).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(core: Core, instructions: Vec<Instruction>, memory: InstructionMemory) -> Result<Self, ProgramError> {
         match valid(&instructions, memory) {
             Ok(()) => Ok(Self { core, instructions }),
@@ -146,6 +183,16 @@ impl Program {
     /// # Errors
     /// [`ProgramError`] for bytes that are not words, words that are not instructions, and the errors of [`Self::new`].
     /// A program that does not fit is not allocated.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, Program};
+    ///
+    /// let idle = Program::from_bytes(Core::FIRST, &[0x73, 0, 0x10, 0], InstructionMemory::PAPER)?;
+    /// assert_eq!(idle.instructions(), [Instruction::Ebreak]);
+    /// assert!(Program::from_bytes(Core::FIRST, &[0x73, 0, 0x10], InstructionMemory::PAPER).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(core: Core, bytes: &[u8], memory: InstructionMemory) -> Result<Self, ProgramError> {
         let wrong = |problem| ProgramError { core, problem };
         let (words, rest) = bytes.as_chunks::<{ Instruction::BYTES }>();
@@ -161,6 +208,17 @@ impl Program {
     }
 
     /// The words, each as 4 bytes in little-endian order.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::{Core, InstructionMemory, Program, assemble};
+    ///
+    /// let program = assemble("phase\nebreak", Core::FIRST, InstructionMemory::PAPER)?.program;
+    /// let bytes = program.to_bytes();
+    /// assert_eq!(bytes.len(), 8);
+    /// assert_eq!(Program::from_bytes(Core::FIRST, &bytes, InstructionMemory::PAPER)?, program);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.instructions.iter().flat_map(|instruction| instruction.encode().to_le_bytes()).collect()

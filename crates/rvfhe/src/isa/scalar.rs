@@ -22,6 +22,18 @@ pub enum ScalarOperation {
 ///
 /// Sources are bits 31 to 0 of their registers. The result is written sign-extended from bit 31, like the results of
 /// RV64's own word instructions. Below a modulus of at most 2^31 that bit is zero.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{ModulusRegister, ScalarInstruction, ScalarOperation, ScalarRegister};
+///
+/// let [rd, rs1, rs2] = [ScalarRegister::new(1)?, ScalarRegister::new(2)?, ScalarRegister::new(3)?];
+/// let modulus = ModulusRegister::FIRST;
+/// let sum = ScalarInstruction { operation: ScalarOperation::Add, rd, rs1, rs2, modulus };
+/// assert_eq!(sum.to_string(), "madd x1, x2, x3, m0");
+/// assert_eq!(ScalarInstruction::decode(sum.encode())?, sum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarInstruction {
     /// The operation.
@@ -58,6 +70,14 @@ impl ScalarOperation {
 
 impl ScalarInstruction {
     /// The word.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::ScalarInstruction;
+    ///
+    /// assert_eq!(ScalarInstruction::decode(0x0031_00ab)?.encode(), 0x0031_00ab);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn encode(&self) -> u32 {
         self.operation.mnemonic().encoding().value
@@ -71,6 +91,16 @@ impl ScalarInstruction {
     ///
     /// # Errors
     /// [`ScalarDecodeError`] for every word except `madd`, `msub` and `mmul` with clear free bits.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_rvfhe::isa::ScalarInstruction;
+    ///
+    /// assert_eq!(ScalarInstruction::decode(0x0031_00ab)?.to_string(), "madd x1, x2, x3, m0");
+    /// // A free bit is set, which the scalar core does not have.
+    /// assert!(ScalarInstruction::decode(0x2031_00ab).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(word: u32) -> Result<Self, ScalarDecodeError> {
         Self::read(word).ok_or(ScalarDecodeError { word })
     }

@@ -28,6 +28,13 @@ static inline uint64_t rvfhe_pair(uint32_t factor, uint32_t modulus) {
 
 /// The text of `include/rvfhe.h`: for each modulus register k the functions `rvfhe_set_modulus<k>`, `rvfhe_madd<k>`,
 /// `rvfhe_msub<k>` and `rvfhe_mmul<k>`, and `rvfhe_pair` for the second argument of `rvfhe_mmul<k>`.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::gnu;
+///
+/// assert!(gnu::c_header().contains("static inline uint32_t rvfhe_madd0(uint32_t x, uint32_t y)"));
+/// ```
 #[must_use]
 pub fn c_header() -> String {
     let mut text = HEAD.to_owned();

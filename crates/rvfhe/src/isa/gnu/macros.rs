@@ -37,6 +37,13 @@ const ABI_NAMES: &str =
     "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6";
 
 /// The text of `include/rvfhe.inc`: a macro `rvfhe.<name>` for each RVFHE instruction, with checks of its operands.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::gnu;
+///
+/// assert!(gnu::assembler_include().contains(".macro rvfhe.madd vd, vs1, vs2, m, free1=0, free2=0"));
+/// ```
 #[must_use]
 pub fn assembler_include() -> String {
     let mut text = HEAD.to_owned();

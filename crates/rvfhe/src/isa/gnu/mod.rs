@@ -18,6 +18,15 @@ use super::operand::{Address, Operand, Tile};
 /// [`assembler_include`].
 ///
 /// The free marks of the text form become the arguments `free1`, `free2` and `free`; an address becomes two arguments.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Instruction, gnu};
+///
+/// let butterfly = Instruction::decode(0x2623_81ab)?;
+/// assert_eq!(gnu::gnu_text(&butterfly), "rvfhe.mbfly v3, v7, t2, m0, free2=1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn gnu_text(instruction: &Instruction) -> String {
     use Instruction::*;

@@ -11,6 +11,13 @@ pub const TABLE_END: &str = "<!-- end of encodings -->";
 
 /// A Markdown table of all encodings. Each row is an instruction with its bits from 31 to 0, as fixed bits and as
 /// operands with their width, and with its mask and value.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::gnu;
+///
+/// assert!(gnu::encoding_table().contains("| `rv_xrvfhe` | `madd` |"));
+/// ```
 #[must_use]
 pub fn encoding_table() -> String {
     let ours = Mnemonic::ALL.into_iter().map(Mnemonic::encoding);
@@ -52,6 +59,16 @@ fn layout(encoding: &Encoding) -> String {
 }
 
 /// `page` with the table between [`TABLE_BEGIN`] and [`TABLE_END`], or `None` if one of them is missing.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::gnu::{TABLE_BEGIN, TABLE_END, encoding_table, with_table};
+///
+/// let page = format!("Encodings:\n{TABLE_BEGIN}\n{TABLE_END}\n");
+/// let filled = with_table(&page).expect("both lines are present");
+/// assert!(filled.contains(&encoding_table()));
+/// assert_eq!(with_table("no table"), None);
+/// ```
 #[must_use]
 pub fn with_table(page: &str) -> Option<String> {
     let (before, rest) = page.split_once(TABLE_BEGIN)?;

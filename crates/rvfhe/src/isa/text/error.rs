@@ -10,6 +10,15 @@ use crate::isa::program::ProgramProblem;
 pub const MAX_TEXT_BYTES: usize = 1 << 26;
 
 /// An error in an assembly text, with its position.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{AsmProblem, Core, InstructionMemory, assemble};
+///
+/// let refused = assemble("bne x1, x2, away\nebreak", Core::FIRST, InstructionMemory::PAPER).unwrap_err();
+/// assert_eq!(refused.line, 1);
+/// assert!(matches!(refused.problem, AsmProblem::LabelUnknown { name } if name == "away"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct AsmError {

@@ -19,6 +19,15 @@ use line::Line;
 use statement::{Statement, Target};
 
 /// A program with the source line of each instruction.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Core, InstructionMemory, assemble};
+///
+/// let assembly = assemble("# the end\n\nphase\nebreak", Core::FIRST, InstructionMemory::PAPER)?;
+/// assert_eq!(assembly.lines, [3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
     /// The program.
@@ -38,6 +47,17 @@ struct Label {
 /// # Errors
 /// [`AsmError`], with line and column, for invalid texts, for texts above [`MAX_TEXT_BYTES`], and for programs that
 /// [`Program::new`] rejects.
+///
+/// # Example
+/// ```
+/// use ciphermill_rvfhe::isa::{Core, Instruction, InstructionMemory, assemble};
+///
+/// let text = "again: mbfly v3, v7, t2!, m0\nbne x1, x2, again\nebreak";
+/// let program = assemble(text, Core::FIRST, InstructionMemory::PAPER)?.program;
+/// assert_eq!(program.instructions()[0], Instruction::decode(0x2623_81ab)?);
+/// assert!(assemble("mbfly v3, v3, t2, m0\nebreak", Core::FIRST, InstructionMemory::PAPER).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn assemble(text: &str, core: Core, memory: InstructionMemory) -> Result<Assembly, AsmError> {
     if text.len() > MAX_TEXT_BYTES {
         let problem = AsmProblem::TextTooLong { bytes: text.len() };
