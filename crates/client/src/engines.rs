@@ -67,6 +67,13 @@ impl EngineName {
     ///
     /// # Errors
     /// [`ClientError::EngineLacks`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::engines::EngineName;
+    ///
+    /// assert!(EngineName::Cpu.require_cpu("gates").is_ok());
+    /// ```
     pub fn require_cpu(self, operation: &'static str) -> Result<(), ClientError> {
         if self == Self::Cpu {
             return Ok(());
@@ -147,6 +154,14 @@ pub struct Engines {
 
 impl Engines {
     /// The engine of this name; `backend` is the transform of its bootstraps where it has several.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::engines::{EngineName, Engines};
+    /// use ciphermill_tfhe::Backend;
+    ///
+    /// assert_eq!(Engines::new(EngineName::Cpu, Backend::Fft).name(), EngineName::Cpu);
+    /// ```
     #[must_use]
     pub fn new(name: EngineName, backend: Backend) -> Self {
         let kernels = match name {
@@ -179,6 +194,16 @@ impl Engines {
     ///
     /// # Errors
     /// [`ClientError::EngineLacks`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::engines::{EngineName, Engines};
+    /// use ciphermill_tfhe::Backend;
+    ///
+    /// let engines = Engines::new(EngineName::Cpu, Backend::Fft);
+    /// assert_eq!(engines.hmvp()?.info().name, "cpu");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn hmvp(&self) -> Result<Arc<dyn HmvpEngine>, ClientError> {
         self.kernels.hmvp.clone().ok_or_else(|| self.lacks(Seam::Hmvp))
     }
@@ -187,6 +212,16 @@ impl Engines {
     ///
     /// # Errors
     /// [`ClientError::EngineLacks`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::engines::{EngineName, Engines};
+    /// use ciphermill_tfhe::Backend;
+    ///
+    /// let engines = Engines::new(EngineName::Cpu, Backend::Fft);
+    /// assert_eq!(engines.mod_exp()?.info().name, "cpu");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mod_exp(&self) -> Result<Arc<dyn ModExpEngine>, ClientError> {
         self.kernels.mod_exp.clone().ok_or_else(|| self.lacks(Seam::ModExp))
     }
@@ -197,6 +232,17 @@ impl Engines {
     /// # Errors
     /// [`ClientError::EngineLacks`] if the engine implements no scheme; [`ClientError::EngineInsecure`] if it computes
     /// with insecure keys only and `security` does not accept them.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::engines::{EngineName, Engines};
+    /// use ciphermill_client::security::Security;
+    /// use ciphermill_tfhe::Backend;
+    ///
+    /// let engines = Engines::new(EngineName::Cpu, Backend::Fft).device(Security::Require128Bits)?;
+    /// assert!(engines.bootstrap.is_some() && engines.hmvp.is_some() && engines.mod_exp.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn device(&self, security: Security) -> Result<handlers::Engines, ClientError> {
         if ![Seam::Bootstrap, Seam::Hmvp, Seam::ModExp].into_iter().any(|seam| self.has(seam)) {
             return Err(self.lacks(Seam::ModExp));

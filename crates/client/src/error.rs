@@ -14,6 +14,14 @@ use ciphermill_program::BindingError;
 use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
 
 /// Why a call of the client library failed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let missing = files::read(Path::new("/no/such/file"), 10);
+/// assert!(matches!(missing, Err(ClientError::File { action: "open", .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -141,6 +149,16 @@ pub enum ClientError {
 }
 
 /// The address of a served device cannot be used.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_client::remote::{self, RemoteOptions};
+///
+/// let refused = remote::config("http://localhost:4420", &RemoteOptions::default(), None).unwrap_err();
+/// assert_eq!(refused.problem, AddressProblem::Scheme("http".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("`{given}`: {problem}; write HOST:PORT, or nvme-tcp://HOST:PORT/SUBSYSTEM-NQN")]
 pub struct AddressError {
@@ -200,18 +218,43 @@ impl From<RandomError> for ClientError {
 
 impl ClientError {
     /// Names the file that an operating system error is about; for [`Result::map_err`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let file = Path::new("/no/such/file");
+    /// let refused = std::fs::read(file).map_err(ClientError::file("read", file)).unwrap_err();
+    /// assert!(refused.to_string().starts_with("cannot read /no/such/file: "));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { action, path, source }
     }
 
     /// Names the file whose content is at fault; for [`Result::map_err`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let number = "x".parse::<u8>().map_err(ClientError::content(Path::new("n.txt")));
+    /// assert_eq!(number.unwrap_err().to_string(), "n.txt: invalid digit found in string");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn content<E: Into<Box<dyn Error + Send + Sync>>>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_owned();
         move |error| Self::Content { path, source: error.into() }
     }
 
     /// Whether the arguments contradict each other, rather than an operation having failed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(ClientError::SecretKeyNeeded.is_usage());
+    /// assert!(!ClientError::EngineInsecure { engine: "rtl" }.is_usage());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(
@@ -225,6 +268,17 @@ impl ClientError {
     }
 
     /// Whether another process has the store open.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_client::store::{self, DeviceSettings};
+    ///
+    /// let open = || store::open(directory.path(), &DeviceSettings::default(), Arc::new(|_, _| {}));
+    /// let device = open()?;
+    /// assert!(open().is_err_and(|error| error.is_store_in_use()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_store_in_use(&self) -> bool {
         matches!(self, Self::Device(DeviceError::Store(StoreError::AlreadyOpen { .. })))

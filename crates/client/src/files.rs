@@ -34,6 +34,15 @@ pub const SECRET: u32 = 0o600;
 pub const PUBLIC: u32 = 0o666;
 
 /// Reads a file of at most `limit` bytes into memory that is wiped afterwards.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// std::fs::write(&path, "12345")?;
+/// assert_eq!(files::read(&path, 5)?.as_slice(), b"12345");
+/// assert!(files::read(&path, 4).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, ClientError> {
     let (file, len) = open(path)?;
     let too_long = |given: u64| {
@@ -76,6 +85,14 @@ where
 ///
 /// # Errors
 /// [`ClientError::Content`] if the content is not UTF-8.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(files::utf8(&path, b"text")?, "text");
+/// assert!(files::utf8(&path, &[0xff]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn utf8<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ClientError> {
     std::str::from_utf8(bytes).map_err(|error| {
         ClientError::content(path)(format!("byte {} is not UTF-8; pass a text file", error.valid_up_to()))
@@ -83,6 +100,15 @@ pub fn utf8<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ClientError> {
 }
 
 /// Opens a file for reading and returns its length.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// std::fs::write(&path, "12345")?;
+/// let (_, length) = files::open(&path)?;
+/// assert_eq!(length, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open(path: &Path) -> Result<(File, u64), ClientError> {
     let file = File::open(path).map_err(ClientError::file("open", path))?;
     let metadata = file.metadata().map_err(ClientError::file("read", path))?;
@@ -93,6 +119,16 @@ pub fn open(path: &Path) -> Result<(File, u64), ClientError> {
 }
 
 /// A file that is being written and does not have its name yet. If it is dropped before [`commit`](Self::commit), nothing remains.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let mut pending = files::PendingFile::create(&path, files::PUBLIC, false)?;
+/// pending.fill(|out| out.write_all(b"half"))?;
+/// drop(pending);
+/// assert!(!path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
@@ -166,6 +202,16 @@ fn proc_path(file: &impl AsRawFd) -> String {
 
 impl PendingFile {
     /// Starts to write the file `path`. Unless `overwrite` is set, it must not exist, now or at the commit.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// std::fs::write(&path, "old")?;
+    /// let refused = files::PendingFile::create(&path, files::PUBLIC, false);
+    /// assert!(matches!(refused, Err(ClientError::Exists { .. })));
+    /// assert!(files::PendingFile::create(&path, files::PUBLIC, true).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(path: &Path, mode: u32, overwrite: bool) -> Result<Self, ClientError> {
         Self::create_by(path, overwrite, |directory| {
             Draft::nameless(directory, mode).or_else(|_| Draft::named(directory, mode))
@@ -194,12 +240,33 @@ impl PendingFile {
     }
 
     /// Writes a secret without a buffer, which would keep a copy that is not wiped.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use std::os::unix::fs::PermissionsExt;
+    ///
+    /// let mut pending = files::PendingFile::create(&path, files::SECRET, false)?;
+    /// pending.write_secret(b"secret")?;
+    /// pending.commit()?;
+    /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, files::SECRET);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_secret(&mut self, secret: &[u8]) -> Result<(), ClientError> {
         let mut file = self.draft.file();
         file.write_all(secret).map_err(ClientError::file("write", &self.path))
     }
 
     /// Fills the file through a buffer and returns the value of `write`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut pending = files::PendingFile::create(&path, files::PUBLIC, false)?;
+    /// let written = pending.fill(|out| out.write(b"text"))?;
+    /// assert_eq!(pending.len()?, written as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fill<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, E>,
@@ -211,6 +278,16 @@ impl PendingFile {
     }
 
     /// Makes the content durable and gives the file its name.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut pending = files::PendingFile::create(&path, files::PUBLIC, false)?;
+    /// pending.fill(|out| out.write_all(b"text"))?;
+    /// pending.commit()?;
+    /// assert_eq!(std::fs::read(&path)?, b"text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self) -> Result<(), ClientError> {
         commit_all([self])
     }
@@ -227,6 +304,17 @@ impl PendingFile {
 
 /// Gives several files their names. If one fails, the earlier ones are removed again, so that no partial key set remains;
 /// a file that `overwrite` replaced is then lost.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let other = directory.path().join("other");
+/// let first = files::PendingFile::create(&path, files::PUBLIC, false)?;
+/// let second = files::PendingFile::create(&other, files::PUBLIC, false)?;
+/// files::commit_all([first, second])?;
+/// assert!(path.exists() && other.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), ClientError> {
     let files: Vec<PendingFile> = files.into_iter().collect();
     for pending in &files {
@@ -255,6 +343,14 @@ pub fn commit_all(files: impl IntoIterator<Item = PendingFile>) -> Result<(), Cl
 }
 
 /// Writes a whole file; see [`PendingFile`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(files::write(&path, b"text", files::PUBLIC, false)?, 4);
+/// assert!(matches!(files::write(&path, b"more", files::PUBLIC, false), Err(ClientError::Exists { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Result<u64, ClientError> {
     let mut pending = PendingFile::create(path, mode, overwrite)?;
     pending.fill(|out| out.write_all(bytes))?;
@@ -264,6 +360,15 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> Result<u6
 }
 
 /// Checks that the file systems have room for the given number of bytes of each file. Files on one file system share its room.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// files::require_space(&[(&path, 1)])?;
+/// let refused = files::require_space(&[(&path, u64::MAX)]);
+/// assert!(matches!(refused, Err(ClientError::NoSpace { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn require_space(files: &[(&Path, u64)]) -> Result<(), ClientError> {
     let mut needs: Vec<(u64, &Path, u64)> = Vec::new();
     for &(path, bytes) in files {

@@ -27,6 +27,14 @@ const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// files::write(&path, &plan.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(hmvp::plan(&path)?.request().cols, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
     files::decode(path, MAX_SMALL_BYTES, |bytes| Plan::from_bytes(bytes, Isa::current())).map(Arc::new)
 }
@@ -35,6 +43,14 @@ pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
 ///
 /// # Errors
 /// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] for a key of another parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// assert_eq!(hmvp::secret_key(&secret, &plan)?.tag(), generated.secret.tag());
+/// assert!(hmvp::secret_key(&galois, &plan).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
     let policy = SecurityPolicy::Require128Bits;
     let decode = |bytes: &[u8]| SecretKey::from_secret_key_bytes(bytes, policy, Isa::current());
@@ -50,6 +66,17 @@ pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let request = Request { encryption: Encryption::Public, ..Request::new(2, 3) };
+/// let plan = Arc::new(Plan::new(&request, Isa::current())?);
+/// hmvp::generate_keys(&plan, KeyPaths { secret: &secret, galois: &galois, public: Some(&path) }, true)?;
+/// assert!(hmvp::public_key(&path, &plan).is_ok());
+/// assert!(hmvp::encrypt(&plan, EncryptionKey::Public(&path), &[1, 0, -1]).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn public_key(path: &Path, plan: &Plan) -> Result<PublicKey, ClientError> {
     files::decode(path, MAX_SMALL_BYTES, |bytes| PublicKey::from_bytes(plan.context(), bytes))
 }
@@ -58,6 +85,13 @@ pub fn public_key(path: &Path, plan: &Plan) -> Result<PublicKey, ClientError> {
 ///
 /// # Errors
 /// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the keys are not those of the plan.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// assert_eq!(hmvp::galois_keys(&galois, &plan)?.elements().len(), generated.galois_elements);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn galois_keys(path: &Path, plan: &Plan) -> Result<GaloisKeys, ClientError> {
     let (file, _) = files::open(path)?;
     let keys = GaloisKeys::read(plan.context(), BufReader::new(file), MAX_LOADED_KEY_BYTES)
@@ -70,6 +104,17 @@ pub fn galois_keys(path: &Path, plan: &Plan) -> Result<GaloisKeys, ClientError> 
 ///
 /// # Errors
 /// [`ClientError::File`], [`ClientError::Content`], or [`ClientError::Bfv`] if the matrix does not fit the plan.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// std::fs::write(&path, "1 2 3\n4 5 6\n")?;
+/// assert_eq!(hmvp::plain_matrix(&path, &plan)?.plan().request().rows, 2);
+/// // The plan is for three columns.
+/// std::fs::write(&path, "1 2\n4 5\n")?;
+/// assert!(hmvp::plain_matrix(&path, &plan).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plain_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, ClientError> {
     let numbers::Numbers { rows, cols, entries } = numbers::read(path)?;
     Ok(PlainMatrix::new(plan, &DenseMatrix::new(rows, cols, entries)?)?)
@@ -79,6 +124,15 @@ pub fn plain_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, Client
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let matrix = PlainMatrix::new(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
+/// files::write(&path, &matrix.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(hmvp::matrix(&path)?.plan().request().cols, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn matrix(path: &Path) -> Result<PlainMatrix, ClientError> {
     files::decode(path, MAX_MATRIX_BYTES, |bytes| PlainMatrix::from_bytes(bytes, Isa::current()))
 }
@@ -87,6 +141,15 @@ pub fn matrix(path: &Path) -> Result<PlainMatrix, ClientError> {
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let vector = hmvp::encrypt(&plan, EncryptionKey::Secret(&secret), &[1, 0, -1])?;
+/// files::write(&path, &vector.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(hmvp::vector(&path, &plan)?.tag(), vector.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn vector(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedVector, ClientError> {
     files::decode(path, MAX_CIPHERTEXT_BYTES, |bytes| EncryptedVector::from_bytes(plan, bytes))
 }
@@ -95,6 +158,18 @@ pub fn vector(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedVector, ClientEr
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let vector = hmvp::encrypt(&plan, EncryptionKey::Secret(&secret), &[1, 0, -1])?;
+/// let matrix = PlainMatrix::new(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
+/// let engine = Engines::new(EngineName::Cpu, Backend::Fft).hmvp()?;
+/// let product = hmvp::multiply(&*engine, &hmvp::galois_keys(&galois, &plan)?, &matrix, &vector)?;
+/// files::write(&path, &product.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(hmvp::product(&path, &plan)?.decrypt(&generated.secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn product(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedProduct, ClientError> {
     files::decode(path, MAX_CIPHERTEXT_BYTES, |bytes| EncryptedProduct::from_bytes(plan, bytes))
 }
@@ -125,6 +200,14 @@ pub struct GeneratedKeys {
 ///
 /// # Errors
 /// [`ClientError::SameFile`], [`ClientError::Bfv`], or why a file cannot be written.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let generated = hmvp::generate_keys(&plan, KeyPaths { secret: &secret, galois: &galois, public: None }, true)?;
+/// assert_eq!(generated.files.iter().map(|file| file.what).collect::<Vec<_>>(), ["secret key", "Galois keys"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn generate_keys(plan: &Plan, paths: KeyPaths<'_>, overwrite: bool) -> Result<GeneratedKeys, ClientError> {
     let mut named = vec![("secret key", paths.secret), ("Galois keys", paths.galois)];
     named.extend(paths.public.map(|path| ("public key", path)));
@@ -199,6 +282,17 @@ pub fn encrypt(plan: &Arc<Plan>, key: EncryptionKey<'_>, values: &[i64]) -> Resu
 ///
 /// # Errors
 /// [`ClientError::Bfv`] if the operands are not of one plan and key set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let vector = hmvp::encrypt(&plan, EncryptionKey::Secret(&secret), &[1, 0, -1])?;
+/// let matrix = PlainMatrix::new(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
+/// let engine = Engines::new(EngineName::Cpu, Backend::Fft).hmvp()?;
+/// let product = hmvp::multiply(&*engine, &hmvp::galois_keys(&galois, &plan)?, &matrix, &vector)?;
+/// assert_eq!(product.decrypt(&generated.secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn multiply(
     engine: &dyn HmvpEngine,
     keys: &GaloisKeys,

@@ -83,6 +83,17 @@ impl KeyFiles {
     ///
     /// # Errors
     /// See [`files::commit_all`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut set = key_files::KeyFiles::new(false);
+    /// set.public("public key", &path)?.fill(|out| out.write_all(b"key"))?;
+    /// assert!(!path.exists());
+    /// assert_eq!(set.commit()?[0].bytes, 3);
+    /// assert!(path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self) -> Result<Vec<KeyFile>, ClientError> {
         let mut written = Vec::with_capacity(self.files.len());
         for (what, path, file) in &self.files {
@@ -97,6 +108,15 @@ impl KeyFiles {
 ///
 /// # Errors
 /// [`ClientError::SameFile`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let one_path = [("secret key", Path::new("a.key")), ("public key", Path::new("a.key"))];
+/// let refused = key_files::require_distinct(&one_path);
+/// assert!(matches!(refused, Err(ClientError::SameFile { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn require_distinct(files: &[(&'static str, &Path)]) -> Result<(), ClientError> {
     for (index, &(second, path)) in files.iter().enumerate() {
         if let Some(&(first, _)) = files[..index].iter().find(|(_, earlier)| *earlier == path) {

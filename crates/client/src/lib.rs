@@ -16,6 +16,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Many examples share a hidden start: a temporary `directory`, and the `path` of a new file there. The examples of
+//! [`tfhe`], [`hmvp`] and [`paillier`] also have keys and, where the scheme needs one, an encoding or a plan.
 
 pub mod engines;
 mod error;

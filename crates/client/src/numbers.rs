@@ -46,6 +46,16 @@ pub struct Numbers<T> {
 }
 
 /// Why a file is not a matrix of integers.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// std::fs::write(&path, "1 2\n3\n")?;
+/// let Err(ClientError::Content { source, .. }) = numbers::read::<i64>(&path) else { panic!("not a matrix") };
+/// let ragged = numbers::NumbersError::Ragged { line: 2, given: 1, expected: 2 };
+/// assert_eq!(source.downcast_ref::<numbers::NumbersError>(), Some(&ragged));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NumbersError {
@@ -112,6 +122,16 @@ pub enum NumbersError {
 ///
 /// # Errors
 /// [`ClientError::File`]; [`ClientError::Content`] with a [`NumbersError`], or for a file of more than 2 GiB.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// std::fs::write(&path, "1, -2 # the first row\n3, 4\n")?;
+/// let matrix = numbers::read::<i64>(&path)?;
+/// assert_eq!((matrix.rows, matrix.cols), (2, 2));
+/// assert_eq!(matrix.entries, [1, -2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<T: Number>(path: &Path) -> Result<Numbers<T>, ClientError> {
     let bytes = files::read(path, MAX_BYTES)?;
     let numbers = if bytes.starts_with(NPY) { npy(&bytes) } else { text(&bytes) };

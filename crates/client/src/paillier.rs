@@ -24,6 +24,14 @@ pub const MAX_VECTOR_BYTES: u64 = serial::MAX_ELEMENTS * 1024 + 4096;
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// assert_eq!(paillier::public_key(&public, policy)?.modulus(), owner.public_key().modulus());
+/// assert!(paillier::public_key(&public, Security::Require128Bits.paillier()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn public_key(path: &Path, policy: SizePolicy) -> Result<PublicKey, ClientError> {
     files::decode(path, MAX_KEY_BYTES, |bytes| PublicKey::from_bytes(bytes, policy))
 }
@@ -32,6 +40,14 @@ pub fn public_key(path: &Path, policy: SizePolicy) -> Result<PublicKey, ClientEr
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let key = paillier::secret_key(&secret, policy)?;
+/// assert_eq!(key.public_key().modulus(), owner.public_key().modulus());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn secret_key(path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientError> {
     files::decode(path, MAX_KEY_BYTES, |bytes| SecretKey::from_secret_key_bytes(bytes, policy))
 }
@@ -40,6 +56,16 @@ pub fn secret_key(path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientEr
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let encrypted = paillier::encrypt(engine, EncryptionKey::Secret(&secret), policy, &[3.into()], false)?;
+/// paillier::write(&encrypted, &path, false)?;
+/// let read = paillier::ciphertexts(&path, owner.public_key())?;
+/// assert_eq!(owner.decrypt(&read)?.to_i64()?, [3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn ciphertexts(path: &Path, key: &PublicKey) -> Result<CiphertextVector, ClientError> {
     files::decode(path, MAX_VECTOR_BYTES, |bytes| CiphertextVector::from_bytes(key, bytes))
 }
@@ -48,6 +74,15 @@ pub fn ciphertexts(path: &Path, key: &PublicKey) -> Result<CiphertextVector, Cli
 ///
 /// # Errors
 /// [`ClientError::Paillier`], or why the file cannot be written.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let encrypted = paillier::encrypt(engine, EncryptionKey::Secret(&secret), policy, &[3.into()], false)?;
+/// let length = paillier::write(&encrypted, &path, false)?;
+/// assert_eq!(std::fs::metadata(&path)?.len(), length);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write(vector: &CiphertextVector, path: &Path, overwrite: bool) -> Result<u64, ClientError> {
     files::write(path, &vector.to_bytes()?, files::PUBLIC, overwrite)
 }
@@ -57,6 +92,14 @@ pub fn write(vector: &CiphertextVector, path: &Path, overwrite: bool) -> Result<
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`]; [`ClientError::Paillier`] unless the engine is a constant-time CPU
 /// engine.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let key = paillier::secret_key_on(engine, &secret, policy)?;
+/// assert_eq!(key.public_key().modulus(), owner.public_key().modulus());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn secret_key_on(engine: Arc<dyn ModExpEngine>, path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientError> {
     let key = secret_key(path, policy)?;
     let native = engine.native_path() == Some(key.public_key().path());
@@ -68,6 +111,15 @@ pub fn secret_key_on(engine: Arc<dyn ModExpEngine>, path: &Path, policy: SizePol
 /// # Errors
 /// [`ClientError::SameFile`]; [`ClientError::Paillier`], also if the engine is not a constant-time CPU engine; or why a file
 /// cannot be written.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let (key, written) = paillier::generate_keys(engine, bits, &secret, &public, true)?;
+/// assert_eq!(key.public_key().bits().get(), 512);
+/// assert_eq!(written[1].path, public);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn generate_keys(
     engine: Arc<dyn ModExpEngine>,
     bits: KeyBits,
@@ -152,6 +204,14 @@ pub fn encrypt(
 ///
 /// # Errors
 /// [`ClientError::Paillier`] if the engine may not, or does not support the key's size.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let encryption = paillier::encryption(engine, owner.public_key(), policy)?;
+/// assert_eq!(encryption.key().modulus(), owner.public_key().modulus());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encryption(
     engine: Arc<dyn ModExpEngine>,
     key: &PublicKey,
@@ -169,6 +229,17 @@ pub fn encryption(
 ///
 /// # Errors
 /// [`ClientError::Paillier`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// let inputs = paillier::encrypt(engine.clone(), EncryptionKey::Public(&public), policy, &[7.into()], false)?;
+/// let encryption = paillier::encryption(engine, owner.public_key(), policy)?;
+/// let outputs = paillier::rerandomise(&encryption, &inputs)?;
+/// assert_ne!(outputs.to_biguints(), inputs.to_biguints());
+/// assert_eq!(owner.decrypt(&outputs)?.to_i64()?, [7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn rerandomise(encryption: &EngineEncryption, vector: &CiphertextVector) -> Result<CiphertextVector, ClientError> {
     Ok(encryption.rerandomise(vector, encryption.key().default_blinding(), &mut Csprng::from_os()?)?)
 }

@@ -12,6 +12,16 @@ use crate::files;
 const MAX_PROGRAM_BYTES: u64 = 16 << 20;
 
 /// A program that was read from a file.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// std::fs::write(&path, "# 2 a\nhomadd a, a\nreturn a\n")?;
+/// let loaded = program::load(&path, &["a=3:0:2".parse()?])?;
+/// assert_eq!(loaded.names[0].1.to_string(), "3:0:2");
+/// assert_eq!(loaded.lines.and_then(|lines| lines.line(0)), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct LoadedProgram {
     /// The program.

@@ -10,6 +10,16 @@ use crate::error::{AddressError, AddressProblem, ClientError};
 pub const HOST_NQN_VARIABLE: &str = "CIPHERMILL_HOST_NQN";
 
 /// Parts of an address that are given separately. They take precedence over the address itself.
+///
+/// # Example
+/// ```
+/// use ciphermill_client::remote::{self, RemoteOptions};
+///
+/// let options = RemoteOptions { namespace: Some(3), ..RemoteOptions::default() };
+/// let config = remote::config("nvme-tcp://localhost:4420?namespace=2", &options, None)?;
+/// assert_eq!(config.namespace, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteOptions {
     /// The name of the subsystem.
@@ -52,6 +62,16 @@ pub fn connect(config: NvmeConfig) -> Result<NvmeTransport, ClientError> {
 }
 
 /// Whether the server refused the host by its name.
+///
+/// # Example
+/// ```
+/// use ciphermill_client::remote;
+/// use ciphermill_middleware::NvmeError;
+///
+/// let (address, host) = ("localhost:4420".to_owned(), "nqn.2014-08.com.example:host".to_owned());
+/// assert!(remote::is_host_refused(&NvmeError::Subsystems { address, host, names: Vec::new() }));
+/// assert!(!remote::is_host_refused(&NvmeError::Runtime));
+/// ```
 #[must_use]
 pub fn is_host_refused(error: &NvmeError) -> bool {
     match error {

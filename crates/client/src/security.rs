@@ -32,6 +32,15 @@ impl Security {
     }
 
     /// The policy for Paillier's keys.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_client::security::Security;
+    /// use ciphermill_paillier::KeyBits;
+    ///
+    /// assert!(KeyBits::with_policy(512, Security::Require128Bits.paillier()).is_err());
+    /// assert!(KeyBits::with_policy(512, Security::AcceptInsecure.paillier()).is_ok());
+    /// ```
     #[must_use]
     pub fn paillier(self) -> SizePolicy {
         match self {

@@ -20,6 +20,19 @@ const OBJECT_TABLE: &str = "objects.redb";
 pub const BLOCK_MAP: &str = "blocks.redb";
 
 /// Settings of a device. `None` selects the device's default.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_client::store::{self, DeviceSettings};
+/// use std::time::Duration;
+///
+/// let settings =
+///     DeviceSettings { max_program_duration: Some(Duration::from_secs(5)), ..DeviceSettings::default() };
+/// let device = store::open(directory.path(), &settings, Arc::new(|_, _| {}))?;
+/// assert_eq!(device.config().max_program_duration, Duration::from_secs(5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSettings {
     /// Main memory for ciphertexts, in bytes.
@@ -53,6 +66,19 @@ impl Default for DeviceSettings {
 ///
 /// # Errors
 /// [`ClientError::NoStore`], or as [`open`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_client::store::{self, DeviceSettings};
+///
+/// let settings = DeviceSettings::default();
+/// let missing = store::open_existing(directory.path(), &settings, Arc::new(|_, _| {}));
+/// assert!(matches!(missing, Err(ClientError::NoStore { .. })));
+/// drop(store::open(directory.path(), &settings, Arc::new(|_, _| {}))?);
+/// assert!(store::open_existing(directory.path(), &settings, Arc::new(|_, _| {})).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open_existing(
     directory: &Path,
     settings: &DeviceSettings,
@@ -97,6 +123,19 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
 ///
 /// # Errors
 /// [`ClientError::NoSuchSpace`] or [`ClientError::Device`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_client::store::{self, DeviceSettings};
+/// use ciphermill_device::SpaceId;
+///
+/// let device = store::open(directory.path(), &DeviceSettings::default(), Arc::new(|_, _| {}))?;
+/// let missing = store::space(&device, directory.path(), SpaceId(5), false);
+/// assert!(matches!(missing, Err(ClientError::NoSuchSpace { space: 5, .. })));
+/// assert_eq!(store::space(&device, directory.path(), SpaceId(5), true)?.id(), SpaceId(5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn space(device: &Device, directory: &Path, id: SpaceId, make: bool) -> Result<Space, ClientError> {
     match device.space(id) {
         Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) if make => {

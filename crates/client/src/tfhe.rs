@@ -32,6 +32,15 @@ pub struct KeyPaths<'a> {
 ///
 /// # Errors
 /// If the operating system returns no random bytes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// let mut rng = tfhe::randomness()?;
+/// let [first, second] = [3, 3].map(|message| key.encrypt(&encoding, message, KeyOrder::Small, &mut rng));
+/// assert_ne!(first?, second?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn randomness() -> Result<Csprng, ClientError> {
     Ok(Csprng::from_secret(&SecretSeed::from_os()?, 0))
 }
@@ -104,6 +113,15 @@ pub fn generate_keys(
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// files::write(&path, &key.to_secret_key_bytes(), files::SECRET, false)?;
+/// assert_eq!(tfhe::secret_key(&path, policy)?.tag(), key.tag());
+/// assert!(tfhe::secret_key(&path, Security::Require128Bits.tfhe()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn secret_key(path: &Path, policy: SecurityPolicy) -> Result<ClientKey, ClientError> {
     files::decode(path, MAX_OBJECT_BYTES, |bytes| ClientKey::from_secret_key_bytes(bytes, policy))
 }
@@ -112,6 +130,15 @@ pub fn secret_key(path: &Path, policy: SecurityPolicy) -> Result<ClientKey, Clie
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// let three = key.encrypt(&encoding, 3, KeyOrder::Small, &mut tfhe::randomness()?)?;
+/// files::write(&path, &three.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(tfhe::ciphertext(&path)?, three);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn ciphertext(path: &Path) -> Result<Ciphertext, ClientError> {
     files::decode(path, MAX_OBJECT_BYTES, Ciphertext::from_bytes)
 }
@@ -120,6 +147,15 @@ pub fn ciphertext(path: &Path) -> Result<Ciphertext, ClientError> {
 ///
 /// # Errors
 /// [`ClientError::File`], or [`ClientError::Content`] if the ciphertext is not of the key's parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// let three = key.encrypt(&encoding, 3, KeyOrder::Small, &mut tfhe::randomness()?)?;
+/// files::write(&path, &three.to_bytes(), files::PUBLIC, false)?;
+/// assert_eq!(tfhe::decrypt(&path, &key, &encoding)?, (3, three));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn decrypt(path: &Path, key: &ClientKey, encoding: &Encoding) -> Result<(i64, Ciphertext), ClientError> {
     let ciphertext = ciphertext(path)?;
     key.parameters().check_ciphertext(&ciphertext).map_err(ClientError::content(path))?;
@@ -128,6 +164,18 @@ pub fn decrypt(path: &Path, key: &ClientKey, encoding: &Encoding) -> Result<(i64
 }
 
 /// Why a file is not a table of a function.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// std::fs::write(&path, "0 1 0")?;
+/// let Err(ClientError::Content { source, .. }) = tfhe::table(&path, &parameters, &encoding) else {
+///     panic!("four messages need four values")
+/// };
+/// let length = tfhe::TableError::Length { given: 3, min: 0, max: 3, expected: 4 };
+/// assert_eq!(source.downcast_ref::<tfhe::TableError>(), Some(&length));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableError {
@@ -158,6 +206,15 @@ pub enum TableError {
 ///
 /// # Errors
 /// [`ClientError::File`], or [`ClientError::Content`] with a [`TableError`] or TFHE's refusal.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// std::fs::write(&path, "0 1 0 1 # the lowest bit")?;
+/// let lowest = parameters.test_vector(&encoding, &encoding, |message| message % 2)?;
+/// assert_eq!(tfhe::table(&path, &parameters, &encoding)?, lowest);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn table(path: &Path, parameters: &ParameterSet, encoding: &Encoding) -> Result<TestVector, ClientError> {
     let bytes = files::read(path, MAX_OBJECT_BYTES)?;
     let text = files::utf8(path, &bytes)?;
