@@ -63,12 +63,31 @@ fn kept(bytes: usize) -> Option<Vec<u8>> {
 }
 
 /// An empty buffer with room for at least `bytes` bytes.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::buffers;
+///
+/// let mut buffer = buffers::with_capacity(64 << 10);
+/// buffer.resize(64 << 10, 0xaa);
+/// buffers::give_back(buffer);
+/// // A buffer that is used again is empty.
+/// assert!(buffers::with_capacity(64 << 10).is_empty());
+/// ```
 #[must_use]
 pub fn with_capacity(bytes: usize) -> Vec<u8> {
     kept(bytes).unwrap_or_else(|| Vec::with_capacity(bytes))
 }
 
 /// A buffer of `bytes` zeros.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::buffers;
+///
+/// buffers::give_back(vec![0xaa; 64 << 10]);
+/// assert_eq!(buffers::zeroed(64 << 10), vec![0; 64 << 10]);
+/// ```
 #[must_use]
 pub fn zeroed(bytes: usize) -> Vec<u8> {
     let Some(mut buffer) = kept(bytes) else { return vec![0; bytes] };

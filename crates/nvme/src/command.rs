@@ -86,6 +86,16 @@ impl Sgl {
 }
 
 /// A submission queue entry. Every 64 bytes are one.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::command::{Command, FLAGS_SGL, Sgl, io};
+///
+/// let (opcode, flags, sgl) = (io::READ, FLAGS_SGL, Sgl::transport(8192));
+/// let read = Command { opcode, flags, id: 9, nsid: 1, sgl, dwords: [40, 0, 1, 0, 0, 0], ..Command::default() };
+/// assert_eq!((read.lba(), read.blocks()), (40, 2));
+/// assert_eq!(Command::decode(&read.encode()), read);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Opcode.
@@ -169,6 +179,15 @@ impl Command {
 }
 
 /// A completion queue entry.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Status, command::Completion};
+///
+/// let completion = Completion { result: 0, sq_head: 7, sq_id: 1, id: 9, status: Status::SUCCESS };
+/// assert_eq!(completion.encode()[8..14], [7, 0, 1, 0, 9, 0]);
+/// assert_eq!(Completion::decode(&completion.encode()), completion);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Dwords 0 and 1: the result, which depends on the command.

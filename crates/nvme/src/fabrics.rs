@@ -18,12 +18,28 @@ pub const CONNECT_DATA_BYTES: usize = 1024;
 const NQN_FIELD_BYTES: usize = 256;
 
 /// Whether a text can be a qualified name: `nqn.` and more, at most [`MAX_NQN_BYTES`] bytes, no control characters.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
+///
+/// assert!(is_nqn(DISCOVERY_NQN) && is_nqn("nqn.2026-01.example:disk"));
+/// assert!(!is_nqn("iqn.2026-01.example:disk") && !is_nqn("nqn."));
+/// ```
 #[must_use]
 pub fn is_nqn(text: &str) -> bool {
     text.len() > 4 && text.len() <= MAX_NQN_BYTES && text.starts_with("nqn.") && !text.chars().any(char::is_control)
 }
 
 /// The fields of a Connect command.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::Connect;
+///
+/// let connect = Connect { format: 0, queue: 1, size: 127, attributes: Connect::NO_FLOW_CONTROL, keep_alive: 0 };
+/// assert_eq!(Connect::of(&connect.command(9)), connect);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connect {
     /// Format of the record; only 0 is defined.
@@ -78,6 +94,21 @@ impl Connect {
 }
 
 /// The data of a Connect command.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::{ConnectData, DYNAMIC_CONTROLLER};
+///
+/// let data = ConnectData {
+///     host_id: [1; 16],
+///     controller: DYNAMIC_CONTROLLER,
+///     subsystem: "nqn.2026-01.example:disk".into(),
+///     host: "nqn.2026-01.example:host".into(),
+/// };
+/// assert_eq!(ConnectData::decode(&data.encode())?, data);
+/// assert!(ConnectData::decode(&data.encode()[..1000]).is_err(), "the record has 1,024 bytes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectData {
     /// Host identifier.
@@ -127,6 +158,15 @@ impl ConnectData {
 }
 
 /// The result of a Connect that failed with Invalid Parameters: which one.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::{ConnectData, InvalidParameter};
+///
+/// let parameter = InvalidParameter { offset: ConnectData::SUBSYSTEM_OFFSET, in_data: true };
+/// assert_eq!(parameter.result(), 0x1_0100);
+/// assert_eq!(InvalidParameter::of(0x1_0100), parameter);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidParameter {
     /// Its byte.
@@ -164,6 +204,14 @@ pub mod property {
 }
 
 /// Property Get or Property Set.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::{Configuration, Property, property};
+///
+/// let enable = Property { offset: property::CONFIGURATION, wide: false, value: Some(Configuration::ENABLE.0.into()) };
+/// assert_eq!(Property::of(&enable.command(9)), Some(enable));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Property {
     /// Its offset, see [`property`].
@@ -209,6 +257,14 @@ impl Property {
 }
 
 /// Controller Capabilities (CAP).
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::Capabilities;
+///
+/// let capabilities = Capabilities { max_queue: 127, timeout: 1 };
+/// assert_eq!(Capabilities::of(capabilities.bits()), capabilities);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The most entries of a queue, less one (MQES).
@@ -232,6 +288,15 @@ impl Capabilities {
 }
 
 /// Controller Configuration (CC).
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::fabrics::Configuration;
+///
+/// let stop = Configuration::ENABLE.with_shutdown();
+/// assert!(stop.enabled());
+/// assert_eq!((stop.shutdown(), stop.submission_entry(), stop.completion_entry()), (1, 6, 4));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Configuration(pub u32);
 

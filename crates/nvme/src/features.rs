@@ -25,6 +25,14 @@ pub mod id {
 }
 
 /// Number of Queues, as asked for in dword 11 and as granted in the result: each less one.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::features::QueueCount;
+///
+/// assert_eq!(QueueCount::both(4).bits(), 0x0003_0003);
+/// assert_eq!(QueueCount::of(0x0003_0003), Some(QueueCount::both(4)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueCount {
     /// I/O submission queues, 1 to 65,535.
@@ -63,6 +71,14 @@ pub mod event_bits {
 }
 
 /// The result of an Asynchronous Event Request.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::features::Event;
+///
+/// assert_eq!(Event::of(Event::NAMESPACES.result()), Event::NAMESPACES);
+/// assert_eq!(Event::NAMESPACES.log_page, 0x04);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Type: 0 error, 1 SMART, 2 notice.

@@ -42,6 +42,22 @@ pub enum ControllerKind {
 }
 
 /// The Identify Controller structure, as far as it is not fixed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = served(subsystem()?).await?;
+/// # let controller = Controller::connect(config).await?;
+/// use ciphermill_nvme::identify::ControllerIdentity;
+///
+/// let identity = controller.identify();
+/// assert!(identity.optional_commands & ControllerIdentity::COMPARE != 0);
+/// assert_eq!(ControllerIdentity::decode(&identity.encode())?, identity);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerIdentity {
     /// Serial number, at most 20 characters of ASCII.
@@ -181,6 +197,16 @@ impl ControllerIdentity {
 }
 
 /// The Identify Namespace structure of a namespace with one format and no metadata.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::identify::NamespaceIdentity;
+///
+/// let (size, capacity, used) = (1024, 512, 3);
+/// let identity = NamespaceIdentity { size, capacity, used, block_shift: 12, ..NamespaceIdentity::default() };
+/// assert_eq!(NamespaceIdentity::decode(&identity.encode())?, identity);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceIdentity {
     /// Blocks that have an address (NSZE).
@@ -243,6 +269,15 @@ impl NamespaceIdentity {
 
 /// The data of the NVM command set about a controller: limits of commands that move no data, as powers of two of 4,096
 /// bytes or in blocks; 0 for none.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::identify::NvmLimits;
+///
+/// let limits = NvmLimits { ranges: 16, range_blocks: 1 << 16, ..NvmLimits::default() };
+/// assert_eq!(NvmLimits::decode(&limits.encode())?, limits);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NvmLimits {
     /// The most that one Write Zeroes may cover, as a power of two of 4,096 bytes (WZSL).
@@ -283,6 +318,14 @@ impl NvmLimits {
 }
 
 /// A list of namespaces, ascending; at most [`LIST_ENTRIES`] of them.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::identify::{decode_namespaces, encode_namespaces};
+///
+/// let list = encode_namespaces([1, 5]);
+/// assert_eq!((list.len(), decode_namespaces(&list)), (4096, vec![1, 5]));
+/// ```
 #[must_use]
 pub fn encode_namespaces(ids: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let mut data = Vec::with_capacity(IDENTIFY_BYTES);
@@ -301,6 +344,14 @@ pub fn decode_namespaces(data: &[u8]) -> Vec<u32> {
 }
 
 /// How a namespace is named beyond its number.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::identify::{Descriptors, decode_descriptors, encode_descriptors};
+///
+/// let descriptors = Descriptors { uuid: Some([7; 16]), command_set: Some(0), ..Descriptors::default() };
+/// assert_eq!(decode_descriptors(&encode_descriptors(&descriptors)), descriptors);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Descriptors {
     /// Globally unique identifier.

@@ -29,6 +29,15 @@ pub mod id {
 }
 
 /// Which part of which log page a command asks for.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{command::Command, log::{LogRequest, id}};
+///
+/// let request = LogRequest { page: id::SMART, length: 512, offset: 0, retain_event: false };
+/// let command = Command { dwords: request.dwords(), ..Command::default() };
+/// assert_eq!(LogRequest::of(&command), request);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogRequest {
     /// Log page.
@@ -70,6 +79,16 @@ impl LogRequest {
 }
 
 /// An entry of the error log.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Status, log::{ErrorEntry, id}};
+///
+/// let (status, vendor_page) = (Status::vendor(1), id::ERROR_TEXTS);
+/// let entry = ErrorEntry { count: 5, queue: 1, command: 9, status, location: 0xffff, lba: 40, nsid: 1, vendor_page };
+/// assert_eq!(ErrorEntry::decode(&entry.encode())?, entry);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorEntry {
     /// Number of this error since the controller was made, from 1; 0 stands for no entry.
@@ -131,6 +150,18 @@ impl ErrorEntry {
 }
 
 /// An entry of the vendor's log page C1h: the cause of an error in words.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Status, log::ErrorText};
+///
+/// let text = "the disk has no lamp".to_owned();
+/// let entry = ErrorText { count: 5, status: Status::vendor(1), queue: 1, command: 9, text };
+/// assert_eq!(ErrorText::decode(&entry.encode())?, entry);
+/// let long = ErrorText { text: "no lamp ".repeat(100), ..entry };
+/// assert!(ErrorText::decode(&long.encode())?.text.ends_with('…'));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorText {
     /// [`ErrorEntry::count`]; 0 stands for no entry.
@@ -182,6 +213,15 @@ impl ErrorText {
 }
 
 /// SMART / Health Information.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::log::Smart;
+///
+/// let health = Smart { temperature: 298, spare: 100, reads: 1 << 70, ..Smart::default() };
+/// assert_eq!(Smart::decode(&health.encode())?, health);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Smart {
     /// Critical warnings.
@@ -280,6 +320,15 @@ pub const DISCOVERY_BYTES: usize = 1024;
 pub const TCP: u8 = 3;
 
 /// The header of the discovery log page.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::log::DiscoveryHeader;
+///
+/// let header = DiscoveryHeader { generation: 3, records: 2, format: 0 };
+/// assert_eq!(DiscoveryHeader::decode(&header.encode())?, header);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiscoveryHeader {
     /// Changes whenever the page does.
@@ -421,6 +470,15 @@ pub const EFFECT_SUPPORTED: u32 = 1;
 pub const EFFECT_CONTENT: u32 = 1 << 1;
 
 /// The Commands Supported and Effects page: opcodes of admin and of I/O commands with their effects.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{command::io, log::{EFFECT_CONTENT, EFFECT_SUPPORTED, encode_effects, io_effects}};
+///
+/// let page = encode_effects(&[], &[(io::WRITE, EFFECT_SUPPORTED | EFFECT_CONTENT)]);
+/// assert_eq!(io_effects(&page, io::WRITE), EFFECT_SUPPORTED | EFFECT_CONTENT);
+/// assert_eq!(io_effects(&page, io::COMPARE), 0);
+/// ```
 #[must_use]
 pub fn encode_effects(admin: &[(u8, u32)], io: &[(u8, u32)]) -> Vec<u8> {
     let mut data = vec![0; 4096];

@@ -4,6 +4,14 @@ use crate::status::Status;
 use std::{fmt, future::Future, ops::Range, pin::Pin, sync::Arc};
 
 /// A host, as it named itself in Connect.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Host, fabrics::is_nqn};
+///
+/// let host = Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] };
+/// assert!(is_nqn(&host.nqn));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
     /// Its qualified name.
@@ -24,6 +32,15 @@ pub struct Geometry {
 }
 
 /// The error of a command: the status for the host, and the detail for the error log.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{CommandError, Status};
+///
+/// let error = CommandError::new(Status::LBA_OUT_OF_RANGE, "the namespace has 64 blocks").at(64);
+/// assert_eq!((error.status, error.lba), (Status::LBA_OUT_OF_RANGE, Some(64)));
+/// assert!(error.to_string().ends_with("at block 64: the namespace has 64 blocks"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
     /// The status.
@@ -67,6 +84,20 @@ impl fmt::Display for CommandError {
 impl std::error::Error for CommandError {}
 
 /// The outcome of a command, at once or later.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Answer, Status};
+///
+/// # #[tokio::main]
+/// # async fn main() {
+/// let at_once = Answer::Ready(Ok(6));
+/// let refused = Answer::<u32>::failed(Status::NAMESPACE_WRITE_PROTECTED);
+/// let slow = Answer::later(async { Ok(7) });
+/// assert_eq!((at_once.wait().await, slow.wait().await), (Ok(6), Ok(7)));
+/// assert!(refused.wait().await.is_err_and(|error| error.status == Status::NAMESPACE_WRITE_PROTECTED));
+/// # }
+/// ```
 pub enum Answer<T> {
     /// Known already.
     Ready(Result<T, CommandError>),
@@ -83,6 +114,20 @@ impl<T> Answer<T> {
     }
 
     /// The result of a future.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::{Answer, CommandError, Status};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() {
+    /// let answer = Answer::<u32>::later(async {
+    ///     tokio::task::yield_now().await;
+    ///     Err(CommandError::from(Status::WRITE_FAULT))
+    /// });
+    /// assert!(answer.wait().await.is_err_and(|error| error.status.is(Status::WRITE_FAULT)));
+    /// # }
+    /// ```
     #[must_use]
     pub fn later(future: impl Future<Output = Result<T, CommandError>> + Send + 'static) -> Self {
         Self::Later(Box::pin(future))
@@ -126,6 +171,56 @@ pub struct VendorCommand {
 /// The target calls with ranges that are not empty, lie within [`Geometry::size`] and are not longer than its transfer
 /// limit. Calls come from many tasks at once and must not block: a call that would wait returns [`Answer::Later`]. Commands that
 /// are in progress together may take effect in any order; each block of a write is old or new, never a mixture.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status};
+/// use std::{ops::Range, sync::Arc};
+///
+/// /// A read-only disk of 16 blocks. Every byte of a block is the number of the block.
+/// #[derive(Debug)]
+/// struct Numbers;
+///
+/// fn refused<T>(lba: u64) -> Answer<T> {
+///     Answer::failed(CommandError::from(Status::NAMESPACE_WRITE_PROTECTED).at(lba))
+/// }
+///
+/// impl Namespace for Numbers {
+///     fn geometry(&self) -> Geometry {
+///         Geometry { size: 16, capacity: 16, used: 16 }
+///     }
+///
+///     fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+///         let numbers = lba..lba + u64::from(blocks);
+///         Answer::Ready(Ok(numbers.flat_map(|number| [number as u8; BLOCK_BYTES]).collect()))
+///     }
+///
+///     fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, _: Vec<u8>) -> Answer<()> {
+///         refused(lba)
+///     }
+///
+///     fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, _: u32, _: bool) -> Answer<()> {
+///         refused(lba)
+///     }
+///
+///     fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
+///         refused(ranges[0].start)
+///     }
+///
+///     fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+///         Answer::Ready(Ok(()))
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let host = Arc::new(Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] });
+/// let disk = Arc::new(Numbers);
+/// assert_eq!(disk.clone().read(&host, 3, 1).wait().await?, [3u8; BLOCK_BYTES]);
+/// assert!(disk.write(&host, 3, vec![0; BLOCK_BYTES]).wait().await.is_err_and(|error| error.lba == Some(3)));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Namespace: Send + Sync + fmt::Debug + 'static {
     /// Its sizes now. `size` never changes.
     fn geometry(&self) -> Geometry;

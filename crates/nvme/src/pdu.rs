@@ -24,6 +24,16 @@ const LAST: u8 = 4;
 const SUCCESS: u8 = 8;
 
 /// Which digests a connection uses.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::pdu::Digests;
+///
+/// let (ours, theirs) = (Digests { header: true, data: true }, Digests { header: true, data: false });
+/// assert_eq!(ours.and(theirs), theirs);
+/// assert_eq!(Digests::from_bits(3), Some(ours));
+/// assert_eq!(Digests::from_bits(4), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
     /// After every header, except in PDUs that open or end the connection.
@@ -222,6 +232,15 @@ pub enum FatalError {
 
 impl PduError {
     /// The fatal error status and its information.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::pdu::{FatalError, Frame, Layout};
+    ///
+    /// // No PDU has the type 8.
+    /// let error = Frame::parse(&[8, 0, 24, 0, 24, 0, 0, 0], &Layout::default(), 0).unwrap_err();
+    /// assert_eq!(error.fatal(), (FatalError::InvalidHeaderField, 0));
+    /// ```
     #[must_use]
     pub const fn fatal(&self) -> (FatalError, u32) {
         match self {
@@ -237,6 +256,15 @@ impl PduError {
 }
 
 /// The agreement of a connection, as far as it shapes PDUs.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::pdu::{Digests, Layout, PduType};
+///
+/// let layout = Layout { digests: Digests { header: true, data: false }, alignment: 64 };
+/// // 72 bytes of header and 4 of its digest, rounded up.
+/// assert_eq!(layout.data_offset(PduType::Command), 128);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Digests in use.
@@ -256,6 +284,20 @@ impl Layout {
 }
 
 /// A common header that was found right: how the PDU is laid out.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::pdu::{Frame, Header, Layout, Transfer};
+///
+/// let (layout, mut pdu) = (Layout::default(), Vec::new());
+/// let transfer = Transfer { command: 9, tag: 0, offset: 0, length: 4 };
+/// Header::ControllerData(transfer).encode(&layout, 4, true, false, &mut pdu);
+/// pdu.extend_from_slice(b"data");
+/// let frame = Frame::parse(pdu.first_chunk().expect("a common header"), &layout, 4096)?;
+/// assert_eq!((frame.before_data(), frame.data, frame.is_last()), (16, 4, true));
+/// assert_eq!(frame.header(&pdu)?, Header::ControllerData(transfer));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Type of the PDU.
@@ -384,6 +426,16 @@ pub struct Transfer {
 }
 
 /// The content of the header of a PDU.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::pdu::{Digests, Header, Layout, PduType};
+///
+/// let request = Header::InitializeRequest { alignment: 4, digests: Digests::default(), max_r2t: 4 };
+/// let mut pdu = Vec::new();
+/// request.encode(&Layout::default(), 0, false, false, &mut pdu);
+/// assert_eq!((request.kind(), pdu.len()), (PduType::InitializeRequest, 128));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// ICReq.
@@ -485,6 +537,22 @@ impl Header {
     /// Appends everything of a PDU up to its data: header, digest, padding. `layout` is how this side lays out its
     /// PDUs, `data` the bytes of data that the caller appends after it, and then their digest. `last` and `success` are
     /// flags of data PDUs.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::pdu::{Digests, Frame, Header, Layout, PduError, Transfer};
+    ///
+    /// let layout = Layout { digests: Digests { header: true, data: false }, alignment: 0 };
+    /// let request = Header::ReadyToTransfer(Transfer { command: 9, tag: 1, offset: 0, length: 8192 });
+    /// let mut pdu = Vec::new();
+    /// request.encode(&layout, 0, false, false, &mut pdu);
+    /// let frame = Frame::parse(pdu.first_chunk().expect("a common header"), &layout, 0)?;
+    /// assert_eq!(frame.header(&pdu)?, request);
+    /// // The digest reveals a damaged byte.
+    /// pdu[9] ^= 1;
+    /// assert!(matches!(frame.header(&pdu), Err(PduError::HeaderDigest { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode(&self, layout: &Layout, data: usize, last: bool, success: bool, out: &mut Vec<u8>) {
         let kind = self.kind();
         let begin = out.len();

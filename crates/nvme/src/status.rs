@@ -4,6 +4,16 @@ use std::fmt;
 
 /// The status field of a completion queue entry without its phase bit: status code in bits 0 to 7, status code type in
 /// bits 8 to 10, retry delay in 11 and 12, More in 13, Do Not Retry in 14 (Base Specification 2.0, figure 93).
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::Status;
+///
+/// let status = Status::INVALID_OPCODE.do_not_retry();
+/// assert!(status.is(Status::INVALID_OPCODE) && status.is_final() && !status.is_success());
+/// assert_eq!(status, Status::from_bits(0x4001));
+/// assert_eq!(status.to_string(), "status type 0h, code 01h (the queue knows no such command), do not retry");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(u16);
 
@@ -123,6 +133,14 @@ impl Status {
     pub const COMPARE_FAILURE: Self = media(0x85);
 
     /// A status of the vendor: type 7.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::{Status, status::StatusType};
+    ///
+    /// let status = Status::vendor(0x42);
+    /// assert_eq!((status.kind(), status.code()), (StatusType::Vendor, 0x42));
+    /// ```
     #[must_use]
     pub const fn vendor(code: u8) -> Self {
         Self(0x700 | code as u16)

@@ -60,6 +60,16 @@ impl Drop for Engine {
 ///
 /// # Panics
 /// When an asynchronous task calls it.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let runtime = tokio::runtime::Runtime::new()?;
+/// # let config = runtime.block_on(served(subsystem()?))?;
+/// let found = blocking::discover(&config.address, &config.host, Duration::from_secs(5))?;
+/// assert_eq!(found[0].subsystem, config.subsystem);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn discover(address: &str, host: &Host, time: Duration) -> Result<Vec<DiscoveryEntry>, InitiatorError> {
     runtime()?.block_on(discover_async(address, host, time))
 }
@@ -67,6 +77,19 @@ pub fn discover(address: &str, host: &Host, time: Duration) -> Result<Vec<Discov
 /// A [`Controller`] whose calls block the calling thread. Dropped without [`disconnect`](Self::disconnect), it closes its
 /// connections without telling the controller. Any number of threads may call at once; none may be within an
 /// asynchronous task, where each call panics.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let runtime = tokio::runtime::Runtime::new()?;
+/// # let config = runtime.block_on(served(subsystem()?))?;
+/// let controller = BlockingController::connect(config)?;
+/// let disk = controller.namespace(1)?;
+/// disk.write(0, vec![7u8; BLOCK_BYTES])?;
+/// assert_eq!(disk.read(0, 1)?, [7u8; BLOCK_BYTES]);
+/// controller.disconnect();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BlockingController {
     // Dropped before the engine that serves it.
@@ -86,6 +109,17 @@ impl BlockingController {
     }
 
     /// Runs any future of the controller's to its end.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # let runtime = tokio::runtime::Runtime::new()?;
+    /// # let config = runtime.block_on(served(subsystem()?))?;
+    /// let controller = BlockingController::connect(config)?;
+    /// let queues = controller.block_on(controller.controller().get_feature(0x07, 0, 0))?;
+    /// assert_eq!(queues, 0, "one I/O queue of each kind: the figures are less one");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.engine.handle.block_on(future)
     }
@@ -134,6 +168,19 @@ impl BlockingController {
 }
 
 /// A [`RemoteNamespace`] whose calls block.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let runtime = tokio::runtime::Runtime::new()?;
+/// # let config = runtime.block_on(served(subsystem()?))?;
+/// let disk = BlockingController::connect(config)?.namespace(1)?;
+/// disk.write(8, vec![7u8; 2 * BLOCK_BYTES])?;
+/// disk.write_zeroes(9, 1, false)?;
+/// disk.flush()?;
+/// assert!(disk.compare(8, vec![7u8; BLOCK_BYTES])? && disk.compare(9, vec![0u8; BLOCK_BYTES])?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BlockingNamespace {
     namespace: RemoteNamespace,

@@ -5,6 +5,20 @@ use crate::{fabrics::is_nqn, namespace::Host, pdu::Digests};
 use std::time::Duration;
 
 /// How a lost connection is made again.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let mut config = served(subsystem()?).await?;
+/// // A lost connection ends the controller.
+/// config.reconnect = Reconnect { give_up_after: Duration::ZERO, ..Reconnect::default() };
+/// let controller = Controller::connect(config).await?;
+/// assert!(controller.is_connected());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
     /// Wait before the first attempt; it doubles from one to the next. Each wait is shortened at random by up to a half, so
@@ -23,6 +37,20 @@ impl Default for Reconnect {
 }
 
 /// Where to connect, and how.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let mut config = served(subsystem()?).await?;
+/// config.io_queues = 4;
+/// config.queue_depth = 1;
+/// let refused = Controller::connect(config).await;
+/// assert!(matches!(refused, Err(InitiatorError::Config { .. })), "a queue has at least 2 entries");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitiatorConfig {
     /// The target, as `host:port`.
@@ -54,6 +82,15 @@ pub struct InitiatorConfig {
 impl InitiatorConfig {
     /// With one I/O queue of 128 entries, no digests, 30 s for a command, 5 s for a step of connecting, and a keep-alive
     /// timeout of 10 s.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::{Host, initiator::InitiatorConfig};
+    ///
+    /// let host = Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] };
+    /// let config = InitiatorConfig::new("192.0.2.1:4420", "nqn.2026-01.example:disk", host);
+    /// assert_eq!((config.io_queues, config.queue_depth), (1, 128));
+    /// ```
     #[must_use]
     pub fn new(address: impl Into<String>, subsystem: impl Into<String>, host: Host) -> Self {
         Self {

@@ -46,6 +46,21 @@ pub struct ErrorReport {
 
 /// A connected controller. Clones are handles of the same; when the last one and the last [`RemoteNamespace`] are dropped,
 /// the controller is shut down and disconnected.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = served(subsystem()?).await?;
+/// let controller = Controller::connect(config).await?;
+/// let disk = controller.namespace(1).await?;
+/// disk.write(0, vec![7u8; BLOCK_BYTES]).await?;
+/// assert_eq!(disk.read(0, 1).await?, [7u8; BLOCK_BYTES]);
+/// controller.disconnect().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Controller {
     handle: Arc<Handle>,
@@ -68,6 +83,20 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// let controller = Controller::connect(config.clone()).await?;
+    /// assert!(controller.is_connected());
+    /// let other = InitiatorConfig { subsystem: "nqn.2026-01.example:other".into(), ..config };
+    /// assert!(matches!(Controller::connect(other).await, Err(InitiatorError::Refused { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn connect(config: InitiatorConfig) -> Result<Self, InitiatorError> {
         config.check()?;
         let session = establish(&config).await?;
@@ -86,6 +115,18 @@ impl Controller {
     }
 
     /// The identity that the controller reported when it was last connected.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// assert_eq!(controller.identify().model, "Ciphermill");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn identify(&self) -> ControllerIdentity {
         self.shared().facts().identity.clone()
@@ -107,6 +148,18 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`]; [`InitiatorError::Malformed`] when they do not ascend or are too many.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// assert_eq!(controller.namespaces().await?, [1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn namespaces(&self) -> Result<Vec<u32>, InitiatorError> {
         let (port, time) = self.port();
         let mut all: Vec<u32> = Vec::new();
@@ -134,6 +187,20 @@ impl Controller {
     /// # Errors
     /// [`InitiatorError::Namespace`] if it is not there or of a kind that cannot be used here,
     /// [`InitiatorError::Identity`] if it is another than before; and others.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// let disk = controller.namespace(1).await?;
+    /// assert_eq!((disk.blocks(), disk.uuid()), (64, [7; 16]));
+    /// assert!(matches!(controller.namespace(2).await, Err(InitiatorError::Namespace { nsid: 2, .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn namespace(&self, nsid: u32) -> Result<RemoteNamespace, InitiatorError> {
         let (port, time) = self.port();
         let record = match admin::namespace(port, time, nsid).await {
@@ -155,6 +222,24 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// use ciphermill_nvme::identify::ALL_NAMESPACES;
+    /// use ciphermill_nvme::log::{Smart, id};
+    ///
+    /// disk.write(0, vec![7u8; BLOCK_BYTES]).await?;
+    /// let page = controller.log_page(id::SMART, ALL_NAMESPACES, 0, Smart::BYTES).await?;
+    /// assert_eq!(Smart::decode(&page)?.writes, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn log_page(&self, page: u8, nsid: u32, offset: u64, length: usize) -> Result<Vec<u8>, InitiatorError> {
         let most = self.shared().facts().max_transfer;
         if length == 0 || !length.is_multiple_of(4) || !offset.is_multiple_of(4) || length > most {
@@ -169,6 +254,21 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// use ciphermill_nvme::features::{QueueCount, id};
+    ///
+    /// let granted = controller.get_feature(id::NUMBER_OF_QUEUES, 0, 0).await?;
+    /// assert_eq!(QueueCount::of(granted), Some(QueueCount::both(1)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get_feature(&self, feature: u8, nsid: u32, selector: u32) -> Result<u32, InitiatorError> {
         let (port, time) = self.port();
         admin::get_feature(port, time, nsid, feature, selector).await
@@ -178,6 +278,21 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// use ciphermill_nvme::features::id;
+    ///
+    /// controller.set_feature(id::TEMPERATURE_THRESHOLD, 350).await?;
+    /// assert_eq!(controller.get_feature(id::TEMPERATURE_THRESHOLD, 0, 0).await?, 350);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn set_feature(&self, feature: u8, value: u32) -> Result<u32, InitiatorError> {
         let (port, time) = self.port();
         admin::set_feature(port, time, feature, value).await
@@ -196,6 +311,22 @@ impl Controller {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// assert!(disk.vendor_read(0xc6, [0; 6], 4096).await.is_err());
+    /// let last = &controller.last_errors().await?[0];
+    /// assert!(last.entry.status.is(Status::vendor(1)));
+    /// assert_eq!(last.text, "the disk has no lamp");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn last_errors(&self) -> Result<Vec<ErrorReport>, InitiatorError> {
         let entries = (usize::from(self.identify().error_entries) + 1).min(CAUSES);
         let page = self.log_page(id::ERROR, ALL_NAMESPACES, 0, entries * ErrorEntry::BYTES).await?;
@@ -293,6 +424,20 @@ impl Controller {
 
     /// Ends it: commands not yet sent fail with [`InitiatorError::Closed`], those in progress may end (at most 5 s), the
     /// controller is shut down, and the connections are closed. Then it returns.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// controller.disconnect().await;
+    /// assert!(matches!(disk.read(0, 1).await, Err(InitiatorError::Closed)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn disconnect(&self) {
         let shared = self.shared();
         shared.stop.send_replace(true);

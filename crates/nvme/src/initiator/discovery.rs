@@ -26,6 +26,19 @@ const ATTEMPTS: usize = 5;
 /// # Errors
 /// See [`InitiatorError`]; [`InitiatorError::Malformed`] for a log that keeps changing, has more than 4,096 entries or cannot
 /// be read.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = served(subsystem()?).await?;
+/// let found = discover(&config.address, &config.host, Duration::from_secs(5)).await?;
+/// assert_eq!(found[0].subsystem, config.subsystem);
+/// assert_eq!(format!("{}:{}", found[0].address, found[0].service), config.address);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn discover(address: &str, host: &Host, time: Duration) -> Result<Vec<DiscoveryEntry>, InitiatorError> {
     let mut config = InitiatorConfig::new(address, DISCOVERY_NQN, host.clone());
     (config.connect_timeout, config.command_timeout, config.keep_alive) = (time, time, Duration::ZERO);

@@ -110,6 +110,21 @@ pub enum ProtocolError {
 }
 
 /// Why a call of the initiator failed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = served(subsystem()?).await?;
+/// # let controller = Controller::connect(config).await?;
+/// # let disk = controller.namespace(1).await?;
+/// let error = disk.read(63, 2).await.unwrap_err();
+/// assert!(matches!(error, InitiatorError::Argument { .. }));
+/// assert!(error.to_string().contains("pass the end of the namespace at 64"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum InitiatorError {
@@ -251,6 +266,21 @@ pub enum InitiatorError {
 
 impl InitiatorError {
     /// The status that the target gave the command, if it answered it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// let error = disk.vendor_read(0xc6, [0; 6], 4096).await.unwrap_err();
+    /// assert!(error.status().is_some_and(|status| status.is(Status::vendor(1))));
+    /// assert_eq!(InitiatorError::Closed.status(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub const fn status(&self) -> Option<Status> {
         match self {

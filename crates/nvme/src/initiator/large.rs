@@ -26,6 +26,19 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// The first error of a command; see [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// assert_eq!(disk.read_large(0, 64).await?, vec![0; 64 * BLOCK_BYTES]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn read_large(&self, lba: u64, blocks: u64) -> Result<Vec<u8>, InitiatorError> {
         self.check(lba, blocks, u64::MAX)?;
         let mut out = Vec::new();
@@ -47,6 +60,20 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// The first error of a command; see [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write_large(0, vec![7u8; 64 * BLOCK_BYTES]).await?;
+    /// assert_eq!(disk.read(63, 1).await?, [7u8; BLOCK_BYTES]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn write_large(&self, lba: u64, data: impl Into<Bytes>) -> Result<(), InitiatorError> {
         let data = data.into();
         let blocks = Self::whole_blocks(&data)?;

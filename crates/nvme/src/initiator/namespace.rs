@@ -25,6 +25,21 @@ const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 const MAX_RANGES: usize = 256;
 
 /// A namespace. Clones are handles of the same.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = served(subsystem()?).await?;
+/// # let controller = Controller::connect(config).await?;
+/// let disk = controller.namespace(1).await?;
+/// disk.write(5, vec![7u8; 2 * BLOCK_BYTES]).await?;
+/// disk.flush().await?;
+/// assert_eq!(disk.read(6, 1).await?, [7u8; BLOCK_BYTES]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RemoteNamespace {
     controller: Controller,
@@ -38,6 +53,20 @@ impl RemoteNamespace {
     }
 
     /// The same with another time for each command than the configuration's.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// let patient = disk.with_timeout(Duration::from_secs(300));
+    /// assert_eq!(patient.read(0, 1).await?, [0u8; BLOCK_BYTES]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn with_timeout(&self, time: Duration) -> Self {
         Self { time, ..self.clone() }
@@ -115,6 +144,20 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// assert_eq!(disk.read(62, 2).await?.len(), 2 * BLOCK_BYTES);
+    /// assert!(disk.read(63, 2).await.is_err(), "the namespace has 64 blocks");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn read(&self, lba: u64, blocks: u32) -> Result<Vec<u8>, InitiatorError> {
         self.check(lba, blocks.into(), self.max_transfer_blocks().into())?;
         let (dwords, payload) = read_parts(lba, blocks.into());
@@ -126,6 +169,21 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write(9, vec![7u8; BLOCK_BYTES]).await?;
+    /// assert_eq!(disk.read(9, 1).await?, [7u8; BLOCK_BYTES]);
+    /// assert!(disk.write(9, vec![7u8; 100]).await.is_err(), "100 bytes are not a block");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn write(&self, lba: u64, data: impl Into<Bytes>) -> Result<(), InitiatorError> {
         let data = data.into();
         let blocks = Self::whole_blocks(&data)?;
@@ -140,6 +198,20 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write_once(9, vec![7u8; BLOCK_BYTES]).await?;
+    /// assert_eq!(disk.read(9, 1).await?, [7u8; BLOCK_BYTES]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn write_once(&self, lba: u64, data: impl Into<Bytes>) -> Result<(), InitiatorError> {
         let data = data.into();
         let blocks = Self::whole_blocks(&data)?;
@@ -154,6 +226,21 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write(9, vec![7u8; BLOCK_BYTES]).await?;
+    /// assert!(disk.compare(9, vec![7u8; BLOCK_BYTES]).await?);
+    /// assert!(!disk.compare(9, vec![8u8; BLOCK_BYTES]).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn compare(&self, lba: u64, data: impl Into<Bytes>) -> Result<bool, InitiatorError> {
         let data = data.into();
         let blocks = Self::whole_blocks(&data)?;
@@ -170,6 +257,22 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write(8, vec![7u8; 2 * BLOCK_BYTES]).await?;
+    /// disk.write_zeroes(9, 50, true).await?;
+    /// assert_eq!(disk.read(8, 1).await?, [7u8; BLOCK_BYTES]);
+    /// assert_eq!(disk.read(9, 1).await?, [0u8; BLOCK_BYTES]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn write_zeroes(&self, lba: u64, blocks: u64, deallocate: bool) -> Result<(), InitiatorError> {
         self.check(lba, blocks, u64::MAX)?;
         let most = match self.controller.shared().facts().limits.write_zeroes {
@@ -191,6 +294,21 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write(8, vec![7u8; 2 * BLOCK_BYTES]).await?;
+    /// disk.deallocate(&[9..20, 30..64]).await?;
+    /// assert_eq!(disk.read(8, 1).await?, [7u8; BLOCK_BYTES], "it is outside of both ranges");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn deallocate(&self, ranges: &[Range<u64>]) -> Result<(), InitiatorError> {
         for range in ranges {
             self.check(range.start, range.end.saturating_sub(range.start), u64::MAX)?;
@@ -221,6 +339,21 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// disk.write(9, vec![7u8; BLOCK_BYTES]).await?;
+    /// disk.flush().await?;
+    /// assert!(disk.compare(9, vec![7u8; BLOCK_BYTES]).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn flush(&self) -> Result<(), InitiatorError> {
         self.io(io::FLUSH, [0; 6], Payload::None).await?;
         Ok(())
@@ -231,6 +364,22 @@ impl RemoteNamespace {
     ///
     /// # Errors
     /// See [`InitiatorError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = served(subsystem()?).await?;
+    /// # let controller = Controller::connect(config).await?;
+    /// # let disk = controller.namespace(1).await?;
+    /// // The namespace of this example knows the opcode C2h.
+    /// let answer = disk.vendor_read(0xc2, [0; 6], 4096).await?;
+    /// assert!(answer.starts_with(b"volatile"));
+    /// assert!(matches!(disk.vendor_read(0x02, [0; 6], 4096).await, Err(InitiatorError::Argument { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn vendor_read(&self, opcode: u8, dwords: [u32; 6], length: usize) -> Result<Vec<u8>, InitiatorError> {
         check_vendor(opcode, length, self.controller.shared().facts().max_transfer)?;
         Ok(self.io(opcode, dwords, vendor_payload(length)).await?.data)

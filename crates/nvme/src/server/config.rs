@@ -5,6 +5,14 @@ use crate::namespace::Namespace;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// The names and limits of a subsystem.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::server::SubsystemConfig;
+///
+/// let config = SubsystemConfig { serial: "0042".into(), ..SubsystemConfig::default() };
+/// assert_eq!((config.model.as_str(), config.limits.queue_depth), ("Ciphermill", 128));
+/// ```
 #[derive(Clone, Debug)]
 pub struct SubsystemConfig {
     /// Its qualified name.
@@ -32,6 +40,16 @@ impl Default for SubsystemConfig {
 }
 
 /// The hosts that have access.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::server::HostAccess;
+/// use std::collections::BTreeSet;
+///
+/// let one = HostAccess::List(BTreeSet::from(["nqn.2026-01.example:one".to_owned()]));
+/// assert!(one.allows("nqn.2026-01.example:one") && !one.allows("nqn.2026-01.example:two"));
+/// assert!(HostAccess::Any.allows("nqn.2026-01.example:two"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostAccess {
     /// Every host.
@@ -52,6 +70,17 @@ impl HostAccess {
 }
 
 /// A namespace as hosts see it.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let namespace = Arc::new(Ram(Mutex::new(vec![0; 64 * BLOCK_BYTES])));
+/// let config = NamespaceConfig { nsid: 1, uuid: [7; 16], hosts: HostAccess::Any, namespace };
+/// // The identifier 1 is in use already.
+/// let twice = vec![config.clone(), NamespaceConfig { uuid: [8; 16], ..config }];
+/// let refused = Subsystem::new(SubsystemConfig::default(), HostAccess::Any, twice);
+/// assert!(matches!(refused, Err(TargetError::Namespace { nsid: 1, .. })));
+/// ```
 #[derive(Clone, Debug)]
 pub struct NamespaceConfig {
     /// Its identifier, 1 to `0xffff_fffe`.

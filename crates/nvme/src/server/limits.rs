@@ -12,6 +12,15 @@ pub(crate) const COMPARE_BYTES: usize = 64 << 10;
 pub(crate) const LEAST_CAPSULE_BYTES: usize = 8192;
 
 /// The limits of a target. Every limit is enforced; `docs/nvme.md` describes the behaviour at each.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::server::Limits;
+///
+/// let limits = Limits { max_connections: 8, queue_depth: 64, ..Limits::default() };
+/// assert!(limits.check().is_ok());
+/// assert!(Limits { queue_depth: 16, ..limits }.check().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections past Connect, of all hosts. Each has a share of the memory for itself. One that is gone counts until the
@@ -76,6 +85,16 @@ impl Default for Limits {
 
 impl Limits {
     /// Bytes that belong to each connection alone: one command of the greatest length goes on whatever others hold.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::server::Limits;
+    ///
+    /// let limits = Limits { max_connections: 8, ..Limits::default() };
+    /// let least = 8 * limits.share_bytes();
+    /// assert!(Limits { memory_bytes: least, ..limits }.check().is_ok());
+    /// assert!(Limits { memory_bytes: least - 1, ..limits }.check().is_err());
+    /// ```
     #[must_use]
     pub const fn share_bytes(&self) -> usize {
         self.own_bytes() + self.reserve_bytes() + RECEIVE_BYTES
@@ -112,6 +131,14 @@ impl Limits {
     ///
     /// # Errors
     /// [`TargetError::Limit`], of the first one that is not.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_nvme::server::{Limits, TargetError};
+    ///
+    /// let error = Limits { max_transfer_bytes: 5000, ..Limits::default() }.check();
+    /// assert!(matches!(error, Err(TargetError::Limit { limit: "max_transfer_bytes", given: 5000, .. })));
+    /// ```
     pub fn check(&self) -> Result<(), TargetError> {
         let bound = |holds: bool, limit: &'static str, rule: &'static str, given: usize| {
             if holds { Ok(()) } else { Err(TargetError::Limit { limit, rule, given }) }

@@ -7,6 +7,21 @@ use std::{
 };
 
 /// The counts of a target since its creation, and its present use.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let subsystem = subsystem()?;
+/// # let controller = Controller::connect(served(subsystem.clone()).await?).await?;
+/// let disk = controller.namespace(1).await?;
+/// disk.write(0, vec![7u8; BLOCK_BYTES]).await?;
+/// let metrics = subsystem.metrics();
+/// assert_eq!((metrics.hosts, metrics.controllers, metrics.bytes_written), (1, 1, 4096));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetMetrics {

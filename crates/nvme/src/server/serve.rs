@@ -14,6 +14,23 @@ use tokio::{
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// A listening target.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let target = Target::bind("127.0.0.1:0".parse()?, subsystem()?).await?;
+/// let address = target.local_addr().to_string();
+/// tokio::spawn(target.serve(std::future::pending()));
+///
+/// let host = Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] };
+/// let config = InitiatorConfig::new(address, SubsystemConfig::default().nqn, host);
+/// let controller = Controller::connect(config).await?;
+/// assert_eq!(controller.namespaces().await?, [1]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Target {
     listener: TcpListener,
@@ -26,6 +43,18 @@ impl Target {
     ///
     /// # Errors
     /// [`TargetError::Listen`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let first = Target::bind("127.0.0.1:0".parse()?, subsystem()?).await?;
+    /// let second = Target::bind(first.local_addr(), subsystem()?).await;
+    /// assert!(matches!(second, Err(TargetError::Listen { .. })), "the port is in use");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn bind(address: SocketAddr, subsystem: Arc<Subsystem>) -> Result<Self, TargetError> {
         let listen = |source| TargetError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
@@ -46,6 +75,24 @@ impl Target {
     ///
     /// # Errors
     /// None today; a listener that fails is tried again.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let target = Target::bind("127.0.0.1:0".parse()?, subsystem()?).await?;
+    /// let address = target.local_addr();
+    /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    /// let server = tokio::spawn(target.serve(async { drop(stopped.await) }));
+    /// drop(tokio::net::TcpStream::connect(address).await?);
+    ///
+    /// drop(stop);
+    /// server.await??;
+    /// assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), TargetError> {
         let mut tasks = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
@@ -93,6 +140,23 @@ impl Target {
 impl Subsystem {
     /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
     /// discovery reports it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let subsystem = subsystem()?;
+    /// let (host, target) = tokio::io::duplex(64 << 10);
+    /// let local = std::net::SocketAddr::from(([127, 0, 0, 1], 4420));
+    /// let connection = tokio::spawn(subsystem.clone().serve_connection(target, local));
+    /// // This host leaves at once.
+    /// drop(host);
+    /// connection.await?;
+    /// assert_eq!(subsystem.metrics().connections_total, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -26,6 +26,15 @@ use tokio::{
 };
 
 /// Namespaces, the hosts that may have them, and the state of all connections.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let subsystem = Subsystem::new(SubsystemConfig::default(), HostAccess::Any, vec![ram()])?;
+/// assert_eq!(subsystem.nqn(), SubsystemConfig::default().nqn);
+/// assert_eq!(subsystem.metrics().connections_open, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Subsystem {
     pub(crate) config: SubsystemConfig,
@@ -48,6 +57,14 @@ impl Subsystem {
     ///
     /// # Errors
     /// [`TargetError`]: a limit, the name or a namespace cannot be.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let config = SubsystemConfig { nqn: "disk".into(), ..SubsystemConfig::default() };
+    /// let refused = Subsystem::new(config, HostAccess::Any, vec![ram()]);
+    /// assert!(matches!(refused, Err(TargetError::Name { .. })), "a name begins with `nqn.`");
+    /// ```
     pub fn new(
         config: SubsystemConfig,
         hosts: HostAccess,
