@@ -32,6 +32,15 @@ impl Label {
 }
 
 /// One figure of a model. Fields that do not apply are `null`.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::record::{Label, Record};
+///
+/// let record = Record::new("arch-ntt/n8192/p512", "paper", Label::Simulated, 237).with("n", 8192);
+/// assert_eq!((record.cycles, record.label.name()), (237, "simulated"));
+/// assert_eq!(record.params["n"], 8192);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`SCHEMA`].

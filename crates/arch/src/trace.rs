@@ -34,6 +34,21 @@ enum Event {
 }
 
 /// A trace under construction.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::trace::Trace;
+///
+/// let mut trace = Trace::new();
+/// let track = trace.track("engine 0", "ntt");
+/// trace.slice(track, "row 0", 0, 6144, &[("row", 0)]);
+/// trace.counter(track, "leaves", 6144, 3);
+/// assert_eq!(trace.len(), 2);
+/// let mut file = Vec::new();
+/// trace.write(&mut file)?;
+/// assert!(String::from_utf8(file)?.contains("\"row 0\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Trace {
     processes: Vec<Process>,
@@ -55,6 +70,17 @@ impl Trace {
     }
 
     /// An empty trace of at most `limit` events.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::trace::Trace;
+    ///
+    /// let mut trace = Trace::with_limit(1);
+    /// let track = trace.track("engine 0", "ntt");
+    /// trace.slice(track, "row 0", 0, 6144, &[]);
+    /// trace.slice(track, "row 1", 6144, 6144, &[]);
+    /// assert_eq!((trace.len(), trace.left_out()), (1, 1));
+    /// ```
     pub fn with_limit(limit: usize) -> Self {
         Self { processes: Vec::new(), events: Vec::new(), limit, left_out: 0 }
     }

@@ -15,6 +15,19 @@ use crate::record::{Label, Record};
 use crate::trace::Trace;
 
 /// A task, and the runs of it.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Experiment, Machine};
+/// use ciphermill_arch::report::Workload;
+///
+/// let machine = Machine::from_toml(CIPHERMILL)?;
+/// let experiment = Experiment { task: Workload::ntt(4096).task()?, in_flight: 1, runs: 1, seed: 1 };
+/// let measured = experiment.measure(&machine)?;
+/// assert!(measured.correct, "every value agrees with the reference");
+/// assert_eq!(measured.record(&experiment, &machine).cycles, measured.first);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The task for each input.
@@ -103,6 +116,18 @@ impl Experiment {
     ///
     /// # Errors
     /// The errors of [`Self::measure`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::array::{CIPHERMILL, Experiment, Machine};
+    /// use ciphermill_arch::{report::Workload, trace::Trace};
+    ///
+    /// let (machine, mut trace) = (Machine::from_toml(CIPHERMILL)?, Trace::new());
+    /// let experiment = Experiment { task: Workload::ntt(4096).task()?, in_flight: 1, runs: 1, seed: 1 };
+    /// assert!(experiment.measure_with(&machine, Some(&mut trace))?.correct);
+    /// assert!(!trace.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn measure_with(
         &self,
         machine: &Machine,

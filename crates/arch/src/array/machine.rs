@@ -163,6 +163,15 @@ pub struct Dram {
 }
 
 /// The description of an array.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+///
+/// let machine = Machine::from_toml(CIPHERMILL)?;
+/// assert_eq!((machine.cores(), machine.core.lanes), (16, 32));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -228,6 +237,16 @@ impl Machine {
     ///
     /// # Errors
     /// [`MachineError`], which names the field and the allowed values.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::array::{CIPHERMILL, Machine};
+    ///
+    /// let narrow = CIPHERMILL.replace("lanes = 32", "lanes = 8").replace("link_bytes = 128", "link_bytes = 32");
+    /// assert_eq!(Machine::from_toml(&narrow)?.core.lanes, 8);
+    /// assert!(Machine::from_toml(&CIPHERMILL.replace("lanes = 32", "lanes = 0")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         if text.len() > MAX_BYTES {
             return Err(MachineError::TooLong { given: text.len() });
@@ -241,6 +260,17 @@ impl Machine {
     ///
     /// # Errors
     /// [`MachineError::Value`], which names the field and the allowed values.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::array::{CIPHERMILL, Machine};
+    ///
+    /// let mut machine = Machine::from_toml(CIPHERMILL)?;
+    /// assert!(machine.check().is_ok());
+    /// machine.core.lanes = 0;
+    /// assert!(machine.check().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check(&self) -> Result<(), MachineError> {
         fn within(
             field: &'static str,

@@ -61,6 +61,26 @@ use scratchpad::ScratchpadState;
 const STILL: u64 = 128;
 
 /// An array with its state.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{Array, CIPHERMILL, Machine};
+/// use ciphermill_rvfhe::isa::{Core, InstructionMemory, assemble};
+///
+/// let words = |text: &str| -> Vec<u32> {
+///     let assembly = assemble(text, Core::new(0).unwrap(), InstructionMemory::PAPER).unwrap();
+///     assembly.program.instructions().iter().map(|instruction| instruction.encode()).collect()
+/// };
+/// // Core 0 copies a vector of the scratchpad. The other cores end at once.
+/// let mut programs = vec![words("ebreak"); 16];
+/// programs[0] = words("lds v0, 0(x0)\nsts v0, 1(x0)\nebreak");
+/// let mut array = Array::new(Machine::from_toml(CIPHERMILL)?);
+/// array.scratchpad_mut()[..32].fill(7);
+/// let run = array.run(&programs, &[], 0, 10_000)?;
+/// assert_eq!(array.scratchpad()[32..64], [7_u32; 32]);
+/// assert_eq!(run.counts[0].scratchpad_loads, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Array {
     machine: Machine,
@@ -173,6 +193,17 @@ impl Array {
     ///
     /// # Errors
     /// [`SimulationError`]: an invalid program, a deadlock, or more than `cycle_limit` cycles.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::array::{Array, CIPHERMILL, Machine, SimulationError};
+    ///
+    /// let mut array = Array::new(Machine::from_toml(CIPHERMILL)?);
+    /// // The array has 16 cores, and each needs a program.
+    /// let refused = array.run(&[vec![0], vec![0]], &[], 0, 10_000);
+    /// assert_eq!(refused.unwrap_err().to_string(), SimulationError::Cores { given: 2, cores: 16 }.to_string());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run(
         &mut self,
         programs: &[Vec<u32>],

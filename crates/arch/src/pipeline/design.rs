@@ -42,6 +42,17 @@ pub(super) fn butterflies(what: &str, given: u64) -> Result<(), PipelineError> {
 }
 
 /// One combination of parameters.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_EXPLORE, CHAM_PAPER, Design, Exploration, PipelineMachine};
+///
+/// let (base, sweep) = (PipelineMachine::from_toml(CHAM_PAPER)?, Exploration::from_toml(CHAM_EXPLORE)?);
+/// let design = Design { engines: 2, ..Design::default() };
+/// assert_eq!(design.name(), "e2-b4-r2-f2-i2-s2-transform-pause");
+/// assert_eq!(design.machine(&base, &sweep.units())?.engines(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Design {
     /// Engines.

@@ -58,6 +58,16 @@ struct File {
 }
 
 /// A checked sweep.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_EXPLORE, Exploration, PipelineError};
+///
+/// assert_eq!(Exploration::from_toml(CHAM_EXPLORE)?.job().rows, 1024);
+/// let empty = Exploration::from_toml(&CHAM_EXPLORE.replace("engines = [1, 2, 4]", "engines = []"));
+/// assert!(matches!(empty, Err(PipelineError::EmptySweep { what: "engines" })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Exploration {
     file: File,
@@ -201,6 +211,21 @@ pub struct DesignSpace {
 ///
 /// # Errors
 /// If a design is impossible, the job is out of range, or the designs together exceed [`MAX_SWEEP_PRODUCTS`].
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_EXPLORE, CHAM_PAPER, Exploration, PipelineMachine, explore};
+///
+/// let small = CHAM_EXPLORE
+///     .replace("rows = 1024", "rows = 16")
+///     .replace("engines = [1, 2, 4]", "engines = [1]")
+///     .replace("butterflies = [1, 2, 4, 8, 16]", "butterflies = [4]");
+/// let space = explore(&Exploration::from_toml(&small)?, &PipelineMachine::from_toml(CHAM_PAPER)?)?;
+/// assert_eq!(space.points.len(), 144);
+/// let front = space.front();
+/// assert!(!front.is_empty() && front.iter().all(|point| point.fits));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn explore(exploration: &Exploration, base: &PipelineMachine) -> Result<DesignSpace, PipelineError> {
     let file = &exploration.file;
     let job = exploration.job();

@@ -28,6 +28,16 @@ pub const MAX_DIMENSION: u64 = 16384;
 pub const MAX_PRODUCTS: u64 = 1 << 20;
 
 /// An encrypted matrix-vector product by algorithm 1.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{Body, CHAM_PAPER, Job, PipelineMachine};
+///
+/// let machine = PipelineMachine::from_toml(CHAM_PAPER)?;
+/// let counts = Job { rows: 8, columns: 256 }.counts(&machine.ring(), Body::Sum)?;
+/// assert_eq!((counts.products, counts.key_switches), (8, 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Job {
     /// m, 1 to 16384.

@@ -46,6 +46,15 @@ struct File {
 }
 
 /// A checked macro-pipeline.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_PAPER, PipelineMachine, Stage};
+///
+/// let machine = PipelineMachine::from_toml(CHAM_PAPER)?;
+/// assert_eq!((machine.engines(), machine.stage(Stage::Ntt).interval), (2, 6144));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PipelineMachine {
     name: String,
@@ -66,6 +75,15 @@ impl PipelineMachine {
     /// # Errors
     /// If the text is not TOML of this shape, a number is out of range, stages or buffers are missing or repeated, or a
     /// buffer connects stages that exchange no tokens.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::pipeline::{CHAM_PAPER, PipelineError, PipelineMachine};
+    ///
+    /// assert!(PipelineMachine::from_toml(CHAM_PAPER).is_ok());
+    /// let refused = PipelineMachine::from_toml("engines = 2");
+    /// assert!(matches!(refused, Err(PipelineError::Syntax { .. })), "most fields are missing");
+    /// ```
     pub fn from_toml(text: &str) -> Result<Self, PipelineError> {
         let syntax = |why: String| PipelineError::Syntax { what: "machine", why };
         let file: File = description::read(text).map_err(syntax)?;
@@ -97,6 +115,16 @@ impl PipelineMachine {
     ///
     /// # Errors
     /// If the number is not such a power of two.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::pipeline::{CHAM_PAPER, PipelineMachine};
+    ///
+    /// let machine = PipelineMachine::from_toml(CHAM_PAPER)?;
+    /// assert_eq!(machine.clone().with_engines(4)?.engines(), 4);
+    /// assert!(machine.with_engines(3).is_err(), "use a power of two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_engines(mut self, engines: usize) -> Result<Self, PipelineError> {
         require_power_of_two("engines", engines as u64, 1, MAX_ENGINES)?;
         self.engines = engines;
@@ -107,6 +135,16 @@ impl PipelineMachine {
     ///
     /// # Errors
     /// If a number is out of range.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::pipeline::{CHAM_PAPER, PipelineMachine, Stage, StageSpec};
+    ///
+    /// let machine = PipelineMachine::from_toml(CHAM_PAPER)?;
+    /// let twice = StageSpec { units: 2, ..machine.stage(Stage::Combine) };
+    /// assert_eq!(machine.with_stage(twice)?.stage(Stage::Combine).units, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_stage(mut self, spec: StageSpec) -> Result<Self, PipelineError> {
         check_stage(&spec)?;
         self.stages[spec.name.index()] = spec;
@@ -117,6 +155,16 @@ impl PipelineMachine {
     ///
     /// # Errors
     /// If the number is out of range, or the buffer does not exist.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::pipeline::{BufferSpec, CHAM_PAPER, PipelineMachine, Stage};
+    ///
+    /// let (from, to) = (Stage::Rescale, Stage::Combine);
+    /// let machine = PipelineMachine::from_toml(CHAM_PAPER)?.with_buffer(BufferSpec { from, to, slots: 12 })?;
+    /// assert_eq!(machine.slots(from, to), Some(12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_buffer(mut self, spec: BufferSpec) -> Result<Self, PipelineError> {
         let flow = flow_of(&spec)?;
         self.slots[flow] = check_slots(&spec)?;

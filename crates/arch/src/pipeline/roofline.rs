@@ -162,6 +162,17 @@ pub struct Roofline {
 ///
 /// # Errors
 /// If a job is out of range, or a platform is so slow that a point takes more than 2^53 cycles.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{Body, CHAM_PAPER, CHAM_ROOFLINE, Job, PipelineMachine, RooflineMachine, roofline};
+///
+/// let (platforms, machine) = (RooflineMachine::from_toml(CHAM_ROOFLINE)?, PipelineMachine::from_toml(CHAM_PAPER)?);
+/// let roofline = roofline(&platforms, &machine.ring(), Body::Sum, &[Job { rows: 1024, columns: 256 }])?;
+/// assert!(roofline.points.iter().all(|point| point.seconds > 0.0 && point.attainable > 0.0));
+/// assert_eq!(roofline.points.len() % roofline.platforms.len(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn roofline(machine: &RooflineMachine, ring: &Ring, body: Body, jobs: &[Job]) -> Result<Roofline, PipelineError> {
     let mut points = Vec::new();
     let kernels = [Kernel::Ntt, Kernel::KeySwitch].into_iter().chain(jobs.iter().map(|&job| Kernel::Hmvp(job)));

@@ -24,6 +24,18 @@ use crate::trace::Trace;
 ///
 /// # Errors
 /// If the job is out of range, or the machine's buffers are too small to complete it ([`PipelineError::Deadlock`]).
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_PAPER, Job, PipelineMachine, simulate};
+///
+/// let machine = PipelineMachine::from_toml(CHAM_PAPER)?.with_engines(1)?;
+/// let run = simulate(&machine, &Job { rows: 2, columns: 256 }, None)?;
+/// // Twelve slots of 6144 cycles: the vector, the rows, their products and one merge.
+/// assert_eq!(run.cycles, 12 * 6144);
+/// assert_eq!(run.counts.key_switches, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn simulate(machine: &PipelineMachine, job: &Job, trace: Option<&mut Trace>) -> Result<PipelineRun, PipelineError> {
     let shape = job.shape(&machine.ring())?;
     Simulation::new(machine, *job, shape, trace).run()

@@ -52,6 +52,16 @@ pub struct Table3Row {
 ///
 /// # Errors
 /// The errors of [`simulate`].
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::pipeline::{CHAM_PAPER, PipelineMachine, table3};
+///
+/// let rows = table3(&PipelineMachine::from_toml(CHAM_PAPER)?, &[4096])?;
+/// // The six printed rows, and one more.
+/// assert_eq!((rows.len(), rows[6].printed.is_none()), (7, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn table3(machine: &PipelineMachine, more: &[u64]) -> Result<Vec<Table3Row>, PipelineError> {
     let printed = TABLE_3.iter().map(|&printed| (printed.rows, Some(printed)));
     let sizes = printed.chain(more.iter().map(|&rows| (rows, None)));

@@ -111,6 +111,17 @@ fn staged(machine: &Machine, issue: Issue, transposition: Transposition) -> Mach
 ///
 /// # Errors
 /// If the base core cannot run. A size that does not fit is reported in its entry.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{Operation, ablate};
+///
+/// let ablation = ablate(&Machine::from_toml(CIPHERMILL)?, Operation::Ntt, &[1024], 1)?;
+/// assert!(ablation.correct());
+/// assert!(ablation.average_total.is_some_and(|speedup| speedup > 1.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn ablate(
     machine: &Machine,
     operation: Operation,

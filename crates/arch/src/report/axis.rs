@@ -162,6 +162,15 @@ impl fmt::Display for Value {
 }
 
 /// A parameter with the values to try.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::{Axis, Parameter, Value};
+///
+/// let axis: Axis = "lanes=8,16".parse()?;
+/// assert_eq!(axis, Axis { parameter: Parameter::Lanes, values: vec![Value::Number(8), Value::Number(16)] });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// The parameter.

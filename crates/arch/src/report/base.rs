@@ -33,6 +33,16 @@ pub struct BaseRun {
 ///
 /// # Errors
 /// If N is not a power of two from 2 to 2^14.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::base;
+/// use ciphermill_arch::scalar::Variant;
+///
+/// let (divides, multiplies) = (base(Variant::Textbook, 256, false)?, base(Variant::Rvfhe, 256, false)?);
+/// assert!(divides.cycles_per_butterfly > multiplies.cycles_per_butterfly);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn base(variant: Variant, polynomial_size: usize, early_out: bool) -> Result<BaseRun, ReportError> {
     let run = scalar_run(variant, polynomial_size, early_out)?;
     let (machine, cycles_per_butterfly) = (ScalarMachine::rocket()?.name, run.cycles_per_butterfly());
@@ -71,6 +81,17 @@ pub struct ScalarReport {
 ///
 /// # Errors
 /// If N is not a power of two from 2 to 2^14, or the modulus not a prime below 2^31 that is 1 modulo 2N.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::{Workload, scalar_transform};
+/// use ciphermill_arch::scalar::{ScalarMachine, Variant};
+///
+/// let report = scalar_transform(&ScalarMachine::rocket()?, Variant::Shoup, &Workload::ntt(256))?;
+/// assert!(report.correct);
+/// assert_eq!(report.record().cycles, report.run.cycles);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn scalar_transform(
     machine: &ScalarMachine,
     variant: Variant,
@@ -130,6 +151,15 @@ pub struct TimeSplit {
 ///
 /// # Errors
 /// The errors of [`base`].
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::time_split;
+///
+/// let split = time_split(256)?;
+/// assert!(split.products > split.sums && split.rest > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn time_split(polynomial_size: usize) -> Result<TimeSplit, ReportError> {
     let run = scalar_run(Variant::Textbook, polynomial_size, false)?;
     let butterflies = run.butterflies as f64;

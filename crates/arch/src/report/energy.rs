@@ -115,6 +115,17 @@ fn actions(machine: &Machine, line: &Line, from_dram: bool) -> BTreeMap<&'static
 ///
 /// # Errors
 /// The errors of the run, and [`ReportError::ComplexEnergy`] for complex numbers, which no table covers.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{ENERGY_PAPER, EnergyTable, Workload, energy};
+///
+/// let (machine, table) = (Machine::from_toml(CIPHERMILL)?, EnergyTable::from_toml(ENERGY_PAPER)?);
+/// let reports = energy(&machine, &Workload::ntt(4096), &table)?;
+/// assert!(!reports.is_empty() && reports.iter().all(|report| report.energy_nj.low < report.energy_nj.high));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn energy(machine: &Machine, workload: &Workload, table: &EnergyTable) -> Result<Vec<Energy>, ReportError> {
     if workload.operation.is_complex() {
         return Err(ReportError::ComplexEnergy);

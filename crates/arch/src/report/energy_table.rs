@@ -152,6 +152,15 @@ impl EnergyTable {
     ///
     /// # Errors
     /// [`EnergyError`], which names the component and the field.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::report::{ENERGY_PAPER, EnergyTable};
+    ///
+    /// assert_eq!(EnergyTable::from_toml(ENERGY_PAPER)?.name, "rvfhe-paper");
+    /// assert!(EnergyTable::from_toml("name = 1").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_toml(text: &str) -> Result<Self, EnergyError> {
         if text.len() > MAX_BYTES {
             return Err(EnergyError::Syntax(format!("it has {} bytes; the limit is {MAX_BYTES}", text.len())));

@@ -54,6 +54,16 @@ pub struct CoreProgram {
 ///
 /// # Errors
 /// [`ReportError`]. If the workload does not fit, the error lists the sizes that do.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{Workload, programs};
+///
+/// let programs = programs(&Machine::from_toml(CIPHERMILL)?, &Workload::ntt(4096), 1)?;
+/// assert_eq!((programs.cores.len(), programs.inputs.len()), (16, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn programs(machine: &Machine, workload: &Workload, in_flight: usize) -> Result<Programs, ReportError> {
     machine.check()?;
     let explain = |error: CompileError| workload.explain(machine, in_flight, ExperimentError::Compile(error));

@@ -67,6 +67,17 @@ pub struct ArrayRoofline {
 ///
 /// # Errors
 /// The errors of a workload that does not run. A workload that does not fit is left out.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{Workload, array_roofline};
+///
+/// let roofline = array_roofline(&Machine::from_toml(CIPHERMILL)?, &[Workload::ntt(4096)])?;
+/// assert!(roofline.left_out.is_empty(), "the workload fits the machine");
+/// assert!(roofline.points.iter().all(|point| point.correct));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn array_roofline(machine: &Machine, workloads: &[Workload]) -> Result<ArrayRoofline, ReportError> {
     let lanes = f64::from(machine.cores() * machine.core.lanes);
     // A butterfly has two sums and one product.

@@ -130,6 +130,18 @@ impl RunReport {
 ///
 /// # Errors
 /// [`ReportError`]. If the workload does not fit, the error lists the sizes that do.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{Plan, Workload, measure};
+///
+/// let plan = Plan { workload: Workload::ntt(4096), in_flight: Some(2), runs: Some(2) };
+/// let report = measure(&Machine::from_toml(CIPHERMILL)?, &plan)?;
+/// assert!(report.correct());
+/// assert!(report.lines[0].ratio() >= 1.0, "no run is faster than the arithmetic bound");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError> {
     let mut lines = Vec::new();
     match plan.in_flight {
@@ -146,6 +158,18 @@ pub fn measure(machine: &Machine, plan: &Plan) -> Result<RunReport, ReportError>
 ///
 /// # Errors
 /// The errors of [`measure`].
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::{report::{Plan, Workload, measure_traced}, trace::Trace};
+///
+/// let plan = Plan { workload: Workload::ntt(4096), in_flight: None, runs: None };
+/// let mut trace = Trace::new();
+/// assert!(measure_traced(&Machine::from_toml(CIPHERMILL)?, &plan, &mut trace)?.correct());
+/// assert!(!trace.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn measure_traced(machine: &Machine, plan: &Plan, trace: &mut Trace) -> Result<RunReport, ReportError> {
     let (in_flight, runs) = (plan.in_flight.unwrap_or(1), Some(plan.runs.unwrap_or(1)));
     let line = line_with(machine, &plan.workload, in_flight, runs, Some(trace))?;

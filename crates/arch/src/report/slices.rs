@@ -6,6 +6,14 @@ use std::str::FromStr;
 use crate::array::Grid;
 
 /// Cores that have a slice of the scratchpad.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::{array::Grid, report::Slices};
+///
+/// assert_eq!("corners".parse(), Ok(Slices::Corners));
+/// assert_eq!(Slices::Corners.cores(&Grid { rows: 4, columns: 4 }), [0, 3, 12, 15]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slices {
     /// Every core. The memory network then carries nothing.

@@ -13,6 +13,21 @@ use crate::array::{Firing, Machine};
 use crate::record::Record;
 
 /// The axes of a sweep, and the workload at every point.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::array::{CIPHERMILL, Machine};
+/// use ciphermill_arch::report::{Axis, Parameter, Plan, Sweep, Value, Workload};
+///
+/// let axis = Axis { parameter: Parameter::MultiplierLatency, values: vec![Value::Number(3), Value::Number(12)] };
+/// let plan = Plan { workload: Workload::ntt(4096), in_flight: Some(1), runs: Some(1) };
+/// let sweep = Sweep { axes: vec![axis], product: false, plan };
+/// let points = sweep.run(&Machine::from_toml(CIPHERMILL)?, 1, &|_, _| ())?;
+/// let cycles: Vec<u64> = points.iter().filter_map(|point| Some(point.record.as_ref()?.cycles)).collect();
+/// // The unchanged machine, then the two values.
+/// assert!(cycles.len() == 3 && cycles[1] < cycles[2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The axes.

@@ -18,6 +18,14 @@ pub const MAX_POLYNOMIAL_SIZE: usize = 1 << 20;
 const MAX_DIGITS: usize = 16;
 
 /// The operation on each input.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::Operation;
+///
+/// assert_eq!("key-switch".parse(), Ok(Operation::KeySwitch));
+/// assert!("dct".parse::<Operation>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The forward transform modulo a prime.
@@ -69,6 +77,16 @@ impl FromStr for Operation {
 }
 
 /// A task described by a few numbers.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::report::{Operation, Workload};
+///
+/// let workload = Workload { operation: Operation::Product, ..Workload::ntt(4096) };
+/// assert_eq!(workload.to_string(), "product of 2^12");
+/// assert!(workload.task().is_ok());
+/// assert!(Workload { modulus: 0, ..workload }.task().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The operation.

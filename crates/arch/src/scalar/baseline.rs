@@ -96,6 +96,20 @@ impl Ring {
 }
 
 /// A transform on the base core.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::scalar::{Baseline, Ring, ScalarMachine, Variant, run};
+/// use ciphermill_math::Modulus;
+///
+/// let modulus = Modulus::new(2_013_265_921)?;
+/// let baseline = Baseline { variant: Variant::Shoup, ring: Ring::Negacyclic, polynomial_size: 16, modulus };
+/// let words: Vec<u32> = (0..16).collect();
+/// let run = run(&ScalarMachine::rocket()?, &baseline, &words)?;
+/// assert_eq!(run.output, baseline.golden(&words)?);
+/// assert_eq!(run.butterflies, 32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Baseline {
     /// The arithmetic.
@@ -239,6 +253,18 @@ impl Baseline {
 ///
 /// # Errors
 /// If size, modulus or input are invalid, or the machine has invalid fields.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::scalar::{Baseline, Ring, ScalarError, ScalarMachine, Variant, run};
+/// use ciphermill_math::Modulus;
+///
+/// let modulus = Modulus::new(2_013_265_921)?;
+/// let baseline = Baseline { variant: Variant::Rvfhe, ring: Ring::Cyclic, polynomial_size: 16, modulus };
+/// let short = run(&ScalarMachine::rocket()?, &baseline, &[1, 2, 3]);
+/// assert!(matches!(short, Err(ScalarError::InputLength { given: 3, wanted: 16 })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run(machine: &ScalarMachine, baseline: &Baseline, input: &[u32]) -> Result<ScalarRun, ScalarError> {
     let job = baseline.input(input)?;
     let program = baseline.variant.program()?;

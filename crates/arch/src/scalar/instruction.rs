@@ -63,6 +63,16 @@ pub(super) const CSR_MODULUS: i32 = ModulusRegister::FIRST_CSR as i32;
 
 impl Instruction {
     /// Decodes a word; `None` if it is not an instruction of this core.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::scalar::{Instruction, Op};
+    ///
+    /// // addi x1, x2, -1
+    /// let instruction = Instruction::decode(0xfff1_0093).expect("an instruction");
+    /// assert!(matches!(instruction, Instruction { op: Op::Addi, rd: 1, rs1: 2, imm: -1, .. }));
+    /// assert!(Instruction::decode(0).is_none());
+    /// ```
     pub fn decode(word: u32) -> Option<Instruction> {
         let rd = (word >> 7 & 31) as u8;
         let rs1 = (word >> 15 & 31) as u8;

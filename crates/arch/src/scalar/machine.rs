@@ -24,6 +24,15 @@ pub enum MachineError {
 
 /// A scalar core: five stages, in order, at most one instruction per cycle. Latencies are in cycles, from the execute
 /// stage of an instruction to that of an instruction that uses the result; 1 means no delay.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::scalar::ScalarMachine;
+///
+/// let text = ScalarMachine::ROCKET.replace("early_out = true", "early_out = false");
+/// assert!(!ScalarMachine::from_toml(&text)?.divider.early_out);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalarMachine {

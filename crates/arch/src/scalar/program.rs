@@ -10,6 +10,17 @@ use super::instruction::Instruction;
 type Header = elf::FileHeader64<LittleEndian>;
 
 /// A loaded program, which can run any number of times.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::scalar::{Program, Variant};
+///
+/// let program = Program::from_elf(Variant::Naive.elf())?;
+/// let begin = program.symbol("transform_begin")?;
+/// assert!(program.code().any(|(address, _, instruction)| address == begin && instruction.is_some()));
+/// assert!(Program::from_elf(b"not an ELF file").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) entry: u64,

@@ -65,6 +65,22 @@ impl Sub for Measure {
 /// # Errors
 /// At the first instruction that cannot be executed, at a limit, and if the program did not pass through the requested
 /// region.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::scalar::{Baseline, Execution, Ring, ScalarMachine, Variant, simulate};
+/// use ciphermill_math::Modulus;
+///
+/// let (variant, modulus) = (Variant::Naive, Modulus::new(2_013_265_921)?);
+/// let baseline = Baseline { variant, ring: Ring::Negacyclic, polynomial_size: 16, modulus };
+/// let (program, input) = (variant.program()?, baseline.input(&[1; 16])?);
+/// let (output_max, instructions_max) = (64, 1 << 20);
+/// let execution = Execution { program: &program, input: &input, output_max, instructions_max, region: None };
+/// let report = simulate(&ScalarMachine::rocket()?, &execution)?;
+/// assert_eq!((report.status, report.output.len()), (0, 64));
+/// assert!(report.whole.cycles >= report.whole.instructions);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn simulate(machine: &ScalarMachine, execution: &Execution<'_>) -> Result<ExecutionReport, ScalarError> {
     machine.check()?;
     let (begin, end) = execution.region.unwrap_or((u64::MAX, u64::MAX));
