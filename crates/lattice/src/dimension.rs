@@ -16,6 +16,16 @@ pub enum DimensionError {
 }
 
 /// The number N of coefficients of a polynomial modulo X^N + 1: a power of two from 2^4 to 2^17.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::PolynomialSize;
+///
+/// let size = PolynomialSize::new(1024)?;
+/// assert_eq!((size.get(), size.log2()), (1024, 10));
+/// assert!(PolynomialSize::new(1000).is_err(), "use a power of two");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolynomialSize(usize);
 

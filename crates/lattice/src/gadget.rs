@@ -63,6 +63,19 @@ fn check(base_log: usize, levels: usize, bits: usize) -> Result<(), Decompositio
 ///
 /// Halves are rounded upward: for uniform x the error is uniform on [−s/2, s/2 − 1] ulp with s = q/B^l, so its mean is
 /// −1/2 ulp and its variance (s² − 1)/12 ulp².
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::gadget::SignedDecomposer;
+/// use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
+///
+/// let decomposer = SignedDecomposer::<u64>::new(DecompositionBaseLog(8), DecompositionLevelCount(3))?;
+/// let x = 0x0123_4567_89ab_cdef;
+/// assert!(decomposer.decompose(x).all(|digit| (-128..128).contains(&digit)));
+/// assert_eq!(decomposer.recompose(decomposer.decompose(x)), decomposer.closest_representable(x));
+/// assert!(x.abs_diff(decomposer.closest_representable(x)) <= 1 << 39);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignedDecomposer<T: Torus> {
     base_log: u32,
@@ -158,6 +171,19 @@ impl<T: Torus> SignedDecomposer<T> {
     ///
     /// # Panics
     /// If the lengths differ, or `level` is not within 1…l.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::gadget::SignedDecomposer;
+    /// use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
+    /// use ciphermill_math::Isa;
+    ///
+    /// let decomposer = SignedDecomposer::<u64>::new(DecompositionBaseLog(8), DecompositionLevelCount(2))?;
+    /// let (coefficients, mut digits) = ([5u64 << 56; 16], [0; 16]);
+    /// decomposer.fill_digits(Isa::current(), &coefficients, 1, &mut digits);
+    /// assert_eq!(digits, [5; 16]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn fill_digits(&self, isa: Isa, src: &[T], level: usize, out: &mut [i64]) {
         assert_eq!(src.len(), out.len(), "as many digits as coefficients");
@@ -186,6 +212,18 @@ impl<T: Torus> SignedDecomposer<T> {
 /// 2^-32. So z = ⌊x·2^64/p⌋ = x + ⌊(x − 1)·2^-32⌋ for x > 0, and 0 for x = 0. With b·l ≤ 63 the half step of the rounding
 /// is an integer on the scale of z, so rounding z gives the same t as rounding x·2^64/p: the digits are those of the
 /// 64-bit torus element z.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::gadget::ModularDecomposer;
+/// use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
+///
+/// let decomposer = ModularDecomposer::new(DecompositionBaseLog(8), DecompositionLevelCount(3))?;
+/// assert_eq!(decomposer.gadget(1), (1u64 << 56) - (1 << 24));
+/// let x = decomposer.gadget(2);
+/// assert_eq!([1, 2, 3].map(|level| decomposer.digit(x, level)), [0, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModularDecomposer {
     torus: SignedDecomposer<u64>,

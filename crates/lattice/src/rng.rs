@@ -20,6 +20,14 @@ pub const SEED_LEN: usize = 32;
 /// The seed of values that everyone may know, such as the masks of ciphertexts. It is stored and sent instead of them.
 ///
 /// It must be drawn independently of every secret.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::PublicSeed;
+///
+/// assert_ne!(PublicSeed::from_os()?, PublicSeed::from_os()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PublicSeed(pub [u8; SEED_LEN]);
 
@@ -36,6 +44,15 @@ impl PublicSeed {
 }
 
 /// The seed of secret keys and noise. It is wiped when dropped, cannot be cloned, and does not show its content.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::SecretSeed;
+///
+/// let seed = SecretSeed::from_os()?;
+/// assert_eq!(format!("{seed:?}"), "SecretSeed(..)", "the seed is not shown");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(ZeroizeOnDrop)]
 pub struct SecretSeed([u8; SEED_LEN]);
 
@@ -87,6 +104,17 @@ impl Keystream for Csprng {
 
 /// One stream of a [`PublicSeed`]: the masks of seeded keys. Streams are independent of each other, as those of
 /// [`Csprng`]; the generator is the same.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Keystream, MaskStream, PublicSeed};
+///
+/// let seed = PublicSeed([7; 32]);
+/// let [mut mask, mut again] = [[0; 16]; 2];
+/// MaskStream::new(&seed, 0).fill_u64(&mut mask);
+/// MaskStream::new(&seed, 0).fill_u64(&mut again);
+/// assert_eq!(mask, again);
+/// ```
 pub struct MaskStream(Csprng);
 
 impl MaskStream {
@@ -113,6 +141,17 @@ impl Keystream for MaskStream {
 ///
 /// `rand_chacha` wipes nothing itself. When this type is dropped it overwrites the generator with that of the zero seed,
 /// behind an optimisation barrier; copies that the compiler made while moving the value are out of reach.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+///
+/// let seed = SecretSeed::from_bytes([7; 32]);
+/// let [mut first, mut same, mut other] = [0, 0, 1].map(|stream| Csprng::from_secret(&seed, stream));
+/// let word = first.next_u64();
+/// assert_eq!(word, same.next_u64());
+/// assert_ne!(word, other.next_u64(), "each stream has its own values");
+/// ```
 pub struct Csprng {
     rng: ChaCha20Rng,
 }

@@ -57,6 +57,17 @@ fn check(n: usize, exponent: usize) {
 ///
 /// # Panics
 /// If the lengths differ, or `exponent` ≥ 2N.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::rotate::rotate_into;
+/// use ciphermill_math::Isa;
+///
+/// let mut rotated = [0u64; 4];
+/// rotate_into(Isa::current(), &[1, 2, 3, 4], 1, &mut rotated);
+/// // 4·X^3 becomes 4·X^4 = -4.
+/// assert_eq!(rotated, [4u64.wrapping_neg(), 1, 2, 3]);
+/// ```
 pub fn rotate_into<T: Torus>(isa: Isa, src: &[T], exponent: usize, dst: &mut [T]) {
     check(src.len(), exponent);
     assert_eq!(src.len(), dst.len(), "as many coefficients as the source has");
@@ -70,6 +81,16 @@ pub fn rotate_into<T: Torus>(isa: Isa, src: &[T], exponent: usize, dst: &mut [T]
 }
 
 /// (X^e − 1)·a modulo X^N + 1 over the torus, computed where it is read: blind rotation's input, never stored.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::rotate::RotatedDifference;
+/// use ciphermill_math::{CoefficientSource, Isa};
+///
+/// let mut difference = [0u64; 4];
+/// RotatedDifference::new(Isa::current(), &[1u64, 2, 3, 4], 1).read(0, &mut difference);
+/// assert_eq!(difference.map(u64::cast_signed), [-5, -1, -1, -1]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RotatedDifference<'a, T: Torus> {
     poly: &'a [T],

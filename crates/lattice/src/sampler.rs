@@ -40,11 +40,31 @@ pub enum NoiseError {
 }
 
 /// Uniform torus elements, `BITS / 8` keystream bytes each.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
+///
+/// let mut values = [0u32; 64];
+/// sampler::uniform(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut values);
+/// assert!(values.iter().any(|value| *value != values[0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn uniform<T: Torus>(rng: &mut impl Keystream, out: &mut [T]) {
     T::fill_random(rng, out);
 }
 
 /// Uniform values of {0, 1}: the bits of the keystream, lowest first, in whole 8-byte words.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
+///
+/// let mut key = [7u64; 100];
+/// sampler::binary(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut key);
+/// assert!(key.iter().all(|bit| *bit <= 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn binary<T: Torus>(rng: &mut Csprng, out: &mut [T]) {
     for part in out.chunks_mut(64) {
         let mut word = rng.next_u64();
@@ -56,6 +76,16 @@ pub fn binary<T: Torus>(rng: &mut Csprng, out: &mut [T]) {
 }
 
 /// Uniform values of {−1, 0, 1}: ⌊3w/2^64⌋ − 1 of an 8-byte word w each, which is within 2^-63 of uniform.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
+///
+/// let mut key = [7; 100];
+/// sampler::ternary(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut key);
+/// assert!(key.iter().all(|value| (-1..=1).contains(value)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn ternary(rng: &mut Csprng, out: &mut [i64]) {
     for o in out {
         *o = ((u128::from(rng.next_u64()) * 3) >> 64) as i64 - 1;
@@ -67,6 +97,17 @@ pub fn ternary(rng: &mut Csprng, out: &mut [i64]) {
 ///
 /// `bound_log2` counts in units of the torus's own last place (ulp): the same b is a much larger noise on 32 bits than on 64.
 /// A sample takes `BITS / 8` keystream bytes: ⌊(w + 1)/2⌋ − 2^b of the low b + 2 bits w.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::sampler::TUniform;
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+///
+/// let mut noise = [0u64; 100];
+/// TUniform::new::<u64>(10)?.sample_into(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut noise);
+/// assert!(noise.iter().all(|value| (-1024..=1024).contains(&value.cast_signed())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TUniform {
     bound_log2: u32,
@@ -97,6 +138,19 @@ impl TUniform {
 }
 
 /// The noise of a parameter set.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed, Torus};
+///
+/// let noise = NoiseDistribution::TUniform { bound_log2: 10 };
+/// noise.check::<u64>()?;
+/// let mut samples = vec![0u64; 4096];
+/// noise.sample_into(&mut Csprng::from_secret(&SecretSeed::from_bytes([7; 32]), 0), &mut samples);
+/// let squares: f64 = samples.iter().map(|sample| sample.to_f64_signed().powi(2)).sum();
+/// assert!((squares / 4096.0 / noise.variance::<u64>() - 1.0).abs() < 0.2, "the variance is the declared one");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoiseDistribution {
     /// The rounded Gaussian of mean 0.
@@ -153,6 +207,17 @@ impl NoiseDistribution {
     ///
     /// # Panics
     /// If [`check`](Self::check) fails for `T`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
+    ///
+    /// let mut values = [1u64 << 60; 100];
+    /// let noise = NoiseDistribution::TUniform { bound_log2: 10 };
+    /// noise.add_to(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut values);
+    /// assert!(values.iter().all(|value| value.abs_diff(1 << 60) <= 1024));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_to<T: Torus>(&self, rng: &mut Csprng, out: &mut [T]) {
         let mut noise = [T::ZERO; CHUNK];
         // CHUNK is even, so the pairs of the Gaussian fall as in one call.

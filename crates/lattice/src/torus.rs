@@ -26,6 +26,15 @@ pub(crate) mod sealed {
 /// An element of the torus in steps of 2^-BITS, stored as the integer x of x·2^-BITS. Sums wrap.
 ///
 /// Implemented by `u32` and `u64`, and by nothing else.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::Torus;
+///
+/// let three_quarters = u32::from_f64_torus(0.75);
+/// assert_eq!(three_quarters.to_f64_signed(), -0.25);
+/// assert_eq!(Torus::wrapping_add(three_quarters, u32::from_f64_torus(0.5)), u32::from_f64_torus(0.25));
+/// ```
 pub trait Torus: sealed::Kernels + Copy + Send + Sync + Zeroize + Debug + Eq + Ord + Default + 'static {
     /// Bits of the representation: 32 or 64.
     const BITS: u32;

@@ -8,6 +8,16 @@ use crate::rng::{Keystream, MaskStream};
 
 impl RnsBasis {
     /// The polynomial with these N coefficients. Their time and place in memory do not depend on the values.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut coefficients = [0; 1024];
+    /// coefficients[7] = -200_000_000;
+    /// let poly = basis.from_signed(&coefficients);
+    /// assert_eq!(basis.compose(&poly, 7).to_string(), "-200000000");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_signed(&self, coefficients: &[i64]) -> RnsPoly<Coefficients> {
         assert_eq!(coefficients.len(), self.polynomial_size().get(), "as many coefficients as N");
         let mut poly = self.zero();
@@ -19,6 +29,18 @@ impl RnsBasis {
 
     /// A uniform polynomial modulo Q: for each limb in order and each coefficient in order, 64-bit words of the stream
     /// cut to the length of the prime, the first one below the prime. Part of the stored formats.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_lattice::{MaskStream, PublicSeed};
+    ///
+    /// let seed = PublicSeed([7; 32]);
+    /// let [mask, again] = [0, 0].map(|stream| basis.uniform(&mut MaskStream::new(&seed, stream)));
+    /// assert!(basis.is_canonical(&mask));
+    /// assert_eq!(mask.words(), again.words());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn uniform(&self, stream: &mut MaskStream) -> RnsPoly<Coefficients> {
         let mut poly = self.zero();
         for (limb, out) in self.limbs().iter().zip(poly.limbs_mut()) {
@@ -72,6 +94,15 @@ impl RnsBasis {
     }
 
     /// lhs ← lhs + rhs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut sum = monomial(1, 20_000);
+    /// basis.add_assign(&mut sum, &monomial(1, 30_000));
+    /// assert_eq!(basis.compose(&sum, 1).to_string(), "50000");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_assign<F: Form>(&self, lhs: &mut RnsPoly<F>, rhs: &RnsPoly<F>) {
         self.each(lhs, rhs, |limb, lhs, rhs| limb.kernels().add(lhs, rhs));
     }
@@ -105,6 +136,15 @@ impl RnsBasis {
     }
 
     /// poly ← factor·poly for an integer given by its residues, one per limb.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let mut poly = monomial(1, 5);
+    /// basis.multiply_scalar(&mut poly, &basis.residues(&(-20_000).into()));
+    /// assert_eq!(basis.compose(&poly, 1).to_string(), "-100000");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_scalar<F: Form>(&self, poly: &mut RnsPoly<F>, residues: &[u64]) {
         self.check(poly);
         assert_eq!(residues.len(), self.len(), "one residue per limb");
@@ -124,6 +164,14 @@ impl RnsBasis {
     }
 
     /// The residues of the inverse of an integer modulo Q; `None` if it has none.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!(basis.inverse_residues(&2.into()), Some(vec![6145, 20481]));
+    /// assert_eq!(basis.inverse_residues(&12289.into()), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn inverse_residues(&self, x: &BigInt) -> Option<Vec<u64>> {
         self.moduli().zip(self.residues(x)).map(|(p, residue)| p.inverse(residue)).collect()
     }
@@ -132,6 +180,15 @@ impl RnsBasis {
     ///
     /// # Panics
     /// If g is even.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // X^2 becomes X^6.
+    /// let image = basis.automorphism(&monomial(2, 5), 3);
+    /// assert_eq!(basis.compose(&image, 6).to_string(), "5");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn automorphism(&self, poly: &RnsPoly<Coefficients>, g: usize) -> RnsPoly<Coefficients> {
         let automorphism = Automorphism::new(self.polynomial_size().get(), g).expect("an odd exponent");
         let mut out = self.zero();
@@ -142,6 +199,15 @@ impl RnsBasis {
     }
 
     /// X^e·poly; e counts modulo 2N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // X^1023 times X is X^1024 = -1.
+    /// let product = basis.multiply_monomial(&monomial(1023, 1), 1);
+    /// assert_eq!(basis.compose(&product, 0).to_string(), "-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_monomial(&self, poly: &RnsPoly<Coefficients>, e: usize) -> RnsPoly<Coefficients> {
         let n = self.polynomial_size().get();
         let (odd, shift) = (e / n % 2 == 1, e % n);

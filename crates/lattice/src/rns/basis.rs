@@ -101,6 +101,22 @@ pub enum RnsBasisError {
 ///
 /// Polynomials that are passed together have as many limbs as the basis has primes; anything else is a caller's error
 /// and panics.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::PolynomialSize;
+/// use ciphermill_lattice::rns::RnsBasis;
+/// use ciphermill_math::Isa;
+///
+/// let basis = RnsBasis::new(PolynomialSize::new(1024)?, &[12289, 40961], Isa::current())?;
+/// let [mut x, mut y] = [[0; 1024]; 2];
+/// (x[1], y[1023]) = (3, 5);
+/// let [mut x, y] = [x, y].map(|coefficients| basis.forward(basis.from_signed(&coefficients)));
+/// basis.multiply(&mut x, &y);
+/// // 3·X times 5·X^1023 is 15·X^1024 = -15.
+/// assert_eq!(basis.compose(&basis.inverse(x), 0).to_string(), "-15");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RnsBasis {
     polynomial_size: PolynomialSize,
@@ -113,6 +129,19 @@ impl RnsBasis {
     ///
     /// # Errors
     /// If there is no prime, if one occurs twice, or if one has no transform of this size.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::PolynomialSize;
+    /// use ciphermill_lattice::rns::{RnsBasis, RnsBasisError};
+    /// use ciphermill_math::Isa;
+    ///
+    /// let size = PolynomialSize::new(1024)?;
+    /// assert_eq!(RnsBasis::new(size, &[12289, 40961], Isa::current())?.product().to_string(), "503369729");
+    /// let twice = RnsBasis::new(size, &[12289, 12289], Isa::current());
+    /// assert!(matches!(twice, Err(RnsBasisError::Repeated { modulus: 12289 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(polynomial_size: PolynomialSize, moduli: &[u64], isa: Isa) -> Result<Self, RnsBasisError> {
         Self::with_engines(polynomial_size, moduli, &CpuNttProvider::new(isa), isa)
     }
@@ -159,6 +188,15 @@ impl RnsBasis {
     ///
     /// # Panics
     /// If the range is empty or out of bounds.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let (first, second) = (basis.slice(0..1), basis.slice(1..2));
+    /// assert_eq!(first.product().to_string(), "12289");
+    /// assert_eq!(first.join(&second).product(), basis.product());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn slice(&self, range: Range<usize>) -> Self {
         assert!(!range.is_empty(), "a basis has at least one limb");
         Self { limbs: self.limbs[range].to_vec(), ..self.clone() }

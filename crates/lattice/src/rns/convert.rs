@@ -8,6 +8,15 @@ use super::{Coefficients, RnsBasis, RnsPoly};
 /// except where |x| is within Q·2^-50 of Q/2, where it may be taken as x ± Q (S. Halevi, Y. Polyakov, V. Shoup, "An
 /// improved RNS variant of the BFV homomorphic encryption scheme", CT-RSA 2019, §2). With a single prime in `from` it is
 /// always exact, and so are the primes that both have. Time and places in memory do not depend on the values.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let other = RnsBasis::new(basis.polynomial_size(), &[65537], basis.isa())?;
+/// let converted = BaseConverter::new(&basis, &other).convert(&monomial(5, -7));
+/// assert_eq!(other.compose(&converted, 5).to_string(), "-7");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BaseConverter {
     from: RnsBasis,

@@ -33,6 +33,18 @@ fn limb_len(n: usize, bits: u32) -> usize {
 
 impl RnsBasis {
     /// Bytes of a packed polynomial: Σ ⌈N·b_i/8⌉ for primes of b_i bits.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let poly = monomial(5, -7);
+    /// let mut bytes = basis.pack(&poly);
+    /// assert_eq!(bytes.len(), 1024 * (14 + 16) / 8);
+    /// assert_eq!(basis.unpack(&bytes)?.words(), poly.words());
+    /// bytes.fill(0xff);
+    /// assert!(matches!(basis.unpack(&bytes), Err(UnpackError::NotCanonical { limb: 0, modulus: 12289 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn packed_len(&self) -> usize {
         self.moduli().map(|p| limb_len(self.polynomial_size().get(), p.bits())).sum()
     }

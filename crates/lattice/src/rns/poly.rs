@@ -21,6 +21,15 @@ impl Form for Coefficients {}
 impl Form for Spectrum {}
 
 /// The residues of one polynomial, limb after limb.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let poly = monomial(1, -1);
+/// assert_eq!((poly.limb_count(), poly.polynomial_size()), (2, 1024));
+/// assert_eq!((poly.limb(0)[1], poly.limb(1)[1]), (12288, 40960));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RnsPoly<F: Form> {
     polynomial_size: usize,

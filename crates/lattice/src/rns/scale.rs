@@ -100,6 +100,15 @@ impl OnePrime {
 ///
 /// For K = 1 it is always exact. Otherwise, where x/P is within 2^-50 of a half, it may be rounded either way. Time and
 /// places in memory do not depend on the values.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let (keep, drop) = (basis.slice(0..1), basis.slice(1..2));
+/// let quotient = ModDown::new(&keep, &drop).apply(monomial(0, 2 * 40961 + 5));
+/// assert_eq!(keep.compose(&quotient, 0).to_string(), "2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModDown {
     keep: RnsBasis,
@@ -138,6 +147,15 @@ impl ModDown {
 /// ⌊t·x/Q⌉ modulo t for x modulo Q: what decryption ends with. For t < 2^60 and any basis. Exact for a basis of one
 /// prime. Otherwise, where t·x/Q is within 2^-50 of a half, it may be rounded either way. Time and places in memory do not
 /// depend on the values.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// // 5/16 of the modulus 503369729, rounded, and some noise.
+/// let poly = monomial(0, 157_303_040 + 1000);
+/// assert_eq!(ScaleAndRound::new(&basis, 16).apply(&poly)[0], 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ScaleAndRound {
     basis: RnsBasis,
@@ -198,6 +216,15 @@ impl ScaleAndRound {
 /// memory do not depend on the values.
 ///
 /// ⌊t·x/Q⌉ itself is between ±t·B/2: its residues determine it if |x| < (B − 1)·Q/(2t).
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let (q, b) = (basis.slice(0..1), basis.slice(1..2));
+/// let quotient = ScaleToBasis::new(&q, &b, 1).apply(&monomial(0, 3 * 12289 + 5));
+/// assert_eq!(b.compose(&quotient, 0).to_string(), "3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ScaleToBasis {
     q: RnsBasis,

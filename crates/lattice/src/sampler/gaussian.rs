@@ -22,6 +22,18 @@ use crate::torus::Torus;
 /// Two samples take 16 keystream bytes. The radius is drawn from 64 bits, so no value lies beyond 9.5 standard
 /// deviations; the normal distribution has 2^-68 there. The normal value has the 53 bits of an f64: with an integer
 /// standard deviation beyond 2^50 the low bits of large samples are zero, far below the noise that they contribute.
+///
+/// # Example
+/// ```
+/// use ciphermill_lattice::sampler::Gaussian;
+/// use ciphermill_lattice::{Csprng, SecretSeed, Torus};
+///
+/// let mut noise = [0u64; 100];
+/// Gaussian::new(1e-9)?.sample_into(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut noise);
+/// assert!(noise.iter().all(|value| value.to_f64_signed().abs() < 1e-7));
+/// assert!(Gaussian::new(0.5).is_err(), "it exceeds a quarter of the torus");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     std_dev: f64,
