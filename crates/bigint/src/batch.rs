@@ -8,6 +8,15 @@ use zeroize::Zeroize;
 use super::limbs;
 
 /// Non-negative integers of one width: rows of 64-bit limbs, least significant first. Wiped when dropped.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::IntegerBatch;
+///
+/// // 1 and 2^64, of two limbs each.
+/// let batch = IntegerBatch::from_words(2, vec![1, 0, 0, 1]);
+/// assert_eq!((batch.len(), batch.limbs(), batch.row(1)), (2, 2, &[0, 1][..]));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntegerBatch {
     limbs: usize,
@@ -34,11 +43,28 @@ impl IntegerBatch {
     }
 
     /// Single words.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::IntegerBatch;
+    ///
+    /// let batch = IntegerBatch::from_u64s(&[3, 5]);
+    /// assert_eq!((batch.len(), batch.limbs(), batch.words()), (2, 1, &[3, 5][..]));
+    /// ```
     pub fn from_u64s(values: &[u64]) -> Self {
         Self { limbs: 1, words: values.to_vec() }
     }
 
     /// The given numbers, at the width of the widest of them.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::{IntegerBatch, limbs};
+    ///
+    /// let (narrow, wide) = (limbs::to_uint(&[7]), limbs::to_uint(&[0, 1]));
+    /// let batch = IntegerBatch::from_uints([&narrow, &wide]);
+    /// assert_eq!(batch.words(), [7, 0, 0, 1]);
+    /// ```
     pub fn from_uints<'a>(values: impl IntoIterator<Item = &'a BoxedUint> + Clone) -> Self {
         let limbs = values.clone().into_iter().map(|v| v.as_limbs().len()).max().unwrap_or(1).max(1);
         // As long as it will be: growing would leave copies behind.
@@ -108,6 +134,13 @@ impl IntegerBatch {
     ///
     /// # Panics
     /// If one of them does not fit.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::IntegerBatch;
+    ///
+    /// assert_eq!(IntegerBatch::from_u64s(&[3, 5]).resized(2).words(), [3, 0, 5, 0]);
+    /// ```
     pub fn resized(&self, limbs: usize) -> Self {
         let mut out = Self::zeros(self.len(), limbs);
         for (index, row) in self.rows().enumerate() {
@@ -122,6 +155,14 @@ impl IntegerBatch {
     ///
     /// # Panics
     /// If the parts differ in width.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::IntegerBatch;
+    ///
+    /// let batch = IntegerBatch::from_u64s(&[3, 5, 7]);
+    /// assert_eq!(IntegerBatch::concat(&[batch.slice(0..1), batch.slice(1..3)]), batch);
+    /// ```
     pub fn concat(parts: &[Self]) -> Self {
         let limbs = parts.first().map_or(1, |part| part.limbs);
         let mut words = Vec::with_capacity(parts.iter().map(|part| part.words.len()).sum());

@@ -9,6 +9,15 @@ use super::work::{Accumulator, Wiped};
 use super::{BigIntError, IntegerBatch, MAX_EXPONENT_BITS, OddModulus, Residues, limbs};
 
 /// Exponents of a declared width: the time of an exponentiation depends on the width, not on the values.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let same = Exponents::shared(&limbs::to_uint(&[5]), 3)?;
+/// assert_eq!(low(&ring.pow(&x, &same)?), [243, 3125]);
+/// assert!(matches!(Exponents::each(batch(&[1, 8]), 3), Err(BigIntError::ExponentBits { index: 1, bits: 3 })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Exponents {
     /// One row for all bases, or one per base.
@@ -155,6 +164,14 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the bases belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let exponents = Exponents::each(batch(&[2, 3]), 2)?;
+    /// assert_eq!(low(&ring.pow(&x, &exponents)?), [9, 125]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pow(&self, bases: &Residues, exponents: &Exponents) -> Result<Residues, BigIntError> {
         self.assert_owns(bases);
         exponents.check(bases.len())?;
@@ -181,6 +198,14 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the bases belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let exponents = Exponents::each(batch(&[2, 3]), 64)?;
+    /// assert_eq!(low(&ring.pow_public(&x, &exponents)?), [9, 125]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pow_public(&self, bases: &Residues, exponents: &Exponents) -> Result<Residues, BigIntError> {
         self.assert_owns(bases);
         exponents.check(bases.len())?;

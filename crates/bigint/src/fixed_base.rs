@@ -24,6 +24,15 @@ const BLOCK: usize = 4;
 const MAX_TEETH: u32 = 9;
 
 /// A base prepared for many exponentiations. Its powers are wiped when it is dropped.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let base = ring.fixed_base(&ring.enter(&batch(&[3]))?, 8);
+/// assert_eq!(base.bits(), 8);
+/// assert!(base.belongs_to(&ring) && base.memory_bytes() <= OddModulus::FIXED_BASE_BYTES);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct FixedBase {
     ring: u64,
@@ -113,6 +122,14 @@ impl OddModulus {
     ///
     /// # Panics
     /// If `base` is not one residue, or belongs to another modulus, or `bits` is beyond [`MAX_EXPONENT_BITS`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let base = ring.fixed_base(&ring.enter(&batch(&[3]))?, 8);
+    /// assert_eq!(low(&ring.pow_fixed(&base, &batch(&[0, 2, 5]))?), [1, 9, 243]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fixed_base(&self, base: &Residues, bits: u32) -> FixedBase {
         self.fixed_base_within(base, bits, Self::FIXED_BASE_BYTES)
     }
@@ -170,6 +187,16 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the base belongs to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let base = ring.fixed_base(&ring.enter(&batch(&[2]))?, 8);
+    /// assert_eq!(low(&ring.pow_fixed(&base, &batch(&[10, 20]))?), [1024, 1_048_576]);
+    /// let wide = ring.pow_fixed(&base, &batch(&[256]));
+    /// assert!(matches!(wide, Err(BigIntError::ExponentBits { index: 0, bits: 8 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pow_fixed(&self, base: &FixedBase, exponents: &IntegerBatch) -> Result<Residues, BigIntError> {
         assert_eq!(base.ring, self.id(), "a base of another modulus");
         check_bits(exponents, base.bits)?;

@@ -17,6 +17,16 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let inverses = ring.invert(&x)?;
+    /// assert_eq!(low(&ring.multiply(&x, &inverses)?), [1, 1]);
+    /// let zero = ring.enter(&batch(&[3, 0]))?;
+    /// assert!(matches!(ring.invert(&zero), Err(BigIntError::NotInvertible { index: 1 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn invert(&self, values: &Residues) -> Result<Residues, BigIntError> {
         self.invert_all(values, false)
     }
@@ -36,6 +46,13 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(low(&ring.product(&x)), [15]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn product(&self, values: &Residues) -> Residues {
         self.assert_owns(values);
         self.product_of_groups(values, 0, values.groups().len())
@@ -50,6 +67,15 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(ring.all_units_public(&x).is_ok());
+    /// let zero = ring.enter(&batch(&[3, 0]))?;
+    /// assert!(matches!(ring.all_units_public(&zero), Err(BigIntError::NotInvertible { index: 1 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn all_units_public(&self, values: &Residues) -> Result<(), BigIntError> {
         self.assert_owns(values);
         let is_unit = |from, to| self.is_unit(&self.product_of_groups(values, from, to));

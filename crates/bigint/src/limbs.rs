@@ -6,6 +6,14 @@ use crypto_bigint::{BoxedUint, Limb};
 pub const LIMB_BITS: u32 = 64;
 
 /// The same value for the general library, at the same width.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::limbs;
+///
+/// let value = limbs::to_uint(&[7, 1]);
+/// assert_eq!(limbs::from_uint(&value, 3), [7, 1, 0]);
+/// ```
 pub fn to_uint(limbs: &[u64]) -> BoxedUint {
     let limbs: Vec<Limb> = limbs.iter().map(|&limb| Limb(limb)).collect();
     BoxedUint::from(limbs)
@@ -23,6 +31,15 @@ pub fn from_uint(value: &BoxedUint, width: usize) -> Vec<u64> {
 }
 
 /// lhs += rhs; the carry out. `rhs` may be shorter.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::limbs;
+///
+/// let mut sum = [u64::MAX, 0];
+/// assert_eq!(limbs::add_assign(&mut sum, &[1]), 0, "no carry out");
+/// assert_eq!(sum, [0, 1]);
+/// ```
 #[inline]
 pub fn add_assign(lhs: &mut [u64], rhs: &[u64]) -> u64 {
     debug_assert!(lhs.len() >= rhs.len());
@@ -97,6 +114,15 @@ pub fn less_than_padded(lhs: &[u64], rhs: &[u64]) -> u64 {
 }
 
 /// acc += a·b, where `acc` has room for the sum.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::limbs;
+///
+/// let mut sum = [5, 0];
+/// limbs::multiply_add(&mut sum, &[1 << 63], &[2]);
+/// assert_eq!(sum, [5, 1]);
+/// ```
 #[inline]
 pub fn multiply_add(acc: &mut [u64], a: &[u64], b: &[u64]) {
     debug_assert!(acc.len() >= a.len() + b.len());

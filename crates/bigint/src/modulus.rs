@@ -18,6 +18,20 @@ use ciphermill_math::memory::AlignedWords;
 
 /// An odd modulus of [`MIN_MODULUS_BITS`] to [`MAX_MODULUS_BITS`] bits, prepared for Montgomery arithmetic on one [`Path`].
 /// Cheap to clone. Its constants are wiped when the last clone is dropped.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::{IntegerBatch, OddModulus, Path, limbs};
+///
+/// // The prime 2^256 - 189.
+/// let n = limbs::to_uint(&[u64::MAX - 188, u64::MAX, u64::MAX, u64::MAX]);
+/// let ring = OddModulus::new(&n, Path::current())?;
+/// let x = ring.enter(&IntegerBatch::from_words(4, vec![0, 0, 0, 1 << 63]))?;
+/// // Twice 2^255 is 189.
+/// let sum = ring.multiply(&x, &ring.enter(&IntegerBatch::from_u64s(&[2]))?)?;
+/// assert_eq!(ring.leave(&sum).words(), [189, 0, 0, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct OddModulus {
     inner: Arc<Inner>,
@@ -46,6 +60,15 @@ impl OddModulus {
     ///
     /// # Errors
     /// [`BigIntError::EvenModulus`], [`BigIntError::ModulusBits`], [`BigIntError::PathUnavailable`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::{BigIntError, OddModulus, Path, limbs};
+    ///
+    /// assert!(OddModulus::new(&limbs::to_uint(&[1, 0, 0, 1 << 63]), Path::Portable).is_ok());
+    /// let even = OddModulus::new(&limbs::to_uint(&[2, 0, 0, 1 << 63]), Path::Portable);
+    /// assert!(matches!(even, Err(BigIntError::EvenModulus)));
+    /// ```
     pub fn new(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
         let n = checked(n, path, false)?;
         let arithmetic = match path {
@@ -71,6 +94,14 @@ impl OddModulus {
     ///
     /// # Errors
     /// [`BigIntError::EvenModulus`], [`BigIntError::ModulusBits`], [`BigIntError::PathUnavailable`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let square = OddModulus::square_of(&n, Path::current())?;
+    /// assert_eq!((square.bits(), square.limbs(), square.root()), (512, 8, Some(ring.value())));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn square_of(n: &BoxedUint, path: Path) -> Result<Self, BigIntError> {
         let n = checked(n, path, true)?;
         let arithmetic = match path {
@@ -147,6 +178,16 @@ impl OddModulus {
     ///
     /// # Errors
     /// [`BigIntError::TooWide`] beyond [`MAX_ENTRY_RATIO`] times the limbs of N (of n, for a modulus n²).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let zero = ring.enter(&IntegerBatch::from_uints([&n]))?;
+    /// assert_eq!(low(&zero), [0], "numbers are reduced");
+    /// let wide = ring.enter(&IntegerBatch::zeros(1, 21));
+    /// assert!(matches!(wide, Err(BigIntError::TooWide { limbs: 21, max: 20 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn enter(&self, values: &IntegerBatch) -> Result<Residues, BigIntError> {
         self.check_width(values)?;
         let mut out = Residues::uninitialised(self, values.len());
@@ -168,6 +209,14 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let numbers = ring.leave(&x);
+    /// assert_eq!(numbers.words(), [3, 0, 0, 0, 5, 0, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn leave(&self, residues: &Residues) -> IntegerBatch {
         let Some(root) = self.root() else { return self.leave_parts(residues).0 };
         let (low, high) = self.leave_parts(residues);
@@ -217,6 +266,15 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(low(&ring.multiply(&x, &y)?), [21, 55]);
+    /// let ten = ring.enter(&batch(&[10]))?;
+    /// assert_eq!(low(&ring.multiply(&x, &ten)?), [30, 50]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, a: &Residues, b: &Residues) -> Result<Residues, BigIntError> {
         self.assert_owns(a);
         self.assert_owns(b);
@@ -240,6 +298,13 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(low(&ring.square(&x)), [9, 25]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn square(&self, a: &Residues) -> Residues {
         self.assert_owns(a);
         let kernel = self.kernel();
@@ -258,6 +323,17 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the residues belong to another modulus, or this one is not a square.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let square = OddModulus::square_of(&n, Path::current())?;
+    /// let product = square.multiply_unit(&square.one(1), &batch(&[42]))?;
+    /// // 1 + 42·n, as its remainder and quotient by n.
+    /// let (remainder, quotient) = square.leave_parts(&product);
+    /// assert_eq!((remainder.row(0)[0], quotient.row(0)[0]), (1, 42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply_unit(&self, a: &Residues, m: &IntegerBatch) -> Result<Residues, BigIntError> {
         self.assert_owns(a);
         let kernel = self.inner.arithmetic.square().expect("a modulus n²");
@@ -310,6 +386,13 @@ impl OddModulus {
     ///
     /// # Panics
     /// If there is no such place, or the residues belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(low(&ring.gather(&x, &[1, 0, 1])), [5, 3, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn gather(&self, from: &Residues, places: &[usize]) -> Residues {
         self.assert_owns(from);
         let kernel = self.kernel();

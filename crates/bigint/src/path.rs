@@ -5,6 +5,18 @@ use std::fmt;
 use ciphermill_math::Isa;
 
 /// A family of kernels.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// for path in Path::available() {
+///     let ring = OddModulus::new(&n, path)?;
+///     let square = ring.square(&ring.enter(&batch(&[3]))?);
+///     assert_eq!(ring.leave(&square).words(), [9, 0, 0, 0], "{path}");
+/// }
+/// assert!(Path::Portable.is_available());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Path {
     /// 64-bit limbs in plain Rust: any CPU.

@@ -11,6 +11,14 @@ use ciphermill_math::memory::AlignedWords;
 /// Numbers modulo one [`OddModulus`], in Montgomery form and in an order private to its path. Wiped when dropped.
 ///
 /// Lanes of the last group that hold no number hold some residue, 1 unless a [slice](Residues::slice) has left others there.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let both = Residues::concat(&[ring.one(ring.lanes()), ring.square(&x)]);
+/// assert_eq!(both.len(), ring.lanes() + 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Residues {
     /// The modulus' [`OddModulus::id`].
     pub(super) ring: u64,

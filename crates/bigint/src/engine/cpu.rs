@@ -10,6 +10,14 @@ use crate::{
 };
 
 /// The engine on this CPU.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+/// assert_eq!(modulus.multiply(&batch(&[3, 5]), &batch(&[7, 11]))?.row(1), [55, 0, 0, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CpuEngine {
     path: Path,
@@ -20,6 +28,15 @@ impl CpuEngine {
     ///
     /// # Errors
     /// [`BigIntError::PathUnavailable`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::{CpuEngine, ModExpEngine, Path};
+    ///
+    /// let engine = CpuEngine::new(Path::Portable)?;
+    /// assert_eq!(engine.native_path(), Some(Path::Portable));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(path: Path) -> Result<Self, BigIntError> {
         if path.is_available() { Ok(Self { path }) } else { Err(BigIntError::PathUnavailable(path)) }
     }

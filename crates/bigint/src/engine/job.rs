@@ -11,6 +11,19 @@ use crate::{Exponents, IntegerBatch, WeightMatrix};
 /// [`MAX_ENTRY_RATIO`](crate::MAX_ENTRY_RATIO) times; results are below the modulus.
 ///
 /// More kinds will follow. An engine returns [`EngineError::Unsupported`] for a kind that it does not implement.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+/// let (bases, exponents) = (batch(&[3, 5]), Exponents::shared(&limbs::to_uint(&[2]), 2)?);
+/// let job = Job::Pow { bases: &bases, exponents: &exponents };
+/// assert_eq!(job.name(), "pow");
+/// for output in modulus.run(&[job])? {
+///     assert_eq!(output.into_integers()?.row(1)[0], 25);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Job<'a> {

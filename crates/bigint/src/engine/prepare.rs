@@ -64,6 +64,17 @@ pub enum EngineModulus<'a> {
 ///
 /// Operands given here are public: the engine may be another machine. Secret operands go through
 /// [`TrustedModulus`](super::TrustedModulus).
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let modulus = CpuEngine::current().prepare(EngineModulus::SquareOf(&n))?;
+/// let (a, b) = (batch(&[3]), batch(&[7]));
+/// let product = Job::Multiply { a: &a, b: &b };
+/// let outputs = modulus.run(&[product, product])?;
+/// assert_eq!((outputs.len(), modulus.limbs()), (2, 8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PreparedModulus: Send + Sync {
     /// Limbs of a result: those of the modulus.
     fn limbs(&self) -> usize;
@@ -81,6 +92,14 @@ impl dyn PreparedModulus + '_ {
     ///
     /// # Errors
     /// [`EngineError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+    /// assert_eq!(modulus.multiply(&batch(&[3, 5]), &batch(&[10]))?.row(1)[0], 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, a: &IntegerBatch, b: &IntegerBatch) -> Result<IntegerBatch, EngineError> {
         self.run_one(Job::Multiply { a, b })?.into_integers()
     }
@@ -89,6 +108,15 @@ impl dyn PreparedModulus + '_ {
     ///
     /// # Errors
     /// [`EngineError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+    /// let exponents = Exponents::each(batch(&[2, 3]), 2)?;
+    /// assert_eq!(modulus.pow(&batch(&[3, 5]), &exponents)?.row(1)[0], 125);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pow(&self, bases: &IntegerBatch, exponents: &Exponents) -> Result<IntegerBatch, EngineError> {
         self.run_one(Job::Pow { bases, exponents })?.into_integers()
     }
@@ -97,6 +125,16 @@ impl dyn PreparedModulus + '_ {
     ///
     /// # Errors
     /// [`EngineError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+    /// let base = modulus.prepare_base(&batch(&[3]), 8)?;
+    /// assert!(base.memory_bytes() > 0);
+    /// assert_eq!(modulus.pow_fixed(&base, &batch(&[2, 5]))?.row(1)[0], 243);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prepare_base(&self, base: &IntegerBatch, bits: u32) -> Result<BaseHandle, EngineError> {
         self.run_one(Job::PrepareBase { base, bits })?.into_base()
     }
@@ -113,6 +151,15 @@ impl dyn PreparedModulus + '_ {
     ///
     /// # Errors
     /// [`EngineError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let modulus = CpuEngine::current().prepare(EngineModulus::Value(&n))?;
+    /// let weights = WeightMatrix::new(2, vec![1, 2])?;
+    /// assert_eq!(modulus.multi_pow(&batch(&[3, 5]), &weights)?.row(0)[0], 75);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multi_pow(&self, bases: &IntegerBatch, weights: &WeightMatrix) -> Result<IntegerBatch, EngineError> {
         self.run_one(Job::MultiPow { bases, weights })?.into_integers()
     }

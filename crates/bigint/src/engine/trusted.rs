@@ -114,6 +114,14 @@ impl TrustedEngine {
     ///
     /// # Errors
     /// [`TrustError::NotCpu`] unless the engine's kind is `Cpu` and it is constant-time.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let engine = TrustedEngine::for_keys(std::sync::Arc::new(CpuEngine::current()))?;
+    /// assert!(engine.info().constant_time);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn for_keys(engine: Arc<dyn ModExpEngine>) -> Result<Self, TrustError> {
         let info = engine.info();
         if matches!(info.kind, EngineKind::Cpu(_)) && info.constant_time && !engine.is_traced() {
@@ -186,6 +194,17 @@ impl<'a> SecretJob<'a> {
 }
 
 /// A modulus that a [`TrustedEngine`] has prepared.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let modulus = TrustedEngine::cpu().prepare(EngineModulus::Value(&n))?;
+/// let (a, b) = (batch(&[3]), batch(&[7]));
+/// let outputs = modulus.run_secret(&[SecretJob::new(Job::Multiply { a: &a, b: &b })])?;
+/// assert_eq!(outputs.len(), 1);
+/// assert_eq!(modulus.multiply(&a, &b)?.row(0)[0], 21);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct TrustedModulus {
     prepared: Arc<dyn PreparedModulus>,

@@ -20,6 +20,16 @@ use chains::{Chain, Singles, run_chains};
 use plan::{Plan, Shape, Way};
 
 /// A matrix of public integer weights, row after row.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::WeightMatrix;
+///
+/// let weights = WeightMatrix::new(2, vec![1, 2, 0, -3])?;
+/// assert_eq!((weights.rows(), weights.row(1)), (2, &[0, -3][..]));
+/// assert!(WeightMatrix::new(3, vec![1, 2]).is_err(), "the row is not complete");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightMatrix {
     columns: usize,
@@ -108,6 +118,15 @@ impl OddModulus {
     ///
     /// # Panics
     /// If the bases belong to another modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let weights = WeightMatrix::new(2, vec![1, 2, 0, 3])?;
+    /// // 3·5^2 and 5^3.
+    /// assert_eq!(low(&ring.multi_pow_public(&x, &weights)?), [75, 125]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multi_pow_public(&self, bases: &Residues, weights: &WeightMatrix) -> Result<Residues, BigIntError> {
         self.assert_owns(bases);
         if bases.len() != weights.columns {

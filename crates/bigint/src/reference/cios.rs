@@ -16,6 +16,20 @@ pub const DIGIT_BITS: u32 = 256;
 ///
 /// Operands and results are below R, not below N: a result of R or more has N subtracted, any other has 0 subtracted
 /// (section 2.3), which needs the carry only and no comparison with N.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::reference::Cios256;
+/// use num_bigint::BigUint;
+///
+/// let n = (BigUint::from(1u32) << 256) - BigUint::from(189u32);
+/// let (a, b) = (BigUint::from(3u32), BigUint::from(7u32));
+/// let multiplier = Cios256::new(n.clone())?;
+/// let step = multiplier.step(&a, &b);
+/// // The step divides the product by R.
+/// assert_eq!(step.product * multiplier.radix() % n, a * b);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cios256 {
     modulus: BigUint,

@@ -21,6 +21,14 @@ pub fn multiply(a: &BigUint, b: &BigUint, n: &BigUint) -> BigUint {
 }
 
 /// base^exponent mod n, bit by bit.
+///
+/// # Example
+/// ```
+/// use ciphermill_bigint::reference::pow;
+///
+/// let [base, exponent, modulus] = [3u32, 5, 100].map(num_bigint::BigUint::from);
+/// assert_eq!(pow(&base, &exponent, &modulus).to_string(), "43");
+/// ```
 pub fn pow(base: &BigUint, exponent: &BigUint, n: &BigUint) -> BigUint {
     let mut power = BigUint::from(1u32) % n;
     for bit in (0..exponent.bits()).rev() {
