@@ -19,6 +19,9 @@
 //! **Secrecy.** Every operation takes the same time and touches the same memory for all values of operands and
 //! exponents of the same declared widths, except the operations with `public` in their names. Integers are wiped when
 //! they are dropped.
+//!
+//! Some examples share a hidden start: the prime `n` = 2^256 − 189, its `ring`, and residues `x` = (3, 5) and `y` = (7, 11).
+//! `batch` makes an [`IntegerBatch`] of words, and `low` returns the lowest word of every residue.
 
 mod batch;
 #[cfg(feature = "conformance")]

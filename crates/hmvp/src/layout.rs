@@ -9,6 +9,17 @@ pub use crate::row_packed::layout::{Layout as RowPackedLayout, Tile as RowPacked
 pub use crate::slots::{Layout as SlotLayout, SumStep, rotation_element};
 
 /// The layout of a plan, by strategy. All sizes are for one part of a matrix and one part of a vector.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::{Plan, Request, Strategy, layout::PlanLayout};
+/// use ciphermill_math::Isa;
+///
+/// let request = Request { strategy: Some(Strategy::Algorithm1), ..Request::new(64, 100) };
+/// let plan = Plan::new(&request, Isa::current())?;
+/// assert!(matches!(plan.layout(), PlanLayout::Algorithm1 { .. }));
+/// # Ok::<(), ciphermill_hmvp::HmvpError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum PlanLayout<'a> {

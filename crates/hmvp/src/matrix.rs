@@ -43,6 +43,15 @@ impl PlainMatrix {
     ///
     /// # Errors
     /// If the dimensions differ from the plan's, or an entry is out of the plan's range.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(PlainMatrix::new(&plan, &dense).is_ok());
+    /// let transposed = DenseMatrix::new(3, 2, vec![1, 4, 2, 5, 3, 6])?;
+    /// assert!(PlainMatrix::new(&plan, &transposed).is_err(), "the plan is for two rows and three columns");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(plan: &Arc<Plan>, source: &dyn MatrixSource) -> Result<Self, HmvpError> {
         plan.require_matrix(source)?;
         let entries = PackedEntries::read(source, 0..source.rows(), plan.request().matrix_bits)?;

@@ -97,6 +97,16 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If the key is of another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// assert_eq!(product.decrypt(&secret)?, [-2, -2]);
+    /// let other = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// assert!(product.decrypt(&other).is_err(), "the key is of another key set");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<i64>, HmvpError> {
         self.plan.require_key(key)?;
         let (choice, algorithm) = (self.plan.choice(), self.plan.algorithm());
@@ -124,6 +134,13 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If the key is of another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert!(keys.multiply(&matrix, &vector)?.noise_bits_left(&secret)? > 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise_bits_left(&self, key: &SecretKey) -> Result<f64, HmvpError> {
         let worst = self.noise(key)?.into_iter().fold(1.0, |worst: f64, e| worst.max(e.abs()));
         Ok((self.plan.noise_limit_bits() - worst.log2()).max(0.0))

@@ -69,6 +69,16 @@ impl EncryptedVector {
     /// # Errors
     /// If there are not n of them, one is out of the plan's range, the key is of other parameters, or the operating system
     /// gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let vector = EncryptedVector::encrypt(&plan, &secret, &[7, 0, 0], &mut rng)?;
+    /// assert_eq!(keys.multiply(&matrix, &vector)?.decrypt(&secret)?, [7, 28]);
+    /// let short = EncryptedVector::encrypt(&plan, &secret, &[7, 0], &mut rng);
+    /// assert!(short.is_err(), "the matrix has three columns");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt(plan: &Arc<Plan>, key: &SecretKey, values: &[i64], noise: &mut Csprng) -> Result<Self, HmvpError> {
         plan.require_key(key)?;
         Self::encrypt_parts(plan, key.tag(), values, |plaintext, limbs| {
@@ -80,6 +90,20 @@ impl EncryptedVector {
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), or if the plan expects encryption under the secret key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_bfv::PublicKey;
+    ///
+    /// let request = Request { encryption: Encryption::Public, ..Request::new(2, 3) };
+    /// let plan = Arc::new(Plan::new(&request, Isa::current())?);
+    /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// let public = PublicKey::generate(&secret)?;
+    /// let vector = EncryptedVector::encrypt_public(&plan, &public, &[1, 0, -1], &mut rng)?;
+    /// assert_eq!(vector.tag(), secret.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_public(
         plan: &Arc<Plan>,
         key: &PublicKey,

@@ -6,6 +6,10 @@
 //!
 //! Numbers follow the NVM Express Base Specification 2.0, the NVMe/TCP Transport Specification 1.0 and the NVM Command Set
 //! Specification 1.0; docs name the figure or section.
+//!
+//! Some examples share a hidden start: `ram()` is a namespace of 64 blocks in memory with the identifier 1, and
+//! `subsystem()` holds it. A target serves that subsystem on a loopback address. `config` names the target, `controller` is
+//! connected to it, and `disk` is the namespace of the controller. The vendor's opcode C2h reads a text; every other fails.
 
 pub mod buffers;
 pub mod command;

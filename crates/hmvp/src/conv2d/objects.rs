@@ -60,6 +60,21 @@ pub struct ConvKernels {
 }
 
 /// An encrypted output.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let shape = ConvShape {
+/// #     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// # };
+/// # let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
+/// let output = ConvKernels::prepare(&plan, &[1, 0, 0, 1])?.multiply(&image)?;
+/// let received = EncryptedConvolution::from_ciphertexts(&plan, output.ciphertexts().to_vec())?;
+/// assert_eq!(received.decrypt(&secret)?, [6, 8, 12, 14]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncryptedConvolution {
     plan: Arc<Conv2dPlan>,
@@ -105,6 +120,22 @@ impl EncryptedImage {
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), or if the plan expects encryption under the secret key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # let shape = ConvShape {
+    /// #     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+    /// # };
+    /// let request = Conv2dRequest { encryption: Encryption::Public, ..Conv2dRequest::new(shape) };
+    /// let plan = Arc::new(Conv2dPlan::new(&request, Isa::current())?);
+    /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// let public = ciphermill_bfv::PublicKey::generate(&secret)?;
+    /// let image = EncryptedImage::encrypt_public(&plan, &public, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
+    /// let kernels = ConvKernels::prepare(&plan, &[1, 0, 0, 1])?;
+    /// assert_eq!(kernels.multiply(&image)?.decrypt(&secret)?, [6, 8, 12, 14]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_public(
         plan: &Arc<Conv2dPlan>,
         key: &PublicKey,

@@ -80,6 +80,18 @@ impl Conv2dRequest {
 }
 
 /// A convolution with everything fixed. A pure function of the request.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// let plan = Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?;
+/// assert_eq!((plan.image_ciphertexts(), plan.output_ciphertexts()), (1, 1));
+/// assert!(Conv2dPlan::new(&Conv2dRequest::new(ConvShape { stride: 0, ..shape }), Isa::current()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Conv2dPlan {
     request: Conv2dRequest,

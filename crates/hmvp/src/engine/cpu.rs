@@ -20,6 +20,16 @@ use crate::{EncryptedProduct, EncryptedVector, MAX_PREPARED_BYTES, MatrixSource,
 ///
 /// Keys, matrices and products use the instruction set of the plan's tables; [`info`](HmvpEngine::info) names the
 /// default one.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let engine = CpuEngine::new();
+/// let matrix = engine.prepare_matrix(&plan, &dense)?;
+/// let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// assert_eq!(keys.multiply(&matrix, &vector)?.decrypt(&secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CpuEngine {
     max_matrix_bytes: u64,
@@ -39,6 +49,14 @@ impl CpuEngine {
     }
 
     /// Limits the memory that one prepared matrix may occupy. The engine checks the limit before it allocates.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let engine = CpuEngine::new().with_max_matrix_bytes(1000);
+    /// assert!(engine.prepare_matrix(&plan, &dense).is_err(), "a prepared matrix needs more than 1000 bytes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_max_matrix_bytes(mut self, max_bytes: u64) -> Self {
         self.max_matrix_bytes = max_bytes;

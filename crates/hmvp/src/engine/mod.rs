@@ -117,6 +117,14 @@ impl dyn PreparedKeys + '_ {
     ///
     /// # Errors
     /// As [`run`](PreparedKeys::run), and [`HmvpError::Outputs`] if the engine does not return one product.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// assert_eq!(product.decrypt(&secret)?, [-2, -2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn multiply(&self, matrix: &MatrixHandle, vector: &EncryptedVector) -> Result<EncryptedProduct, HmvpError> {
         self.one(Job::Multiply { matrix, vector })
     }

@@ -8,6 +8,15 @@ use super::{Terms, search};
 use crate::serial;
 
 /// The costs of a product by a plan.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let explanation = plan.explain();
+/// assert_eq!(explanation.vector_bytes, vector.to_bytes().len() as u64);
+/// assert_eq!(explanation.product_bytes, keys.multiply(&matrix, &vector)?.to_bytes().len() as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Explanation {
     /// The strategy.

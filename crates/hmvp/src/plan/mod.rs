@@ -27,6 +27,18 @@ use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest, PublicKey, SecretKey};
 
 /// Everything that both sides of a product agree on. A pure function of the request and of nothing else, so that both
 /// sides may make it themselves; or one side sends it. Plans are the same if their requests and choices are.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::{Plan, Request};
+/// use ciphermill_math::Isa;
+///
+/// let plan = Plan::new(&Request::new(300, 200), Isa::current())?;
+/// assert_eq!((plan.request().rows, plan.request().cols), (300, 200));
+/// assert_eq!(plan.row_tiles().last().map(|tile| tile.end), Some(300));
+/// assert!(!plan.galois_requests().is_empty());
+/// # Ok::<(), ciphermill_hmvp::HmvpError>(())
+/// ```
 #[derive(Debug)]
 pub struct Plan {
     terms: Terms,
@@ -77,6 +89,18 @@ impl Plan {
     }
 
     /// The Galois keys that the server needs.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # let plan = Plan::new(&Request::new(300, 200), Isa::current())?;
+    /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
+    /// assert!(plan.require_galois_keys(&galois).is_ok());
+    /// let none = GaloisKeys::generate(&secret, &[])?;
+    /// assert!(plan.require_galois_keys(&none).is_err(), "keys are missing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn galois_requests(&self) -> Vec<GaloisRequest> {
         self.algorithm().galois_requests()
     }
@@ -171,6 +195,14 @@ impl Plan {
     ///
     /// # Errors
     /// [`HmvpError::Scheme`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert!(plan.require_matrix(&dense).is_ok());
+    /// assert!(plan.require_matrix(&DenseMatrix::new(1, 3, vec![1, 2, 3])?).is_err(), "the plan is for two rows");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn require_matrix(&self, matrix: &dyn MatrixSource) -> Result<(), HmvpError> {
         require_length("number of rows of the matrix", matrix.rows(), self.request().rows)?;
         Ok(require_length("number of columns of the matrix", matrix.cols(), self.request().cols)?)

@@ -5,6 +5,13 @@ pub use ciphermill_bfv::encryption::Encryption;
 use ciphermill_bfv::parameters::{ParameterError, ParameterSet, SecurityLevel};
 
 /// How a product is computed.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::Strategy;
+///
+/// assert_eq!(Strategy::ALL.map(Strategy::name), ["algorithm1", "rotate-and-sum", "diagonal", "row-packed"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {

@@ -107,6 +107,16 @@ impl EncryptedVector {
     ///
     /// # Errors
     /// If it is malformed or of another plan.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let sent = vector.to_bytes();
+    /// let received = EncryptedVector::from_bytes(&plan, &sent)?;
+    /// assert_eq!(keys.multiply(&matrix, &received)?.decrypt(&secret)?, [-2, -2]);
+    /// assert!(EncryptedVector::from_bytes(&plan, &sent[1..]).is_err(), "a byte is missing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(plan: &Arc<Plan>, bytes: &[u8]) -> Result<Self, HmvpError> {
         let mut input = open_for("the vector", VECTOR, plan, bytes)?;
         require_left(&input, &[FULL, SEEDED].map(|form| vector_len_behind(plan.terms(), form)))?;
@@ -141,6 +151,14 @@ impl EncryptedVector {
     ///
     /// # Errors
     /// If it is malformed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let head = EncryptedVector::head(&vector.to_bytes())?;
+    /// assert_eq!(head.tag, secret.tag());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn head(bytes: &[u8]) -> Result<ObjectHead, HmvpError> {
         let (terms, mut input) = open_any(VECTOR, bytes)?;
         require_left(&input, &[FULL, SEEDED].map(|form| vector_len_behind(&terms, form)))?;
@@ -166,6 +184,15 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If it is malformed or of another plan.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let sent = keys.multiply(&matrix, &vector)?.to_bytes();
+    /// assert_eq!(EncryptedProduct::from_bytes(&plan, &sent)?.decrypt(&secret)?, [-2, -2]);
+    /// assert!(EncryptedProduct::from_bytes(&plan, &vector.to_bytes()).is_err(), "a vector is not a product");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(plan: &Arc<Plan>, bytes: &[u8]) -> Result<Self, HmvpError> {
         let mut input = open_for("the product", PRODUCT, plan, bytes)?;
         require_left(&input, &[product_len_behind(plan.terms())])?;

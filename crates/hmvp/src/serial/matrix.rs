@@ -25,6 +25,14 @@ impl PlainMatrix {
     ///
     /// # Errors
     /// If writing fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let stored = PlainMatrix::new(&plan, &dense)?;
+    /// assert_eq!(stored.write(Vec::new())?, stored.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write<W: Write>(&self, writer: W) -> Result<W, HmvpError> {
         let terms = self.plan().terms();
         let mut head = Encoder::default();
@@ -52,6 +60,17 @@ impl PlainMatrix {
 }
 
 /// A sealed matrix that was read and checked, without the tables of its plan.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
+/// let sealed = SealedMatrix::from_bytes(&bytes)?;
+/// assert_eq!((sealed.request().rows, sealed.request().cols), (2, 3));
+/// let stored = sealed.on(Isa::current())?;
+/// assert_eq!(keys.multiply_streamed(&stored, &vector)?.decrypt(&secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SealedMatrix {
     terms: Terms,

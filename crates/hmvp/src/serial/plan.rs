@@ -74,6 +74,14 @@ impl Plan {
     ///
     /// # Errors
     /// If it is malformed, its choices do not meet its request, or the CPU lacks `isa`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let received = Plan::from_bytes(&plan.to_bytes(), Isa::current())?;
+    /// assert_eq!(received.request(), plan.request());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8], isa: Isa) -> Result<Self, HmvpError> {
         let (_, mut input) = open(bytes, PLAN, BODY_VERSION..=BODY_VERSION, MAX_PLAN_LEN)?;
         let terms = Terms::decode(&mut input)?;

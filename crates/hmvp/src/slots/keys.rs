@@ -11,6 +11,13 @@ use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::keys::GaloisKeys;
 
 /// g = 3^`steps` mod 2N: σ_g rotates both rows of slots by `steps` to the left.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::layout::rotation_element;
+///
+/// assert_eq!([1, 2, 3].map(|steps| rotation_element(4096, steps)), [3, 9, 27]);
+/// ```
 pub fn rotation_element(n: usize, steps: usize) -> usize {
     let turn = 2 * n;
     let (mut g, mut square, mut rest) = (1, 3 % turn, steps % (n / 2));

@@ -22,6 +22,26 @@ use ciphermill_bfv::keys::PublicKey;
 ///
 /// # Errors
 /// As [`assess`], or if the public key is missing or of another key set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+/// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+/// let product = keys.multiply(&matrix, &vector)?;
+/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// let refused = mask(&product, &options, None, &mut rng);
+/// assert!(refused.is_err(), "re-randomising needs the public key");
+///
+/// let public = ciphermill_bfv::PublicKey::generate(&secret)?;
+/// let (response, share_b) = mask(&product, &options, Some(&public), &mut rng)?;
+/// let share_a = response.decrypt(&secret)?;
+/// assert_eq!(reconstruct([&share_a, &share_b], plan.context().t())?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mask(
     product: &EncryptedProduct,
     options: &MaskOptions,

@@ -6,6 +6,17 @@ use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::noise;
 
 /// What B adds to its answer besides the mask.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let plan = Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?;
+/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// assert!(matches!(assess(&plan, &options)?.guarantee, Guarantee::Rerandomised { .. }));
+/// // The plan has no room for flooding.
+/// assert!(assess(&plan, &MaskOptions { flooding_bits: 40, ..options }).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaskOptions {
     /// Adds a fresh encryption of 0 under A's public key, so that c_1 does not depend on the matrix.

@@ -24,6 +24,22 @@ use ciphermill_bfv::parameters::ParameterSpec;
 use ciphermill_bfv::serial::{BODY_VERSION, RESPONSE};
 
 /// B's answer: a masked product, modulo Q or switched to a power of two.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+/// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+/// let product = keys.multiply(&matrix, &vector)?;
+/// let (response, share_b) = mask(&product, &MaskOptions::default(), None, &mut rng)?;
+/// let received = Response::from_bytes(&plan, &response.to_bytes())?;
+/// let share_a = received.decrypt(&secret)?;
+/// assert_eq!(reconstruct([&share_a, &share_b], plan.context().t())?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Response {
     plan: Arc<Plan>,

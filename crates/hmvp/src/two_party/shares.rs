@@ -57,6 +57,18 @@ fn require_shares(what: &'static str, share: &[u64], t: u64) -> Result<(), BfvEr
 ///
 /// # Errors
 /// If t or a value is out of range; values are taken from [−⌊t/2⌋, ⌊(t−1)/2⌋].
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::two_party::{reconstruct, share};
+/// use ciphermill_lattice::{Csprng, SecretSeed};
+///
+/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let [first, second] = share(&[1, 0, -1], 1009, &mut rng)?;
+/// assert_eq!(reconstruct([&first, &second], 1009)?, [1, 0, -1]);
+/// assert!(share(&[505], 1009, &mut rng).is_err(), "values are -504 to 504");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn share(values: &[i64], t: u64, rng: &mut Csprng) -> Result<[Vec<u64>; 2], HmvpError> {
     require_modulus(t)?;
     let (least, greatest) = (-((t / 2) as i64), ((t - 1) / 2) as i64);
@@ -94,6 +106,17 @@ fn integers(plan: &Plan, share: &[u64]) -> Result<Zeroizing<Vec<i64>>, HmvpError
 /// # Errors
 /// If the plan may split entries, the share has not n values below t, the key is of other parameters, or the operating
 /// system gives no randomness.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let [share_a, _share_b] = share(&[1, 0, -1], plan.context().t(), &mut rng)?;
+/// let sent = encrypt_share(&plan, &secret, &share_a, &mut rng)?;
+/// assert_eq!(sent.tag(), secret.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encrypt_share(
     plan: &Arc<Plan>,
     key: &SecretKey,
@@ -135,6 +158,22 @@ fn encrypt(
 ///
 /// # Errors
 /// If the plan may split entries, or the share has not n values below t.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+/// let [share_a, share_b] = share(&[1, 0, -1], plan.context().t(), &mut rng)?;
+/// let sent = encrypt_share(&plan, &secret, &share_a, &mut rng)?;
+/// let vector = add_share(&sent, &share_b)?;
+/// let (response, product_b) = mask(&keys.multiply(&matrix, &vector)?, &MaskOptions::default(), None, &mut rng)?;
+/// let product_a = response.decrypt(&secret)?;
+/// assert_eq!(reconstruct([&product_a, &product_b], plan.context().t())?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn add_share(vector: &EncryptedVector, share: &[u64]) -> Result<EncryptedVector, HmvpError> {
     let plan = vector.plan();
     let plaintexts = plan.algorithm().encode_vector(plan.context(), &integers(plan, share)?)?;
