@@ -46,7 +46,7 @@ for home in root home/builder; do
 done
 chroot "$root" chown -R builder:builder /home/builder
 
-mapfile -t passed < <(env | grep -E '^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|(CARGO_(HTTP|NET|REGISTR)|PIP_)[A-Z_]*)=' || true)
+mapfile -t passed < <(env | grep -E '^(https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY|(CARGO_(HTTP|INCREMENTAL|NET|REGISTR)|PIP_)[A-Z_]*)=' || true)
 
 inside() { # inside USER HOME COMMAND
     local toolchain
