@@ -22,7 +22,7 @@ pub const DIGIT_BITS: u32 = 256;
 /// use ciphermill_bigint::reference::Cios256;
 /// use num_bigint::BigUint;
 ///
-/// let n = (BigUint::from(1u32) << 256) - BigUint::from(189u32);
+/// let n: BigUint = (BigUint::from(1u32) << 256) - 189u32;
 /// let (a, b) = (BigUint::from(3u32), BigUint::from(7u32));
 /// let multiplier = Cios256::new(n.clone())?;
 /// let step = multiplier.step(&a, &b);
