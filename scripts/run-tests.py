@@ -11,6 +11,7 @@ at the end as well. With CIPHERMILL_REQUIRE=all each of them is a failure.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -67,10 +68,16 @@ def run(program: Program) -> tuple[Program, int, str, float]:
 
 
 def skips(output: str) -> list[str]:
-    """The lines of skipped work, without repetitions."""
-    marks = ("not run: ", "skipped: ")
-    lines = (mark + line.partition(mark)[2] for line in output.splitlines() for mark in marks if mark in line)
-    return list(dict.fromkeys(lines))
+    """The lines of skipped work with the module of their test, without repetitions."""
+    found: dict[str, None] = {}
+    module = ""
+    for line in output.splitlines():
+        if header := re.fullmatch(r"---- (\w+)::\S+ std(?:out|err) ----", line):
+            module = f"{header[1]}: "
+        for mark in ("not run: ", "skipped: "):
+            if mark in line:
+                found[module + mark + line.partition(mark)[2]] = None
+    return list(found)
 
 
 def without_successes(output: str) -> str:

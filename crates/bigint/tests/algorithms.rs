@@ -58,7 +58,7 @@ fn moduli() -> [BoxedUint; 2] {
 fn rings(mut test: impl FnMut(&OddModulus)) {
     for path in Path::ALL {
         if !path.is_available() {
-            println!("this CPU cannot run the path {path}");
+            println!("not run: the path {path}, which the CPU lacks");
             continue;
         }
         for n in moduli() {

@@ -18,7 +18,7 @@ fn engines() -> impl Iterator<Item = CpuEngine> {
     Path::ALL.into_iter().filter_map(|path| {
         let engine = CpuEngine::new(path).ok();
         if engine.is_none() {
-            println!("this CPU cannot run the path {path}");
+            println!("not run: the path {path}, which the CPU lacks");
         }
         engine
     })

@@ -168,7 +168,7 @@ fn every_path_of_the_cpu_conforms() {
     for path in Path::ALL {
         match CpuEngine::new(path) {
             Ok(engine) => check(&engine, &Extent::default()),
-            Err(_) => println!("this CPU cannot run the path {path}"),
+            Err(_) => println!("not run: the path {path}, which the CPU lacks"),
         }
     }
 }

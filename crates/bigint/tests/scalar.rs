@@ -12,7 +12,7 @@ const SINGLE_LANE: [Path; 3] = [Path::Portable, Path::Adx, Path::IfmaSingle];
 fn paths() -> Vec<Path> {
     let (can, cannot): (Vec<_>, Vec<_>) = SINGLE_LANE.into_iter().partition(|path| path.is_available());
     for path in cannot {
-        eprintln!("not run on this CPU: {path}");
+        eprintln!("not run: the path {path}, which the CPU lacks");
     }
     can
 }

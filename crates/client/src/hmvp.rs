@@ -1,4 +1,7 @@
 //! Plans, keys, matrices and vectors of encrypted matrix-vector products in files.
+//!
+//! Some examples share a hidden start: the `plan` of a product of a 2×3 matrix and its keys, `generated` in the files of
+//! `paths`.
 
 use std::io::{BufReader, Write};
 use std::path::Path;

@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! Many examples share a hidden start: a temporary `directory`, and the `path` of a new file there. The examples of
-//! [`tfhe`], [`hmvp`] and [`paillier`] also have keys and, where the scheme needs one, an encoding or a plan.
+//! Many examples share a hidden start: a temporary `directory`, and the `path` of a new file there. Those of [`tfhe`],
+//! [`hmvp`] and [`paillier`] also make keys; each module names them.
 
 pub mod engines;
 mod error;

@@ -1,4 +1,7 @@
 //! Paillier's keys and vectors in files.
+//!
+//! Some examples share a hidden start: the key pair of `owner`, with 512 `bits`, which is not secure, and the `policy` that
+//! accepts it. The keys are in the files `secret` and `public`, and `engine` computes.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! TFHE's keys, ciphertexts and tables in files.
+//!
+//! Some examples share a hidden start: the `key` of a test set that is not secure, with the `policy` that accepts it, and
+//! an `encoding` of two bits.
 
 use std::path::Path;
 

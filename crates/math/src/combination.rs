@@ -363,7 +363,7 @@ mod tests {
     fn every_path_is_the_definition_at_odd_sizes() {
         for isa in Isa::ALL {
             if !isa.is_available() {
-                println!("not run, the CPU lacks it: {isa}");
+                println!("not run: {isa}, which the CPU lacks");
                 continue;
             }
             for size in [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 637, 801, 861] {

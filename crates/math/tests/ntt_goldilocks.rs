@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// Paths to test. The output names the paths that cannot run.
 fn paths() -> Vec<Isa> {
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run, the CPU lacks it: {isa}");
+        println!("not run: {isa}, which the CPU lacks");
     }
     Isa::available().collect()
 }

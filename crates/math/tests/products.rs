@@ -28,7 +28,7 @@ impl Random {
 fn paths() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| {
         if !isa.is_available() {
-            println!("not run, the CPU lacks it: {isa}");
+            println!("not run: {isa}, which the CPU lacks");
         }
         isa.is_available()
     })

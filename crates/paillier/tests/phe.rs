@@ -98,7 +98,7 @@ fn known_answers_of_phe() {
     assert_eq!(records.iter().map(|r| r["bits"].as_u64().unwrap()).collect::<Vec<_>>(), [512, 1024, 2048, 3072]);
     for path in Path::ALL {
         if !path.is_available() {
-            println!("not run, as this CPU has not what it needs: path {path}");
+            println!("not run: the path {path}, which the CPU lacks");
             continue;
         }
         records.iter().for_each(|record| check(record, path));

@@ -64,10 +64,10 @@ pub struct ConvKernels {
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// # let shape = ConvShape {
-/// #     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
-/// # };
-/// # let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+/// let shape = ConvShape {
+///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+/// };
+/// let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
 /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// # let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
 /// let output = ConvKernels::prepare(&plan, &[1, 0, 0, 1])?.multiply(&image)?;
@@ -124,9 +124,9 @@ impl EncryptedImage {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// # let shape = ConvShape {
-    /// #     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
-    /// # };
+    /// let shape = ConvShape {
+    ///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+    /// };
     /// let request = Conv2dRequest { encryption: Encryption::Public, ..Conv2dRequest::new(shape) };
     /// let plan = Arc::new(Conv2dPlan::new(&request, Isa::current())?);
     /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);

@@ -93,7 +93,7 @@ impl Plan {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// # let plan = Plan::new(&Request::new(300, 200), Isa::current())?;
+    /// let plan = Plan::new(&Request::new(300, 200), Isa::current())?;
     /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
     /// let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
     /// assert!(plan.require_galois_keys(&galois).is_ok());

@@ -26,7 +26,7 @@ use ciphermill_bfv::keys::PublicKey;
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
 /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
 /// # let matrix = engine.prepare_matrix(&plan, &dense)?;

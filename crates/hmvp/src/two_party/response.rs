@@ -28,7 +28,7 @@ use ciphermill_bfv::serial::{BODY_VERSION, RESPONSE};
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
 /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
 /// # let matrix = engine.prepare_matrix(&plan, &dense)?;

@@ -110,7 +110,7 @@ fn integers(plan: &Plan, share: &[u64]) -> Result<Zeroizing<Vec<i64>>, HmvpError
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
 /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// let [share_a, _share_b] = share(&[1, 0, -1], plan.context().t(), &mut rng)?;
 /// let sent = encrypt_share(&plan, &secret, &share_a, &mut rng)?;
@@ -162,7 +162,7 @@ fn encrypt(
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// # let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
 /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
 /// # let matrix = engine.prepare_matrix(&plan, &dense)?;

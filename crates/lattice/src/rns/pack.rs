@@ -37,12 +37,8 @@ impl RnsBasis {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let poly = monomial(5, -7);
-    /// let mut bytes = basis.pack(&poly);
-    /// assert_eq!(bytes.len(), 1024 * (14 + 16) / 8);
-    /// assert_eq!(basis.unpack(&bytes)?.words(), poly.words());
-    /// bytes.fill(0xff);
-    /// assert!(matches!(basis.unpack(&bytes), Err(UnpackError::NotCanonical { limb: 0, modulus: 12289 })));
+    /// // Primes of 14 and 16 bits.
+    /// assert_eq!(basis.packed_len(), 1024 * (14 + 16) / 8);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn packed_len(&self) -> usize {
@@ -51,6 +47,18 @@ impl RnsBasis {
 
     /// The polynomial as [`packed_len`](Self::packed_len) bytes: limb after limb, each word with the length of its prime
     /// in bits, in little-endian order of bits.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let poly = monomial(5, -7);
+    /// let mut bytes = basis.pack(&poly);
+    /// assert_eq!(bytes.len(), basis.packed_len());
+    /// assert_eq!(basis.unpack(&bytes)?.words(), poly.words());
+    /// bytes.fill(0xff);
+    /// assert!(matches!(basis.unpack(&bytes), Err(UnpackError::NotCanonical { limb: 0, modulus: 12289 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack(&self, poly: &RnsPoly<Coefficients>) -> Vec<u8> {
         self.check(poly);
         let mut bytes = Vec::with_capacity(self.packed_len());

@@ -8,7 +8,7 @@ fn paths() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| {
         let available = isa.is_available();
         if !available {
-            println!("not run, the CPU lacks it: {isa}");
+            println!("not run: {isa}, which the CPU lacks");
         }
         available
     })

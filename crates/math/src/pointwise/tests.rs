@@ -6,10 +6,10 @@ fn paths() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| {
         let available = isa.is_available();
         if !available {
-            println!("not run, the CPU lacks it: {isa}");
+            println!("not run: {isa}, which the CPU lacks");
         }
         if *isa == Isa::Avx512 && available && !isa.has_ifma() {
-            println!("not run, the CPU lacks it: {isa} with IFMA");
+            println!("not run: {isa} with IFMA, which the CPU lacks");
         }
         available
     })

@@ -66,7 +66,7 @@ pub fn rng(seed: u8) -> Csprng {
 /// The test key of a size on every path that this CPU can run; says which it cannot.
 pub fn keys_on_paths(bits: u32) -> Vec<SecretKey> {
     for path in Path::ALL.into_iter().filter(|path| !path.is_available()) {
-        eprintln!("not tested: this CPU cannot run the path {path}");
+        eprintln!("not run: the path {path}, which the CPU lacks");
     }
     Path::available().map(|path| key(bits).on_path(path).expect("an available path")).collect()
 }

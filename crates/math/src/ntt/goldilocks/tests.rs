@@ -11,14 +11,14 @@ fn engines(n: usize) -> Vec<(String, GoldilocksNtt)> {
     let mut engines = Vec::new();
     for isa in Isa::ALL {
         if !isa.is_available() {
-            println!("not run, the CPU lacks it: {isa}");
+            println!("not run: {isa}, which the CPU lacks");
             continue;
         }
         engines.push((isa.to_string(), GoldilocksNtt::with_kernels(n, isa, false).unwrap()));
         if isa.has_ifma() {
             engines.push((format!("{isa} with IFMA"), GoldilocksNtt::with_kernels(n, isa, true).unwrap()));
         } else if isa == Isa::Avx512 {
-            println!("not run, the CPU lacks it: {isa} with IFMA");
+            println!("not run: {isa} with IFMA, which the CPU lacks");
         }
     }
     engines

@@ -66,10 +66,10 @@ fn sorted(engine: &PrimeNtt, spectrum: &[u64]) -> Vec<u64> {
 #[test]
 fn spectra_equal_the_golden_model_and_come_back() {
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run, the CPU lacks it: {isa}");
+        println!("not run: {isa}, which the CPU lacks");
     }
     if !Isa::best().has_ifma() {
-        println!("not run, the CPU lacks it: AVX-512 IFMA");
+        println!("not run: AVX-512 IFMA, which the CPU lacks");
     }
     for log_n in 4..=17 {
         let n = 1 << log_n;

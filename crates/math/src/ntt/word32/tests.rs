@@ -11,11 +11,11 @@ use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
 /// Paths to test, with and without IFMA. The output names the paths that cannot run.
 fn paths() -> Vec<(Isa, bool)> {
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run, the CPU lacks it: {isa}");
+        println!("not run: {isa}, which the CPU lacks");
     }
     let ifma = Isa::best().has_ifma();
     if !ifma {
-        println!("not run, the CPU lacks it: avx512 with IFMA");
+        println!("not run: avx512 with IFMA, which the CPU lacks");
     }
     Isa::available().map(|isa| (isa, false)).chain(ifma.then_some((Isa::Avx512, true))).collect()
 }

@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn operations_hold_their_ranges_at_the_ends() {
         if !crate::Isa::Avx512.has_ifma() {
-            println!("not run, the CPU lacks it: avx512 with IFMA");
+            println!("not run: avx512 with IFMA, which the CPU lacks");
             return;
         }
         const DELTA: i64 = 1 << 39;
