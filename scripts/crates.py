@@ -11,7 +11,9 @@ that it depends on. Arrows that follow from others are left out.
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/architecture.md"
@@ -30,13 +32,18 @@ NEVER = {
 }
 
 
+def manifests() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folder of each crate with its manifest."""
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        yield manifest.parent, tomllib.loads(manifest.read_text())
+
+
 def dependencies() -> dict[str, set[str]]:
     """The crates of the workspace that each crate depends on, without development dependencies."""
     found = {}
-    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
-        data = tomllib.loads(manifest.read_text())
+    for crate, data in manifests():
         names = {name for table in ("dependencies", "build-dependencies") for name in data.get(table, {})}
-        found[manifest.parent.name] = {n.removeprefix("ciphermill-") for n in names if n.startswith("ciphermill-")}
+        found[crate.name] = {n.removeprefix("ciphermill-") for n in names if n.startswith("ciphermill-")}
     return found
 
 
@@ -75,16 +82,15 @@ def drawing(graph: dict[str, set[str]]) -> str:
 def tests_left_out() -> list[str]:
     """Files of tests that no test program compiles: the crate names its programs, and no module or program has them."""
     found = []
-    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
-        data = tomllib.loads(manifest.read_text())
+    for crate, data in manifests():
         if data["package"].get("autotests", True):
             continue
-        folder = manifest.parent / "tests"
+        folder = crate / "tests"
         programs = {test["path"] for test in data["test"]}
         modules = set(re.findall(r"^mod (\w+);", (folder / "main.rs").read_text(), re.MULTILINE))
         files = [*folder.glob("*.rs"), *folder.glob("*/main.rs")]
-        names = (file.relative_to(manifest.parent).as_posix() for file in files if file.stem not in modules)
-        found += [f"crates/{manifest.parent.name}/{name}" for name in names if name not in programs]
+        names = (file.relative_to(crate).as_posix() for file in files if file.stem not in modules)
+        found += [f"crates/{crate.name}/{name}" for name in names if name not in programs]
     return sorted(found)
 
 

@@ -2,11 +2,12 @@
 
     python scripts/links.py
 
-Code is not looked at. A heading's anchor is the one that GitHub gives it.
+Links in code are ignored. The anchor of a heading is the one that GitHub gives it.
 """
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,14 +41,16 @@ def text(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    found: list[str] = []
+    """The names in a page that a link can lead to; repeated headings are numbered from the second on."""
+    found: set[str] = set()
+    repeated: Counter[str] = Counter()
     for line in text(page):
-        found += ANCHOR.findall(line)
+        found.update(ANCHOR.findall(line))
         if heading := HEADING.match(line):
             words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
             name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-            same = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", other) is not None for other in found)
-            found.append(f"{name}-{same}" if same else name)
+            found.add(f"{name}-{repeated[name]}" if repeated[name] else name)
+            repeated[name] += 1
     return frozenset(found)
 
 
