@@ -71,7 +71,7 @@ pub enum NumbersError {
         field: String,
     },
     /// The lines have different lengths.
-    #[error("line {line} has {given} numbers, the lines before it {expected}")]
+    #[error("line {line} has {given} values, but line 1 of the values has {expected}; give every line as many")]
     Ragged {
         /// The line, from 1.
         line: usize,
@@ -217,7 +217,10 @@ mod tests {
     fn text_has_a_row_per_line() {
         let numbers = text::<i64>(b"# a matrix\n1, -2;3\n\n 4 5\t6 # its second row\n").expect("a matrix");
         assert_eq!(numbers, Numbers { rows: 2, cols: 3, entries: vec![1, -2, 3, 4, 5, 6] });
-        assert_eq!(text::<i64>(b"1 2\n3\n").unwrap_err().to_string(), "line 2 has 1 numbers, the lines before it 2");
+        assert_eq!(
+            text::<i64>(b"1 2\n3\n").unwrap_err().to_string(),
+            "line 2 has 1 values, but line 1 of the values has 2; give every line as many"
+        );
         assert_eq!(text::<i64>(b"1 x\n").unwrap_err().to_string(), "line 1: \"x\" is not an integer");
         assert!(text::<i64>(b"# nothing\n").is_err() && text::<i64>(b"\xff").is_err());
     }

@@ -12,8 +12,8 @@ use crate::random::RandomError;
 pub enum PaillierError {
     /// The key would be too small to protect anything, or too large for the arithmetic.
     #[error(
-        "a key of {bits} bits was asked for; {min} to {max} are allowed. Smaller ones, from {insecure} bits up, only \
-         through `insecure_bench`, for measurements: a 512-bit modulus is factored for a few dollars",
+        "a key of {bits} bits is refused; {min} to {max} are allowed. Smaller ones, from {insecure} bits up, need the opt-in to \
+         insecure parameters, for measurements: a 512-bit modulus is factored for a few dollars",
         min = KeyBits::MIN, max = KeyBits::MAX, insecure = KeyBits::MIN_INSECURE
     )]
     KeyBits {
@@ -21,7 +21,10 @@ pub enum PaillierError {
         bits: u32,
     },
     /// The key's size is not a multiple of the step.
-    #[error("a key of {bits} bits was asked for; sizes are multiples of {step}", step = KeyBits::STEP)]
+    #[error(
+        "a key of {bits} bits is refused; sizes are multiples of {step} from {min} to {max}",
+        step = KeyBits::STEP, min = KeyBits::MIN, max = KeyBits::MAX
+    )]
     KeyBitsStep {
         /// Bits of n.
         bits: u32,
@@ -48,7 +51,9 @@ pub enum PaillierError {
     #[error("this key has no base for DJN blinding (it was imported from n alone); use `Blinding::Strict`")]
     NoBlindingBase,
     /// A plaintext is out of range.
-    #[error("plaintext {index} lies outside -(n-1)/2 ..= (n-1)/2, where n has {bits} bits")]
+    #[error(
+        "plaintext {index} lies outside -(n-1)/2 ..= (n-1)/2, where n has {bits} bits; use smaller numbers or a longer key"
+    )]
     PlaintextRange {
         /// Which plaintext.
         index: usize,
@@ -64,7 +69,7 @@ pub enum PaillierError {
         bits: u32,
     },
     /// A scalar has more bits than declared.
-    #[error("scalar {index} has a magnitude of more than the declared {bits} bits")]
+    #[error("scalar {index} has a magnitude of more than {bits} bits; declare wider scalars")]
     ScalarRange {
         /// Which scalar.
         index: usize,

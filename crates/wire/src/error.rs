@@ -8,7 +8,9 @@ use crate::kind;
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The input ends before the field or the object does.
-    #[error("input is truncated: {needed} bytes needed, {available} available; fetch the whole object again")]
+    #[error(
+        "input is truncated: {needed} bytes needed, {available} available; fetch the whole object again, or check that this is the right file"
+    )]
     Truncated {
         /// Bytes that the field or object takes from here on.
         needed: u64,

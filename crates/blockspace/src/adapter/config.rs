@@ -138,7 +138,7 @@ pub struct BlockSpaceMetrics {
     pub completed_directly: u64,
     /// Completions that failed.
     pub failed: u64,
-    /// Reads that ran a program.
+    /// Reads of blocks that ran a program.
     pub computed_reads: u64,
     /// Results and open objects held now.
     pub sessions: u64,

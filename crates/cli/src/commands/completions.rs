@@ -10,6 +10,7 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
+  $ mkdir -p ~/.local/share/bash-completion/completions
   $ ciphermill completions bash > ~/.local/share/bash-completion/completions/ciphermill")]
 pub(crate) struct Args {
     /// The shell

@@ -103,6 +103,11 @@ mod tests {
             } else {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
                 assert!(help.contains(&format!("$ {}", path.trim())), "{path}: {help}");
+                // A longer line would be wrapped, and could not be pasted.
+                for line in help.lines().skip_while(|line| !line.starts_with("  $")).take_while(|line| !line.is_empty())
+                {
+                    assert!(line.chars().count() <= 100, "{path}: an example is too long: {line}");
+                }
             }
         }
         check(&super::Cli::command(), "");

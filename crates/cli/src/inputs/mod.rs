@@ -49,7 +49,7 @@ impl EngineArgs {
 /// The opt-in to parameter sets and keys below 128 bits of security.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SecurityArgs {
-    /// Accept parameter sets and keys below 128 bits of security: for published figures and tests, never for data that matters
+    /// Accept parameter sets below 128 bits of security and Paillier keys below 2048 bits: for published figures and tests, never for data that matters
     #[arg(long, alias = "insecure-bench")]
     insecure_params: bool,
 }
@@ -144,7 +144,7 @@ pub(crate) struct EncodingArgs {
     /// Largest message, at least 0
     #[arg(long, value_name = "MAX", requires = "min", allow_negative_numbers = true)]
     max: Option<i64>,
-    /// Use the whole torus; without the padding bit, only negacyclic functions can be tabulated
+    /// Messages without a padding bit, on the whole torus; a table for such an input must be negacyclic
     #[arg(long)]
     no_padding: bool,
 }
@@ -227,7 +227,7 @@ impl ParametersArgs {
 /// A program and the names its text may leave open.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// Program: assembly text or binary form
+    /// Program: assembly text, or the binary form that `program asm` writes
     file: PathBuf,
     /// Bind a name of the text to a register, as r2=3:0:2; may be repeated
     #[arg(long = "bind", value_name = "NAME=T:K:D")]

@@ -123,8 +123,7 @@ impl Request {
         let max = 64 - self.cols.next_power_of_two().trailing_zeros() as usize;
         if greatest > i64::MAX as u128 {
             let given = (self.matrix_bits + self.vector_bits) as usize;
-            let what =
-                "bits of a matrix entry and a vector entry together, so that entries of the product fit 64 bits,";
+            let what = "the sum of the bits of a matrix entry and a vector entry (an entry of the product has 64 bits)";
             return Err(PlanError::Range { what, given, min: 4, max });
         }
         range("bits for flooding", self.flooding_bits as usize, 0, MAX_FLOODING_BITS as usize)?;

@@ -17,7 +17,8 @@ use ciphermill_client::files::{self, PendingFile};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill arch exec --core 0=examples/rvfhe/butterfly.s --set x10=2013265921 --twiddles w.bin --scratchpad in.bin --out-scratchpad out.bin
+  $ ciphermill arch exec --core 0=examples/rvfhe/butterfly.s --set x10=2013265921 \\
+    --twiddles w.bin --scratchpad in.bin --out-scratchpad out.bin
 
 A file whose name ends in .s is read as text, any other file as words. Files of words hold little-endian 32-bit \
 words; the rest of the memory is zero. Cycles are simulated, from the first instruction fetch to the last event, \

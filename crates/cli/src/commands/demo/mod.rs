@@ -48,7 +48,7 @@ Examples:
   $ ciphermill demo
   $ ciphermill demo --params MESSAGE_4_2M64 --x 3 --y 4 --json
 
-The default set has the dimensions of the paper and needs several GB of memory and disk; the demo checks both \
+The default set has the dimensions of the paper and needs 4 GB of memory and 6 GB of disk; the demo checks both \
 first. It has less than 128 bits of security, as have the TEST sets: the demo accepts these sets without an opt-in \
 and says so.")]
 pub(crate) struct Args {

@@ -160,7 +160,12 @@ pub(super) fn namespaces(out: &mut Exposition, namespaces: &[Arc<BlockSpace>]) {
         ("counter", "completions_total", "Objects completed.", |m| m.completed),
         ("counter", "direct_completions_total", "Of them, those that one command completed.", |m| m.completed_directly),
         ("counter", "failed_completions_total", "Completions that failed.", |m| m.failed),
-        ("counter", "computed_reads_total", "Reads that ran a program.", |m| m.computed_reads),
+        (
+            "counter",
+            "computed_reads_total",
+            "Reads of blocks that ran a program; reads by number of register are not counted here.",
+            |m| m.computed_reads,
+        ),
     ];
     let metrics: Vec<_> = namespaces.iter().map(|space| (space.space().0, space.metrics())).collect();
     for (kind, name, help, field) in fields {

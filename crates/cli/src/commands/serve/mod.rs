@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// Format of the log [default: text]
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// Print the listening address as one line of JSON
+    /// Print addresses, subsystem and namespaces as one line of JSON
     #[arg(long)]
     json: bool,
 }

@@ -55,9 +55,19 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
     let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
     if log2_p_fail > -40.0 {
+        // Rounded, a probability near 1 would read 2^0.
+        let odds = if log2_p_fail > -1.5 {
+            "often or always".to_owned()
+        } else {
+            format!("with probability 2^{log2_p_fail:.0}")
+        };
+        let other = match args.key {
+            KeyOrderArg::Small => "fewer messages, --key big or another set",
+            KeyOrderArg::Big => "fewer messages or another set",
+        };
         eprintln!(
-            "ciphermill: note: with {}, a bootstrap of these messages fails with probability 2^{log2_p_fail:.0}; use fewer \
-             messages, --key big or another set",
+            "ciphermill: note: {} has too much noise for so many messages: after a bootstrap, decryption is wrong {odds}, and \
+             without one it may be wrong too; use {other}",
             client.parameters().name
         );
     }

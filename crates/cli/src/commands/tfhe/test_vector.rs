@@ -16,8 +16,8 @@ use crate::output::{self, human_bytes};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill tfhe test-vector --params MESSAGE_4_2M64 --function square-quarter --key big --out sq.tv
-  $ ciphermill tfhe test-vector --secret-key me.key --function table --table f.txt --bits 3 --out f.tv
+  $ ciphermill tfhe test-vector --params MESSAGE_4_2M64 --function square-quarter --out sq.tv
+  $ ciphermill tfhe test-vector --secret-key me.key --function table --table f.txt --bits 3 -o f.tv
 
 identity and table use one encoding (--bits, or --min and --max) for input and output. square-quarter computes and \
 prints the widest encodings that the noise allows for exact products x*y = floor((x+y)^2/4) - floor((x-y)^2/4).
