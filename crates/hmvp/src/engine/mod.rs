@@ -216,7 +216,7 @@ pub enum Job<'a> {
     },
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     /// The operation's name, for errors and reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -228,7 +228,7 @@ impl Job<'_> {
 
     /// The vector.
     #[must_use]
-    pub fn vector(&self) -> &EncryptedVector {
+    pub fn vector(&self) -> &'a EncryptedVector {
         match self {
             Self::Multiply { vector, .. } | Self::MultiplyStreamed { vector, .. } => vector,
         }
