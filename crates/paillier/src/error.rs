@@ -12,8 +12,8 @@ use crate::random::RandomError;
 pub enum PaillierError {
     /// The key would be too small to protect anything, or too large for the arithmetic.
     #[error(
-        "a key of {bits} bits is refused; {min} to {max} are allowed. Smaller ones, from {insecure} bits up, need the opt-in to \
-         insecure parameters, for measurements: a 512-bit modulus is factored for a few dollars",
+        "a key of {bits} bits is refused; {min} to {max} are allowed. Smaller ones, from {insecure} bits up, need an opt-in, for \
+         measurements (`--insecure-params`, in the library `insecure_bench`): a 512-bit modulus is factored for a few dollars",
         min = KeyBits::MIN, max = KeyBits::MAX, insecure = KeyBits::MIN_INSECURE
     )]
     KeyBits {

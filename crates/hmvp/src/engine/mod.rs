@@ -68,7 +68,8 @@ pub trait HmvpEngine: Send + Sync + fmt::Debug {
     /// The engine's name, device and kind.
     fn info(&self) -> EngineInfo;
 
-    /// Brings the Galois keys of one client into the form in which products of the plan use them.
+    /// Brings the Galois keys of one client into the form in which products of the plan use them. The keys are spectra in the
+    /// order of the plan's context; an engine with other transforms reads them again from their bytes.
     ///
     /// # Errors
     /// As [`Plan::require_galois_keys`], and [`HmvpError::UnsupportedStrategy`].
