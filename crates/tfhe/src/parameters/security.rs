@@ -36,7 +36,7 @@ const INTERPOLATED: &str =
     "interpolated in Zama's published 128- and 132-bit curves for binary keys (lattice-estimator, BDGL16)";
 
 const OUTSIDE: &str =
-    "0.0, which is none claimed: the published curves begin at dimension 450 and at a noise of 4 units of the torus";
+    "none claimed: the published curves begin at dimension 450 and at a noise of 4 units of the torus";
 
 /// Where the published curves begin.
 const MIN_DIMENSION: usize = 450;
