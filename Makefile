@@ -35,7 +35,7 @@ demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 test: ## everything that must hold: format, lints, licences, tests, documentation
 	@scripts/test.sh
 
-bench: ## measure beside peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier)
+bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier)
 	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)

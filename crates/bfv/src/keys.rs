@@ -153,7 +153,7 @@ pub struct GaloisRequest {
 pub(crate) fn check_element(element: usize, n: usize) -> Result<(), BfvError> {
     require_range("element g of an automorphism", element as u64, 3, 2 * n as u64 - 1)?;
     if element.is_multiple_of(2) {
-        let what = format!("X -> X^{element} is no automorphism; use odd elements from 3 to {}", 2 * n - 1);
+        let what = format!("X -> X^{element} is not an automorphism; use odd elements from 3 to {}", 2 * n - 1);
         return Err(BfvError::Unsupported { what });
     }
     Ok(())

@@ -190,7 +190,7 @@ fn fields_out_of_range() {
         (entries, &0u32.to_le_bytes(), "element g of an automorphism is 0, allowed are 3 to 63"),
         (entries, &1u32.to_le_bytes(), "element g of an automorphism is 1"),
         (entries, &65u32.to_le_bytes(), "element g of an automorphism is 65"),
-        (entries, &4u32.to_le_bytes(), "X -> X^4 is no automorphism"),
+        (entries, &4u32.to_le_bytes(), "X -> X^4 is not an automorphism"),
         (entries, &5u32.to_le_bytes(), "in ascending order, is 5, allowed are 7"),
         (entries, &7u32.to_le_bytes(), "in ascending order, is 5, allowed are 9"),
         (entries + 4, &[2], "code of a gadget is 2"),

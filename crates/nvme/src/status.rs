@@ -214,7 +214,7 @@ impl Status {
             0x180 => "the format of Connect is not supported",
             0x181 => "too many connections, or the controller is another host's",
             0x182 => "a parameter of Connect is not valid",
-            0x183 => "the host must discover anew",
+            0x183 => "the host must repeat the discovery",
             0x184 => "the host may not connect",
             0x185 => "the command is not for queues of this type",
             0x280 => "the blocks could not be written",

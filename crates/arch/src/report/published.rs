@@ -121,7 +121,7 @@ fn figure_9(ntt: &Ablation) -> Vec<Comparison> {
             paper: Some(213.29),
             ours: Some(single.speedup),
             label: Some(Label::Simulated),
-            note: "so the paper's base is no single core".to_owned(),
+            note: "so the paper's base is not a single core".to_owned(),
         });
     }
     rows
@@ -136,7 +136,7 @@ fn figure_10(paper: &Machine, ours: &Machine) -> Result<Vec<Comparison>, ReportE
         label: ours.map(|_| label),
         note: note.to_owned(),
     };
-    let gpu = "no GPU was measured, and the paper gives no time of its own; see the times below";
+    let gpu = "no GPU was measured, and the paper gives no absolute time; see the times below";
     let others = "relative to figures of others that the paper does not print";
     let mut rows = vec![
         row("Fig. 10", "average gain over an A100".to_owned(), Some(8.96), None, Label::Analytic, gpu),

@@ -357,9 +357,7 @@ fn comparison() {
     keep("paper", &rows);
     let row = |row: &ciphermill_arch::report::Comparison| {
         let label = row.label.map_or("", |label| label.name()).to_owned();
-        // The data keeps its published texts; the page follows scripts/prose.py.
-        let note =
-            row.note.replace("is no single core", "is not a single core").replace("time of its own", "absolute time");
+        let note = row.note.clone();
         [row.place.to_owned(), row.what.clone(), number(row.paper, 2), number(row.ours, 2), label, note]
     };
     let head = ["place", "figure", "paper", "ours", "label", "note"];

@@ -114,11 +114,11 @@ impl BlockSpace {
                 match outcome {
                     Ok(false) => {}
                     Ok(true) => {
-                        tracing::info!(space = space.id, lba = first, %register, "a reservation that nobody used is given up");
+                        tracing::info!(space = space.id, lba = first, %register, "an abandoned reservation is released");
                     }
                     // It is tried again.
                     Err(error) => {
-                        tracing::warn!(space = space.id, lba = first, %register, %error, "a reservation that nobody used stays");
+                        tracing::warn!(space = space.id, lba = first, %register, %error, "an abandoned reservation could not be released");
                     }
                 }
             }

@@ -70,8 +70,9 @@ impl Choice {
 
     /// An error unless the choice is one for this request, whatever its noise.
     pub(super) fn require_agreement(&self, request: &Request) -> Result<(), PlanError> {
-        let unmet =
-            |what: &str| Err(PlanError::NoParameters { what: format!("the plan's {what} is not what it asks for") });
+        let unmet = |what: &str| {
+            Err(PlanError::NoParameters { what: format!("the plan's {what} differs from the requested {what}") })
+        };
         if request.strategy.is_some_and(|strategy| strategy != self.strategy()) {
             return unmet("strategy");
         }

@@ -93,7 +93,7 @@ impl Search<'_> {
         }
         if self.strategy.is_batched() && !set.has_slots() {
             let what = format!(
-                "plaintexts of {} have no slots, as t is no prime that is 1 modulo 2N; use another strategy or set",
+                "plaintexts of {} have no slots, as t is not a prime that is 1 modulo 2N; use another strategy or set",
                 set.name
             );
             return Err(PlanError::NoParameters { what });

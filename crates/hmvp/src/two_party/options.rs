@@ -123,7 +123,7 @@ pub fn assess(plan: &Plan, options: &MaskOptions) -> Result<Assessment, HmvpErro
     }
     if options.flooding_bits > 0 && !options.rerandomise {
         return unsupported(
-            "flooding without re-randomising, which hides nothing as c_1 tells what the noise does not; do both"
+            "flooding without re-randomising hides nothing, because c_1 still reveals the inputs; re-randomise as well"
                 .to_owned(),
         );
     }

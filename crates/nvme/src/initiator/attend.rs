@@ -90,14 +90,14 @@ async fn heed(shared: &Shared, private: &Port, facts: &Facts, event: Event) -> R
             for entry in page.chunks_exact(ErrorEntry::BYTES) {
                 let entry = ErrorEntry::decode(entry).map_err(|error| malformed("error log", &error))?;
                 if entry.count > 0 {
-                    tracing::warn!(%address, ?entry, "the target tells of an error");
+                    tracing::warn!(%address, ?entry, "the target reports an error");
                 }
             }
         }
         Event { log_page: id::SMART, .. } => {
             let page = read(id::SMART, Smart::BYTES).await?;
             let smart = Smart::decode(&page).map_err(|error| malformed("SMART log", &error))?;
-            tracing::warn!(%address, warnings = smart.warnings, spare = smart.spare, "the target tells of its health");
+            tracing::warn!(%address, warnings = smart.warnings, spare = smart.spare, "the target reports a health warning");
         }
         Event { log_page: id::DISCOVERY, .. } if facts.identity.kind == Some(ControllerKind::Discovery) => {
             tracing::info!(%address, "the discovery log has changed");

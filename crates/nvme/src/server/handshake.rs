@@ -103,7 +103,7 @@ impl Registration {
             invalid(offset, true, error.to_string())
         })?;
         if !is_nqn(&data.host) {
-            return Err(invalid(ConnectData::HOST_OFFSET, true, "the host's name is no qualified name"));
+            return Err(invalid(ConnectData::HOST_OFFSET, true, "the host's name is not an NVMe qualified name"));
         }
         let kind = if data.subsystem == DISCOVERY_NQN {
             ControllerKind::Discovery

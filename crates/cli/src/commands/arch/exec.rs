@@ -161,7 +161,7 @@ impl Programs {
                 let next = CoreFiles::new(directory, cores).program;
                 if next.exists() {
                     let what = format!(
-                        "a program of core {cores}, but `{}` has {cores} cores: compile for it, into a directory of its own",
+                        "a program of core {cores}, but `{}` has {cores} cores: compile for this machine into a separate directory",
                         machine.name
                     );
                     return Err(CliError::content(&next)(what));
@@ -239,7 +239,8 @@ fn read_pairs(path: &Path, machine: &Machine) -> Result<Vec<(u32, u32)>, CliErro
     let words = read_words(path, limit)?;
     let (pairs, rest) = words.as_chunks::<2>();
     if !rest.is_empty() {
-        let what = format!("{} words are no pairs of a factor and its companion", words.len());
+        let what =
+            format!("{} words are not pairs of a factor and its companion; give an even number of words", words.len());
         return Err(CliError::content(path)(what));
     }
     Ok(pairs.iter().map(|[factor, companion]| (*factor, *companion)).collect())

@@ -311,7 +311,7 @@ fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration
         config.nqn.clone_from(nqn);
     }
     if config.nqn == DISCOVERY_NQN {
-        let what = format!("`{DISCOVERY_NQN}` is the name of discovery, the subsystem needs one of its own");
+        let what = format!("`{DISCOVERY_NQN}` is the name of the discovery subsystem; use another name");
         return Err(Whose::of(args.nqn.as_ref(), "--nqn", "subsystem.nqn").fault(what));
     }
     let bytes = |given: Option<Bytes>, default: usize| {
@@ -369,7 +369,9 @@ fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceS
             return Err(at("id").fault(format!("there are two namespaces with `id = {nsid}`")));
         }
         if let Some(uuid) = uuid.filter(|uuid| uuid.is_nil() || all.iter().any(|other| other.uuid == Some(*uuid))) {
-            return Err(at("uuid").fault(format!("{uuid} is nil or another namespace's, {nsid} needs one of its own")));
+            return Err(
+                at("uuid").fault(format!("{uuid} is nil or another namespace's; give namespace {nsid} a unique UUID"))
+            );
         }
         let Bytes(bytes) = size.map_or(DEFAULT_SIZE, |BlocksSize(bytes)| bytes);
         all.push(NamespaceSettings {

@@ -124,7 +124,7 @@ pub(super) fn volume(out: &mut Exposition, volume: &Volume, namespaces: &[u32]) 
     let (usage, metrics) = (volume.usage(), volume.metrics());
     for (name, help, value) in [
         ("file_bytes", "Length of the block file.", usage.file_bytes),
-        ("free_bytes", "Bytes within the block file that can be written anew.", usage.free_bytes),
+        ("free_bytes", "Free bytes within the block file.", usage.free_bytes),
         ("queued_bytes", "Bytes that wait to be written.", metrics.queued_bytes),
         ("failed", "1 when the medium failed to sync, so that nothing is written any more.", volume.is_failed().into()),
     ] {

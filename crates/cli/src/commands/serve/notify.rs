@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 pub(super) fn tell(state: &str) {
     let Some(name) = env::var_os("NOTIFY_SOCKET") else { return };
     if let Err(error) = send(&name, state) {
-        tracing::warn!(%error, state, "the service manager could not be told");
+        tracing::warn!(%error, state, "the service manager could not be notified");
     }
 }
 

@@ -61,7 +61,7 @@ impl Admin {
             return unknown(feature);
         }
         if select != 0 {
-            return refuse(Status::INVALID_FIELD, "only current values are told");
+            return refuse(Status::INVALID_FIELD, "only the current value can be read; use select 0");
         }
         let value = match feature {
             id::ARBITRATION => self.values.arbitration,

@@ -75,7 +75,7 @@ impl Transfers {
             return Err((FatalError::DataOutOfRange, 12, "the data are not the next ones"));
         }
         if bytes > transfer.total - expected {
-            return Err((FatalError::DataOutOfRange, 16, "the data go beyond what was asked for"));
+            return Err((FatalError::DataOutOfRange, 16, "the data exceed the requested length"));
         }
         Ok(slot)
     }
