@@ -14,7 +14,6 @@
 
 pub mod dimension;
 pub mod gadget;
-mod key_tag;
 pub mod rng;
 pub mod rns;
 pub mod rotate;
@@ -22,7 +21,19 @@ pub mod sampler;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
-pub use key_tag::KeyTag;
 pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
 pub use torus::Torus;
+
+use std::fmt;
+
+/// A random public number that all keys and ciphertexts of one key set carry. It allows refusing a mix-up that would
+/// otherwise yield noise. It does not protect against forgery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyTag(pub u64);
+
+impl fmt::Display for KeyTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

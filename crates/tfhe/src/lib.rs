@@ -56,7 +56,6 @@ pub mod ggsw;
 mod ggsw_shape;
 pub mod glwe;
 pub mod keyswitch;
-mod kinds;
 mod linear;
 pub mod lwe;
 mod memory;

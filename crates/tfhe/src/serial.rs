@@ -2,7 +2,7 @@
 //! [`server_key`](crate::server_key). All stand in the envelope of `ciphermill-wire`; docs/tfhe.md draws them.
 
 use ciphermill_lattice::Torus;
-use ciphermill_wire::{Decoder, Encoder, open, seal, sealed_len};
+use ciphermill_wire::{Decoder, Encoder, Kind, open, seal, sealed_len};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
@@ -12,9 +12,20 @@ use crate::elements::{read_elements, write_elements};
 use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
-pub use crate::kinds::{BOOTSTRAP_KEY, CIPHERTEXT, GGSW, GLWE, KEYSWITCH_KEY, PARAMETER_SET, SECRET_KEY};
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+pub use crate::server_key::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
+
+/// Envelope kind of a parameter set.
+pub const PARAMETER_SET: Kind = Kind(0x0201);
+/// Envelope kind of an LWE ciphertext.
+pub const CIPHERTEXT: Kind = Kind(0x0202);
+/// Envelope kind of a GLWE ciphertext or test vector.
+pub const GLWE: Kind = Kind(0x0203);
+/// Envelope kind of a GGSW ciphertext.
+pub const GGSW: Kind = Kind(0x0204);
+/// Envelope kind of a client's secret keys.
+pub const SECRET_KEY: Kind = Kind(0x0207);
 
 /// Version of every body in this module.
 pub const BODY_VERSION: u16 = 1;

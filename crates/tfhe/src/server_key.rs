@@ -19,11 +19,15 @@ use crate::elements::{BLOCK, read_elements, read_new_elements};
 use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswCiphertext, expand_masks};
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
-use crate::kinds::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
 use crate::memory::{AlignedBuffer, try_reserve};
 use crate::noise::key_word;
 use crate::parameters::{ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 use crate::progress::Progress;
+
+/// Envelope kind of a bootstrapping key.
+pub const BOOTSTRAP_KEY: Kind = Kind(0x0205);
+/// Envelope kind of a key-switching key.
+pub const KEYSWITCH_KEY: Kind = Kind(0x0206);
 
 /// Version of the body of both keys.
 pub const KEY_VERSION: u16 = 1;

@@ -3,9 +3,19 @@
 //!
 //! A butterfly takes 6 products of 32 bits for 2 words. A register is two registers of AVX-512, or four of AVX2.
 
+use aligned_vec::{ABox, ConstAlign, avec};
+
 /// The maximum number of lanes. Registers always have this length, so that the compiler knows it. Words beyond the
 /// machine's lanes stay zero and cost nothing where the CPU's vectors are long.
 pub(super) const MAX_LANES: usize = 32;
+
+/// A word memory that starts at a cache line, so that a vector of 16 words or more shares no line with other data.
+pub(super) type AlignedWords = ABox<[u32], ConstAlign<64>>;
+
+/// `len` zeros.
+pub(super) fn zeroed(len: usize) -> AlignedWords {
+    avec![[64]| 0; len].into_boxed_slice()
+}
 
 /// A register's words.
 pub(super) type Words = [u32; MAX_LANES];

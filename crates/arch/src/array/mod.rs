@@ -21,7 +21,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod aligned;
 mod bounds;
 mod control;
 mod core;

@@ -8,8 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::aligned::{self, AlignedWords};
-use super::lanes::copy;
+use super::lanes::{AlignedWords, copy, zeroed};
 use super::machine::Machine;
 use super::mesh::Mesh;
 
@@ -80,7 +79,7 @@ impl ScratchpadState {
         };
         Self {
             lanes,
-            words: aligned::zeroed(machine.scratchpad.vectors as usize * lanes),
+            words: zeroed(machine.scratchpad.vectors as usize * lanes),
             nodes,
             messages: Vec::new(),
             carried: Vec::new(),

@@ -1,10 +1,17 @@
-//! Rows of 64-bit limbs to digit-major groups and back, and the choice of entries from tables.
+//! The shape of groups, digits and blocks; rows of 64-bit limbs to digit-major groups and back, and the choice of
+//! entries from tables.
 
 use std::arch::x86_64::*;
 
-use super::shape::{DIGIT_BITS, LANES};
 use crate::kernel::Rows;
 use crate::limbs::LIMB_BITS;
+
+/// Residues per group.
+pub(super) const LANES: usize = 8;
+/// Bits of a digit: what `vpmadd52` multiplies.
+pub(super) const DIGIT_BITS: u32 = 52;
+/// Digits of a block.
+pub(super) const TILE: usize = 10;
 
 const MASK: u64 = (1 << DIGIT_BITS) - 1;
 

@@ -28,7 +28,6 @@
 mod lanes;
 mod modulus;
 mod select;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -37,10 +36,12 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::kernel::{Kernel, Rows, SquareKernel};
 use super::{constants, limbs};
-use modulus::{Modulus, Scratch, digits_of};
-use shape::LANES;
+use lanes::LANES;
 #[cfg(test)]
-use shape::{DIGIT_BITS, SLACK_BITS, TILE};
+use lanes::{DIGIT_BITS, TILE};
+#[cfg(test)]
+use modulus::SLACK_BITS;
+use modulus::{Modulus, Scratch, digits_of};
 
 /// The common part of the kernels of both rings: a group is digits, of any meaning.
 macro_rules! eight_lanes {

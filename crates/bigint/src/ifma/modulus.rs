@@ -2,11 +2,15 @@
 
 use zeroize::Zeroize;
 
-use super::lanes;
-use super::shape::{DIGIT_BITS, LANES, MAX_CHUNKS, SLACK_BITS, TILE};
+use super::lanes::{self, DIGIT_BITS, LANES, TILE};
 use super::tiles::{self, Divisor};
 use crate::kernel::Rows;
 use crate::{MAX_ENTRY_RATIO, Path, constants, limbs};
+
+/// R ≥ 2^`SLACK_BITS`·n.
+pub(super) const SLACK_BITS: u32 = 6;
+/// Chunks of R that a value on entry has, at most: 5·64·⌈b/64⌉ ≤ 6·(b + 6) for b > 260, and 520 bits at least.
+const MAX_CHUNKS: usize = 6;
 
 /// Constants of n, one word per digit.
 pub(super) struct Modulus {

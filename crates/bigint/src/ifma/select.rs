@@ -2,8 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::gather_rows;
-use super::shape::{LANES, TILE};
+use super::lanes::{LANES, TILE, gather_rows};
 
 /// Indices of eight lanes.
 #[inline]

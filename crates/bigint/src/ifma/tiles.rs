@@ -14,7 +14,7 @@
 
 use std::arch::x86_64::*;
 
-use super::shape::{LANES, TILE};
+use super::lanes::{LANES, TILE};
 
 /// Words of a block of digits.
 pub(super) const BLOCK: usize = TILE * LANES;

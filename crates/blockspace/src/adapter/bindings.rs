@@ -2,9 +2,8 @@
 
 use super::{
     coverage::Coverage,
-    helpers::locked,
     labels::{Declaration, Kind},
-    locks::Ranges,
+    locks::{Ranges, locked},
 };
 use ciphermill_program::{Metadata, VrId};
 use std::{

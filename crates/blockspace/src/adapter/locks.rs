@@ -11,6 +11,11 @@ use std::{
 };
 use tokio::sync::oneshot;
 
+/// The guard, even of a mutex whose holder panicked.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Ranges of addresses; nearly always one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ranges {
@@ -115,10 +120,6 @@ pub(super) struct RangeGuard {
     id: u64,
 }
 
-fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl RangeLocks {
     /// Requests wait as `waits` lets them.
     pub(super) fn new(waits: WaitLimit) -> Self {
@@ -134,12 +135,12 @@ impl RangeLocks {
 
     /// A shared hold, if it need not be waited for.
     pub(super) fn try_shared(&self, range: Range<u64>) -> Option<RangeGuard> {
-        self.try_hold(&mut lock(&self.table), Request { ranges: range.into(), exclusive: false }).ok()
+        self.try_hold(&mut locked(&self.table), Request { ranges: range.into(), exclusive: false }).ok()
     }
 
     /// An exclusive hold, if it need not be waited for.
     pub(super) fn try_exclusive(&self, ranges: Ranges) -> Option<RangeGuard> {
-        self.try_hold(&mut lock(&self.table), Request { ranges: ranges.coarse(), exclusive: true }).ok()
+        self.try_hold(&mut locked(&self.table), Request { ranges: ranges.coarse(), exclusive: true }).ok()
     }
 
     /// A shared hold.
@@ -159,12 +160,12 @@ impl RangeLocks {
 
     /// Whether another request waits, so that the release may take time.
     pub(super) fn awaited(&self) -> bool {
-        !lock(&self.table).waiting.is_empty()
+        !locked(&self.table).waiting.is_empty()
     }
 
     async fn acquire(&self, request: Request, bounded: bool) -> Result<RangeGuard, TooManyWaiting> {
         let (receiver, _waiting) = {
-            let mut table = lock(&self.table);
+            let mut table = locked(&self.table);
             let request = match self.try_hold(&mut table, request) {
                 Ok(guard) => return Ok(guard),
                 Err(request) => request,
@@ -189,7 +190,7 @@ impl Drop for RangeGuard {
     fn drop(&mut self) {
         let mut granted = Vec::new();
         {
-            let mut table = lock(&self.table);
+            let mut table = locked(&self.table);
             let Some(released) = table.held.remove(&self.id) else { return };
             table.exclusive -= usize::from(released.exclusive);
             if table.waiting.iter().any(|(request, _)| request.conflicts(&released)) {

@@ -50,7 +50,6 @@ mod complete;
 mod config;
 mod coverage;
 mod directory;
-mod helpers;
 mod labels;
 mod locks;
 mod objects;
@@ -70,9 +69,8 @@ use ciphermill_device::{Space, SpaceId};
 use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
 use ciphermill_program::TypeCode;
 use config::Counters;
-use helpers::{blocks_of, locked};
-use locks::{RangeGuard, RangeLocks};
-use sessions::{Opens, PageCache, Sessions};
+use locks::{RangeGuard, RangeLocks, locked};
+use sessions::{Opens, PageCache, Sessions, blocks_of};
 use std::{
     collections::HashSet,
     fmt,

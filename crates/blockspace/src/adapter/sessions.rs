@@ -1,10 +1,7 @@
 //! State kept between commands: results being read block by block, objects opened by vendor commands, and recently read
 //! stored objects.
 
-use super::{
-    config::BlockSpaceConfig,
-    helpers::{blocks_of, locked},
-};
+use super::{config::BlockSpaceConfig, locks::locked};
 use crate::volume::BLOCK_BYTES;
 use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError};
 use ciphermill_nvme::Host;
@@ -17,6 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::Mutex as AsyncMutex;
+
+/// Blocks that hold `bytes` bytes.
+pub(super) fn blocks_of(bytes: u64) -> u64 {
+    bytes.div_ceil(BLOCK_BYTES as u64)
+}
 
 /// A result of a compute-on-read object, until each of its blocks was read once.
 #[derive(Debug)]

@@ -6,7 +6,6 @@
 
 mod environment;
 mod operands;
-mod sizes;
 mod value;
 
 use super::{Inner, Space, gate::Pass};
@@ -18,7 +17,6 @@ use crate::{
     store::{SpaceId, StoredObject},
 };
 use ciphermill_program::{Action, Instruction, KeyId, Program, TypeCode, VrId, verify};
-use sizes::Sizes;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
@@ -161,6 +159,13 @@ fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8
     let handler = run.handler(trigger)?;
     handler.check_size(trigger, result.len() as u64, run.shape(trigger)).map_err(RunError::Result)?;
     Ok(result)
+}
+
+/// Sizes in bytes of the registers that a program has written so far, where they are known.
+#[derive(Default)]
+struct Sizes {
+    registers: HashMap<VrId, Option<u64>>,
+    stack: Vec<Option<u64>>,
 }
 
 struct Run<'a> {

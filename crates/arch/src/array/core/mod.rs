@@ -22,9 +22,8 @@ use self::queues::{Entry, Queues};
 use self::reservations::Reservations;
 use self::ring_buffer::RingBuffer;
 use self::scoreboard::Scoreboard;
-use super::aligned::{self, AlignedWords};
 use super::error::SimulationError;
-use super::lanes::{Twiddle, Vector};
+use super::lanes::{AlignedWords, Twiddle, Vector, zeroed};
 use super::machine::{MAX_INBOX, MAX_PORTS, Machine, Port};
 use super::mesh::Mesh;
 use super::program::Program;
@@ -182,9 +181,9 @@ impl CoreState {
             loads_done: 0,
             outbox: RingBuffer::new(Outgoing { to: Destination::Core(0), message: 0 }),
             inbox: RingBuffer::new(0),
-            rows: aligned::zeroed(machine.memory.data_rows as usize * lanes),
+            rows: zeroed(machine.memory.data_rows as usize * lanes),
             row_full: vec![0; machine.memory.data_rows as usize],
-            twiddle_memory: aligned::zeroed(2 * machine.memory.twiddle_rows as usize * lanes),
+            twiddle_memory: zeroed(2 * machine.memory.twiddle_rows as usize * lanes),
             counts: Counts::default(),
             events: None,
             accesses: None,
