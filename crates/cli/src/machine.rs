@@ -6,8 +6,14 @@ use serde::Serialize;
 /// The machine that a figure was measured on.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
-    /// Model name of the CPU.
+    /// Model name of the CPU. It does not distinguish generations: some are all called "AMD EPYC".
     pub(crate) cpu: String,
+    /// Family of the CPU, from `/proc/cpuinfo`, as are its model and stepping.
+    pub(crate) cpu_family: Option<u32>,
+    /// Model number of the CPU.
+    pub(crate) cpu_model: Option<u32>,
+    /// Stepping of the CPU.
+    pub(crate) cpu_stepping: Option<u32>,
     /// Threads that this process may run at a time.
     pub(crate) threads: usize,
     /// Main memory, in MiB.
@@ -17,7 +23,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Examines this machine. A value that the system does not report is `unknown` or 0.
+    /// Examines this machine. A value that the system does not report is `unknown`, none or 0.
     pub(crate) fn this() -> Self {
         let field = |file: &str, name: &str| {
             let text = std::fs::read_to_string(file).ok()?;
@@ -25,11 +31,15 @@ impl Machine {
                 text.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == name)?;
             Some(value.trim().to_owned())
         };
+        let number = |name: &str| field("/proc/cpuinfo", name)?.parse::<u32>().ok();
         let kernel = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
         Self {
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned()),
+            cpu_family: number("cpu family"),
+            cpu_model: number("model"),
+            cpu_stepping: number("stepping"),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_mib: kibibytes("/proc/meminfo", "MemTotal:").unwrap_or(0) >> 20,
+            memory_mib: proc_bytes("/proc/meminfo", "MemTotal:").unwrap_or(0) >> 20,
             kernel: format!("{} {}", kernel("ostype").trim(), kernel("osrelease").trim()),
         }
     }
@@ -37,11 +47,11 @@ impl Machine {
 
 /// The largest resident set of this process so far, in bytes; 0 where it cannot be read.
 pub(crate) fn peak_rss_bytes() -> u64 {
-    kibibytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+    proc_bytes("/proc/self/status", "VmHWM:").unwrap_or(0)
 }
 
-/// A line `name 123 kB` of a file of /proc, in bytes.
-pub(crate) fn kibibytes(file: &str, name: &str) -> Option<u64> {
+/// The value of a line `name 123 kB` of a file of /proc, in bytes.
+pub(crate) fn proc_bytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)

@@ -99,6 +99,10 @@ fn every_bench_gives_a_complete_record_of_correct_results() {
         assert!(1000 < min && min <= median, "{case}: {min} {median}");
         assert!(record["peak_rss_bytes"].as_u64().expect("a size") > 1 << 20, "{record}");
         assert!(record["isa"].is_string() && record["machine"]["cpu"].is_string(), "{record}");
+        for number in ["cpu_family", "cpu_model", "cpu_stepping"] {
+            let value = record["machine"].get(number).expect("a field of every record");
+            assert!(value.is_u64() || value.is_null(), "{number}: {value}");
+        }
     }
     let table = bench.run(["bench", "ks", "--params", SET, "--samples", "1"]).done();
     assert!(table.contains("median") && table.contains("yes"), "{table}");

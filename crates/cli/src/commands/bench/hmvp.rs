@@ -137,7 +137,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             vectors: args.vectors,
             fresh_matrix: args.fresh_matrix,
         },
-        isa: Isa::current().name(),
+        isa: engine.info().kind.isa().map(Isa::name),
         threads,
         samples: samples.times.len(),
         min_ns,

@@ -54,7 +54,8 @@ struct Record<P: Serialize, E: Serialize> {
     schema: &'static str,
     case: String,
     params: P,
-    isa: &'static str,
+    /// The instruction set of an engine of the CPU; none for other engines.
+    isa: Option<&'static str>,
     threads: usize,
     samples: usize,
     min_ns: u64,
@@ -87,7 +88,7 @@ impl<P: Serialize, E: Serialize> Record<P, E> {
         let mut table = output::table(["case", "isa", "threads", "samples", "min", "median", "peak memory", "correct"]);
         table.add_row([
             self.case.clone(),
-            self.isa.to_owned(),
+            self.isa.unwrap_or("none").to_owned(),
             self.threads.to_string(),
             self.samples.to_string(),
             output::human_time(self.min_ns),

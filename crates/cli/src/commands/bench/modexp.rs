@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         schema: "ciphermill-bench/1",
         case: format!("modexp/{bits}/{path}"),
         params: Params { bits, exponent_bits: bits, batch, lanes },
-        isa: Isa::current().name(),
+        isa: engine.info().kind.isa().map(Isa::name),
         threads: 1,
         samples: samples.times.len(),
         min_ns,

@@ -171,7 +171,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             matrix_rows: args.rows,
             scalar_bits: u64::BITS,
         },
-        isa: Isa::current().name(),
+        isa: Some(Isa::current().name()),
         threads,
         samples: args.samples as usize,
         min_ns: times[0].min_ns as u64,

@@ -84,7 +84,8 @@ impl<'a> Setup<'a> {
         Ok(Self { args, parameters, client, backend: args.backend.into(), threads, pool })
     }
 
-    fn tell(&self, case: String, batch: u16, samples: &Samples) -> Result<(), CliError> {
+    /// Shows the record; `isa` is none unless the CPU computed.
+    fn tell(&self, case: String, isa: Option<Isa>, batch: u16, samples: &Samples) -> Result<(), CliError> {
         let (min_ns, median_ns) = samples.min_and_median();
         let parameters = &self.parameters;
         let record = Record {
@@ -102,7 +103,7 @@ impl<'a> Setup<'a> {
                 ks_base_log: parameters.ks.base_log.0,
                 ks_level_count: parameters.ks.level_count.0,
             },
-            isa: Isa::current().name(),
+            isa: isa.map(Isa::name),
             threads: self.threads,
             samples: samples.times.len(),
             min_ns,
@@ -146,6 +147,7 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
     let f = |m: i64| (m * m + 1) % levels;
     let table = parameters.test_vector(&encoding, &encoding, f)?;
     let engine = args.common.engine.bootstrap(*backend)?;
+    let isa = engine.info().kind.isa();
     let size = parameters.sealed_key_len(KeyKind::Bootstrap, KeyForm::Seeded);
     let server = server_key(client, |bootstrap, keyswitch, progress| {
         let bootstrap = KeyPart { id: KeyPartId::BOOTSTRAP, size, content: Box::new(bootstrap) };
@@ -180,7 +182,7 @@ pub(super) fn pbs(args: &PbsArgs) -> Result<(), CliError> {
         *time /= u32::from(args.batch);
     }
     let of_batch = if batch == 1 { String::new() } else { format!("/batch{batch}") };
-    setup.tell(format!("pbs/{}/{choice}/{backend}{of_batch}", parameters.name), args.batch, &samples)
+    setup.tell(format!("pbs/{}/{choice}/{backend}{of_batch}", parameters.name), isa, args.batch, &samples)
 }
 
 pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
@@ -200,7 +202,7 @@ pub(super) fn keyswitch(args: &Args) -> Result<(), CliError> {
         |sample| Ok(server.keyswitch(&ciphertexts[sample as usize])?),
         |sample, output| Ok(client.decrypt(&encoding, &output).is_ok_and(|m| m == message(sample))),
     )?;
-    setup.tell(format!("ks/{}", parameters.name), 1, &samples)
+    setup.tell(format!("ks/{}", parameters.name), Some(Isa::current()), 1, &samples)
 }
 
 /// Times the generation of both keys. The timed keys go nowhere; one more, made the same way, must bootstrap every message.
@@ -223,7 +225,7 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
         let output = server.bootstrap(&input, &identity)?;
         samples.wrong += usize::from(client.decrypt(&encoding, &output).ok() != Some(message));
     }
-    setup.tell(format!("keygen/{}", parameters.name), 1, &samples)
+    setup.tell(format!("keygen/{}", parameters.name), Some(Isa::current()), 1, &samples)
 }
 
 /// Generates a server key and loads it while it is generated, through a pipe: neither memory nor disk ever holds its

@@ -54,7 +54,7 @@ fn free_memory() -> Option<u64> {
     let group =
         |file: &str| fs::read_to_string(Path::new("/sys/fs/cgroup").join(file)).ok()?.trim().parse::<u64>().ok();
     let left = group("memory.max").and_then(|max| Some(max.saturating_sub(group("memory.current")?)));
-    let available = machine::kibibytes("/proc/meminfo", "MemAvailable:");
+    let available = machine::proc_bytes("/proc/meminfo", "MemAvailable:");
     [left, available].into_iter().flatten().min()
 }
 

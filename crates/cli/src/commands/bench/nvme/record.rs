@@ -155,7 +155,7 @@ impl Bench {
             schema: "ciphermill-bench/1",
             case: format!("{case}/{}", more.placement.name()),
             params,
-            isa: Isa::current().name(),
+            isa: Some(Isa::current().name()),
             threads: self.machine.threads,
             samples: samples.times.len(),
             min_ns,
