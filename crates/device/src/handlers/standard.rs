@@ -60,7 +60,8 @@ impl Engines {
     }
 }
 
-/// The keys that a device accepts. BFV's standard has no level below 128 bits, so there is no choice for BFV.
+/// The keys that a device accepts. BFV has no entry here: the standard handlers require 128 bits of BFV parameter sets.
+/// A [`BfvHandler`] with another policy accepts weaker ones.
 ///
 /// # Example
 /// ```
