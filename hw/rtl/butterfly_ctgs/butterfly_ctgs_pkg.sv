@@ -7,9 +7,11 @@ package butterfly_ctgs_pkg;
     LowHam     = 1   // q = 2^HighBit + 2^LowBit + 1; twiddles are stored times 2^(2 Fold)
   } field_e;
 
-  // Both multipliers have the same latency.
+  // Cycles of a product; both multipliers have the same latency.
   parameter int unsigned MulLatency = 6;
+  // Cycles of a sum or difference.
   parameter int unsigned AddLatency = 1;
+  // Cycles of a butterfly.
   parameter int unsigned Latency    = MulLatency + AddLatency;
 
 endpackage

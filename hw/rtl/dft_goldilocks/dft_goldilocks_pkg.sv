@@ -2,8 +2,11 @@
 // two are wires and short additions, and sums have no carry from one digit to the other.
 package dft_goldilocks_pkg;
 
+  // log2 of the number of points.
   parameter int unsigned LogPoints = 5;
+  // Points of a transform; one lane each.
   parameter int unsigned Points    = 1 << LogPoints;
+  // Cycles from the points to their transform.
   parameter int unsigned Latency   = 13;
 
   typedef logic [LogPoints-1:0] lane_t;

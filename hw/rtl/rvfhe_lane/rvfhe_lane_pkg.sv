@@ -1,10 +1,14 @@
 // Instructions, targets, events and errors of `rvfhe_lane`. docs/hw/rvfhe_lane.md has the rules.
 package rvfhe_lane_pkg;
 
+  // Registers of values.
   parameter int unsigned Registers = 32;
+  // Twiddle registers.
   parameter int unsigned Twiddles  = 16;
+  // Modulus registers.
   parameter int unsigned Moduli    = 8;
 
+  // Cycles from the operands of a product to the product.
   parameter int unsigned MulLatency = 6;
 
   typedef logic [4:0] register_t;
@@ -48,11 +52,12 @@ package rvfhe_lane_pkg;
     EventRefused     = 5,
     EventEmpty       = 6,   // there was no instruction
     EventOperand     = 7,   // an operand was not full
-    EventDestination = 8,   // a result was under way to the same register
+    EventDestination = 8,   // a result for the same register was in progress
     EventAdder       = 9,   // a butterfly had the adder, or would have it
     EventPort        = 10,  // another result would be written by the same port in the same cycle
     EventNetwork     = 11   // the last copy had not been taken
   } event_e;
+  // The number of outcomes.
   parameter int unsigned Events = 12;
 
   typedef enum logic [1:0] {
