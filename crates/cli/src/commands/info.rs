@@ -254,7 +254,7 @@ impl StoreReport {
 
 impl Report {
     fn text(&self) -> String {
-        let Machine { cpu, threads, memory_mib, kernel } = &self.machine;
+        let Machine { cpu, threads, memory_mib, kernel, .. } = &self.machine;
         let how = if self.isa.forced { "forced by CIPHERMILL_ISA" } else { "the best" };
         let mut machine = output::table(["ciphermill", self.version]);
         machine.add_row(["CPU", cpu]);
