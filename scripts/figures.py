@@ -212,8 +212,8 @@ def readme_demo() -> str:
     seconds, paper, sizes = demo["seconds"], demo["paper"], demo["sizes"]
     again = [duration(r["seconds"]["keygen"] * 1e9) for r in demos[1:] if r["params"] == demo["params"]]
     average = (
-        f"keys are of one run (generated in {listed(again)} in others of the record), the program is a mean of "
-        f"{demo['programs']}, the bootstrap a median of {demo['bootstraps']}"
+        f"times of keys are of one run (generation takes {listed(again)} in the record's others), the program's is a mean "
+        f"of {demo['programs']}, the bootstrap's a median of {demo['bootstraps']}"
     )
     lines = [
         ["keys generated", duration(seconds["keygen"] * 1e9), ""],
