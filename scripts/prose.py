@@ -234,15 +234,37 @@ def comments(text: Text, path: Path, marks: str, indent: int = 4) -> None:
             block = []
 
 
-ERROR = re.compile(r'#\[error\(\s*(?:"((?:\\.|[^"\\])*)")', re.DOTALL)
+# Comments, raw strings and characters; then strings, whose content is the second group. Each alternative begins with its
+# own letter, which makes the search fast.
+TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|'(?:\\[^\n']+|\\'|[^'\\\n])'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+TESTS = re.compile(r"^#\[cfg\((?:test|all\(test\b.*)\)\]\n(?:#\[.*\]\n)*mod \w+ \{", re.MULTILINE)
+# Panics and assertions speak to programmers.
+INTERNAL = re.compile(
+    r"(?:\.expect|\.expect_err|\b(?:debug_)?assert\w*!|\b(?:panic|unreachable|todo|unimplemented)!)\((?:[^;\"]*,)?\s*$"
+)
+MESSAGE_WORDS = 4
 
 
-def errors(text: Text, path: Path) -> None:
+def messages(text: Text, path: Path) -> None:
+    """Adds the errors of a source file, and its string literals of four words or more outside of tests."""
     source = path.read_text()
-    for match in ERROR.finditer(source):
-        message = re.sub(r"\\\n\s*", "", match.group(1)).replace('\\"', '"')
-        message = re.sub(r"\{[^}]*\}", "X", message)
-        text.add(f"{path.relative_to(ROOT)}:{source.count(chr(10), 0, match.start()) + 1}", message)
+    tests = TESTS.search(source)
+    if tests:
+        source = source[: tests.start()]
+    for match in TOKEN.finditer(source):
+        literal = match.group(2)
+        if not literal or " " not in literal or source[match.start() - 1] == "b":
+            continue
+        message = re.sub(r"\\\n\s*", "", literal).replace('\\"', '"').replace("\\n", "\n")
+        message = re.sub(r"\{[^{}]*\}", "X", message)
+        before = source[max(0, match.start() - 200) : match.start()]
+        is_error = before.rstrip().endswith("#[error(")
+        if not is_error and (len(re.findall(r"[A-Za-z]{2,}", message)) < MESSAGE_WORDS or INTERNAL.search(before)):
+            continue
+        line = source.count("\n", 0, match.start()) + 1
+        for shown in message.split("\n"):
+            if shown.strip() and not shown.lstrip().startswith("$ "):
+                text.add(f"{path.relative_to(ROOT)}:{line}", shown)
 
 
 def texts() -> Iterator[Text]:
@@ -252,7 +274,8 @@ def texts() -> Iterator[Text]:
         text = Text(str(folder.relative_to(ROOT)))
         for path in sorted([*(folder / "src").rglob("*.rs"), *(folder / "examples").rglob("*.rs")]):
             comments(text, path, r"//[/!]")
-            errors(text, path)
+            if path.name not in ("tests.rs", "golden_tests.rs") and "tests" not in path.relative_to(folder).parts:
+                messages(text, path)
         yield text
     for folder in sorted((ROOT / "hw" / "rtl").iterdir()):
         text = Text(str(folder.relative_to(ROOT)))

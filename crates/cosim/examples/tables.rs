@@ -4,7 +4,7 @@
 #[path = "../build/tables.rs"]
 mod tables;
 #[path = "../build/units.rs"]
-#[allow(dead_code, reason = "what to build is no question here")]
+#[allow(dead_code, reason = "this example does not choose the units to build")]
 mod units;
 
 use std::error::Error;

@@ -95,7 +95,7 @@ fn comparisons(paths: &[Path], fresh: u64) -> Result<Value, Box<dyn Error>> {
         }
     };
     let oracles: Option<Vec<Gmp>> = (0..WORKERS).map(|_| Gmp::start()).collect();
-    let oracles = oracles.ok_or("GMP is not there: scripts/setup.sh python installs gmpy2 into .venv")?;
+    let oracles = oracles.ok_or("gmpy2 is not installed: scripts/setup.sh python installs it into .venv")?;
     std::thread::scope(|scope| {
         let workers: Vec<_> = oracles.into_iter().map(|gmp| scope.spawn(|| work(gmp))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a result differs from GMP's"))

@@ -134,7 +134,7 @@ fn load(header: &elf::ProgramHeader64<LittleEndian>, endian: LittleEndian, file:
     let has = |flag: u32| flags & flag != 0;
     let executable = has(elf::PF_X);
     if executable && has(elf::PF_W) {
-        return Err(problem("is writable and executable; link code and data into segments of their own"));
+        return Err(problem("is writable and executable; link code and data into separate segments"));
     }
     if executable && address % 4 != 0 {
         return Err(problem("is executable and does not start at a multiple of 4"));

@@ -187,7 +187,7 @@ impl SeededCiphertext {
         match Stored::from_bytes(context, bytes)? {
             Stored::Seeded(ciphertext) => Ok(ciphertext),
             Stored::Full(_) => {
-                let (what, seeded) = ("form of the ciphertext, which is to be seeded,", Form::Seeded as i128);
+                let (what, seeded) = ("form of the ciphertext, which must be seeded,", Form::Seeded as i128);
                 Err(BfvError::Range { what, given: Form::Full as i128, min: seeded, max: seeded })
             }
         }

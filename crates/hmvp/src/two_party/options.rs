@@ -59,13 +59,12 @@ impl std::fmt::Display for Guarantee {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Guarantee::PlaintextsOnly => f.write_str(
-                "plaintexts are masked; the ciphertext's noise and c_1 depend on the matrix, which is not hidden from who \
-                 looks at them",
+                "plaintexts are masked; the ciphertext's noise and c_1 depend on the matrix and do not hide it",
             ),
             Guarantee::Rerandomised { hint_bits } => write!(
                 f,
-                "plaintexts are masked and c_1 is re-randomised; the noise tells about {hint_bits:.1} bits of a linear \
-                 function of each row of the matrix"
+                "plaintexts are masked and c_1 is re-randomised; the noise reveals about {hint_bits:.1} bits of a \
+                 linear function of each row of the matrix"
             ),
             Guarantee::Hidden { statistical_bits } => write!(
                 f,

@@ -15,7 +15,7 @@ use crate::output;
 Example:
   $ ciphermill arch compare
 
-The models run on the descriptions of the paper's array and of ours; this takes a few seconds.")]
+The models run on the descriptions of the paper's array and of Ciphermill's; this takes a few seconds.")]
 pub(super) struct Args {
     /// Print the rows as JSON
     #[arg(long)]

@@ -138,7 +138,7 @@ fn text(run: &Run, machine: &Machine) -> String {
     }
     format!(
         "{table}\ncycles without a computation: no instruction, or waiting for an operand, a twiddle register, a unit\n\
-         {} cycles on `{}`, simulated; the launch took {} before them, and the control core was told of the end in cycle {}",
+         {} cycles on `{}`, simulated; the launch took {} before them, and the end reached the control core in cycle {}",
         run.cycles, machine.name, run.launch, run.completed
     )
 }

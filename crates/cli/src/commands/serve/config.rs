@@ -351,7 +351,7 @@ fn limit(limits: &Limits, error: &TargetError) -> Fault {
     };
     let rule = match key {
         "buffer-bytes" => format!(
-            "at least `connections` times what each has for itself with these `transfer-bytes`: {} times {} bytes",
+            "at least `connections` times the share of a connection with these `transfer-bytes`: {} times {} bytes",
             limits.max_connections,
             limits.share_bytes()
         ),

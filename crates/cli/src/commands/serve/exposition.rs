@@ -158,7 +158,7 @@ pub(super) fn namespaces(out: &mut Exposition, namespaces: &[Arc<BlockSpace>]) {
         ("gauge", "bound_blocks", "Blocks of bound objects.", |m| m.bound_blocks),
         ("gauge", "sessions", "Results and open objects held for reading.", |m| m.sessions),
         ("counter", "completions_total", "Objects completed.", |m| m.completed),
-        ("counter", "direct_completions_total", "Of them, those that one command completed.", |m| m.completed_directly),
+        ("counter", "direct_completions_total", "Objects completed by a single command.", |m| m.completed_directly),
         ("counter", "failed_completions_total", "Completions that failed.", |m| m.failed),
         (
             "counter",

@@ -76,8 +76,8 @@ impl Identity {
 /// The file is damaged; says how the server is had again.
 fn unreadable(path: &Path, what: &str) -> CliError {
     CliError::content(path)(format!(
-        "{what}; restore the file from a copy, or remove it: a new one is made, with a new serial number and new UUIDs \
-         but for those that the configuration names, so that hosts see other namespaces"
+        "{what}; restore the file from a copy, or remove it: the server then makes a new one, with a new serial number \
+         and new UUIDs (except UUIDs of the configuration), so that hosts see other namespaces"
     ))
 }
 

@@ -151,7 +151,7 @@ fn serve(args: &Args, settings: &Settings, runtime: &Runtime) -> Result<(), CliE
         });
         let shutdown = async {
             let name = signals.next().await;
-            tracing::info!(signal = name, "stopping; commands under way may end");
+            tracing::info!(signal = name, "stopping; commands in progress may finish");
             notify::tell("STOPPING=1");
             tokio::spawn(async move {
                 let name = signals.next().await;

@@ -66,8 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             KeyOrderArg::Big => "fewer messages or another set",
         };
         eprintln!(
-            "ciphermill: note: {} has too much noise for so many messages: after a bootstrap, decryption is wrong {odds}, and \
-             without one it may be wrong too; use {other}",
+            "ciphermill: note: {} has too much noise for this number of messages: after a bootstrap, decryption is wrong \
+             {odds}, and without one it may also be wrong; use {other}",
             client.parameters().name
         );
     }

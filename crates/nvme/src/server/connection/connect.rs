@@ -46,7 +46,7 @@ impl<S> Connection<S> {
         if settled {
             return self.enter(held);
         }
-        let detail = "commands of queues that the host lost are still under way";
+        let detail = "commands of queues that the host lost are still in progress";
         let error = CommandError::new(Status::CONNECT_CONTROLLER_BUSY, detail);
         self.refuse_connect(&held.command, &ConnectError { error, result: 0 });
     }

@@ -116,7 +116,7 @@ impl<S> Connection<S> {
 
     fn on_command_header(&mut self, frame: &Frame, command: Command) -> Result<Begun, End> {
         if self.ids.len() >= usize::from(self.entries) {
-            let what = format!("more commands under way than the {} entries of the queue", self.entries);
+            let what = format!("more commands in progress than the {} entries of the queue", self.entries);
             return Err(self.fatal((FatalError::SequenceError, 0), frame.header, what));
         }
         if frame.data == 0 {

@@ -32,10 +32,10 @@ Placements, the last part of a case's name:
   one-core  server and client share one CPU, so that no CPU has to be woken
 
 Waking a sleeping CPU takes a virtual machine up to hundreds of microseconds, more than the rest of a short \
-command: `free` shows what this machine delivers, the other placements what the server needs.
+command. So `free` measures this machine, and the other placements measure the server.
 
-`met` reports whether a figure meets its target on two cores. A missed target is not an error; the floor shows what \
-was possible.")]
+`met` reports whether a figure meets its target on two cores. A missed target is not an error; the floor is the \
+limit of the machine.")]
 pub(crate) struct Args {
     /// Directory for the store and for the raw file
     #[arg(long, value_name = "DIR", default_value = ".")]
