@@ -73,7 +73,7 @@ fn a_deadlock_names_who_waits_for_what() {
     assert!(twiddle.to_string().contains("core 0, instruction 3: t3 is empty"), "{twiddle}");
     let twice = run(&["lds v1, 0(x0)\nlds v1, 1(x0)\nebreak"]).unwrap_err().to_string();
     assert!(twice.contains("core 0, instruction 1: v1 is still full"), "{twice}");
-    // Two vectors to one row of another core, which nobody empties.
+    // Two vectors to one row of another core, which no core empties.
     let full = run(&["lds v1, 0(x0)\ncopyk c1, v1, 7(x0)\ncopyk c1, v1, 7(x0)\nebreak"]).unwrap_err().to_string();
     assert!(full.contains("core 1, an arrived vector: row 7 is still full"), "{full}");
 }
@@ -358,7 +358,7 @@ proptest! {
         programs[(seed >> 8) as usize % 16] = program;
         let twiddles = vec![(1, 2); 64];
         array.set_twiddles(0, &twiddles).unwrap();
-        // A modulus for what computes, and scalar registers for addresses.
+        // A modulus for arithmetic, and scalar registers for addresses.
         let start = words("lui x5, 0x1000\ncsrrw x0, m0, x5\nebreak");
         for program in &mut programs {
             program.splice(0..0, start[..2].iter().copied());

@@ -128,7 +128,7 @@ fn what_errors_say_is_so(text: &str) {
     for kind in Kind::all() {
         let mut grid = Grid { target: target.clone(), kind, made: HashMap::new() };
         for log_size in 1..=18_u32 {
-            // What is no N of sixteen cores of 32 lanes is refused before the count is looked at: each with a count of its own.
+            // An N that does not fit sixteen cores of 32 lanes is refused before the count is checked: each with its own count.
             let outside = !SHAPE.contains(&log_size);
             for in_flight in (0..=8).filter(|count| !outside || log_size as usize % 9 == *count) {
                 if let Err(error) = grid.ask(log_size, in_flight) {

@@ -88,7 +88,7 @@ fn ours_runs_at_the_rate_of_its_slowest_stage() {
         let machine = ours().with_engines(engines).expect("a power of two");
         let run = simulate(&machine, &Job { rows: 2048, columns: 256 }, None).expect("a run");
         assert_eq!(run.steady_cycles_per_row, Some(4608.0 / engines as f64));
-        // Within three thousandths of what no schedule can undercut.
+        // Within three thousandths of the bound of all schedules.
         assert!(run.cycles as f64 <= run.bound_cycles as f64 * 1.003, "{} of {}", run.cycles, run.bound_cycles);
         assert!(run.utilization() > 0.9 && run.utilization() <= 1.0, "{}", run.utilization());
         assert_eq!(run.exchanges, engines as u64 - 1);

@@ -247,7 +247,7 @@ fn sweeps_that_cannot_be_are_refused() {
     assert!(matches!(refuse("limb_radix4_bram = 14.0", "limb_radix4_bram = nan"), PipelineError::Positive { .. }));
     assert!(matches!(refuse("explore/1", "explore/2"), PipelineError::Syntax { .. }));
     assert!(matches!(refuse("[device]", "[devices]"), PipelineError::Syntax { .. }));
-    // Radix 4 of an N that is no power of four, and more butterflies than a small N has.
+    // Radix 4 of an N that is not a power of four, and more butterflies than a small N has.
     let text = CHAM_PAPER.replace("polynomial_size = 4096", "polynomial_size = 2048");
     let base = PipelineMachine::from_toml(&text).expect("admissible");
     assert!(Design { radix: 4, ..Design::default() }.machine(&base, &units()).is_err());

@@ -14,7 +14,7 @@ fn looped(machine: &ScalarMachine, body: &[u32], rounds: i32) -> Measure {
     code.extend([i_type(0x73, 1, 0, 9, 0x800), addi(20, 0, rounds)]);
     let top = code.len() as i32;
     code.extend(body);
-    // Long enough for everything to come to an end; the stores are there because a NOP, too, takes the write port for x0.
+    // Long enough for everything to come to an end; the stores are there because a NOP also takes the write port for x0.
     for _ in 0..10 {
         code.extend([NOP; 8]);
         code.push(store(3, 5, 8, 1024));

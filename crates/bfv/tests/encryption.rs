@@ -101,7 +101,7 @@ fn crafted(secret: &SecretKey, message: &[BigInt], parts: usize, limbs: usize) -
     Ciphertext::from_bytes(context, &seal(serial::CIPHERTEXT, 1, &out.into_vec())).expect("well-formed")
 }
 
-/// Two and three parts with noise up to the limit of what decrypts, and just beyond.
+/// Two and three parts with noise up to the limit of decryption, and just beyond.
 #[test]
 fn noise_up_to_the_bound_decrypts() {
     for name in [TEST_32, CHAM_PAPER] {

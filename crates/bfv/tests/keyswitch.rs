@@ -41,7 +41,7 @@ fn std_dev(errors: &[BigInt]) -> f64 {
     (squares / errors.len() as f64).sqrt()
 }
 
-/// Switches from σ_g(s) at every level; the standard deviation of what that adds is between `least` and `most` of the
+/// Switches from σ_g(s) at every level; the standard deviation of the added noise is between `least` and `most` of the
 /// model's.
 fn check(set: &ParameterSet, gadget: Gadget, isa: Isa, key_seed: &SecretSeed, least: f64, most: f64) {
     let context = Context::new(set, isa).expect("an available path");

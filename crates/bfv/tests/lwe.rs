@@ -1,4 +1,4 @@
-//! Extraction, embedding and packing of LWE ciphertexts, beside the plaintexts and beside the plain definitions.
+//! Extraction, embedding and packing of LWE ciphertexts, compared with the plaintexts and with the plain definitions.
 
 use crate::support::{INSECURE, context, fresh_seed, plaintext, rng, seed};
 use ciphermill_bfv::keys::GaloisRequest;
@@ -19,7 +19,7 @@ fn keys(secret: &SecretKey, count: usize, unused: Unused) -> GaloisKeys {
     GaloisKeys::generate(secret, &requests).expect("odd elements")
 }
 
-/// LWE ciphertexts of `count` uniform plaintexts, each extracted from an RLWE ciphertext of its own.
+/// LWE ciphertexts of `count` uniform plaintexts, each extracted from a separate RLWE ciphertext.
 fn inputs(secret: &SecretKey, count: usize, limbs: usize, rng: &mut Csprng) -> (Vec<u64>, Vec<LweCiphertext>) {
     let context = secret.context();
     let one = |i: usize| {

@@ -60,7 +60,7 @@ fn signed(context: &Context, slots: &[u64]) -> Vec<i64> {
 
 /// The key that SEAL drew, brought in by way of the byte format.
 fn secret_key(isa: Isa, coefficients: &[u64]) -> SecretKey {
-    // A key of ours for the head; its coefficients are replaced.
+    // A key of this crate for the head; its coefficients are replaced.
     let ours = SecretKey::generate(&context(isa), &SecretSeed::from_bytes([7; 32])).to_secret_key_bytes();
     let header = Header::decode(&ours).expect("a sealed key");
     let body = &ours[24..ours.len() - 4];

@@ -1,4 +1,4 @@
-//! Bytes that are no object, or another one than is asked for.
+//! Bytes that are not an object, or not the requested object.
 
 use crate::support::objects::{Objects, Reader};
 use crate::support::{INSECURE, body, context};
@@ -108,7 +108,7 @@ fn other_kinds_versions_and_lengths() {
             let error = refused(what, read(c, &seal(*kind, version, body(bytes))));
             assert!(matches!(error, BfvError::Wire(WireError::UnsupportedVersion { min: 1, max: 1, .. })), "{error}");
         }
-        // Nothing is allocated for a body that is not there.
+        // Nothing is allocated for a missing body.
         for body_len in [u64::MAX, 1 << 40] {
             let huge = [&Header { kind: *kind, version: 1, body_len }.encode()[..], body(bytes)].concat();
             let error = refused(what, read(c, &huge));

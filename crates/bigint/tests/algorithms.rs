@@ -158,7 +158,7 @@ fn more_memory_takes_fewer_operations() {
             let (products, squarings) = ring.fixed_base_within(&one, 1024, bytes).operations();
             products + squarings
         });
-        // How far it goes depends on what a scan costs beside a product of this size.
+        // How far it goes depends on the cost of a scan compared with a product of this size.
         assert!(counts.is_sorted_by(|a, b| a >= b) && counts[0] > counts[2], "{counts:?}");
         assert!(counts[2] < 1024 / 2, "{counts:?}");
     });

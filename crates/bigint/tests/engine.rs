@@ -7,7 +7,7 @@ use ciphermill_bigint::{
 };
 use num_bigint::BigUint;
 
-/// 2^bits − 105, or what of it is odd.
+/// 2^bits − 105, or its odd part.
 fn modulus(bits: u32) -> Vec<u64> {
     let mut n = vec![u64::MAX; limbs::limbs_for(bits)];
     n[0] -= 104;
@@ -109,7 +109,7 @@ fn a_unit_is_made_of_numbers_below_n_only() {
         assert_eq!(high.row(1), &m.row(1)[..8], "{path}");
         m.row_mut(2)[8] = 1;
         assert_eq!(ring.multiply_unit(&one, &m).unwrap_err(), BigIntError::NotReduced { index: 2 }, "{path}");
-        // Narrow ones are no mistake.
+        // Narrow ones are allowed.
         let (_, high) = ring.leave_parts(&ring.multiply_unit(&one, &IntegerBatch::from_u64s(&[0, 7, 1])).unwrap());
         assert_eq!((high.row(1)[0], high.row(2)[0]), (7, 1), "{path}");
     }

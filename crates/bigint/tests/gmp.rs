@@ -1,4 +1,4 @@
-//! Both rings on every path against GMP: a share of what `make evidence AREA=paillier` runs.
+//! Both rings on every path against GMP: a share of the runs of `make evidence AREA=paillier`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -70,7 +70,7 @@ fn words_that_are_none_say_which() {
     disasm(bytes([0x0010_0073, 0xffff_ffff]), &["bad.bin: word 1: word 0xffffffff: opcode 0x7f"]);
     disasm(bytes([0x0000_002b]), &["word 0: the program goes on past its end"]);
     disasm(vec![0; (1 << 22) + 4], &["4194308 bytes, at most 4194304"]);
-    // The paper's words are none of ours, but can be read.
+    // The paper's words are not Ciphermill's, but can be read.
     let (ldp, madd, copy) = (0x0000_0faa, 0x0031_00ab, 0x0010_80ac);
     disasm(bytes([ldp]), &["word 0: word 0x00000faa"]);
     bench.write("paper.bin", bytes([ldp & !0x7000, madd, copy, 0x0010_0073]));
@@ -270,7 +270,7 @@ fn compiled_programs_can_be_looked_at_and_run() {
     assert_eq!(points[..1024], [5; 1024]);
     assert_eq!(points[1024], 0);
 
-    // That of X is the root's powers, in the order that is written beside the programs.
+    // That of X is the root's powers, in the order that is written next to the programs.
     bench.write("in.bin", bytes([0, 1]));
     bench.run(["arch", "exec", "ntt", "--force"].iter().chain(&files)).done();
     let points = &words(&bench.read("out.bin"))[first..];

@@ -1,4 +1,4 @@
-//! `arch`: what stands beside a run: ablation, sweeps, rooflines, energy, the papers' figures, the macro-pipeline, traces.
+//! `arch`: the reports other than a run: ablation, sweeps, rooflines, energy, the papers' figures, the macro-pipeline, traces.
 
 use crate::support::Bench;
 use serde_json::Value;

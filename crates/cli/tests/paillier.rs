@@ -142,7 +142,7 @@ fn what_does_not_fit_is_one_line() {
     run(&bench, "decrypt --secret-key q.key x.ct").failed(&["x.ct", "key"]);
     run(&bench, "decrypt --secret-key p.pub x.ct").failed(&["p.pub", "kind"]);
     refused("encrypt --public-key p.key --value 1", &["p.key", "kind"]);
-    // Damaged bytes, and a number that is no ciphertext behind a good checksum.
+    // Damaged bytes, and a number that is not a ciphertext behind a good checksum.
     bench.copy_changed("x.ct", "d.ct", |bytes| bytes[100] ^= 1);
     refused("add --public-key p.pub d.ct x.ct", &["d.ct", "checksum"]);
     bench.copy_changed("p.pub", "d.pub", |bytes| bytes.truncate(bytes.len() / 2));

@@ -87,7 +87,7 @@ fn what_cannot_be_served_is_refused() {
     serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 2", "`listen`"]);
     bench.write("bad.toml", "store = 's'\n[limits]\nquue-depth = 3\n");
     serve(&["--config", "bad.toml"]).usage(&["bad.toml", "line 3", "`quue-depth`"]);
-    // What is well-formed and cannot be is told alike, before anything is made.
+    // Well-formed but impossible values are reported alike, before anything is made.
     for (text, words) in [
         ("[limits]\nconnections = 0\n", ["line 3", "`limits.connections`"]),
         ("[limits]\ntransfer-bytes = \"3M\"\n", ["line 3", "`limits.transfer-bytes`"]),

@@ -308,8 +308,8 @@ fn a_transform_of_registers_takes_the_cycles_of_the_rtl() {
 /// 2^31 − 2^27 + 1 has roots of unity of order 2^27.
 const MODULUS: u64 = 2_013_265_921;
 
-/// Runs a compiled transform on so many cores, compares its values with the definition and all that some cores did with the RTL. Gives
-/// what was compared, and its record.
+/// Runs a compiled transform on that number of cores. Compares its values with the definition, and every action of some
+/// cores with the RTL. Returns the comparisons and their record.
 fn transform(
     configuration: &'static Configuration,
     source: &mut Source,

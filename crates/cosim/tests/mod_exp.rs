@@ -227,7 +227,7 @@ fn clearing_leaves_nothing_of_the_numbers() {
             // The modulus is gone too: there is nothing to start with.
             unit.write(registers::CONTROL, registers::CONTROL_START).expect("not busy");
             assert_eq!(unit.read(registers::STATUS), Ok(registers::STATUS_REFUSED));
-            // The driver says so, too, and does not take the zeros for a result.
+            // The driver also reports it, and does not take the zeros for a result.
             assert!(matches!(unit.compute(&BigUint::ZERO, &modulus, &exponent, 20), Err(ModExpError::Refused)));
             // Nothing is left of the base: zero to the power of one.
             unit.load_modulus(&modulus).expect("odd and short enough");

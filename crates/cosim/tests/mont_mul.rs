@@ -190,7 +190,7 @@ fn a_reset_empties_the_unit() {
                     unit.step(Some((&a, &b)));
                 }
                 unit.reset();
-                // `stream` fails on a result that is nobody's.
+                // `stream` fails on a result without an owner.
                 let pairs: Vec<_> = (0..3).map(|_| a_pair(source, &constants.modulus)).collect();
                 stream(&mut unit, &shape, &constants, &pairs, || true);
             }

@@ -415,7 +415,7 @@ impl Timed {
     }
 }
 
-/// The lanes beside their model: every cycle shows the same.
+/// The lanes next to their model: every cycle shows the same.
 struct Pair {
     unit: RvfheLane,
     timed: Timed,
@@ -509,7 +509,7 @@ impl Streams {
 }
 
 fn random_moduli(source: &mut Source) -> [u64; 8] {
-    // Two at the end of the range always; small ones, too.
+    // Two at the end of the range always; also small ones.
     let mut moduli = [(); 8].map(|()| 1 + source.below(1 << (WIDTH - 1)));
     moduli[0] = 1 << (WIDTH - 1);
     moduli[1] = (1 << (WIDTH - 1)) - 1;
@@ -522,7 +522,7 @@ fn random_program(source: &mut Source, lanes: usize, length: usize) -> Program {
     for _ in 0..length {
         builder.push_random(source);
     }
-    // What is left in the registers is looked at, too.
+    // The final contents of the registers are also compared.
     for register in 0..REGISTERS {
         if builder.registers[register].is_some() {
             builder.push(LaneInstruction {
@@ -562,7 +562,7 @@ fn random_programs_compute_what_they_say_when_the_rules_say() {
                 assert_eq!(pair.unit.error(), None);
                 let counters = pair.unit.counters();
                 met.borrow_mut().extend((0..STALLS.len()).filter(|&i| counters.get(STALLS[i]) > 0));
-                // What twiddles are left is nobody's business in the next program.
+                // The remaining twiddles do not matter in the next program.
                 if turn % 8 == 7 || !pair.timed.halves.iter().all(|[w, _]| w.is_none()) {
                     pair.reset();
                 }
@@ -678,7 +678,7 @@ fn a_transform_in_registers() {
     });
 }
 
-/// Refused instructions leave everything as it was, frees included; the first is the one that is told of.
+/// Refused instructions leave everything as it was, frees included; the first one is reported.
 #[test]
 fn what_cannot_be_executed_is_refused() {
     each(|configuration| {
@@ -689,7 +689,8 @@ fn what_cannot_be_executed_is_refused() {
             let product = instruction(LaneOp::Mmul, 0, 1, 16).encode();
             let butterfly = instruction(LaneOp::Mbfly, 1, 1, 0).encode();
             let reserved = |op: u32| op << 20 | 1 << 15 | 1 << 16;
-            // Registers 1 to 4 are set to what is no modulus, 5 was never set, 6 is set and unset again, 7 is the greatest.
+            // Registers 1 to 4 are set to values that are not a modulus, 5 was never set, 6 is set and unset again, 7 is
+            // the greatest.
             let wrong = [
                 (with_modulus(1), LaneError::Modulus(1)),
                 (with_modulus(2), LaneError::Modulus(2)),
@@ -740,7 +741,7 @@ fn what_cannot_be_executed_is_refused() {
     });
 }
 
-/// A network that takes nothing holds the next copy and what follows it; results under way are written all the same. And an
+/// A network that takes nothing holds the next copy and all later ones; results in progress are written all the same. And an
 /// instruction waits for both halves of its twiddle.
 #[test]
 fn a_stalled_network_loses_nothing() {
@@ -771,7 +772,7 @@ fn a_stalled_network_loses_nothing() {
             assert!(pair.unit.counters().get(LaneEvent::Operand) > 40);
             streams.arrivals.push_back(factors);
             assert_eq!(pair.advance(&mut streams, source, [0, 0, 8], 100), []);
-            // One copy stands at the port, the next cannot issue, and all results are there.
+            // One copy stands at the port, the next cannot issue, and all results are present.
             assert_eq!(pair.unit.counters().get(LaneEvent::Issued(LaneOp::Copy)), 1);
             assert!(pair.unit.counters().get(LaneEvent::Network) > 40);
             assert!(pair.timed.pending.iter().all(Option::is_none));

@@ -274,7 +274,7 @@ fn hostile_shapes_are_refused() {
     }
     let wide = Conv2dRequest { kernel_bits: 32, image_bits: 32, ..good.clone() };
     assert!(matches!(refused(&wide), HmvpError::Plan(PlanError::NoParameters { .. })));
-    // 2^24 windows, each of a ciphertext of its own.
+    // 2^24 windows, each of a separate ciphertext.
     let windows = ConvShape {
         channels: 1,
         height: 4096,

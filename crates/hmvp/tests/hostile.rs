@@ -1,4 +1,4 @@
-//! Objects of products that do not belong together, and bytes that are no object.
+//! Objects of products that do not belong together, and bytes that are not an object.
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ fn splitting_several_vectors_and_streaming() {
                 assert_eq!(a.decrypt(&setting.secret).expect("our key"), expected, "{request:?}");
                 assert_eq!(b.decrypt(&setting.secret).expect("our key"), expected, "{request:?}, streamed");
             }
-            // By way of the stored forms, and a plan made anew from the same request.
+            // By way of the stored forms, and a plan made again from the same request.
             let plan = Arc::new(Plan::new(&request, Isa::current()).expect("a plan"));
             let matrix = PlainMatrix::new(&setting.plan, &matrix).expect("in range").to_bytes();
             let matrix = PlainMatrix::from_bytes(&matrix, Isa::current()).expect("own bytes");

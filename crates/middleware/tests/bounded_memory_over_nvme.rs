@@ -10,7 +10,7 @@ use support::{Host, memory, nvme::NvmeHost};
 fn a_blob_of_256_mib_goes_from_file_to_file_in_little_memory() {
     let host = NvmeHost::start(SpaceLimits::UNLIMITED);
     let middleware = Middleware::new(host.transport(), MiddlewareConfig::default()).unwrap();
-    // A quarter of the blob: beside what a device takes, pieces of 1 MiB under way on both sides, and what the volume
-    // gathers for a commit.
+    // A quarter of the blob: in addition to the memory of a device, pieces of 1 MiB in progress on both sides, and the
+    // data that the volume gathers for a commit.
     memory::from_file_to_file(&middleware, 64 << 10);
 }

@@ -21,7 +21,7 @@ fn middleware() -> Middleware {
     Middleware::embedded(in_memory()).unwrap()
 }
 
-/// Makes a call with a callback and waits for what the callback gets.
+/// Makes a call with a callback and waits for the value of the callback.
 fn told<T: Send + 'static>(
     call: impl FnOnce(Box<dyn FnOnce(Result<T, MiddlewareError>) + Send>) -> Result<(), MiddlewareError>,
 ) -> Result<T, MiddlewareError> {

@@ -282,7 +282,7 @@ fn panics_stay_where_they_are() {
         panic!("a callback that panics on purpose");
     };
     middleware.write_blob2(id, MODE, b"y", callback).unwrap();
-    // The one worker is still there.
+    // The one worker still exists.
     middleware.write(id, MODE, b"z").wait().unwrap();
     assert_eq!(middleware.read(id, ReadMode::Stored).wait().unwrap().bytes, b"z");
     drop(middleware);

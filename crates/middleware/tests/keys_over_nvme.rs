@@ -36,7 +36,7 @@ impl<R: Read> Write for Same<R> {
     }
 }
 
-/// The first bytes of what is written; then it fails.
+/// Keeps the first written bytes; then it fails.
 #[derive(Debug)]
 struct Beginning(Vec<u8>);
 

@@ -80,7 +80,7 @@ impl Bench {
         self.transport.write(&metadata(id), bytes.len() as u64, &mut &*bytes, WriteMode::Compute)
     }
 
-    /// Cuts once: the command of a write of so many pieces that completes it, or the answer to that.
+    /// Cuts once: the command of a write of that number of pieces that completes it, or the answer to that.
     fn cut_last(&self, pieces: usize, way: Way) -> Arc<AtomicBool> {
         let (mut seen, mut last) = (0, None);
         let was_cut = Arc::new(AtomicBool::new(false));
@@ -171,7 +171,7 @@ fn a_write_that_is_cut_off_while_its_program_runs_is_done_once() {
     bench.check_neighbours();
 }
 
-/// Cuts whenever so many bytes came from the target, `times` times.
+/// Cuts whenever that number of bytes came from the target, `times` times.
 fn cut_every(bench: &Bench, bytes: u64, times: u64) -> Arc<AtomicU64> {
     let cuts = Arc::new(AtomicU64::new(0));
     let (counted, mut seen) = (Arc::clone(&cuts), 0);
@@ -226,7 +226,7 @@ fn a_read_whose_server_is_started_anew_is_an_error_and_no_mixture() {
             assert!(begun.elapsed() < Duration::from_secs(20), "nothing was cut");
             thread::yield_now();
         }
-        // Nothing passes until the new one is there.
+        // Nothing passes until the new one exists.
         bench.proxy.judge(|_, _, _| Verdict::Cut);
         drop(served.take());
         served = Some(Bench::serve(&bench.directory, &bench.toy));

@@ -71,7 +71,7 @@ impl Host {
     }
 }
 
-/// Makes a call with a callback and waits for what the callback gets.
+/// Makes a call with a callback and waits for the value of the callback.
 fn told<T: Send + 'static>(
     call: impl FnOnce(Box<dyn FnOnce(Result<T, MiddlewareError>) + Send>) -> Result<(), MiddlewareError>,
 ) -> T {
@@ -182,7 +182,7 @@ fn refusals(way: Way) {
     let keyswitch = BlobId::new(handlers::tfhe::key_switching_key(KEY));
     refuse(&host, keyswitch, other.keyswitch, &[&tags[0], &tags[1]]);
 
-    // A file that is not there, and a directory in its place.
+    // A missing file, and a directory in its place.
     let missing = host.files.path().join("missing");
     let error = host.middleware.write_file(y_blob, WriteMode::Compute, &missing).wait().expect_err("no file");
     assert!(matches!(&error, MiddlewareError::File { path, .. } if *path == missing), "{error}");

@@ -1,4 +1,4 @@
-//! What idle hosts cost, in a process of its own.
+//! The cost of idle hosts, in a separate process.
 
 #[path = "target/blocks.rs"]
 mod blocks;

@@ -161,7 +161,7 @@ fn numbers_that_are_no_ciphertexts() {
         }
     }
     assert_eq!(CiphertextVector::from_biguints(public, &good).unwrap().to_biguints(), good);
-    // The ends of what is allowed.
+    // The ends of the allowed range.
     let ends = [BigUint::from(1u32), &n * &n - 1u32];
     let ends = CiphertextVector::from_biguints(public, &ends).unwrap();
     assert_eq!(key(512).decrypt(&ends).unwrap().to_i64().unwrap(), [0, 0]);

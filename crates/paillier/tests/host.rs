@@ -339,7 +339,7 @@ fn the_engine_gets_exactly_what_the_paper_gives_its_logic() {
     one(&mut host, Instruction::ModMul { slot, left: ciphertexts.slice(0..2), right: ciphertexts.clone() });
     one(&mut host, Instruction::ModExp { slot, bases: ciphertexts.clone(), exponents: small(&[4]), bits: 2 });
     assert_eq!(taken(), [""; 0]);
-    // An answer that cannot be right is no answer.
+    // An answer that cannot be right is refused.
     spoil.store(true, Ordering::Relaxed);
     let outcome = one(&mut host, Instruction::ModMul { slot, left: ciphertexts.clone(), right: small(&[3]) });
     refused(&outcome, Status::Engine, "the engine recording answered with an integer that is not below the modulus");

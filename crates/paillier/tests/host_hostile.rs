@@ -149,7 +149,7 @@ fn streams_with_right_checksums_and_wrong_bytes_never_panic() {
     assert!(read > 50 && executed >= read, "{read} streams were read");
 }
 
-/// Streams are read within limits; whoever makes a request without a stream is held to the same ones.
+/// Streams are read within limits; a caller without a stream is held to the same ones.
 #[test]
 fn instructions_that_no_stream_can_hold_are_refused() {
     let limits = Limits { elements: 3, slots: 4, modulus_bits: 1024, exponent_bits: 100, ..Limits::default() };
@@ -200,7 +200,7 @@ fn instructions_that_no_stream_can_hold_are_refused() {
         (Instruction::SetModulus { slot, modulus: none }, "modulus: 0 lies outside 1 to 1".to_owned()),
     ];
     for (instruction, part) in keys {
-        // The key that was there is not met by what follows.
+        // Later instructions do not find the earlier key.
         assert_eq!(one(&mut host, set_key(0)), Outcome::Done);
         refused(&one(&mut host, instruction), Status::Operand, &part);
         refused(&one(&mut host, encrypt(0, Blinding::Strict, &[1])), Status::Slot, "slot 0 is empty");
@@ -253,7 +253,7 @@ impl Drop for CountedModulus {
     }
 }
 
-/// Constants are much larger than what makes the host compute them.
+/// Constants are much larger than the request that makes the host compute them.
 #[test]
 fn a_stream_of_many_moduli_holds_the_constants_of_few() {
     for remembered in [0, 1, 5] {

@@ -1,4 +1,4 @@
-//! Bytes that are no object, or another one than is asked for.
+//! Bytes that are not an object, or not the requested object.
 
 use crate::support::{INSECURE, key, other_key, primes, rng};
 use ciphermill_paillier::serial::{
@@ -197,7 +197,7 @@ fn numbers_of_secret_keys() {
     // An n-th power, but of order 2: it would blind nothing.
     let sign = |body: &mut Vec<u8>| body[72..].copy_from_slice(&(&n * &n - 1u32).to_bytes_le());
     assert!(matches!(read(&sign), PaillierError::BlindingBase));
-    // Which the public key alone cannot tell.
+    // The public key alone cannot show this.
     let public = key(512).public_key().to_bytes();
     assert!(PublicKey::from_bytes(&resealed(PUBLIC_KEY, &public, change), INSECURE).is_ok());
 }

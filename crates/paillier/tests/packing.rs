@@ -108,7 +108,7 @@ fn every_slot_may_reach_the_limit_and_no_more() {
     refused(most.add(&x), 129);
     refused(most.subtract(&x), 129);
     refused(most.add_plain(&PackedPlaintext::pack(packing, &values).unwrap()), 129);
-    // Scalars whose values are nobody's business count by their declared width.
+    // Secret scalars count by their declared width.
     let scalars = Scalars::from_i64(&[-31]).with_bits(5).unwrap();
     assert_eq!(x.multiply(&scalars).unwrap().bound(), 93);
     refused(x.multiply(&scalars.with_bits(6).unwrap()), 189);

@@ -43,7 +43,7 @@ fn naturals(plaintexts: &PlaintextVector) -> Vec<BigUint> {
         .collect()
 }
 
-/// Everything that a record tells, on one path.
+/// Everything that a record contains, on one path.
 fn check(record: &Value, path: Path) {
     let (n, p, q) = (natural(&record["n"]), natural(&record["p"]), natural(&record["q"]));
     let mut rng = Csprng::from_os().unwrap();

@@ -23,7 +23,7 @@ struct Phe {
 }
 
 impl Phe {
-    /// `None`, and a line that says so, where the Python environment is not there.
+    /// `None`, and a line that reports it, if the Python environment is missing.
     fn start() -> Option<Self> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
         let python = root.join(".venv/bin/python");
@@ -167,7 +167,7 @@ fn check_theirs(phe: &mut Phe, owner: &SecretKey, plain: &[BigInt]) {
     let theirs = ciphertexts(key, &answer["ciphertexts"]);
     assert_eq!(owner.decrypt(&theirs).unwrap().to_bigints(), plain, "what phe encrypted");
 
-    // phe computes with one of its own and one of ours.
+    // phe computes with a ciphertext of phe and one of this crate.
     let (a, b, scalar) = (&plain[3], BigInt::from(-987654321), BigInt::from(-77));
     let plaintexts = PlaintextVector::from_bigints(key, std::slice::from_ref(&b)).unwrap();
     let ours = key.encrypt(&plaintexts, key.default_blinding(), &mut Csprng::from_os().unwrap()).unwrap();

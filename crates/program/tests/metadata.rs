@@ -23,7 +23,7 @@ fn known() -> Metadata {
     Metadata { id: vr("4:7:3"), armed: true, one_shot: true, stored: false, size: 2524, object_crc32c }
 }
 
-/// The known block with bytes of its record replaced and, unless the record's checksum is among them, checked anew.
+/// The known block with bytes of its record replaced and, unless the record's checksum is among them, checked again.
 fn with(offset: usize, bytes: &[u8]) -> [u8; META_BLOCK_BYTES] {
     let mut block = known().encode();
     block[offset..offset + bytes.len()].copy_from_slice(bytes);

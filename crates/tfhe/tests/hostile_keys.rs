@@ -134,7 +134,7 @@ fn other_kinds() {
         assert!(wrong, "{error}");
         assert_names(&error, &["0x0206", "0x0205"]);
     }
-    // A secret key, above all, is no server key.
+    // A secret key, above all, is not a server key.
     let secrets = keys.client.to_secret_key_bytes();
     let error = validate_key(KeyKind::Keyswitch, &secrets[..], INSECURE).expect_err("secrets");
     assert!(matches!(error, TfheError::Wire(WireError::WrongKind { given: 0x0207, expected: 0x0206 })), "{error}");
@@ -292,7 +292,7 @@ fn parts_of_two_key_sets() {
     assert_names(&error, &["key tag of the bootstrapping key", &given.to_string(), &expected.to_string()]);
 }
 
-/// Keys of one tag, which is no secret, over two parameter sets.
+/// Keys of one tag, which is public, over two parameter sets.
 #[test]
 fn parts_of_two_parameter_sets() {
     let base = keys(TEST_SMALL_U64, KeyForm::Seeded, 80);
@@ -343,7 +343,7 @@ fn insecure_sets_need_the_opt_in() {
     }
 }
 
-/// After all these refusals a key still loads, so none of them is a refusal of everything.
+/// After all these refusals a key still loads, so no case refuses everything.
 #[test]
 fn sound_keys_load() {
     for keys in sets() {

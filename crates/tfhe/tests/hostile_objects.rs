@@ -285,7 +285,7 @@ fn forged_tables() {
     check_forgeries(&glwe(), narrow, &forgeries);
     let wide: Reader = |bytes| GlweCiphertext::<u64>::from_bytes(bytes).map(drop);
     assert!(matches!(wide(&glwe()), Err(TfheError::Mismatch { given: 32, expected: 64, .. })));
-    // 9 polynomials of 2^17: 4.7 MB are declared, 128 bytes are there.
+    // 9 polynomials of 2^17: 4.7 MB are declared, 128 bytes are present.
     let largest = resealed(&glwe(), |body| body[1..3].copy_from_slice(&[8, 17]));
     let error = read_table(&largest).expect_err("it holds 32 words");
     assert!(matches!(error, TfheError::Mismatch { given: 128, expected: 4_718_592, .. }), "{error}");
@@ -307,7 +307,7 @@ fn forged_ggsw_ciphertexts() {
         forgery("reserved field", 6, &[0, 1], 256, 0, 0),
     ];
     check_forgeries(&ggsw(), read_ggsw, &forgeries);
-    // 81·64 polynomials of 2^17 words: 5 GB are declared, 1 KB is there.
+    // 81·64 polynomials of 2^17 words: 5 GB are declared, 1 KB is present.
     let largest = resealed(&ggsw(), |body| body[1..6].copy_from_slice(&[8, 17, 0, 1, 64]));
     let error = read_ggsw(&largest).expect_err("it holds 128 words");
     assert!(matches!(error, TfheError::Mismatch { given: 1024, expected: 5_435_817_984, .. }), "{error}");
@@ -411,7 +411,7 @@ fn forged_parameter_bytes() {
     let dimension = resealed(&bytes, |body| body[n..n + 4].fill(255));
     let error = read_parameters(&dimension).expect_err("n");
     assert_names(&error, &["LWE dimension n", "4294967295", "16 to 4096"]);
-    // Bounds of TUniform travel as f64: NaN, fractions and negative zero are no integers.
+    // Bounds of TUniform travel as f64: NaN, fractions and negative zero are not integers.
     for bound in [f64::NAN, 3.5, -0.0, -1.0, 63.0, f64::INFINITY] {
         let glwe_noise = noise + 9 + 1;
         let forged = resealed(&bytes, |body| body[glwe_noise..glwe_noise + 8].copy_from_slice(&bound.to_le_bytes()));

@@ -52,7 +52,7 @@ fn ciphertexts_and_tables_of_another_key_do_not_bootstrap() {
         // A ciphertext that claims our tag and has another set's sizes.
         let forged = narrow.encrypt(&encoding(), 1, choice, &mut rng).expect("in range");
         match choice {
-            // Small ciphertexts of both sets have 97 words of 32 bits: sizes cannot tell.
+            // Small ciphertexts of both sets have 97 words of 32 bits: sizes do not distinguish them.
             SMALL => assert_eq!(forged.dimension(), sound.dimension()),
             BIG => mismatch(&server.bootstrap(&forged, &table).expect_err("width"), "torus width", 32, 64),
         }
@@ -100,7 +100,7 @@ fn tables_of_another_size_do_not_bootstrap() {
     }
 }
 
-/// A set in which the small and the big key have equally many bits, so that sizes do not tell them apart.
+/// A set in which the small and the big key have equally many bits, so that sizes do not distinguish them.
 fn equal_dimensions() -> ParameterSet {
     let spec = ParameterSpec {
         torus: TorusWidth::U32,

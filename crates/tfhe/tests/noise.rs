@@ -17,7 +17,7 @@ const KEY_SLACK: f64 = 0.15;
 /// The constant of the FFT's error is an upper bound: 1.7 where 1.24 to 1.60 is measured.
 const TRANSFORM_SLACK: f64 = 0.45;
 
-/// Rows of a key-switching key have noise of their own, which digits of a mean other than 0 turn into a bias that all ciphertexts
+/// Rows of a key-switching key have their own noise, which digits of a mean other than 0 turn into a bias that all ciphertexts
 /// of one key share: with digits −2 … 1 its square is a sixth of the noise. The model has its mean over keys; at one key it
 /// follows a χ² distribution of one degree, which no number of samples narrows. So it is taken off, and bounded by itself.
 const BIAS_SHARE: f64 = 1.0 / 6.0;

@@ -161,7 +161,7 @@ impl Published {
 }
 
 /// The published probability lies between ours without any error of the transform and ours with the bound on the f64
-/// transform's error: TFHE-rs has another FFT, with a noise formula of its own. Where the FFT matters little, in 21 sets or
+/// transform's error: TFHE-rs has another FFT, with its own noise formula. Where the FFT matters little, in 21 sets or
 /// more, we reproduce the figure to 0.05 bits with the plain modulus switch, and to 0.6 bits with the centred one (0.34 % of the
 /// variance, the same in all of these sets). Their key-switching keys have 64 bits and ours 32, which shows nowhere.
 #[test]

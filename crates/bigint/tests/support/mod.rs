@@ -1,4 +1,4 @@
-//! GMP, through gmpy2 in a process of its own, as an oracle.
+//! GMP, through gmpy2 in a separate process, as an oracle.
 
 use std::io::{BufReader, Read, Write};
 use std::path::Path;

@@ -5,7 +5,7 @@ use ciphermill_blockspace::{BlockSpaceConfig, adapter::status};
 use ciphermill_program::Metadata;
 use ciphermill_storage::{Fault, SimulatedDisk};
 
-/// As the sealed formats are: the CRC-32C of what is before it at the end.
+/// As in the sealed formats: the CRC-32C of all earlier bytes at the end.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.truncate(bytes.len() - 4);
     let crc = crc32c::crc32c(&bytes);
@@ -147,7 +147,7 @@ fn without_a_checksum_blocks_of_an_earlier_attempt_count_until_they_are_given_up
     }
 }
 
-/// Very many blocks and a name in one command: the blocks go first, in a change of their own, so that no power cut leaves
+/// Very many blocks and a name in one command: the blocks go first, in a separate change, so that no power cut leaves
 /// blocks that nothing says whose they are.
 #[test]
 fn very_many_blocks_are_given_up_before_their_name() {
@@ -175,7 +175,7 @@ fn very_many_blocks_are_given_up_before_their_name() {
     assert_eq!(seen, [(MANY.into(), true), (0, true), (0, false)]);
 }
 
-/// A shorter version that is complete and was cut off before the device took it waits for a command of its own: writing
+/// A shorter version that is complete and was cut off before the device took it waits for a separate command: writing
 /// blocks above the longer version does not bring it about.
 #[test]
 fn blocks_behind_a_declared_version_do_not_complete_it() {

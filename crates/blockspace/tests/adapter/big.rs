@@ -29,7 +29,7 @@ fn peak() -> u64 {
     line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
 }
 
-/// Streams an object of this many bytes at depth 32, in an order of its own, and reads it back at the same depth.
+/// Streams an object of this many bytes at depth 32, in its own order of blocks, and reads it back at the same depth.
 fn stream(bench: &Bench, id: &str, first: u64, size: usize, shuffled: bool, with_checksum: bool) {
     let pieces = size.div_ceil(PIECE) as u64;
     let length = |index: u64| PIECE.min(size - index as usize * PIECE);
@@ -96,7 +96,7 @@ fn a_large_object_is_streamed_in_any_order_in_bounded_memory() {
     assert_eq!(bench.volume.space_usage(1).mapped, 0);
     // The kernel's counters are not always settled: a peak can be read a little smaller than before.
     let grown = peak().saturating_sub(before);
-    // Other tests run in this process meanwhile: only the full size stands out from what they take.
+    // Other tests run in this process meanwhile: only the full size stands out from their memory.
     assert!(!evidence || grown < 700 << 10, "memory grew by {grown} KiB for objects of {size} bytes");
 }
 

@@ -241,7 +241,7 @@ fn commands_that_wait_for_one_object_or_result_leave_room_for_those_of_others() 
     assert!(refused.len() == 6 && refused.iter().all(to_be_sent_again), "{refused:?}");
 }
 
-/// The runtime has four threads for what blocks: were a waiting read to hold one, the read of something else would not
+/// The runtime has four threads for blocking work: if a waiting read held one, the read of another object would not
 /// come through.
 #[test]
 fn a_read_that_waits_for_a_program_holds_no_thread() {

@@ -82,7 +82,7 @@ fn prepare(bench: &Bench) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// One object written anew in pieces and any order.
+/// One object written again in pieces and any order.
 fn put(bench: &Bench, oracle: &mut Oracle, object: u64, dice: &mut Dice) -> Result<(), CommandError> {
     let first = first_of(object);
     let size = 8 * (1 + dice.below(SPAN * BLOCK as u64 / 8));
@@ -154,7 +154,7 @@ fn held(bench: &Bench, object: u64) -> Result<Option<Vec<u8>>, CommandError> {
     }
 }
 
-/// What programs see of an object when no command is under way: the one state that it may be in.
+/// The view of programs on an object when no command is in progress: the one state that it may be in.
 fn settled(bench: &Bench, oracle: &mut Oracle, object: u64) -> Result<Option<Vec<u8>>, CommandError> {
     let now = held(bench, object)?;
     assert!(*oracle.object(object) == [now.clone()], "object {object}");
@@ -225,7 +225,7 @@ fn work(bench: &Bench, oracle: &mut Oracle, dice: &mut Dice) -> Result<(), Comma
     Ok(())
 }
 
-/// Compares, and settles on what is there.
+/// Compares, and settles on the present state.
 fn check(bench: &Bench, oracle: &mut Oracle, context: &str) {
     for (object, states) in &mut oracle.objects {
         let id = id_of(*object);

@@ -147,7 +147,7 @@ fn what_the_device_took_is_in_its_place_though_the_volume_never_knew() {
             assert_eq!(bench.volume.space_usage(1).mapped, 0, "step {step}");
         }
     }
-    // A write behind the answer is above the object, and both are there.
+    // A write behind the answer is above the object, and both exist.
     let bench = on(&other);
     bench.declare(0, metadata("1:0:3", 2 * BLOCK));
     bench.write(0, pattern(2 * BLOCK, 9));
@@ -172,7 +172,7 @@ fn a_deletion_that_was_cut_off_spares_a_later_version() {
     bench.deallocate(HALF..HALF + 1).expect_err("not deleted");
     drop(bench);
     let disk = disk.crash(1);
-    // The same device beside an empty volume.
+    // The same device next to an empty volume.
     for newer in [false, true] {
         let offline = on(&disk, &SimulatedDisk::new());
         match newer {
@@ -188,7 +188,7 @@ fn a_deletion_that_was_cut_off_spares_a_later_version() {
     assert!(bench.volume.labels(1).is_empty());
 }
 
-/// A label that says that an object is to be deleted does not outlive the answer.
+/// A label that marks an object for deletion does not outlive the answer.
 #[test]
 fn an_answered_deletion_leaves_no_label() {
     let bench = Bench::new();

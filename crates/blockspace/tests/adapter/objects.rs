@@ -103,7 +103,7 @@ fn the_old_version_stays_until_the_new_one_is_complete() {
     }
     bench.write(22, blocks[2 * BLOCK..3 * BLOCK].to_vec());
     assert_eq!((bench.stored("1:0:1"), bench.read(20, 6)), (Some(new), blocks));
-    // And to a smaller one; what was behind it is no block any more.
+    // And to a smaller one; the blocks behind it read as zeros.
     bench.put(20, metadata("1:0:1", 8), &[5; 8]);
     assert_eq!(bench.read(20, 6), padded(&[&[5u8; 8][..], &vec![0; 5 * BLOCK]].concat()));
 }

@@ -92,7 +92,7 @@ impl Bench {
         Ok(Self { half: HALF, space, device, volume, toy, host: host("one"), runtime })
     }
 
-    /// The same namespace opened anew, as after a restart of the server.
+    /// The same namespace opened again, as after a restart of the server.
     pub(crate) fn reopened(self, config: BlockSpaceConfig) -> Self {
         let Self { half, space, device, volume, toy, host, runtime } = self;
         drop(space);
@@ -217,7 +217,7 @@ pub(crate) fn words(values: &[u64]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Bytes that `seed` tells apart.
+/// Bytes that differ by `seed`.
 pub(crate) fn pattern(size: usize, seed: u64) -> Vec<u8> {
     let word = |index: usize| (index as u64 ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|index| word(index).to_le_bytes()).collect();

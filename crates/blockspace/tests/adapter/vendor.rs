@@ -123,7 +123,7 @@ fn two_hosts_never_get_the_same_room() {
     assert_eq!(found, (0..40).map(|index| 3 * index).collect::<Vec<_>>());
 }
 
-/// The block is written when room has been found and is not reserved yet: reads of others, for whom one thread is there,
+/// The block is written when room has been found and is not reserved yet: reads of other hosts, which have one thread,
 /// are between the two.
 #[test]
 fn a_block_that_is_written_while_room_is_reserved_is_in_no_reservation() {

@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-/// Four writers, each with a space of its own, while readers look at pairs of blocks that are always changed together.
+/// Four writers, each with a separate space, while readers look at pairs of blocks that are always changed together.
 #[test]
 fn readers_never_see_half_a_change_nor_a_block_written_anew() {
     let disk = SimulatedDisk::new();

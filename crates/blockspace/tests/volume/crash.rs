@@ -23,7 +23,7 @@ struct Sent {
 }
 
 /// The states that a volume may be in. A change is made after all that were handed in before it, so what a cut leaves is
-/// a prefix of them, and no shorter than what was acknowledged.
+/// a prefix of them, and not shorter than the acknowledged changes.
 fn possible(before: &Model, sent: &[Sent]) -> Vec<Model> {
     let mut model = before.clone();
     let mut states = vec![model.clone()];

@@ -88,7 +88,7 @@ fn after_a_clean_stop_damage_in_the_last_record_is_noticed_too() {
     assert_eq!(volume.mapped(1, 0, 100), RECORDS - 1);
 }
 
-/// Records in two segments: damage in the first is noticed by what the second holds.
+/// Records in two segments: damage in the first is noticed by the contents of the second.
 #[test]
 fn damage_is_noticed_across_segments() {
     let disk = SimulatedDisk::new();

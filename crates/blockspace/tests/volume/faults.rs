@@ -90,7 +90,7 @@ fn a_full_medium_refuses_data_and_lets_room_be_made() {
     }
 }
 
-/// Somebody else takes the rest of the medium, also what the volume had left free for its map.
+/// Another user takes the rest of the medium, including the space that the volume had left free for its map.
 #[test]
 fn a_medium_that_somebody_else_fills_costs_no_acknowledged_change() {
     let disk = SimulatedDisk::new();

@@ -1,4 +1,4 @@
-//! Random changes against a plain map, with segments so small that they are closed and written anew all the time.
+//! Random changes against a plain map, with segments so small that they are closed and rewritten all the time.
 
 use crate::support::*;
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Change, Operation, Quota, Volume, VolumeError, VolumeFiles};

@@ -1,5 +1,5 @@
-//! Speed beside that of the raw file. Small in a normal test, where it checks that many changes share a sync and that
-//! all that was written is there; `VOLUME_SPEED_MIB` (and `--release --nocapture`) makes a measurement of it, in
+//! Speed compared with that of the raw file. Small in a normal test, where it checks that many changes share a sync and
+//! that all written data is present; `VOLUME_SPEED_MIB` (and `--release --nocapture`) makes a measurement of it, in
 //! `VOLUME_SPEED_DIR` if set.
 
 use crate::support::*;

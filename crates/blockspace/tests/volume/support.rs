@@ -38,7 +38,7 @@ pub(crate) fn open_on(disk: &SimulatedDisk) -> Result<Volume, VolumeError> {
     Volume::open(VolumeFiles::on_simulated_disk(disk), tiny())
 }
 
-/// A block that is told from every other one by `tag`; the tag 0 gives zeros.
+/// A block that differs from every other one by `tag`; the tag 0 gives zeros.
 pub(crate) fn block(tag: u64) -> Vec<u8> {
     if tag == 0 {
         return vec![0; BLOCK_BYTES];

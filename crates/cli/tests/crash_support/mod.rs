@@ -1,8 +1,8 @@
-//! kill -9 of a server under load, with an oracle of what it acknowledged.
+//! kill -9 of a server under load, with an oracle of its acknowledged writes.
 //!
-//! Writers, each with blocks and one object of its own, keep a served store busy over NVMe until the server is killed.
-//! Then the store is opened: every block and every object must be the version that was acknowledged last, or one
-//! whose write was under way; and whole. The test takes a few rounds, `make evidence AREA=nvme` hundreds.
+//! Writers, each with separate blocks and one separate object, keep a served store busy over NVMe until the server is
+//! killed. Then the store is opened: every block and every object must be the version that was acknowledged last, or one
+//! whose write was in progress; and whole. The test takes a few rounds, `make evidence AREA=nvme` hundreds.
 
 #![allow(dead_code)]
 
@@ -25,7 +25,7 @@ use std::{
 pub(crate) const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:c1c1c1c1-0000-4000-8000-000000000001";
 /// Space and namespace of the workload.
 const NAMESPACE: u32 = 1;
-/// Writers, each with one command under way.
+/// Writers, each with one command in progress.
 const WRITERS: u64 = 8;
 /// Plain blocks of a writer.
 const PLAIN: u64 = 96;
@@ -36,7 +36,7 @@ const OBJECT: u64 = 2048;
 /// The most instructions of an object, 24 bytes each: up to five blocks.
 const INSTRUCTIONS: u64 = 800;
 
-/// A server that runs in a process of its own.
+/// A server that runs in a separate process.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -91,7 +91,7 @@ impl Drop for Server {
     }
 }
 
-/// How the workload reaches a server. A lost connection is not made anew: the server is dead.
+/// How the workload reaches a server. A lost connection is not made again: the server is dead.
 pub(crate) async fn connect(server: &Server) -> Result<(Controller, RemoteNamespace), InitiatorError> {
     let host = Host { nqn: HOST.to_owned(), id: *b"crash-test-host!" };
     let mut config = InitiatorConfig::new(&server.address, &server.subsystem, host);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// A guest that takes longer hangs, unless CIPHERMILL_GUEST_SECONDS says otherwise: QEMU emulates every instruction, so
-/// that other load on the machine tells. On two cores of its own it takes less than half of it.
+/// that other load on the machine slows it down. On two free cores it takes less than half of it.
 fn limit() -> Duration {
     let given = std::env::var("CIPHERMILL_GUEST_SECONDS").ok();
     Duration::from_secs(
@@ -27,7 +27,7 @@ const STEPS: [&str; 2] = [
     include_str!("../../../../scripts/linux-guest/steps-objects.sh"),
 ];
 
-/// The script that makes the guest; a copy lies beside what it made.
+/// The script that makes the guest; a copy lies next to its products.
 const BUILD: &[u8] = include_bytes!("../../../../scripts/linux-guest/build.sh");
 
 /// A guest that can be run.
@@ -55,8 +55,8 @@ pub struct Report {
 }
 
 impl Guest {
-    /// The guest that `scripts/setup.sh guest` made. Without one the test says so in one line and is skipped; but root,
-    /// who can have everything installed, is told to.
+    /// The guest that `scripts/setup.sh guest` made. Without one the test reports it in one line and is skipped. For root,
+    /// who can install everything, the test fails instead.
     pub fn find() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let made = fs::read(root.join(".tools/guest/built-by")).is_ok_and(|by| by == BUILD);
@@ -126,7 +126,7 @@ impl Guest {
 /// Ends a child politely, so that it ends its own.
 pub fn stop(child: &mut Child) -> Option<i32> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
-    // One that has just ended by itself cannot be told.
+    // One that has just ended by itself cannot be signalled.
     let _ = kill_process(pid, Signal::TERM);
     child.wait().expect("it is ours").code()
 }

@@ -20,7 +20,7 @@ pub const LAYOUT: [(&str, u64, [u32; 3]); 6] = [
 const XY: &str = include_str!("../../../../examples/programs/xy.cms");
 const RANDOM_BYTES: usize = 64 << 20;
 
-/// Keys, and a folder of what the guest needs.
+/// Keys, and a folder with the needs of the guest.
 pub struct Job {
     /// Where the keys are.
     pub bench: Bench,

@@ -1,4 +1,4 @@
-//! What the tests of the command share: a directory of its own for each test, and the binary.
+//! The shared parts of the tests of the command: a separate directory for each test, and the binary.
 
 #![allow(dead_code, unreachable_pub)]
 

@@ -11,7 +11,7 @@ use ciphermill_cosim::units::{LaneCounters, LaneEvent, LaneInputs, LaneInstructi
 use ciphermill_rvfhe::isa::Instruction;
 use records::Compared;
 
-/// `lane.toml` with as many lanes and adders as the RTL has, in a grid of so many cores.
+/// `lane.toml` with as many lanes and adders as the RTL has, in a grid of that number of cores.
 pub(crate) fn machine(configuration: &Configuration, rows: u32, columns: u32) -> Machine {
     let mut machine = Machine::from_toml(LANE).expect("the committed description is valid");
     machine.core.lanes = configuration.parameter("Lanes") as u32;
@@ -21,7 +21,7 @@ pub(crate) fn machine(configuration: &Configuration, rows: u32, columns: u32) ->
     machine
 }
 
-/// What an instruction is for the lanes; none of what the front end does, and of loads.
+/// The part of an instruction for the lanes, without the work of the front end, and without loads.
 pub(crate) fn lane_instruction(instruction: &Instruction) -> Option<LaneInstruction> {
     use Instruction as I;
     let of = |op, modulus: usize, rd: usize, rs1: usize, rs2: usize, free_rs1, free_rs2| {

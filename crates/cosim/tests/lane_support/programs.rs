@@ -311,7 +311,7 @@ impl Builder<'_> {
             (0, row)
         } else {
             self.sent += 1;
-            // There nobody empties a row.
+            // There no core empties a row.
             (1, Some(self.sent - 1).filter(|place| *place < 128)?)
         };
         let (vs1, core) = (vector(register), Core::new(core).expect("a core"));

@@ -123,7 +123,7 @@ fn a_write_or_a_read_multiplies() {
             assert_eq!(parties.decrypt(&read), parties.expected(&v));
             assert!(space.read_bytes(vr("7:9:4"), ReadMode::Stored).expect("the vector") == sealed);
         }
-        // Another process: everything is still there, and multiplies.
+        // Another process: everything still exists, and multiplies.
         let device = device(&directory);
         let space = space(&device);
         let multiply = program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4");
@@ -158,7 +158,7 @@ fn what_does_not_fit_is_refused() {
     assert!(!message(put(&space, "7:9:3", &parties.matrix)).is_empty());
     assert!(!message(put(&space, "6:9:3", &sealed)).is_empty());
     assert!(!message(put(&space, "5:8:1", &parties.matrix)).is_empty());
-    // A product is no vector.
+    // A product is not a vector.
     let product = space.run(&multiply).expect("a product");
     put(&space, "7:9:5", &product).expect("a product");
     let again = space.run(&program("hmvp 6:9:0, 7:9:5\nreturn 7:9:5"));

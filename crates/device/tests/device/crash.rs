@@ -39,7 +39,7 @@ fn change(space: &Space, oracle: &mut Oracle, first: u32, dice: &mut Dice, steps
         let (new, outcome) = if choice == 0 {
             (None, space.delete(id))
         } else if choice == 1 && states.len() == 1 {
-            // A record written anew, its content the same.
+            // A record written again with the same content.
             (states[0].clone(), space.set_flags(id, ObjectFlags::ARMED))
         } else {
             let bytes = some_value(dice);

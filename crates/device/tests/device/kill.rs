@@ -21,7 +21,7 @@ fn version(n: u64) -> Vec<u8> {
     bytes(&words)
 }
 
-/// Not a test of its own: what the killed process does. Says "n" after version n is acknowledged.
+/// Not a separate test: the work of the killed process. Says "n" after version n is acknowledged.
 #[test]
 fn child() {
     let Ok(directory) = env::var(DIRECTORY) else { return };

@@ -265,7 +265,7 @@ fn a_scrub_names_each_object_that_a_flipped_bit_damaged() {
                 _ => None,
             })
             .collect();
-        // A bit behind the end of an object, in its last block, is nobody's.
+        // A bit behind the end of an object, in its last block, has no owner.
         assert!(named.len() <= 1 && report.damaged_chunks == named.len() as u64);
         assert_eq!((report.damaged_objects, report.is_sound()), (report.damaged_chunks, named.is_empty()));
         assert_eq!(report.objects, 20, "it goes on after damage");

@@ -13,7 +13,7 @@ use std::sync::Arc;
 const WORDS: u64 = 1024;
 const OBJECTS: u32 = 200;
 
-/// Adds all objects to what is written, keeping a copy of every tenth partial sum in a register of its own.
+/// Adds all objects to the written object, keeping a copy of every tenth partial sum in a separate register.
 fn sum_of_all() -> Vec<u8> {
     let y = vr(4, 0, 0);
     let mut code = Vec::new();

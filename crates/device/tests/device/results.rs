@@ -1,4 +1,4 @@
-//! What a write may bring, and what is known of what it stored.
+//! The results of a write, and the known facts about the stored object.
 
 use crate::support::code::{add, bootstrap, int_mult, sub};
 use crate::support::*;

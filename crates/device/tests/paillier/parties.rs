@@ -22,7 +22,7 @@ impl Client {
         Self { key: SecretKey::generate(bits, &mut rng).expect("a key"), rng }
     }
 
-    /// With a key of 512 bits, for what does not depend on the size.
+    /// With a key of 512 bits, for tests that do not depend on the size.
     pub(crate) fn small() -> Self {
         Self::new(KeyBits::insecure_bench(512).expect("a size"))
     }

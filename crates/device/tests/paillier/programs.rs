@@ -124,7 +124,7 @@ fn a_write_or_a_read_scores() {
         assert_eq!(client.decrypt(&read), score(&[-1, 2, -3]));
         assert!(space.read_bytes(vr("18:7:1"), ReadMode::Stored).expect("the features") == on_read);
     }
-    // Another process: everything is still there, and computes.
+    // Another process: everything still exists, and computes.
     let device = device_with(&directory, SizePolicy::Standard);
     let space = space(&device);
     let stored = space.read_bytes(vr("19:7:1"), ReadMode::Stored).expect("the scores");

@@ -179,7 +179,7 @@ fn shapes_that_do_not_go_together() {
     assert!(
         refusal("psub 18:0:1, 18:0:3\nreturn 18:0:1").contains("store ciphertexts of one parameter set and length")
     );
-    // Known when the product is there: no vector is repeated to fit another.
+    // Known when the product exists: no vector is repeated to fit another.
     for text in ["padd", "psub"] {
         let text = format!("mov t, 18:0:2\npmatvec 17:0:2, t\n{text} t, 18:0:3\nreturn t");
         assert!(refusal(&text).contains("a vector of 1 elements cannot be paired with one of 3"), "{}", refusal(&text));

@@ -164,7 +164,7 @@ impl ObjectHandler for Toy {
         Duration::from_millis(self.claimed_ms.load(Ordering::SeqCst))
     }
 
-    /// Tells it of sums only.
+    /// Reports it for sums only.
     fn result_size(
         &self,
         instruction: &Instruction,
@@ -217,7 +217,7 @@ pub(crate) fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// `n` words that `seed` tells apart.
+/// `n` words that differ by `seed`.
 pub(crate) fn value(seed: u64, n: u64) -> Vec<u8> {
     let words: Vec<u64> = (0..n).map(|i| (seed * 1_000_003 + i).wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     bytes(&words)

@@ -119,7 +119,7 @@ fn damaged_and_forged_contents() {
         let error = f.refuses(&[], write(id, &shorter));
         assert!(is_invalid(&error), "{error}");
     }
-    // Keys have no fixed size: too short and too long ones are told by their content.
+    // Keys have no fixed size: too short and too long ones are recognised by their content.
     for (id, bytes) in [
         (handlers::tfhe::bootstrapping_key(KEY), &f.keys.bootstrap),
         (handlers::tfhe::key_switching_key(KEY), &f.keys.keyswitch),

@@ -12,8 +12,8 @@ const PAGE: u64 = 4096;
 const KEY: KeyId = KeyId(0);
 const SIZE: u64 = 8244;
 
-/// Adds all objects to y and reduces the sum by a bootstrap after every 25, keeping the sum of each such group in a register
-/// of its own, which all come in again at the end.
+/// Adds all objects to y and reduces the sum by a bootstrap after every 25, keeping the sum of each such group in a separate
+/// register. All registers come in again at the end.
 fn sum_of_all() -> Vec<u8> {
     let y = y_of(KEY);
     let mut source = String::new();
@@ -102,7 +102,7 @@ fn twenty_times_more_ciphertexts_than_memory_give_the_same_results() {
     let (few, paged, messages) = workload(config);
     assert!(paged == unbounded, "bit for bit");
     assert_eq!(messages, [0, 1, 2].map(expected));
-    // Each run touches every object, of three pages, and hardly any of them is still there.
+    // Each run touches every object, of three pages, and hardly any of them is still in memory.
     assert!(few.memory.page_ins > 3 * 2 * u64::from(OBJECTS), "{:?}", few.memory);
     assert!(few.memory.page_outs > 2 * u64::from(OBJECTS), "{:?}", few.memory);
     assert!(few.memory.frames == frames && few.memory.used_frames <= frames, "{:?}", few.memory);

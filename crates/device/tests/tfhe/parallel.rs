@@ -7,7 +7,7 @@ use ciphermill_program::KeyId;
 use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::thread;
 
-/// Threads that share a key, each with registers of its own and programs that are not stored.
+/// Threads that share a key, each with separate registers and programs that are not stored.
 #[test]
 fn one_key_many_programs() {
     for choice in [KeyOrder::Small, KeyOrder::Big] {

@@ -113,7 +113,7 @@ fn operands_that_do_not_go_together() {
     recovers(f);
 }
 
-/// Ciphertexts of equal sizes under two key sets in one Key ID, stored while no key was there to tell.
+/// Ciphertexts of equal sizes under two key sets in one Key ID, stored before any key could distinguish them.
 #[test]
 fn operands_of_two_key_sets() {
     let mut f = Fixture::in_memory();

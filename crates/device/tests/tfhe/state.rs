@@ -32,7 +32,7 @@ impl State {
         Self { stored, registers }
     }
 
-    /// The same objects after the device was closed and opened: generations start anew.
+    /// The same objects after the device was closed and opened: generations start again.
     pub(crate) fn contents(self) -> Vec<(ciphermill_program::VrId, Vec<u8>)> {
         self.stored.into_iter().map(|(stat, bytes)| (stat.id, bytes)).collect()
     }

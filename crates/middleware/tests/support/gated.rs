@@ -57,7 +57,7 @@ impl Gated {
         self.state.lock().unwrap().writes.clone()
     }
 
-    /// How often an operation began on a blob while another was under way on it.
+    /// How often an operation began on a blob while another was in progress on it.
     pub(crate) fn overlaps(&self) -> usize {
         self.state.lock().unwrap().overlaps
     }

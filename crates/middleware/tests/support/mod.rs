@@ -69,7 +69,7 @@ impl Host for EmbeddedHost {
     }
 }
 
-/// A toy device in memory, for tests of what lies above it.
+/// A toy device in memory, for tests of the layers above it.
 pub(crate) fn in_memory() -> Space {
     let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Toy::default())]).unwrap();
     device.space(SpaceId::EMBEDDED).unwrap()

@@ -33,7 +33,7 @@ async fn a_command_without_an_answer_fails_at_its_deadline_and_the_connection_is
     let error = namespace.read(13, 1).await.unwrap_err();
     assert!(matches!(error, InitiatorError::TimedOut { .. }), "{error}");
     assert!((150..1000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
-    // Nothing at all came since it was sent: the connection is dead, and anew.
+    // Nothing at all came since it was sent: the connection is dead, and a new one is made.
     assert_eq!(namespace.read(14, 1).await.unwrap(), pattern(1, 14));
     assert_eq!((fake.io_connections(), controller.reconnects()), (2, 1));
 }
@@ -122,7 +122,7 @@ async fn a_dropped_call_keeps_its_place_until_it_is_answered() {
     }
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
-    // One of two places is taken: two more cannot be under way at once, but one after the other.
+    // One of two places is taken: two more cannot be in progress at once, but one after the other.
     let another = namespace.clone();
     let second = tokio::spawn(async move { another.write(13, pattern(1, 0)).await });
     while held.lock().unwrap().len() < 2 {
@@ -176,7 +176,7 @@ async fn a_target_that_takes_no_bytes_is_not_waited_for() {
     }
     namespace.write(1, pattern(1, 1)).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
-    // Those that came last may have had time for a second connection, or too little even there; the first had not. Each connection
-    // that was given up had a late one.
+    // The last commands may have had time for a second connection, or too little even there; the first command had no
+    // time. Each connection that was given up had a late one.
     assert!(late > 0 && (2..=1 + late).contains(&fake.io_connections()), "{late} {}", fake.io_connections());
 }

@@ -94,7 +94,7 @@ async fn a_controller_is_set_up_in_the_order_of_the_specification() {
 #[tokio::test]
 async fn as_many_queues_and_commands_as_the_controller_grants() {
     let options = Options { queues: 1, max_queue: 3, ..Options::default() };
-    // Answers when three commands are there: no more than three may be under way at once, and three must be.
+    // Answers when three commands have arrived: no more than three may be in progress at once, and three must be.
     let waiting = std::sync::Mutex::new(Vec::new());
     let script: crate::fake::Script = Arc::new(move |_, unit| {
         let mut waiting = waiting.lock().unwrap();

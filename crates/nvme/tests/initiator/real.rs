@@ -306,7 +306,7 @@ async fn forward(
             *left -= now;
             (now as usize, *left == 0)
         };
-        // A cut in the middle of a unit, wherever it falls; at once, as nobody may send more before an answer.
+        // A cut in the middle of a unit, wherever it falls; at once, as no side may send more before an answer.
         if to.write_all(&buffer[..count]).await.is_err() || cut {
             return;
         }
@@ -319,7 +319,7 @@ fn next(mut state: u64) -> u64 {
     state ^ state << 17
 }
 
-/// One of several users, each with blocks of its own: writes, reads back and zeroes at random; what was acknowledged is what
+/// One of several users, each with separate blocks: writes, reads back and zeroes at random; what was acknowledged is what
 /// is read.
 async fn user(namespace: RemoteNamespace, number: u64, rounds: u64) {
     let (begin, count) = (number * 64, 64);

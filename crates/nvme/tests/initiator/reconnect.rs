@@ -94,7 +94,7 @@ async fn a_namespace_that_has_grown_is_the_same() {
     assert_eq!(controller.reconnects(), 1);
 }
 
-/// Forwards connections to the fake as long as it is told to.
+/// Forwards connections to the fake until it is stopped.
 async fn gate(to: std::net::SocketAddr) -> (std::net::SocketAddr, Arc<Mutex<bool>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

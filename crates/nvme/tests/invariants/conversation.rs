@@ -1,4 +1,4 @@
-//! Several hosts talk to one target, in an order and with fields that the input picks. Whatever they say, nobody panics, all
+//! Several hosts talk to one target, in an order and with fields that the input picks. No side panics, all
 //! memory comes back, and a host that keeps the rules is answered.
 
 use super::{

@@ -21,7 +21,7 @@ use ciphermill_nvme::{
 /// The longest data that a unit is allowed here.
 const MAX_DATA: usize = 1 << 16;
 
-/// Several hosts that talk to one target; returns whether none of them broke the protocol.
+/// Several hosts that talk to one target; returns whether all of them kept to the protocol.
 pub fn nvme_connection(data: &[u8]) -> bool {
     conversation::nvme_connection(data)
 }
@@ -94,7 +94,7 @@ pub fn nvme_capsule(data: &[u8]) -> bool {
     if let Ok(identity) = NamespaceIdentity::decode(&page) {
         assert_eq!(NamespaceIdentity::decode(&identity.encode()), Ok(identity));
     }
-    // Bytes of a text that are no UTF-8 are replaced, by more bytes, so the text may be cut.
+    // Bytes of a text that are not UTF-8 are replaced, by more bytes, so the text may be cut.
     if let Ok(text) = ErrorText::decode(&page) {
         let again = ErrorText::decode(&text.encode()).expect("an entry");
         let kept = again.text.strip_suffix('…').unwrap_or(&again.text);

@@ -208,7 +208,7 @@ async fn other_admin_commands_are_answered() {
     assert_eq!(cqe.code(), 0x11);
 }
 
-/// A listener of both families knows hosts of IPv4 by mapped addresses; discovery tells them the one that they can use.
+/// A listener of both families knows hosts of IPv4 by mapped addresses; discovery reports a usable address.
 #[tokio::test(start_paused = true)]
 async fn discovery_tells_the_address_of_the_host_s_family() {
     let (subsystem, ..) = subsystem(Limits::default());

@@ -99,7 +99,7 @@ pub struct Client<S> {
     pub stream: S,
     pub header_digest: bool,
     pub data_digest: bool,
-    /// Data to this host begin on multiples of so many bytes.
+    /// Data to this host begin on multiples of this number of bytes.
     pub alignment: usize,
     pub max_data: usize,
     pub controller: u16,

@@ -16,7 +16,7 @@ async fn all_combinations_move_data_both_ways() {
         admin.connect(0, SUBSYSTEM, HOST, 31, 0, 0).await.ok();
         admin.enable().await;
         assert_eq!(admin.identify(2, 0).await.1[..8], [1, 0, 0, 0, 5, 0, 0, 0]);
-        // With flow control every read has a completion of its own; without, its data stand for it.
+        // With flow control every read has a separate completion; without, its data stand for it.
         for (queue, attributes) in [(1, 0), (2, 4)] {
             let mut io = Client::open_aligned(in_memory(&subsystem), header, data, hpda).await;
             io.controller = admin.controller;

@@ -1,4 +1,4 @@
-//! Hosts that break the protocol, are too slow, or want too much.
+//! Hosts that break the protocol, are too slow, or ask for too much.
 
 use super::{
     blocks::{Behaviour, pattern, subsystem},

@@ -26,7 +26,7 @@ async fn bench(host: &str) -> Bench {
     Bench { subsystem, one, two, admin, io }
 }
 
-/// A command and its status; none of them moves data.
+/// A command and its status; no command moves data.
 async fn status(io: &mut Client<DuplexStream>, sqe: [u8; 64]) -> u16 {
     io.command(&sqe).await.0.code()
 }
@@ -85,7 +85,7 @@ async fn a_namespace_is_there_for_its_hosts_only() {
         assert_eq!(admin.identify(cns, 5).await.0.code(), 0x0b);
         admin.identify(cns, 1).await.0.ok();
     }
-    // Not even their greatest number is told.
+    // Not even their greatest number is reported.
     let (_, controller) = admin.identify(1, 0).await;
     assert_eq!(controller[516..520], [1, 0, 0, 0]);
     // Flush of all namespaces is one of those that the host sees.
@@ -165,7 +165,7 @@ async fn what_a_namespace_gets_wrong_is_told_with_its_cause() {
         one.behave(Behaviour { short: true, delay, ..Behaviour::default() });
         assert_eq!(io.read(1, 0, 2).await.0.code(), 0x06);
     }
-    // A namespace that panics takes nobody with it.
+    // A namespace that panics takes no other one with it.
     one.behave(Behaviour { panics: true, delay: Some(Duration::from_millis(1)), ..Behaviour::default() });
     assert_eq!(io.read(1, 0, 1).await.0.code(), 0x06);
     one.behave(Behaviour { failure: Some(Status::UNRECOVERED_READ_ERROR.into()), ..Behaviour::default() });

@@ -26,7 +26,7 @@ async fn a_silent_host_loses_its_controller_and_its_queues() {
         admin.command(&sqe(0x18, cid, 0, (0, TRANSPORT), [0; 6])).await.0.ok();
     }
     assert_eq!(subsystem.metrics().keep_alive_expiries, 0);
-    // Other commands are no sign of life when a timeout is set.
+    // Other commands are not a sign of life when a timeout is set.
     sleep(Duration::from_millis(2000)).await;
     io.read(1, 0, 1).await.0.ok();
     admin.property_get(8, false).await.ok();
@@ -80,7 +80,7 @@ async fn changes_of_namespaces_are_told_to_hosts_that_see_them() {
     let (cqe, _) = other.completion().await;
     assert_eq!((cqe.cid, cqe.result), (900, 0x04_00_02));
     sleep(MOMENT).await;
-    // The first host is told no second time before it reads the page.
+    // The first host is not notified a second time before it reads the page.
     let (_, changed) = admin.log_page(4, 4096, 0).await;
     assert_eq!(changed[..12], [1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(admin.log_page(4, 4096, 0).await.1[..4], [0; 4], "reading clears it");
@@ -173,7 +173,7 @@ async fn a_host_that_comes_back_waits_for_the_writes_it_lost() {
     let (subsystem, blocks, _) = subsystem(Limits::default());
     let admin = Client::admin(in_memory(&subsystem), HOST).await;
     let mut io = Client::io(in_memory(&subsystem), HOST, admin.controller, 1).await;
-    // A lost read changes nothing: nobody waits for it.
+    // A lost read changes nothing: no host waits for it.
     blocks.behave(slow(1000));
     io.send_command(&sqe(2, 1, 1, (4096, TRANSPORT), [77, 0, 0, 0, 0, 0]), &[]).await;
     blocks.behave(slow(0));

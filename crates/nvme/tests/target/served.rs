@@ -140,7 +140,7 @@ async fn hostile_hosts_do_not_disturb_another() {
     assert!(metrics.buffer_bytes_peak < most);
     assert!(metrics.connections_open <= 32 + 16 + 4, "{}", metrics.connections_open);
     let grown = resident_bytes().saturating_sub(before);
-    // Sockets and what the test itself holds are beside the buffers.
+    // Sockets and the test's own memory add to the buffers.
     assert!(grown < most + (64 << 20), "{grown}");
     tasks.shutdown().await;
 }

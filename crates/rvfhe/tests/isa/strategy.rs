@@ -187,7 +187,7 @@ pub(crate) fn examples() -> Vec<Instruction> {
         Bne { rs1: x(12), rs2: x(13), offset: distance(2) },
         Bne { rs1: x(14), rs2: x(15), offset: distance(-1024) },
         Bne { rs1: x(16), rs2: x(17), offset: distance(1023) },
-        // Each bit of the distance that has a place of its own, and both ends: bits 11 and 12, 20, 19 to 13 and 10 to 2.
+        // Each bit of the distance that has a separate place, and both ends: bits 11 and 12, 20, 19 to 13 and 10 to 2.
         Jal { rd: x(18), offset: jump(512) },
         Jal { rd: x(1), offset: jump(1024) },
         Jal { rd: x(0), offset: jump(-1 << 18) },
