@@ -24,9 +24,9 @@ fn after(machine: &Machine, text: &str, words: &[u32]) -> Vec<u32> {
     array.scratchpad().to_vec()
 }
 
-/// What all loads of tiles of 2^`log` rows give, vector after vector, if the scratchpad's first 2^`log` vectors are brought to rows before.
-/// A row begins with the word `base` times its number.
-/// The loads empty the rows, which a second pass of the same with the words inverted relies on: a copy waits until its row is empty.
+/// The result of all loads of tiles of 2^`log` rows, vector after vector, if the scratchpad's first 2^`log` vectors are
+/// brought to rows before. A row begins with the word `base` times its number. The loads empty the rows, which a second
+/// pass of the same with the words inverted relies on: a copy waits until its row is empty.
 fn loads(machine: &Machine, log: usize, option: &str, base: usize) -> Vec<u32> {
     let (lanes, side) = (machine.core.lanes as usize, 1 << log);
     // The first row is a multiple of every side, and not 0.

@@ -295,7 +295,8 @@ fn upper_immediates_and_register_zero() {
     assert_eq!(found[3..], [0, 0], "x0 stays 0, fence does nothing");
 }
 
-/// x5 = first operand, x6 = second, modulus register = m; the result of a modular operation, and what the CSR then reads.
+/// x5 = first operand, x6 = second, modulus register = m; the result of a modular operation, and the CSR's value after
+/// it.
 fn modular(operation: u32, register: u32, [x, y, m]: [u64; 3]) -> [u64; 2] {
     let csrrw = |rd: u32, rs1: u32| i_type(0x73, 1, rd, rs1, 0x800 + register as i32);
     let mut code = read(DATA, 24);

@@ -1,4 +1,4 @@
-//! Encryption and decryption at every level, and what is refused.
+//! Encryption and decryption at every level, and refused inputs.
 
 use crate::support::{INSECURE, context, fresh_seed, noise, plaintext, poly, rng, scaled, secret_coefficients, seed};
 use ciphermill_bfv::keys::GaloisRequest;

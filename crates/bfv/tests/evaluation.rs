@@ -20,7 +20,7 @@ fn small_sets() -> Vec<ParameterSet> {
     ]
 }
 
-/// What the plaintexts of one set and level give.
+/// The results for the plaintexts of one set and level.
 fn check_operations(party: &mut Party, relinearization: &RelinearizationKey, galois: &GaloisKeys, level: usize) {
     let (context, t, n) = (party.context.clone(), party.context.t(), party.context.n());
     let [x, y] = [0, 1].map(|_| plaintext(&context, &mut party.rng));

@@ -29,7 +29,7 @@ fn modulo(t: u64, x: i128) -> i64 {
     if x > (t as i64 - 1) / 2 { x - t as i64 } else { x }
 }
 
-/// What is common to all sets: sums, small multiples, and as far as `products` and `rotations` say the rest.
+/// The common checks of all sets: sums, small multiples, and as far as `products` and `rotations` say the rest.
 fn check(name: &str, seed: &SecretSeed, products: bool, rotations: &[i64], swap: bool) {
     let (mut party, encoder) = party(name, seed);
     let (context, n, t) = (party.context.clone(), party.context.n(), party.context.t());

@@ -1,4 +1,4 @@
-//! Key switching with both kinds of gadgets at every level: what it computes, and its noise against the model.
+//! Key switching with both kinds of gadgets at every level: its results, and its noise compared with the model.
 
 use crate::evaluation_support::{LIMBS, bits, limbs, set};
 use crate::support::{INSECURE, fresh_seed, secret_coefficients, seed};

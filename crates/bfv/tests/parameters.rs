@@ -1,4 +1,4 @@
-//! Parameter sets: the homomorphic-encryption standard as data, the named sets, and what is refused.
+//! Parameter sets: the homomorphic-encryption standard as data, the named sets, and refused parameters.
 
 use std::collections::HashSet;
 

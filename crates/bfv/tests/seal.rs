@@ -1,4 +1,4 @@
-//! Against Microsoft SEAL: tests/vectors/generate_seal.py had it encode, encrypt and compute what is compared here.
+//! Against Microsoft SEAL: tests/vectors/generate_seal.py had it encode, encrypt and compute the values compared here.
 
 use std::collections::HashMap;
 

@@ -137,7 +137,7 @@ fn secret_keys_decrypt_again() {
     }
 }
 
-/// A stream that counts what is taken of it.
+/// A stream that counts the bytes read from it.
 struct Counting<'a>(&'a [u8], usize);
 
 impl Read for Counting<'_> {
@@ -193,7 +193,7 @@ fn layout_of_switching_keys() {
     assert_eq!(again.expect("own bytes").tag(), secret.tag());
 }
 
-/// What a device needs to know of keys stands in their first bytes, and no more is read.
+/// The facts that a device needs about keys are in their first bytes, and no more is read.
 #[test]
 fn the_head_of_galois_keys() {
     let Objects { context, secret, galois, .. } = Objects::new(TEST_32);

@@ -54,7 +54,7 @@ fn moduli() -> [BoxedUint; 2] {
     })
 }
 
-/// Both rings on all paths; those that cannot run are named.
+/// Both rings on all paths; paths that cannot run are named.
 fn rings(mut test: impl FnMut(&OddModulus)) {
     for path in Path::ALL {
         if !path.is_available() {
@@ -207,7 +207,7 @@ fn the_first_value_without_inverse_is_named() {
     });
 }
 
-/// What a slice leaves behind its end plays no part.
+/// Data behind the end of a slice plays no part.
 #[test]
 fn lanes_behind_a_slice_are_left_out() {
     let mut numbers = Numbers(5);

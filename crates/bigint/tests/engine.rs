@@ -1,4 +1,4 @@
-//! The seam for accelerators, on the engine of this CPU, and what the rings refuse.
+//! The seam for accelerators, on the engine of this CPU, and the refusals of the rings.
 
 use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{

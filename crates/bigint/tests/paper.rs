@@ -1,4 +1,4 @@
-//! The algorithms of the Paillier paper: as they have to be read, and what the printed listings compute.
+//! The algorithms of the Paillier paper: as they must be read, and the results of the printed listings.
 
 use ciphermill_bigint::reference::{Cios256, DIGIT_BITS, pow};
 use num_bigint::BigUint;

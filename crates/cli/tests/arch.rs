@@ -1,4 +1,4 @@
-//! `arch`: reports of the cycle models, their JSON, and what is refused.
+//! `arch`: reports of the cycle models, their JSON, and refused options.
 
 use crate::support::Bench;
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn every_task_runs() {
     assert_eq!((&json[0]["params"]["ring"], &json[0]["correct"]), (&"cyclic".into(), &true.into()));
 }
 
-/// What a command line can say wrong by itself.
+/// Faults that a command line has by itself.
 #[test]
 fn what_is_no_run_ends_with_2() {
     let bench = Bench::new();

@@ -8,7 +8,7 @@ fn demo(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ciphermill")).arg("demo").args(arguments).output().expect("the binary runs")
 }
 
-/// Runs with `--json` and checks what every report must hold.
+/// Runs with `--json` and checks the common contents of all reports.
 fn report(arguments: &[&str]) -> Value {
     let output = demo(&[arguments, &["--json"]].concat());
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! What the command shows, and to whom: exit codes 0 and 2, closed pipes, full disks, JSON, completions.
+//! The output of the command: exit codes 0 and 2, closed pipes, full disks, JSON, completions.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Paillier's scheme as a user runs it: keys, vectors, results, refusals, and what the benchmarks say.
+//! Paillier's scheme as a user runs it: keys, vectors, results, refusals, and the benchmarks' records.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with what a user passes: one readable line and the right exit code.
+//! Faults in a user's options and files: one readable line and the right exit code.
 
 use crate::support::{Bench, SET};
 use ciphermill_device::{Device, DeviceConfig};
@@ -132,7 +132,7 @@ fn a_store_that_is_open_already() {
     bench.store(["blob", "ls"], &[]).failed(&["not a Ciphermill store", "nothing was changed"]);
 }
 
-/// What would mean nothing is not passed over in silence.
+/// Options without an effect are refused.
 #[test]
 fn options_that_are_of_another_place() {
     let bench = Bench::with_keys();

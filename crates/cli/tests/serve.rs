@@ -215,7 +215,7 @@ fn a_run_that_cannot_be_leaves_the_stored_program() {
     served.stop();
 }
 
-/// What was acknowledged before the signal is there after it.
+/// Writes acknowledged before the signal exist after it.
 #[test]
 fn a_stop_in_the_middle_of_writes_loses_nothing() {
     let bench = Bench::new();

@@ -31,7 +31,7 @@ fn each(test: impl Fn(&'static Configuration)) {
     support::each("rvfhe_lane", test);
 }
 
-/// Says what a configuration's programs came to; `make evidence AREA=lane` takes it.
+/// Prints the record of a configuration's programs; `make evidence AREA=lane` reads it.
 fn said(record: &Record) {
     println!("record: {}", serde_json::to_string(record).expect("JSON"));
 }
@@ -135,7 +135,7 @@ fn edges(mut step: impl FnMut(u64) -> u64) -> u32 {
     place as u32 + 1
 }
 
-/// The latencies in the descriptions of arrays are those that the RTL shows.
+/// The latencies in the descriptions of arrays equal those of the RTL.
 #[test]
 fn latencies_are_those_of_the_rtl() {
     let machines = [CIPHERMILL, PAPER, LANE].map(|text| Machine::from_toml(text).expect("it is committed"));

@@ -28,7 +28,8 @@ fn power_of_two(bits: u32) -> BigUint {
     BigUint::from(1u32) << bits
 }
 
-/// From START to DONE: products, each as long as `mont_mul` takes without its last subtractions, and what lies between.
+/// From START to DONE: products, each as long as `mont_mul` takes without its last subtractions, and the cycles
+/// between.
 fn expected_cycles(configuration: &Configuration, exponent_bits: u64) -> u64 {
     let value = |name| configuration.parameter(name) as u64;
     let digits = (value("Bits") + 4).div_ceil(17 * value("Rows"));

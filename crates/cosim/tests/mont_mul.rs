@@ -18,7 +18,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// What the module's head says of its slots, worked out once more.
+    /// The slots of the module's head comment, computed again.
     fn new(configuration: &Configuration) -> Self {
         let value = |name| configuration.parameter(name) as u64;
         let (period, passes, reduced) = (value("Period"), value("QuotientPasses"), value("Reduce") == 1);

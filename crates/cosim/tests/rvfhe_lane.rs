@@ -1,5 +1,5 @@
-//! The lanes of an RVFHE core against two models: what a program computes, in order and without time, and in which cycle
-//! each thing happens, by the rules of docs/hw/rvfhe_lane.md.
+//! The lanes of an RVFHE core against two models: the results of a program, in order and without time, and in which
+//! cycle each thing happens, by the rules of docs/hw/rvfhe_lane.md.
 
 mod support;
 
@@ -52,7 +52,7 @@ fn zip(x: &[u64], y: &[u64], of: impl Fn(u64, u64) -> u64) -> Vector {
     x.iter().zip(y).map(|(&x, &y)| of(x, y)).collect()
 }
 
-/// What an instruction makes of its operands: the values of rd, and of rs1 if it is a butterfly.
+/// The results of an instruction: the values of rd, and of rs1 if it is a butterfly.
 fn results(op: LaneOp, rd: &[u64], rs1: &[u64], rs2: &[u64], m: u64) -> [Vector; 2] {
     match op {
         LaneOp::Madd => [zip(rs1, rs2, |x, y| add(x, y, m)), Vec::new()],
@@ -66,7 +66,7 @@ fn results(op: LaneOp, rd: &[u64], rs1: &[u64], rs2: &[u64], m: u64) -> [Vector;
     }
 }
 
-/// A program with what arrives for it, in the order in which it is wanted, and the copies that leave.
+/// A program with its arrivals, in the order of their use, and the copies that leave.
 struct Program {
     moduli: [u64; 8],
     instructions: Vec<LaneInstruction>,
@@ -115,7 +115,7 @@ impl Builder {
         self.twiddles[register] = Some((factors, m));
     }
 
-    /// Appends an instruction; all that it reads must be there.
+    /// Appends an instruction; all its operands must be present.
     fn push(&mut self, instruction: LaneInstruction) {
         let LaneInstruction { op, modulus, rd, rs1, rs2, free_rs1, free_rs2 } = instruction;
         let (rd, rs1, rs2) = (usize::from(rd), usize::from(rs1), usize::from(rs2));
@@ -242,14 +242,14 @@ impl Builder {
     }
 }
 
-/// The rules of issue, with times in place of pipelines: what is written when, and which cycles are taken.
+/// The rules of issue, with times in place of pipelines: the cycle of each write, and the occupied cycles.
 struct Timed {
     adders: u64,
     now: u64,
     moduli: [Option<u64>; 8],
     head: Option<u32>,
     registers: Vec<Option<Vector>>,
-    /// In which cycle what is written.
+    /// The cycle of each write.
     pending: Vec<Option<(u64, Vector)>>,
     halves: Vec<[Option<Vector>; 2]>,
     adder_taken: HashSet<u64>,
@@ -489,7 +489,7 @@ impl Pair {
     }
 }
 
-/// What is still to be offered.
+/// The remaining offers.
 struct Streams {
     instructions: VecDeque<u32>,
     arrivals: VecDeque<(LaneTarget, Vector)>,

@@ -12,7 +12,7 @@ use ciphermill_hmvp::{
 use ciphermill_math::Isa;
 use ciphermill_wire::{Header, seal};
 
-/// An object's bytes and what reads them.
+/// An object's bytes and their reader.
 type Reader<'a> = Box<dyn Fn(&[u8]) -> Result<(), HmvpError> + 'a>;
 
 /// Every object of a product by `setting`, small enough to be damaged in many places.
@@ -115,7 +115,7 @@ fn what_belongs_to_others_is_refused() {
     assert!(PlainMatrix::new(&ours.plan, &wide).is_err(), "an entry that takes nine bits");
 }
 
-/// Wide entries are split, several vectors share a pass, and a streamed matrix gives what a prepared one gives.
+/// Wide entries are split, several vectors share a pass, and a streamed matrix gives a prepared one's products.
 #[test]
 fn splitting_several_vectors_and_streaming() {
     for strategy in Strategy::ALL {

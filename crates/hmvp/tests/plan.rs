@@ -1,4 +1,4 @@
-//! What the planner chooses, what it says of it, and what it refuses.
+//! The choices of the planner, their explanations, and its refusals.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn explain(request: &Request) -> Explanation {
     plan(request).unwrap_or_else(|error| panic!("{request:?}: {error}")).explain()
 }
 
-/// What must hold of every plan.
+/// Invariants of every plan.
 fn check(request: &Request) -> Explanation {
     let plan = plan(request).unwrap_or_else(|error| panic!("{request:?}: {error}"));
     let explanation = plan.explain();

@@ -138,7 +138,7 @@ fn scaling_to_another_basis() {
     }
 }
 
-/// What is within the margin of a half may go either way, on every path the same one; what is outside goes the right way.
+/// A value within the margin of a half may go either way, the same on every path; a value outside goes the right way.
 #[test]
 fn the_margin_at_a_half_is_as_documented() {
     let n = 64;

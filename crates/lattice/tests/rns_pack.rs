@@ -60,7 +60,7 @@ fn wrong_lengths_and_residues_are_refused() {
 }
 
 proptest! {
-    /// Whatever is accepted is what would have been written.
+    /// Accepted bytes equal the bytes that the writer would produce.
     #[test]
     fn readers_accept_one_form(bytes in prop::collection::vec(any::<u8>(), 30), damage in 0usize..2) {
         let basis = RnsBasis::new(PolynomialSize::new(16).unwrap(), &[97, 193], Isa::Portable).unwrap();

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 const ENVELOPE: usize = 24;
 const TRAILER: u64 = 4;
 
-/// Takes what must be the bytes of a reader.
+/// Accepts only the bytes of a reader.
 struct Same<R>(R, Vec<u8>);
 
 impl<R: Read> Write for Same<R> {

@@ -23,7 +23,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What one command moves at most.
+/// The most bytes that one command moves.
 const PIECE: usize = 1 << 20;
 
 /// A served device with the toy scheme, and a connection to it that can be cut.

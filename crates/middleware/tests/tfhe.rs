@@ -148,7 +148,7 @@ fn refusals_reach_the_application_over_nvme() {
     refusals(Way::Nvme);
 }
 
-/// What the device refuses comes out of the middleware with the same words, and changes no blob.
+/// A refusal of the device comes out of the middleware with the same words, and changes no blob.
 fn refusals(way: Way) {
     let host = Host::new(way, KeyOrder::Small);
     let mut rng = crate::scheme::rng(3);

@@ -10,7 +10,7 @@ use num_traits::{Signed, Zero};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
-/// Two keys, small ones: what is tested here does not depend on their size.
+/// Two keys, small ones: these tests do not depend on their size.
 static KEYS: LazyLock<[SecretKey; 2]> = LazyLock::new(|| {
     let bits = KeyBits::insecure_bench(512).unwrap();
     [1, 2].map(|seed| SecretKey::generate(bits, &mut Csprng::from_seed([seed; 32])).unwrap())

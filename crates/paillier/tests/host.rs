@@ -252,7 +252,7 @@ fn results_of_a_stream_are_bounded() {
 
 // The seam.
 
-/// What an engine was asked for, in order.
+/// The requests to an engine, in order.
 type Calls = Arc<Mutex<Vec<String>>>;
 
 /// Records calls, and passes them on; without fixed bases, as an accelerator may be.

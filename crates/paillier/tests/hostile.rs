@@ -12,7 +12,7 @@ use num_bigint::BigUint;
 
 type Reader = fn(&[u8]) -> Result<Vec<u8>, PaillierError>;
 
-/// Every kind of object of the 512-bit test key, and what reads it.
+/// Every kind of object of the 512-bit test key, and its reader.
 fn objects() -> Vec<(&'static str, Kind, Vec<u8>, Reader)> {
     let m = PlaintextVector::from_i64(key(512).public_key(), &[1, -2, 3]);
     let c = key(512).encrypt(&m, Blinding::Djn, &mut rng(1)).expect("an encryption");

@@ -1,4 +1,4 @@
-//! Keys: their shape, and what is refused.
+//! Keys: their shape, and refused keys.
 
 use crate::support::{INSECURE, key, other_key, primes, rng};
 use ciphermill_bigint::Path;
@@ -29,7 +29,7 @@ fn next_prime(mut from: BigUint) -> BigUint {
     from
 }
 
-/// What the documentation promises of every key that is made here.
+/// The documented properties of every generated key.
 fn check_shape(key: &SecretKey, bits: u32) {
     let one = BigUint::from(1u32);
     let (p, q) = exposed(key);

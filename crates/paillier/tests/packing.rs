@@ -9,7 +9,7 @@ use ciphermill_paillier::{Blinding, Csprng, KeyBits, PaillierError, PlaintextVec
 use num_bigint::BigInt;
 use proptest::prelude::*;
 
-/// Two keys, small ones: what is tested here does not depend on their size.
+/// Two keys, small ones: these tests do not depend on their size.
 static KEYS: LazyLock<[SecretKey; 2]> = LazyLock::new(|| {
     let bits = KeyBits::insecure_bench(512).unwrap();
     [3, 4].map(|seed| SecretKey::generate(bits, &mut Csprng::from_seed([seed; 32])).unwrap())

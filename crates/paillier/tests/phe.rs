@@ -1,4 +1,4 @@
-//! Known answers made with `phe` (`vectors/generate_phe.py`): ciphertexts to the last bit, and what they decrypt to.
+//! Known answers made with `phe` (`vectors/generate_phe.py`): ciphertexts to the last bit, and their plaintexts.
 
 use ciphermill_bigint::{Exponents, IntegerBatch, Path, limbs};
 use ciphermill_paillier::{CiphertextVector, Csprng, PlaintextVector, Scalars, SecretKey, SizePolicy};

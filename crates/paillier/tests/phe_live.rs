@@ -97,7 +97,7 @@ fn values(key: &PublicKey) -> Vec<BigInt> {
     vec![0.into(), 1.into(), (-1).into(), i64::MAX.into(), i64::MIN.into(), most.clone(), -most]
 }
 
-/// What follows from x, y under one key, in both worlds: sums, differences, multiples, and a matrix product.
+/// Results from x, y under one key, by both libraries: sums, differences, multiples, and a matrix product.
 fn check_ours(phe: &mut Phe, primes: &(BigUint, BigUint), x: &CiphertextVector, plain: &[BigInt]) {
     let key = x.key();
     assert_eq!(phe.decrypt(primes, x), plain, "what we encrypted");

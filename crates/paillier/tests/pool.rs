@@ -1,4 +1,4 @@
-//! Blinding factors made ahead, and what a fork does to them.
+//! Blinding factors made ahead, and the effect of a fork on them.
 
 use crate::support::{INSECURE, key, keys_on_paths, other_key, rng};
 use ciphermill_paillier::{Blinding, BlindingPool, PaillierError, PlaintextVector};
@@ -71,7 +71,7 @@ fn operands_of_another_key() {
     assert_eq!(key(512).decrypt(&c).unwrap().to_i64().unwrap(), [-1, 0, 1]);
 }
 
-/// What a forked child sees: `pre_exec` runs between fork and exec.
+/// The view of a forked child: `pre_exec` runs between fork and exec.
 #[cfg(target_os = "linux")]
 fn in_forked_child(look: impl FnMut() -> bool + Send + Sync + 'static) -> bool {
     use std::os::unix::process::CommandExt;

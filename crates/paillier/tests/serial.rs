@@ -1,4 +1,4 @@
-//! Stored objects: what is written is read again, and has one encoding.
+//! Stored objects: written objects are read again, and have one encoding.
 
 use crate::support::{INSECURE, key, keys_on_paths, rng};
 use ciphermill_paillier::serial::{CIPHERTEXT_VECTOR, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY};

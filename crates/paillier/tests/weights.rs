@@ -92,7 +92,7 @@ proptest! {
         prop_assert_eq!(&PublicWeights::from_bytes(&bytes).expect("weights"), &weights);
     }
 
-    /// Any bytes behind a good checksum: what is read is written back the same.
+    /// Any bytes behind a good checksum: accepted bytes are written back the same.
     #[test]
     fn whatever_is_read_is_written_back(rows in 0_u32..4, columns in 0_u32..4, rest in prop::collection::vec(0_u64..3, 0..20)) {
         let words: Vec<u64> = [shape(rows, columns)].into_iter().chain(rest).collect();

@@ -1,4 +1,4 @@
-//! The instruction set as a table: the rows of the standard handlers, and what a set refuses.
+//! The instruction set as a table: the rows of the standard handlers, and the refusals of a set.
 
 use std::{env, fs, path::Path};
 

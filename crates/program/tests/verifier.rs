@@ -1,4 +1,4 @@
-//! One test for each thing the verifier refuses, and what it says of a program it accepts.
+//! One test for each refusal of the verifier, and its statements about an accepted program.
 
 use std::time::Duration;
 
@@ -332,7 +332,7 @@ fn only(store: &Store, registers: impl Fn(VrId) -> bool) -> Store {
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 2_000_000, ..ProptestConfig::with_cases(2_000) })]
 
-    /// What an accepted program is said to need is what it needs: with just that it passes, without any of it it fails.
+    /// The stated needs of an accepted program are exact: with just these it passes, without any of them it fails.
     #[test]
     fn the_inputs_are_sufficient_and_necessary(body in any_program(near_register()), n in near_register()) {
         let mut instructions = body.instructions()[..body.instructions().len().min(5)].to_vec();

@@ -1,5 +1,5 @@
 //! The byte formats that docs/tfhe.md draws: known answers, round trips, sizes, versions, and secrets that do not print.
-//! What is damaged or hostile is in `hostile_objects.rs` and `hostile_keys.rs`.
+//! Damaged and hostile objects are in `hostile_objects.rs` and `hostile_keys.rs`.
 
 use std::collections::HashSet;
 

@@ -27,7 +27,7 @@ fn part(keys: &Keys, kind: KeyKind) -> &[u8] {
     }
 }
 
-/// What every reader of a key says of `bytes`, given in place of that part: the judge without loading, and the loader.
+/// The verdict of every reader of a key on `bytes` in place of that part: the judge without loading, and the loader.
 fn refusals(keys: &Keys, kind: KeyKind, bytes: &[u8]) -> [TfheError; 2] {
     let loaded = match kind {
         KeyKind::Bootstrap => load(bytes, &keys.keyswitch),

@@ -132,7 +132,7 @@ fn every_bit_flip_is_refused() {
     }
 }
 
-/// With the checksum of the flipped body, only what the body says can be wrong: it is refused, or it is another object
+/// With the checksum of the flipped body, only the body can be wrong: it is refused, or it is another object
 /// that has exactly these bytes.
 #[test]
 fn every_forged_bit_is_refused_or_read_as_it_stands() {
@@ -335,7 +335,7 @@ fn forged_secret_keys() {
     assert!(matches!(read_secrets(&forged), Err(TfheError::Wire(WireError::Truncated { needed: 125, .. }))));
 }
 
-/// What a hostile parameter set may claim, by name of the parameter that is judged.
+/// Claims of a hostile parameter set, by name of the parameter that is judged.
 #[test]
 fn forged_parameter_sets() {
     let range = |change: fn(&mut ParameterSpec), parameter: &str, given: &str, limits: &str| {

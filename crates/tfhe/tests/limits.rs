@@ -1,4 +1,4 @@
-//! What the lower floor refuses: gadgets and noise that do not fit a torus, keys that do not fit the memory allowed.
+//! Refusals of the lower layer: gadgets and noise that do not fit a torus, keys that do not fit the memory allowed.
 
 use crate::support::{INSECURE, keys, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution};
@@ -60,7 +60,7 @@ fn glwe_ciphertexts_have_two_to_nine_polynomials() {
     assert_eq!(GlweCiphertext::from_coefficients(vec![0u32; 144], size).expect("k = 8").dimension().0, 8);
 }
 
-/// A key is refused before it takes memory, with what it needs and what is allowed.
+/// A key is refused before it takes memory, with its need and the limit.
 #[test]
 fn keys_beyond_the_memory_allowed() {
     let keys = keys(TEST_SMALL_U64, KeyForm::Seeded, 20);
@@ -110,7 +110,7 @@ fn no_security_is_claimed_off_the_curves() {
     }
 }
 
-/// What an encoding costs: four bits are what the set is made for, twelve are hopeless.
+/// The cost of an encoding: the set is made for four bits, and twelve are hopeless.
 #[test]
 fn encodings_say_what_they_cost() {
     let set = ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits).expect("a secure set");

@@ -1,4 +1,5 @@
-//! What leaves a whole bootstrap, and what the next one sees, against the noise model: through the public interface only.
+//! The output of a whole bootstrap and the input of the next one, compared with the noise model: through the public
+//! interface only.
 //!
 //! Bootstraps of one key share its weights and its noise, and each gives one sample. A variance estimated from c samples
 //! has the relative standard deviation √(2/c); the checks allow six of these, and above that 15 % for the weights of the

@@ -59,7 +59,7 @@ fn measured_variance(isa: Isa, k: usize, size: usize, gadget: Decomposition) -> 
     sum / ((k + 1) * CHECKED) as f64
 }
 
-/// The constant of the noise model bounds what is measured, and by no more than a factor of 2, at every size and gadget
+/// The constant of the noise model bounds the measured error, by no more than a factor of 2, at every size and gadget
 /// in use and on every instruction set. With 512 or more samples the root mean square is known to about 3 %.
 #[test]
 fn fft_error_factor_holds() {

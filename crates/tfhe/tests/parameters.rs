@@ -60,7 +60,7 @@ fn security_of_the_papers_shapes() {
     }
 }
 
-/// What a change of a named set's noise or dimension does: the estimator's figure no longer applies.
+/// The effect of a change of a named set's noise or dimension: the estimator's figure no longer applies.
 #[test]
 fn estimates_apply_to_their_own_problem_only() {
     let mut spec = ParameterSet::named(NVME_TFHE_128, INSECURE).expect("a named set").spec().clone();
@@ -98,7 +98,7 @@ struct Published {
     choice: KeyOrder,
     target: f64,
     log2_p_fail: f64,
-    /// The modulus switch subtracts the mean of its rounding errors (Σ r_i/2), which halves what the mask adds.
+    /// The modulus switch subtracts the mean of its rounding errors (Σ r_i/2), which halves the mask's contribution.
     centered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The envelope's bytes, and what is refused.
+//! The envelope's bytes, and its refusals.
 
 use std::io::{self, Cursor, Read, Write};
 

@@ -1,4 +1,4 @@
-//! What the tests of computing on ciphertexts share: small parameter sets, and plaintexts computed by the definition.
+//! Shared parts of the tests of evaluation: small parameter sets, and plaintexts computed by the definition.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
@@ -56,7 +56,7 @@ impl Party {
         self.secret.encrypt(plaintext, limbs, &mut self.rng).expect("a level of the set")
     }
 
-    /// What a ciphertext decrypts to, and that it does so with room for noise.
+    /// The plaintext of a ciphertext, which must have room for noise.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Vec<u64> {
         let budget = self.secret.noise_budget(ciphertext).expect("a ciphertext of this key");
         assert!(budget > 0.5, "a budget of {budget} bits");

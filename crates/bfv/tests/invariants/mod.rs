@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz target and the corpus replay run exactly this function.
+//! Invariants of every input. The fuzz target and the corpus replay run exactly this function.
 #![allow(unreachable_pub, reason = "the fuzz target includes this file too")]
 
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ const READERS: [(Kind, Reader, Option<usize>); 7] = [
     (serial::GALOIS_KEYS, galois_keys, Some(4)),
 ];
 
-/// A ciphertext: a seeded one is written in full, and has been checked as what it is.
+/// A ciphertext: a seeded one is written in full, and has been checked as a seeded one.
 fn ciphertext(context: &Context, bytes: &[u8]) -> Result<Vec<u8>, BfvError> {
     let ciphertext = Ciphertext::from_bytes(context, bytes)?;
     match SeededCiphertext::from_bytes(context, bytes) {
@@ -65,7 +65,7 @@ fn galois_keys(context: &Context, bytes: &[u8]) -> Result<Vec<u8>, BfvError> {
     keys.to_bytes(context)
 }
 
-/// What follows the name in the body of a key.
+/// The part of a key's body after the name.
 fn nameless(bytes: &[u8], before: usize) -> &[u8] {
     let body = &bytes[OVERHEAD - 4..bytes.len() - 4];
     &body[before + 1 + usize::from(body[before])..]

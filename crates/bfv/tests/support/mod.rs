@@ -1,4 +1,4 @@
-//! What the tests of keys, encryption and byte formats share.
+//! Shared parts of the tests of keys, encryption and byte formats.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 

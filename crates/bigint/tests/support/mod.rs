@@ -85,7 +85,7 @@ impl Drop for Gmp {
     }
 }
 
-/// What one comparison with GMP is about.
+/// The subject of one comparison with GMP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     /// Bits of the modulus.

@@ -92,7 +92,7 @@ fn an_operand_whose_program_failed_is_not_taken_for_the_next_one() {
     assert_eq!((bench.stored("4:0:3"), bench.read(20, 2)), (Some(words(&sums)), words(&sums)));
 }
 
-/// A host whose connection was lost sends again what was not answered, perhaps after the blocks.
+/// A host whose connection was lost repeats the unanswered commands, perhaps after the blocks.
 #[test]
 fn a_metadata_block_that_is_sent_again_keeps_the_blocks() {
     let bench = Bench::new();

@@ -145,7 +145,7 @@ fn put(bench: &Bench, oracle: &mut Oracle, object: u64, dice: &mut Dice) -> Resu
     Ok(())
 }
 
-/// What the device holds. The power may have gone behind an answer: then it cannot be read.
+/// The contents of the device. The power may have gone behind an answer: then it cannot be read.
 fn held(bench: &Bench, object: u64) -> Result<Option<Vec<u8>>, CommandError> {
     match bench.registers().read_bytes(register(&id_of(object)), ReadMode::Stored) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -158,7 +158,7 @@ fn what_the_device_took_is_in_its_place_though_the_volume_never_knew() {
     assert_eq!(bench.stored("1:0:3"), Some(pattern(2 * BLOCK, 9)));
 }
 
-/// What was to be deleted is one version: another that took its register by other means meanwhile stays.
+/// The deletion concerns one version: another that took its register by other means meanwhile stays.
 #[test]
 fn a_deletion_that_was_cut_off_spares_a_later_version() {
     let (disk, other, runtime) = (SimulatedDisk::new(), SimulatedDisk::new(), runtime());
@@ -257,7 +257,7 @@ fn a_damaged_block_and_a_damaged_object_are_read_errors() {
     assert_eq!(bench.read(500, 1), pattern(BLOCK, 1));
 }
 
-/// The metadata half moves with the size; nothing that is there may vanish by it.
+/// The metadata half moves with the size; no existing object may vanish by it.
 #[test]
 fn another_size_neither_loses_nor_hides() {
     let (store, volume) = (StoreFiles::in_memory(), VolumeFiles::in_memory());

@@ -66,7 +66,7 @@ fn block(seed: u64, lba: u64) -> Vec<u8> {
 struct Place {
     bound: Option<(VrId, u64)>,
     declared: Option<Metadata>,
-    /// What was declared was complete and refused.
+    /// The declared object was complete and refused.
     failed: bool,
 }
 

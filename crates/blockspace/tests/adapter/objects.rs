@@ -355,7 +355,7 @@ fn ranges_of_one_command_may_come_in_any_order_and_more_than_once() {
     assert!(bench.read(100, 60) == expected);
 }
 
-/// What a cut between the device and the volume leaves, and what happens to the device by other means.
+/// The state after a cut between the device and the volume, and changes of the device by other means.
 #[test]
 fn opening_brings_places_and_objects_together() {
     let bench = Bench::new();

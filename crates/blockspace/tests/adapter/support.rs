@@ -26,7 +26,7 @@ pub(crate) const BLOCK: usize = 4096;
 pub(crate) const LOG2: u32 = 16;
 pub(crate) const HALF: u64 = 1 << (LOG2 - 1);
 
-/// Whether the tests are to do as much as is claimed of them elsewhere; they print what they reached.
+/// Whether the tests must do the full counts that other pages state; they print the counts that they reached.
 pub(crate) fn evidence() -> bool {
     std::env::var("CIPHERMILL_EVIDENCE_NVME").is_ok_and(|value| value == "1")
 }
@@ -168,7 +168,7 @@ impl Bench {
         self.try_put(first, metadata, bytes).unwrap_or_else(|error| panic!("object at {first}: {error}"));
     }
 
-    /// What the metadata block says, `None` for a block of zeros.
+    /// The contents of the metadata block, `None` for a block of zeros.
     pub(crate) fn record(&self, first: u64) -> Option<Metadata> {
         let block = self.read(self.half + first, 1);
         if block.iter().all(|byte| *byte == 0) { None } else { Some(Metadata::decode(&block).expect("metadata")) }

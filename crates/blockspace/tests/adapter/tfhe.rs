@@ -1,4 +1,4 @@
-//! The paper's Tables 5 and 6 by blocks: keys, test vector, program, x, y; what is read where y was written is x·y.
+//! The paper's Tables 5 and 6 by blocks: keys, test vector, program, x, y; a read at the place of y returns x·y.
 
 #[path = "../../../device/tests/support/tfhe.rs"]
 mod scheme;

@@ -58,7 +58,7 @@ fn send(volume: &Volume, dice: &mut Dice, tag: &mut u64, changes: u64) -> Vec<Se
         .collect()
 }
 
-/// What is on the disk must be one of `states`; which one, is returned.
+/// The contents of the disk must be one of `states`. Returns the matching one.
 fn settle(disk: &SimulatedDisk, states: Vec<Model>, context: &str) -> Model {
     let volume = open_on(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
     let count = states.len();

@@ -1,4 +1,4 @@
-//! Records that rot before the map holds what is in them.
+//! Records that rot before the map holds their contents.
 
 use crate::{
     faults::{content, write},

@@ -131,7 +131,7 @@ fn a_medium_that_somebody_else_fills_costs_no_acknowledged_change() {
     model.check(&open_on(&disk).expect("reopen"), "reopened");
 }
 
-/// Fills the volume, then unmaps every other block: what is free then is single blocks.
+/// Fills the volume, then unmaps every other block: the free space then consists of single blocks.
 #[test]
 fn fragmented_room_is_used() {
     let disk = SimulatedDisk::new();

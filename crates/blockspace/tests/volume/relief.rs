@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As many whole-space ranges as a command can hold, and many such commands, cost what one costs.
+/// As many whole-space ranges as a command can hold, and many such commands, cost as much as one.
 #[test]
 fn the_same_unmap_many_times_over_costs_what_is_mapped_once() {
     let config = VolumeConfig { default_quota: Quota { blocks: 1 << 40, labels: 10 }, ..tiny() };
@@ -39,7 +39,7 @@ fn the_same_unmap_many_times_over_costs_what_is_mapped_once() {
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
-/// What is counted stays right though a large unmap is not counted in advance.
+/// The counts stay right although a large unmap is not counted in advance.
 #[test]
 fn quotas_hold_around_large_unmaps() {
     let volume = Volume::open(VolumeFiles::in_memory(), tiny()).expect("open");

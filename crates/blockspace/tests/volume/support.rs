@@ -1,4 +1,4 @@
-//! What the tests share: a die, a plain model of a volume, a comparison of the two.
+//! Shared parts of the tests: a die, a plain model of a volume, a comparison of the two.
 
 use ciphermill_blockspace::volume::{
     BLOCK_BYTES, BlockState, Change, MAX_BLOCKS, Operation, Quota, Volume, VolumeConfig, VolumeError, VolumeFiles,
@@ -51,7 +51,7 @@ pub(crate) fn blocks(tags: &[u64]) -> Vec<u8> {
     tags.iter().flat_map(|tag| block(*tag)).collect()
 }
 
-/// What a volume holds: the tag of each mapped block, and the labels.
+/// The contents of a volume: the tag of each mapped block, and the labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) blocks: BTreeMap<(u32, u64), u64>,

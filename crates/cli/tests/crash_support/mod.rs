@@ -149,7 +149,7 @@ fn register(writer: u64) -> VrId {
     VrId::new(TypeCode::PRG, KeyId(writer as u32), DataId(0))
 }
 
-/// What a block or an object may hold: the version acknowledged last, and those whose writes were not.
+/// The possible contents of a block or an object: the version acknowledged last, and all unacknowledged ones.
 #[derive(Clone, Debug, Default)]
 struct Oracle {
     acknowledged: u64,
@@ -171,7 +171,7 @@ impl Oracle {
     }
 }
 
-/// What one writer knows of its blocks and its object.
+/// The knowledge of one writer about its blocks and its object.
 #[derive(Debug)]
 struct Writer {
     number: u64,
@@ -192,7 +192,7 @@ impl Writer {
     }
 }
 
-/// The workload of all rounds and what came of it.
+/// The workload of all rounds and its results.
 pub(crate) struct Crashes {
     binary: PathBuf,
     store: PathBuf,
@@ -200,7 +200,7 @@ pub(crate) struct Crashes {
     numbers: Numbers,
 }
 
-/// What the rounds saw.
+/// The observations of the rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) kills: u64,
@@ -242,7 +242,7 @@ impl Crashes {
         self.check_objects(tally);
     }
 
-    /// A last look at what the last kill left.
+    /// A last check of the state after the last kill.
     pub(crate) fn finish(&mut self, tally: &mut Tally) {
         let server = Server::start(&self.binary, &self.store);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -256,7 +256,7 @@ impl Crashes {
         self.writers.iter().map(|writer| writer.lock().expect("whole").acknowledged_writes).sum()
     }
 
-    /// Every plain block holds one of the versions that it may, whole. What is found is what counts from now on.
+    /// Every plain block holds one of the versions that it may, whole. The version found counts from now on.
     async fn check_blocks(&self, namespace: &RemoteNamespace, tally: &mut Tally) {
         for writer in &self.writers {
             let base = writer.lock().expect("whole").base();

@@ -1,4 +1,4 @@
-//! The guest as the test sees it: where it is, how it is run, what it reports.
+//! The guest as the test sees it: its location, its run and its report.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,7 +44,7 @@ struct Step {
     detail: String,
 }
 
-/// What a guest reported.
+/// The report of a guest.
 pub struct Report {
     steps: Vec<Step>,
     data: BTreeMap<String, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What the guest writes: data without meaning, and the objects of one computation with their metadata blocks.
+//! The guest's writes: data without meaning, and the objects of one computation with their metadata blocks.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ impl Job {
         self.bench.write(format!("job/{name}").as_str(), bytes);
     }
 
-    /// Reads the metadata block of y's place as the device gave it, and checks what does not depend on its content.
+    /// Reads the metadata block of y's place as the device gave it, and checks all fields but those of its content.
     pub fn record(&self, block: &[u8]) -> Metadata {
         let record = Metadata::decode(block).expect("a metadata block");
         let (_, _, register) = LAYOUT[5];
@@ -101,7 +101,7 @@ impl Job {
         }
     }
 
-    /// What the first `size` bytes decrypt to.
+    /// The plaintext of the first `size` bytes.
     pub fn decrypt(&self, blocks: &[u8], size: u64) -> i64 {
         self.bench.write("result.ct", &blocks[..size as usize]);
         let fixed = ["decrypt", "--secret-key", "me.key", "--insecure-params", "--json", "result.ct"];

@@ -1,5 +1,5 @@
 //! Linux end to end: Debian's kernel in QEMU, with nvme-cli, drives `ciphermill serve` over NVMe/TCP. It uses it as a plain
-//! disk, then computes with it by `dd` alone, as the paper does; what it reads back is decrypted here.
+//! disk, then computes with it by `dd` alone, as the paper does; the test decrypts the objects that it reads back.
 //!
 //! The guest's side is in `scripts/linux-guest`, and `docs/interop.md` says how to run it by hand.
 
@@ -46,7 +46,7 @@ fn a_stock_linux_kernel_computes_by_reading_and_writing_blocks() {
     println!("{:.1} s in all", began.elapsed().as_secs_f64());
 }
 
-/// What the guest read decrypts to the product, whether the write of y or the read of x computed it.
+/// The object that the guest read decrypts to the product, whether the write of y or the read of x computed it.
 fn check(job: &Job, report: &Report) {
     let (x, y) = job.operands;
     let record = job.record(report.data("record"));

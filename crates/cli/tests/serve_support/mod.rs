@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Bench;
 
-/// What a host calls itself by default.
+/// The default name of a host.
 pub(crate) const HOST: &str = "nqn.2026-01.io.github.ciphermill:host";
 
 /// A server over the store `s`; killed when dropped.

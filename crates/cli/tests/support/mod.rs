@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 pub const SET: &str = "TEST_SMALL_U64";
 
-/// What a run of the binary gave.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -113,7 +113,7 @@ impl Bench {
         Ran::new(output.expect("the binary starts"))
     }
 
-    /// The binary in this directory, without what the environment may force.
+    /// The binary in this directory, without the environment's options.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ciphermill"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());

@@ -58,7 +58,7 @@ fn wide(words: &[u32]) -> Vec<u64> {
     words.iter().map(|word| u64::from(*word)).collect()
 }
 
-/// What came to a core of the array, in which cycle, and what the core did.
+/// The inputs of a core of the array, with their cycles, and the actions of the core.
 #[derive(Default)]
 pub(crate) struct Trace {
     fetched: VecDeque<(u64, LaneInstruction)>,
@@ -113,7 +113,8 @@ impl Trace {
         }
     }
 
-    /// Gives the RTL what the core of the array was given, in the same cycles, and asserts that it does the same in the same cycles.
+    /// Gives the RTL the inputs of the core of the array, in the same cycles, and asserts that it does the same in the
+    /// same cycles.
     ///
     /// An instruction is offered from the cycle in which the array fetched it, as soon as those before it have been taken: the
     /// array's queue stands in front of the lanes. The network takes a copy when the array's did.
@@ -176,7 +177,7 @@ impl Trace {
     }
 }
 
-/// What the RTL did.
+/// The actions of the RTL.
 pub(crate) struct Replayed {
     /// What became of its cycles.
     pub counters: LaneCounters,

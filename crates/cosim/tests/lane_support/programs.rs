@@ -52,7 +52,7 @@ pub(crate) fn set_modulus(instructions: &mut Vec<Instruction>, register: usize, 
     instructions.push(Instruction::Csrrw { rd: ScalarRegister::ZERO, modulus: modulus(register), rs1: rd });
 }
 
-/// A program for the first of two cores, and what it reads.
+/// A program for the first of two cores, and its inputs.
 pub(crate) struct RandomProgram {
     /// It ends with `ebreak`.
     pub instructions: Vec<Instruction>,
@@ -62,17 +62,17 @@ pub(crate) struct RandomProgram {
     pub twiddles: Vec<(u32, u32)>,
 }
 
-/// Writes a random program and keeps what is where when it is executed in order: bounds, not values.
+/// Writes a random program and keeps the contents of all places in execution order: bounds, not values.
 struct Builder<'a> {
     source: &'a mut Source,
     lanes: usize,
     program: RandomProgram,
-    /// Below what the values of a full register are.
+    /// The bound of the values of a full register.
     registers: [Option<u64>; REGISTERS],
     /// Which registers hold a vector that has been loaded and that nothing has read: no result may be written to them.
     unread: [bool; REGISTERS],
     twiddles: [Option<u64>; TWIDDLES],
-    /// Below what the values of a full row are.
+    /// The bound of the values of a full row.
     rows: [Option<u64>; ROWS],
     moduli: [u64; 8],
     stores: usize,

@@ -1,5 +1,5 @@
-//! What the comparison leaves: a record for each program that took the RTL's cycles, in docs/arch/lane.json, and the table of
-//! docs/hw/rvfhe_lane.md. `CIPHERMILL_WRITE_DOCS=1` writes both; without it they are compared.
+//! The results of the comparison: a record for each program that took the RTL's cycles, in docs/arch/lane.json, and the
+//! table of docs/hw/rvfhe_lane.md. `CIPHERMILL_WRITE_DOCS=1` writes both; without it they are compared.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

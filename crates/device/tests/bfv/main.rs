@@ -1,4 +1,4 @@
-//! The device with encrypted matrix-vector products: both triggers, what it refuses, and what survives.
+//! The device with encrypted matrix-vector products: both triggers, refusals, and the state after a restart.
 
 use ciphermill_device::handlers;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use ciphermill_program::{Bindings, Program, VrId, assemble};
 const ROWS: usize = 100;
 const COLS: usize = 64;
 
-/// What a client and its server have.
+/// The keys and data of a client and its server.
 struct Parties {
     plan: Arc<Plan>,
     key: SecretKey,

@@ -9,7 +9,7 @@ use ciphermill_device::{
 use ciphermill_program::VrId;
 use std::{collections::BTreeMap, sync::Arc, thread, time::SystemTime};
 
-/// What each object may hold: `None` is "not there". More than one state only for changes that were not acknowledged.
+/// The possible contents of each object: `None` is "not there". More than one state only for unacknowledged changes.
 type Oracle = BTreeMap<VrId, Vec<Option<Vec<u8>>>>;
 
 fn open_on(disk: &SimulatedDisk) -> Result<(Device, Space), DeviceError> {
@@ -57,7 +57,7 @@ fn change(space: &Space, oracle: &mut Oracle, first: u32, dice: &mut Dice, steps
     }
 }
 
-/// Compares what is there with what may be there, and settles it.
+/// Compares the present state with the possible ones, and settles it.
 fn check(space: &Space, oracle: &mut Oracle, context: &str) {
     let mut seen = BTreeMap::new();
     for stat in space.list() {

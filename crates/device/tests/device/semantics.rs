@@ -1,4 +1,4 @@
-//! What writes and reads do.
+//! Effects of writes and reads.
 
 use crate::support::code::{add, bootstrap, int_mult, sub};
 use crate::support::*;

@@ -1,5 +1,5 @@
-//! The device with Paillier: programs of all its instructions, both triggers, what it refuses, and what survives. Results are
-//! decrypted outside of the device, with a key that it never sees.
+//! The device with Paillier: programs of all its instructions, both triggers, refusals, and the state after a restart.
+//! Results are decrypted outside of the device, with a key that it never sees.
 
 mod parties;
 mod programs;

@@ -10,7 +10,7 @@ use ciphermill_device::{Device, DeviceConfig, DeviceError, ObjectHandler, Space,
 use ciphermill_paillier::{CiphertextVector, Csprng, KeyBits, PlaintextVector, PublicWeights, SecretKey, SizePolicy};
 use ciphermill_program::{Bindings, Program, VrId, assemble};
 
-/// Who holds the secret key: no part of it reaches the device.
+/// The holder of the secret key: no part of it reaches the device.
 pub(crate) struct Client {
     pub(crate) key: SecretKey,
     rng: Csprng,
@@ -39,7 +39,7 @@ impl Client {
         vector.to_bytes().expect("bytes")
     }
 
-    /// What a sealed vector says to who holds the key.
+    /// The contents of a sealed vector for the holder of the key.
     pub(crate) fn decrypt(&self, bytes: &[u8]) -> Vec<i128> {
         let vector = CiphertextVector::from_bytes(self.key.public_key(), bytes).expect("a vector of this key");
         self.key.decrypt(&vector).expect("plaintexts").to_i128().expect("small ones")
@@ -90,7 +90,7 @@ pub(crate) fn put(space: &Space, register: &str, bytes: &[u8]) -> Result<(), Dev
     space.write_bytes(vr(register), bytes, WriteOptions::default()).map(drop)
 }
 
-/// What a refusal says, causes included; empty if there was none.
+/// The text of a refusal, causes included; empty if there was none.
 pub(crate) fn message<T>(result: Result<T, DeviceError>) -> String {
     result.map(|_| String::new()).unwrap_or_else(|error| {
         let mut text = error.to_string();

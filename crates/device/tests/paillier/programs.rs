@@ -165,7 +165,7 @@ fn two_keys_and_many_callers_at_once() {
     assert_eq!(device.metrics().programs_run, 24);
 }
 
-/// What instructions took for each element is what they are expected to take: a program is judged by it.
+/// The measured time of instructions per element becomes the expected time: a program is judged by it.
 #[test]
 fn estimates_scale_with_the_operands_and_follow_what_was_measured() {
     let directory = tempfile::tempdir().expect("a directory");

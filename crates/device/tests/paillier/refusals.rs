@@ -1,4 +1,4 @@
-//! What does not fit is refused with its reason, and leaves no trace.
+//! Objects that do not fit are refused with a reason, and leave no trace.
 
 use ciphermill_bigint::IntegerBatch;
 use ciphermill_device::{Device, DeviceConfig, DeviceError, HandlerError, ReadMode, handlers};

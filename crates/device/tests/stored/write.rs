@@ -16,7 +16,7 @@ pub(crate) fn encoding() -> Encoding {
     Encoding::new(0, 3, true).expect("two bits")
 }
 
-/// What the bootstrap of the fixture computes.
+/// The function of the fixture's bootstrap.
 pub(crate) fn function(message: i64) -> i64 {
     (message * message + 1) % 4
 }

@@ -1,4 +1,4 @@
-//! What a disk does to a store: damage, no room, other versions, missing files, two openers.
+//! Effects of a disk on a store: damage, no room, other versions, missing files, two openers.
 
 use crate::state::{Fixture, KEY, State};
 use crate::support::*;

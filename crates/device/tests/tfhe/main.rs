@@ -1,4 +1,4 @@
-//! The device with the real scheme: x·y, what it refuses, and what survives.
+//! The device with the real scheme: x·y, refusals, and the state after a restart.
 
 mod disk;
 mod keys;

@@ -1,4 +1,4 @@
-//! What the tests of products share.
+//! Shared parts of the tests of products.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 

@@ -25,7 +25,7 @@ pub(crate) trait Host: Sized {
     fn start(limits: SpaceLimits) -> Self;
     /// A way to it.
     fn transport(&self) -> Arc<dyn Transport>;
-    /// Everything that is not on disk is lost. The caller has dropped all transports.
+    /// All data outside the disk is lost. The caller has dropped all transports.
     fn restart(self) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! What every transport has to keep of the promises of [`Transport`]. Each function is one test; `transport_suite!` in
+//! The promises of [`Transport`] that every transport must keep. Each function is one test; `transport_suite!` in
 //! `main.rs` runs them all over a host.
 
 use crate::support::{Host, MAX_OBJECT_BYTES, blob, metadata, number, pattern, program, put};

@@ -19,7 +19,7 @@ use tokio::{
 pub(crate) const SUBSYSTEM: &str = "nqn.2026-01.test:subsystem";
 pub(crate) const HOST: &str = "nqn.2026-01.test:host";
 
-/// What the fake says of itself.
+/// The identity of the fake.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// Digests it agrees to at most: bit 0 header, bit 1 data.
@@ -67,7 +67,7 @@ impl Default for Options {
 pub(crate) struct Unit {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
-    /// What follows the common header: 16, 64 or 120 bytes.
+    /// The bytes after the common header: 16, 64 or 120 bytes.
     pub(crate) header: Vec<u8>,
     pub(crate) data: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl Unit {
     }
 }
 
-/// What a script does about a unit.
+/// The reaction of a script to a PDU.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Sends a unit: type, flags without those of digests, the header behind the common one, data.
@@ -231,7 +231,7 @@ impl Peer {
     }
 }
 
-/// What an I/O queue does about units that come: commands and data. The first argument counts I/O connections from 0.
+/// The reaction of an I/O queue to received PDUs: commands and data. The first argument counts I/O connections from 0.
 pub(crate) type Script = Arc<dyn Fn(usize, &Unit) -> Vec<Action> + Send + Sync>;
 
 /// A running fake.

@@ -24,7 +24,8 @@ fn once(fake: &Fake) -> InitiatorConfig {
     config
 }
 
-/// What a Read of two blocks and a Write of four blocks at once end with, and the termination request that the target gets.
+/// The results of a Read of two blocks and a simultaneous Write of four blocks, and the termination request that the
+/// target gets.
 async fn broken(digests: u8, script: Script) -> (ProtocolError, Option<(u16, u32, Vec<u8>)>) {
     let fake = Fake::start(Options::default(), script).await;
     let mut config = once(&fake);
@@ -211,8 +212,8 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// Answers with changed bytes, cut off, repeated, or made up. Every call must end, and what it gives must be right: digests
-/// are on, so that no change goes unseen.
+/// Answers with changed bytes, cut off, repeated, or made up. Every call must end, and its result must be right:
+/// digests are on, so that no change goes unseen.
 #[tokio::test]
 async fn garbage_never_hangs_or_passes_for_data() {
     let seed = Arc::new(AtomicUsize::new(0x1234_5678));

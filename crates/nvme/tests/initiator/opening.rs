@@ -66,7 +66,7 @@ async fn the_first_bytes_are_those_of_the_specification() {
     connecting.abort();
 }
 
-/// What follows on the admin queue and the first command of an I/O queue.
+/// The later commands on the admin queue, and the first command of an I/O queue.
 #[tokio::test]
 async fn a_controller_is_set_up_in_the_order_of_the_specification() {
     let fake = Fake::start(Options::default(), nothing()).await;

@@ -15,7 +15,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// What the input is read from; after its end come zeros.
+/// The source of the input; zeros follow its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {

@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz targets and the corpus replay run exactly this.
+//! Invariants of every input. The fuzz targets and the corpus replay run exactly this.
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target includes it as a module and uses a part")]
 
 #[path = "../target/blocks.rs"]

@@ -27,7 +27,7 @@ pub struct Blocks {
     size: u64,
     blocks: Mutex<BTreeMap<u64, Vec<u8>>>,
     pub behaviour: Mutex<Behaviour>,
-    /// What was called, in order.
+    /// The calls, in order.
     pub calls: Mutex<Vec<String>>,
 }
 

@@ -361,7 +361,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.completion().await.0
     }
 
-    /// Awaits the R2T of a command and sends what it asks for.
+    /// Awaits the R2T of a command and sends the requested data.
     pub async fn transfer(&mut self, cid: u16, data: &[u8], piece: usize) {
         let (tag, offset, length) = self.r2t(cid).await;
         assert_eq!((offset, length as usize), (0, data.len()));
@@ -395,7 +395,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         (u16::from_le_bytes([unit.header[0], unit.header[1]]), number)
     }
 
-    /// Awaits the end of the connection; what came before it.
+    /// Awaits the end of the connection. Returns the earlier PDUs.
     pub async fn ended(&mut self) -> Vec<Unit> {
         let mut units = Vec::new();
         let all = async {

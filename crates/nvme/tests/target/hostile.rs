@@ -439,7 +439,7 @@ async fn refused_connects_are_bounded_in_number() {
     assert!(begun.elapsed() < Duration::from_secs(1), "not at the end of the time before Connect");
 }
 
-/// Connections that ended before Connect and whose hosts do not close them are among those that push each other out.
+/// Connections that ended before Connect and whose hosts do not close them also push each other out.
 #[tokio::test(start_paused = true)]
 async fn last_words_count_as_connections() {
     let (subsystem, ..) = subsystem(Limits { max_handshakes: 4, ..Limits::default() });

@@ -1,4 +1,4 @@
-//! I/O commands: what they do, and what is refused.
+//! I/O commands: their effects and refusals.
 
 use super::{
     blocks::{Behaviour, Blocks, pattern, subsystem},
@@ -216,7 +216,7 @@ async fn commands_end_in_any_order_and_identifiers_are_used_once_at_a_time() {
     assert_eq!(subsystem.metrics().io_commands, [(2, 4)].into());
 }
 
-/// Health is about what the host itself did, also over several controllers; of others it learns nothing.
+/// Health counts the host's own commands, also over several controllers; of others it learns nothing.
 #[tokio::test(start_paused = true)]
 async fn smart_says_nothing_of_other_hosts() {
     let Bench { mut io, mut admin, one, subsystem, .. } = bench(OTHER_HOST).await;

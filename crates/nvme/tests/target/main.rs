@@ -1,4 +1,4 @@
-//! The target, byte by byte: what hosts send and what they get.
+//! The target, byte by byte: the hosts' requests and their responses.
 
 mod admin;
 mod blocks;

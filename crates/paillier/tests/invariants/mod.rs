@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz targets and the corpus replay run exactly these functions.
+//! Invariants of every input. The fuzz targets and the corpus replay run exactly these functions.
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target includes this file too, and runs one of the functions")]
 
 use std::sync::LazyLock;

@@ -53,7 +53,7 @@ pub fn key(bits: u32) -> &'static SecretKey {
     })
 }
 
-/// A key of 512 bits that is not the one of [`key`].
+/// A key of 512 bits, different from [`key`].
 pub fn other_key() -> &'static SecretKey {
     static KEY: OnceLock<SecretKey> = OnceLock::new();
     KEY.get_or_init(|| SecretKey::generate(KeyBits::insecure_bench(512).expect("a size"), &mut rng(99)).expect("a key"))

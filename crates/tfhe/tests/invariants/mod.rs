@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz targets and the corpus replay run exactly these functions.
+//! Invariants of every input. The fuzz targets and the corpus replay run exactly these functions.
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target uses one")]
 
 use ciphermill_tfhe::ggsw::GgswCiphertext;
@@ -11,7 +11,7 @@ use ciphermill_wire::{Kind, seal};
 
 const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
-/// What a reader made of some bytes, as bytes again. A refusal says something.
+/// The object that a reader made of some bytes, as bytes again. A refusal has a text.
 fn outcome(read: Result<Vec<u8>, TfheError>) -> Option<Vec<u8>> {
     match read {
         Ok(bytes) => Some(bytes),

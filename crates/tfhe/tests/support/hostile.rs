@@ -1,4 +1,4 @@
-//! Forging objects, and judging what is said of them.
+//! Forging objects, and judging their refusals.
 
 use std::fmt::Display;
 
@@ -17,7 +17,7 @@ pub fn resealed(sealed: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     seal(header.kind, header.version, &body)
 }
 
-/// The message must hold all of these: what was given, and the limit.
+/// The message must contain all of these: the given value, and the limit.
 pub fn assert_names(error: &impl Display, parts: &[&str]) {
     let text = error.to_string();
     for part in parts {

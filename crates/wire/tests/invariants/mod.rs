@@ -1,4 +1,4 @@
-//! What must hold for every input whatsoever. The fuzz target and the corpus replay run exactly this.
+//! Invariants of every input. The fuzz target and the corpus replay run exactly this.
 #![allow(unreachable_pub, reason = "the fuzz target includes it as a module")]
 
 use ciphermill_wire::{Decoder, HEADER_LEN, Header, Kind, OpenReader, WireError, open, seal, sealed_len};
@@ -43,7 +43,7 @@ fn stream(data: &[u8], kind: Kind, version: u16) -> Result<Vec<u8>, WireError> {
     }
 }
 
-/// Counts that come from outside: a failed read consumes nothing, a successful one what it says.
+/// Counts that come from outside: a failed read consumes nothing, a successful one the stated number.
 fn fields(data: &[u8]) {
     let mut fields = Decoder::new(data);
     while let Ok(count) = fields.u8() {
