@@ -211,7 +211,7 @@ fn files_that_do_not_fit_are_refused() {
     bench.write("long.bin", vec![0; 320 * LANES * 8 + 8]);
     exec(&["--twiddles", "long.bin"]).failed(&["long.bin: the file has 81928 bytes, at most 81920"]);
     bench.write("odd.bin", bytes([1, 2, 3]));
-    exec(&["--twiddles", "odd.bin"]).failed(&["odd.bin: 3 words are no pairs"]);
+    exec(&["--twiddles", "odd.bin"]).failed(&["odd.bin: 3 words are not pairs"]);
     exec(&["--out-scratchpad", "none/out.bin"]).failed(&["there is no directory none"]);
     exec(&["--machine", "rocket"]).failed(&["rocket: no such file"]);
 }

@@ -453,7 +453,7 @@ impl Pair {
         self.advance(&mut Streams::new(program), source, gaps, most)
     }
 
-    /// Offers what is left to offer until all is done, or for `most` cycles; gives the copies. An instruction, an arrival and
+    /// Makes the remaining offers until all is done, or for `most` cycles; returns the copies. An instruction, an arrival and
     /// room for a copy each come `gaps` times in 8 not.
     fn advance(&mut self, streams: &mut Streams, source: &mut Source, gaps: [u32; 3], most: u64) -> Vec<LaneCopy> {
         let mut copies = Vec::new();
@@ -602,8 +602,8 @@ fn instruction(op: LaneOp, rd: usize, rs1: usize, rs2: usize) -> LaneInstruction
 }
 
 /// A negacyclic transform of 32 points in every lane, all in registers: a butterfly a cycle with two adders, and every second
-/// one with one, from the first to the last. Half of the twiddles arrive while it runs, in the places of those that it has
-/// used.
+/// one with one, from the first to the last. Half of the twiddles arrive while it runs, in the places of the
+/// used ones.
 #[test]
 fn a_transform_in_registers() {
     const LOG_N: u32 = 5;

@@ -89,8 +89,8 @@ impl KeyFiles {
         self.parameters.sealed_key_len(KeyKind::Bootstrap, form)
     }
 
-    /// Each row of the written-out key is its mask polynomials, then its body. What encrypting the seeded key begins with
-    /// gives the header, and must be what it begins with.
+    /// Each row of the written-out key is its mask polynomials, then its body. The first bytes of the encryption of the
+    /// seeded key give the header, and must equal its beginning.
     fn write_bodies(&self, beginning: &[u8]) -> io::Result<()> {
         let spec = self.parameters.spec();
         let masks = spec.glwe_dimension.0 as u64;

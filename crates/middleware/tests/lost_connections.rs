@@ -1,4 +1,4 @@
-//! Connections that are lost in the middle of a blob: what was done once is not done twice, and what is read is one
+//! Connections that are lost in the middle of a blob: no command takes effect twice, and a read returns one
 //! version or an error.
 
 use crate::support::{

@@ -2,7 +2,7 @@
 //! interface only.
 //!
 //! Bootstraps of one key share its weights and its noise, and each gives one sample. A variance estimated from c samples
-//! has the relative standard deviation √(2/c); the checks allow six of these, and above that 15 % for the weights of the
+//! has the relative standard deviation √(2/c). The checks allow six of these, and above that 15 % for the weights of the
 //! keys at hand (a small key of n = 748 bits deviates by 3.7 %, one of 96 bits by 10 %), from which the model takes the mean.
 
 use crate::support::{Keys, keys, seed};

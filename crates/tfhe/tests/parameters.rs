@@ -75,8 +75,8 @@ fn estimates_apply_to_their_own_problem_only() {
 }
 
 /// At the paper's dimensions: at most sd 2^−21.1 out of a bootstrap in the `Big` order, which is that of a key kept in 48-bit
-/// words (the f64 transform itself leaves 2^−25.0, the exact transform 2^−29.3), 2^−9.4 in the `Small` one, and a modulus
-/// switch of 5.78 steps of 1/32768.
+/// words. (The f64 transform itself leaves 2^−25.0, the exact transform 2^−29.3.) In the `Small` order it is 2^−9.4, with
+/// a modulus switch of 5.78 steps of 1/32768.
 #[test]
 fn noise_at_the_papers_dimensions() {
     let spec = ParameterSet::named(NVME_TFHE_PAPER, INSECURE).expect("a named set").spec().clone();

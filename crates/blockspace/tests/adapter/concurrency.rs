@@ -120,8 +120,8 @@ fn an_object_declared_where_a_result_may_grow_waits_for_the_result() {
     assert_eq!(bench.record(20).map(|record| record.size), Some(3 * BLOCK as u64));
 }
 
-/// Two places of one register, deletions, completions and reads, all at once: nothing hangs, and what is there at the end
-/// is whole.
+/// Two places of one register, deletions, completions and reads, all at once: nothing hangs, and the objects at the end
+/// are whole.
 #[test]
 fn commands_on_one_register_at_many_places_never_hang_and_never_tear() {
     let bench = Arc::new(Bench::new());

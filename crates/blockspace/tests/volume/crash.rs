@@ -22,8 +22,8 @@ struct Sent {
     outcome: Receiver<Result<(), VolumeError>>,
 }
 
-/// The states that a volume may be in. A change is made after all that were handed in before it, so what a cut leaves is
-/// a prefix of them, and not shorter than the acknowledged changes.
+/// The states that a volume may be in. A change is made after all changes handed in before it. So a cut leaves
+/// a prefix of them, not shorter than the acknowledged changes.
 fn possible(before: &Model, sent: &[Sent]) -> Vec<Model> {
     let mut model = before.clone();
     let mut states = vec![model.clone()];

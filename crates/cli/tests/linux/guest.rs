@@ -56,7 +56,7 @@ pub struct Report {
 
 impl Guest {
     /// The guest that `scripts/setup.sh guest` made. Without one the test reports it in one line and is skipped. For root,
-    /// who can install everything, the test fails instead.
+    /// the test fails instead.
     pub fn find() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let made = fs::read(root.join(".tools/guest/built-by")).is_ok_and(|by| by == BUILD);
@@ -158,8 +158,8 @@ impl Report {
         self.data.get(name).unwrap_or_else(|| panic!("the guest sent no {name}"))
     }
 
-    /// Checks that every step of the scripts was taken, in their order, and succeeded; if not, shows what the guest's
-    /// console and the server's log say.
+    /// Checks that every step of the scripts was taken, in their order, and succeeded; if not, shows the guest's
+    /// console and the server's log.
     pub fn assert_all_ok(&self, log: &Path) {
         let [before, after] = STEPS.map(|script| script.lines().filter_map(|line| line.strip_prefix("step ")));
         let mut expected: Vec<_> = before.filter_map(|rest| rest.split(' ').next()).collect();

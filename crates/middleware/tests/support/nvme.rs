@@ -17,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{runtime::Builder, sync::oneshot};
 
-/// A target on loopback over a device; it ends when this is dropped, with everything that is not on disk.
+/// A target on loopback over a device; it ends when this is dropped, with all data outside the disk.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,

@@ -319,8 +319,8 @@ fn next(mut state: u64) -> u64 {
     state ^ state << 17
 }
 
-/// One of several users, each with separate blocks: writes, reads back and zeroes at random; what was acknowledged is what
-/// is read.
+/// One of several users, each with separate blocks: writes, reads back and zeroes at random; reads return the
+/// acknowledged data.
 async fn user(namespace: RemoteNamespace, number: u64, rounds: u64) {
     let (begin, count) = (number * 64, 64);
     let mut oracle: BTreeMap<u64, u64> = BTreeMap::new();

@@ -26,7 +26,7 @@ pub fn nvme_connection(data: &[u8]) -> bool {
     conversation::nvme_connection(data)
 }
 
-/// Digests, alignment, then a unit; returns whether it has a header that can be read. What can be read is written and read
+/// Digests, alignment, then a unit; returns whether it has a header that can be read. A readable header is written and read
 /// again as the same.
 pub fn nvme_pdu(data: &[u8]) -> bool {
     let [digests, alignment, unit @ ..] = data else { return false };
@@ -62,8 +62,8 @@ pub fn nvme_pdu(data: &[u8]) -> bool {
     true
 }
 
-/// A submission queue entry and what follows it, and the same bytes as every other record; returns whether data of Connect
-/// follow. What can be read is written and read again as the same.
+/// A submission queue entry and its data, and the same bytes as every other record; returns whether data of Connect
+/// follow. A readable record is written and read again as the same.
 pub fn nvme_capsule(data: &[u8]) -> bool {
     let Some((entry, data)) = data.split_first_chunk::<64>() else { return false };
     let command = Command::decode(entry);

@@ -54,8 +54,8 @@ pub fn paillier_objects(data: &[u8]) -> bool {
     })
 }
 
-/// Bytes as a stream for the host, and as the body of one behind a good checksum; returns whether they are one. What can be
-/// read is executed, within limits that keep it short.
+/// Bytes as a stream for the host, and as the body of one behind a good checksum; returns whether they are one. A readable
+/// stream is executed, within limits that keep it short.
 pub fn paillier_host(data: &[u8]) -> bool {
     let limits = Limits {
         body_bytes: 1 << 16,

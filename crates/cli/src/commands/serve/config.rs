@@ -481,7 +481,7 @@ mod tests {
             ),
             (
                 "store='d'\nsubsystem.nqn='nqn.2014-08.org.nvmexpress.discovery'",
-                &["line 2, `subsystem.nqn`", "discovery, the"],
+                &["line 2, `subsystem.nqn`", "discovery subsystem"],
             ),
             (
                 "store='d'\n[[namespace]]\nid=1\nuuid='00000000-0000-0000-0000-000000000000'",
