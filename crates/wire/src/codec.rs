@@ -3,6 +3,19 @@
 use crate::WireError;
 
 /// Reads fields from the front of a byte slice. A failed read consumes nothing.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Decoder, WireError};
+///
+/// let mut fields = Decoder::new(&[1, 2, 0, 9]);
+/// assert_eq!((fields.u8()?, fields.u16()?), (1, 2));
+/// assert_eq!(fields.remaining(), 1);
+/// // A failed read consumes nothing.
+/// assert!(matches!(fields.u16(), Err(WireError::Truncated { needed: 2, available: 1 })));
+/// assert_eq!(fields.u8()?, 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
@@ -23,6 +36,16 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`] if fewer remain; so do all the readers below.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(b"name and value");
+    /// assert_eq!(fields.bytes(4)?, b"name");
+    /// assert!(fields.bytes(11).is_err(), "10 bytes remain");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], WireError> {
         let Some((head, rest)) = self.rest.split_at_checked(n) else {
             return Err(WireError::Truncated { needed: n as u64, available: self.rest.len() as u64 });
@@ -35,6 +58,16 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(&[7; 20]);
+    /// let id: [u8; 16] = fields.array()?;
+    /// assert_eq!((id, fields.remaining()), ([7; 16], 4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((head, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(WireError::Truncated { needed: N as u64, available: self.rest.len() as u64 });
@@ -71,6 +104,15 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(&[1, 2, 0, 0, 0, 0, 0, 0]);
+    /// assert_eq!(fields.u64()?, 0x0201);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn u64(&mut self) -> Result<u64, WireError> {
         self.array().map(u64::from_le_bytes)
     }
@@ -79,6 +121,15 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(&[0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
+    /// assert_eq!(fields.f64()?, 1.5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn f64(&mut self) -> Result<f64, WireError> {
         self.array().map(f64::from_le_bytes)
     }
@@ -96,6 +147,19 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Decoder, Encoder};
+    ///
+    /// let mut body = Encoder::default();
+    /// body.u64s(&[1, u64::MAX]);
+    /// let body = body.into_vec();
+    /// assert_eq!(Decoder::new(&body).u64s(2)?, [1, u64::MAX]);
+    /// // An impossible count fails before any allocation.
+    /// assert!(Decoder::new(&body).u64s(usize::MAX).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn u64s(&mut self, n: usize) -> Result<Vec<u64>, WireError> {
         let words = self.words::<8>(n)?;
         Ok(words.iter().map(|w| u64::from_le_bytes(*w)).collect())
@@ -105,6 +169,18 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::TrailingBytes`] if bytes remain.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Decoder, WireError};
+    ///
+    /// let mut fields = Decoder::new(&[1, 2]);
+    /// fields.u8()?;
+    /// assert!(matches!(fields.clone().finish(), Err(WireError::TrailingBytes { given: 1 })));
+    /// fields.u8()?;
+    /// assert!(fields.finish().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish(self) -> Result<(), WireError> {
         match self.rest.len() {
             0 => Ok(()),
@@ -122,6 +198,15 @@ impl<'a> Decoder<'a> {
 }
 
 /// Appends fields to a byte vector. The calls chain.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::Encoder;
+///
+/// let mut body = Encoder::with_capacity(7);
+/// body.u8(1).u16(2).bytes(b"name");
+/// assert_eq!(body.into_vec(), [1, 2, 0, b'n', b'a', b'm', b'e']);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Encoder {
     out: Vec<u8>,
@@ -149,11 +234,29 @@ impl Encoder {
     }
 
     /// Appends eight bytes.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Encoder;
+    ///
+    /// let mut body = Encoder::with_capacity(8);
+    /// body.u64(0x0201);
+    /// assert_eq!(body.into_vec(), [1, 2, 0, 0, 0, 0, 0, 0]);
+    /// ```
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
 
     /// Appends eight bytes of IEEE 754 binary64.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Encoder;
+    ///
+    /// let mut body = Encoder::with_capacity(8);
+    /// body.f64(1.5);
+    /// assert_eq!(body.into_vec(), [0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
+    /// ```
     pub fn f64(&mut self, value: f64) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }
@@ -172,6 +275,15 @@ impl Encoder {
     }
 
     /// Appends eight bytes per value, without a count.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Encoder;
+    ///
+    /// let mut body = Encoder::default();
+    /// body.u64s(&[1, 2, 3]);
+    /// assert_eq!(body.into_vec().len(), 24);
+    /// ```
     pub fn u64s(&mut self, values: &[u64]) -> &mut Self {
         self.out.reserve(values.len() * 8);
         self.out.extend(values.iter().flat_map(|v| v.to_le_bytes()));

@@ -19,6 +19,18 @@ pub(crate) const TRAILER_LEN: usize = 4;
 const CHECKED_LEN: usize = 20;
 
 /// The header of an object.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{HEADER_LEN, Header, Kind, MAGIC, seal};
+///
+/// let sealed = seal(Kind(0x0201), 1, b"body");
+/// let header = Header::decode(&sealed)?;
+/// assert_eq!(header, Header { kind: Kind(0x0201), version: 1, body_len: 4 });
+/// assert_eq!(header.encode(), sealed[..HEADER_LEN]);
+/// assert!(sealed.starts_with(&MAGIC));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
 pub struct Header {
     /// The type of the object.
@@ -31,6 +43,16 @@ pub struct Header {
 
 impl Header {
     /// The header's bytes.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{ENVELOPE_VERSION, Header, Kind};
+    ///
+    /// let header = Header { kind: Kind(0x0201), version: 1, body_len: 4 };
+    /// assert_eq!(header.encode()[4..6], ENVELOPE_VERSION.to_le_bytes());
+    /// assert_eq!(Header::decode(&header.encode())?, header);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode(&self) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         out[0..4].copy_from_slice(&MAGIC);
@@ -48,6 +70,16 @@ impl Header {
     /// # Errors
     /// If `bytes` has fewer than [`HEADER_LEN`] bytes, or the magic, the envelope version, the checksum or the reserved
     /// field is wrong. The kind, the version and the length are for the caller to judge, see [`Header::expect`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Header, Kind, WireError};
+    ///
+    /// let mut bytes = Header { kind: Kind(0x0201), version: 1, body_len: 4 }.encode();
+    /// // A length is believed only if the checksum holds.
+    /// bytes[12] ^= 1;
+    /// assert!(matches!(Header::decode(&bytes), Err(WireError::HeaderChecksum { .. })));
+    /// ```
     pub fn decode(bytes: &[u8]) -> Result<Header, WireError> {
         let mut fields = Decoder::new(bytes);
         if bytes.len() < HEADER_LEN {
@@ -78,6 +110,18 @@ impl Header {
     ///
     /// # Errors
     /// [`WireError::WrongKind`], [`WireError::UnsupportedVersion`] or [`WireError::TooLarge`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Header, Kind, WireError};
+    ///
+    /// let header = Header { kind: Kind(0x0201), version: 3, body_len: 100 };
+    /// assert!(header.expect(Kind(0x0201), &(1..=3), 100).is_ok());
+    /// let other_kind = header.expect(Kind(0x0202), &(1..=3), 100);
+    /// assert!(matches!(other_kind, Err(WireError::WrongKind { given: 0x0201, expected: 0x0202 })));
+    /// let low_limit = header.expect(Kind(0x0201), &(1..=3), 99);
+    /// assert!(matches!(low_limit, Err(WireError::TooLarge { given: 100, limit: 99 })));
+    /// ```
     pub fn expect(&self, kind: Kind, versions: &RangeInclusive<u16>, limit: u64) -> Result<(), WireError> {
         if self.kind != kind {
             return Err(WireError::WrongKind { given: self.kind.0, expected: kind.0 });
@@ -94,11 +138,30 @@ impl Header {
 }
 
 /// Bytes of an object whose body has `body_len` bytes; `u64::MAX` if that does not fit.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, OVERHEAD, seal, sealed_len};
+///
+/// assert_eq!(sealed_len(4), 4 + OVERHEAD as u64);
+/// assert_eq!(sealed_len(4), seal(Kind(0x0201), 1, b"body").len() as u64);
+/// assert_eq!(sealed_len(u64::MAX), u64::MAX);
+/// ```
 pub const fn sealed_len(body_len: u64) -> u64 {
     body_len.saturating_add(OVERHEAD as u64)
 }
 
 /// Puts `body` into its envelope.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, open, seal};
+///
+/// let sealed = seal(Kind(0x0201), 1, b"body");
+/// let (version, mut fields) = open(&sealed, Kind(0x0201), 1..=1, 4)?;
+/// assert_eq!((version, fields.bytes(4)?), (1, &b"body"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn seal(kind: Kind, version: u16, body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len() + OVERHEAD);
     out.extend_from_slice(&Header { kind, version, body_len: body.len() as u64 }.encode());
@@ -114,6 +177,19 @@ pub fn seal(kind: Kind, version: u16, body: &[u8]) -> Vec<u8> {
 /// # Errors
 /// If the header is damaged or not as expected, `bytes` is shorter or longer than the object, or the body's checksum is
 /// wrong.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, WireError, open, seal};
+///
+/// let mut sealed = seal(Kind(0x0201), 1, b"body");
+/// assert!(open(&sealed, Kind(0x0201), 1..=1, 4).is_ok());
+/// let low_limit = open(&sealed, Kind(0x0201), 1..=1, 3);
+/// assert!(matches!(low_limit, Err(WireError::TooLarge { given: 4, limit: 3 })));
+/// sealed[24] ^= 1;
+/// let damaged = open(&sealed, Kind(0x0201), 1..=1, 4);
+/// assert!(matches!(damaged, Err(WireError::BodyChecksum { .. })));
+/// ```
 pub fn open(
     bytes: &[u8],
     kind: Kind,

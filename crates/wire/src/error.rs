@@ -5,6 +5,16 @@ use std::io;
 use crate::kind;
 
 /// An object that was refused, or that could not be read or written.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, open, seal};
+///
+/// let sealed = seal(Kind(0x0202), 1, b"body");
+/// let error = open(&sealed, Kind(0x0201), 1..=1, 4).unwrap_err();
+/// let message = "object is of kind 0x0202 (a TFHE ciphertext), expected 0x0201 (a TFHE parameter set)";
+/// assert!(error.to_string().starts_with(message));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// The input ends before the field or the object does.

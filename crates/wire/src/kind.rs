@@ -2,11 +2,28 @@
 //!
 //! Each crate owns one range and names the kinds within it. A released number keeps its meaning for ever; kind 0 and the
 //! ranges not listed are unallocated.
+//!
+//! ```
+//! use ciphermill_wire::kind;
+//!
+//! let ranges = [kind::PROGRAM, kind::TFHE, kind::BFV, kind::PAILLIER, kind::DEVICE];
+//! assert!(ranges.windows(2).all(|pair| pair[0].end() < pair[1].start()));
+//! assert!(ranges.iter().all(|range| !range.contains(&0)));
+//! ```
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
 /// The kind of an object.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, kind};
+///
+/// let parameter_set = Kind(0x0201);
+/// assert!(kind::TFHE.contains(&parameter_set.0) && !kind::BFV.contains(&parameter_set.0));
+/// assert_eq!(parameter_set.to_string(), "0x0201");
+/// ```
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub struct Kind(pub u16);
 
@@ -28,6 +45,14 @@ pub const PAILLIER: RangeInclusive<u16> = 0x0400..=0x04ff;
 pub const DEVICE: RangeInclusive<u16> = 0x0500..=0x05ff;
 
 /// The name of a kind, for messages.
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::kind;
+///
+/// assert_eq!(kind::words(0x0202), "a TFHE ciphertext");
+/// assert_eq!(kind::words(0), "a kind that this build does not know");
+/// ```
 #[must_use]
 pub const fn words(kind: u16) -> &'static str {
     match kind {

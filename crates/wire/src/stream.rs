@@ -10,6 +10,18 @@ use crate::{Header, Kind, WireError};
 ///
 /// Without [`finish`](SealWriter::finish) the object has no trailer, and every reader refuses it. Writes go to `W` as they
 /// come: wrap a `W` that is slow for small writes in a [`BufWriter`](io::BufWriter).
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, SealWriter, seal};
+/// use std::io::Write;
+///
+/// let mut writer = SealWriter::new(Vec::new(), Kind(0x0205), 1, 4)?;
+/// writer.write_all(b"bo")?;
+/// writer.write_all(b"dy")?;
+/// assert_eq!(writer.finish()?, seal(Kind(0x0205), 1, b"body"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SealWriter<W: Write> {
     inner: W,
@@ -32,6 +44,17 @@ impl<W: Write> SealWriter<W> {
     ///
     /// # Errors
     /// [`WireError::BodyLength`] if fewer bytes were written than declared, or if writing fails.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Kind, SealWriter, WireError};
+    /// use std::io::Write;
+    ///
+    /// let mut writer = SealWriter::new(Vec::new(), Kind(0x0205), 1, 4)?;
+    /// writer.write_all(b"bo")?;
+    /// assert!(matches!(writer.finish(), Err(WireError::BodyLength { given: 2, declared: 4 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish(mut self) -> Result<W, WireError> {
         if self.written != self.declared {
             return Err(WireError::BodyLength { given: self.written, declared: self.declared });
@@ -66,6 +89,21 @@ impl<W: Write> Write for SealWriter<W> {
 /// The body is handed out before its checksum can be known: trust nothing of it before [`finish`](OpenReader::finish)
 /// has returned. Reads go to `R` as they come: wrap an `R` that is slow for small reads in a
 /// [`BufReader`](io::BufReader).
+///
+/// # Example
+/// ```
+/// use ciphermill_wire::{Kind, OpenReader, seal};
+/// use std::io::Read;
+///
+/// let sealed = seal(Kind(0x0205), 1, b"body");
+/// let mut reader = OpenReader::new(&sealed[..], Kind(0x0205), 1..=1, 1 << 20)?;
+/// assert_eq!((reader.version(), reader.body_len(), reader.remaining()), (1, 4, 4));
+/// let mut body = Vec::new();
+/// reader.read_to_end(&mut body)?;
+/// reader.finish()?;
+/// assert_eq!(body, b"body");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct OpenReader<R: Read> {
     inner: R,
@@ -80,6 +118,16 @@ impl<R: Read> OpenReader<R> {
     ///
     /// # Errors
     /// If reading fails, or the header is damaged or not as expected.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Kind, OpenReader, WireError, seal};
+    ///
+    /// let sealed = seal(Kind(0x0205), 1, b"body");
+    /// // The header is enough to refuse an object.
+    /// let refused = OpenReader::new(&sealed[..24], Kind(0x0205), 2..=3, 1 << 20);
+    /// assert!(matches!(refused, Err(WireError::UnsupportedVersion { given: 1, min: 2, max: 3 })));
+    /// ```
     pub fn new(mut inner: R, kind: Kind, versions: RangeInclusive<u16>, limit: u64) -> Result<Self, WireError> {
         let mut bytes = [0; HEADER_LEN];
         fill(&mut inner, &mut bytes)?;
@@ -108,6 +156,21 @@ impl<R: Read> OpenReader<R> {
     /// # Errors
     /// [`WireError::BodyLength`] if the body was not read to its end, [`WireError::BodyChecksum`] if it is damaged, or if
     /// reading fails.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::{Kind, OpenReader, WireError, seal};
+    /// use std::io::Read;
+    ///
+    /// let mut sealed = seal(Kind(0x0205), 1, b"body");
+    /// sealed[24] ^= 1;
+    /// let mut reader = OpenReader::new(&sealed[..], Kind(0x0205), 1..=1, 1 << 20)?;
+    /// let mut body = Vec::new();
+    /// // The body arrives before its checksum.
+    /// reader.read_to_end(&mut body)?;
+    /// assert!(matches!(reader.finish(), Err(WireError::BodyChecksum { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish(mut self) -> Result<R, WireError> {
         if self.read != self.body_len {
             return Err(WireError::BodyLength { given: self.read, declared: self.body_len });
