@@ -14,6 +14,14 @@ use std::{
 };
 
 /// An operation of the database that failed.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::DatabaseError;
+///
+/// let error = DatabaseError { operation: "open", what: "no such table".to_owned() };
+/// assert_eq!(error.to_string(), "the database failed to open: no such table");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the database failed to {operation}: {what}")]
 pub struct DatabaseError {
@@ -24,6 +32,14 @@ pub struct DatabaseError {
 }
 
 /// Errors of a database and of the rows in it.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{FormatError, TableError};
+///
+/// let error = TableError::from(FormatError::Foreign);
+/// assert_eq!(error.to_string(), "the file is of another format");
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TableError {
     /// The medium failed.
@@ -38,6 +54,15 @@ pub enum TableError {
 }
 
 /// Turns an error of the database into a [`DatabaseError`] that names the operation.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{DatabaseError, failure};
+///
+/// let opened: Result<(), &str> = Err("no such table");
+/// let error = opened.map_err(failure("open")).unwrap_err();
+/// assert_eq!(error, DatabaseError { operation: "open", what: "no such table".to_owned() });
+/// ```
 pub fn failure<E: Display>(operation: &'static str) -> impl Fn(E) -> DatabaseError {
     move |error| DatabaseError { operation, what: error.to_string() }
 }
@@ -53,6 +78,16 @@ thread_local! {
 ///
 /// # Errors
 /// The errors of `work`; a [`DatabaseError`] when an assertion failed.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{DatabaseError, guarded};
+///
+/// assert_eq!(guarded("read", || Ok::<_, DatabaseError>(7))?, 7);
+/// let result = guarded("read", || -> Result<u64, DatabaseError> { panic!("a damaged page") });
+/// assert!(matches!(result, Err(DatabaseError { operation: "read", .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn guarded<T, E: From<DatabaseError>>(
     operation: &'static str,
     work: impl FnOnce() -> Result<T, E>,
@@ -76,6 +111,17 @@ pub fn guarded<T, E: From<DatabaseError>>(
 }
 
 /// A [`Storage`] that holds a database, and how the database is opened.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_table.txt")]
+/// drop(table.create(fill)?);
+/// // Opening a damaged database may change it, so the check comes first.
+/// assert_eq!(table.check(read)?, 1);
+/// let (database, one) = table.open_and_read("open", read)?;
+/// assert_eq!(one, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct TableFile {
     storage: Arc<dyn Storage>,
@@ -98,12 +144,34 @@ impl TableFile {
     }
 
     /// The storage under the database.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// assert!(table.storage().is_empty()?);
+    /// drop(table.create(fill)?);
+    /// assert_eq!(table.storage().len()?, storage.to_bytes().len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
 
     /// Whether a sync of the database has failed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// // The caller shares the flag.
+    /// let failed = Arc::new(AtomicBool::new(false));
+    /// let table = TableFile::new(storage, "the table", 1 << 20, Arc::clone(&failed));
+    /// drop(table.create(fill)?);
+    /// assert!(!table.sync_failed());
+    /// failed.store(true, Ordering::SeqCst);
+    /// assert!(table.sync_failed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn sync_failed(&self) -> bool {
         self.sync_failed.load(Ordering::SeqCst)
@@ -113,6 +181,15 @@ impl TableFile {
     ///
     /// # Errors
     /// [`DatabaseError`] from the database.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// drop(table.create(fill)?);
+    /// let database = table.open()?;
+    /// assert_eq!(read(&database)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(&self) -> Result<Database, DatabaseError> {
         self.open_in(Arc::clone(&self.storage), Arc::clone(&self.sync_failed))
     }
@@ -126,6 +203,15 @@ impl TableFile {
     ///
     /// # Errors
     /// The errors of the medium, of the database, and of `fill`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// let database = table.create(fill)?;
+    /// assert_eq!(read(&database)?, 1);
+    /// assert!(!storage.is_empty()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(&self, fill: impl FnOnce(&Database) -> Result<(), TableError>) -> Result<Database, TableError> {
         self.storage.set_len(0)?;
         guarded("create", || {
@@ -139,6 +225,15 @@ impl TableFile {
     ///
     /// # Errors
     /// The errors of the database and of `read`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// drop(table.create(fill)?);
+    /// let (database, one) = table.open_and_read("open", read)?;
+    /// assert_eq!((one, read(&database)?), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_and_read<T>(
         &self,
         operation: &'static str,
@@ -157,6 +252,17 @@ impl TableFile {
     /// # Errors
     /// [`FormatError::Corrupt`] when the database is empty, damaged or cannot be opened; the errors of the medium and of
     /// `read`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// assert_eq!(table.check(read).unwrap_err().to_string(), "damaged: the table is empty");
+    /// drop(table.create(fill)?);
+    /// let before = storage.to_bytes();
+    /// assert_eq!(table.check(read)?, 1);
+    /// assert_eq!(storage.to_bytes(), before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check<T>(&self, read: impl FnOnce(&Database) -> Result<T, TableError>) -> Result<T, TableError> {
         let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage))?);
         let name = self.name;
@@ -180,6 +286,18 @@ impl TableFile {
 
     /// The database over a scratch overlay, for reads after a failure: repairs stay in memory. `None` when it cannot be
     /// opened.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_table.txt")]
+    /// drop(table.create(fill)?);
+    /// let before = storage.to_bytes();
+    /// let database = table.open_for_reading().ok_or("the database opens")?;
+    /// assert_eq!(read(&database)?, 1);
+    /// drop(database);
+    /// assert_eq!(storage.to_bytes(), before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn open_for_reading(&self) -> Option<Database> {
         let scratch = Arc::new(OverlayStorage::new(Arc::clone(&self.storage)).ok()?);

@@ -11,6 +11,19 @@ use std::{
 ///
 /// # Errors
 /// From the operating system.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::lock_file;
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("lock");
+/// let lock = lock_file(&path)?;
+/// assert!(lock.is_some() && lock_file(&path)?.is_none());
+/// drop(lock);
+/// assert!(lock_file(&path)?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn lock_file(path: &Path) -> io::Result<Option<File>> {
     let lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
     match lock.try_lock() {
@@ -24,6 +37,14 @@ pub fn lock_file(path: &Path) -> io::Result<Option<File>> {
 ///
 /// # Errors
 /// From the operating system.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::fresh_id;
+///
+/// assert_ne!(fresh_id()?, fresh_id()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fresh_id() -> io::Result<[u8; 16]> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| io::Error::other(error.to_string()))?;

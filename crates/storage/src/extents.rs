@@ -7,6 +7,17 @@ use std::{
 };
 
 /// A number of blocks, or the index of one: `u32` or `u64`.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{BlockNumber, Extent};
+///
+/// fn last_block<T: BlockNumber>(extent: Extent<T>) -> Option<T> {
+///     Some(extent.start.checked_add(extent.blocks)? - T::ONE)
+/// }
+/// assert_eq!(last_block(Extent { start: 3u32, blocks: 2 }), Some(4));
+/// assert_eq!(last_block(Extent { start: 3, blocks: u32::MAX }), None);
+/// ```
 pub trait BlockNumber: Copy + Ord + Debug + Add<Output = Self> + Sub<Output = Self> + Into<u64> {
     /// Zero.
     const ZERO: Self;
@@ -34,6 +45,16 @@ macro_rules! block_number {
 block_number!(u32, u64);
 
 /// A run of blocks of a file.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{Extent, FreeBlocks};
+///
+/// let mut map = FreeBlocks::<u32>::new();
+/// // Block 0 is the superblock, so the file grows from block 1.
+/// assert_eq!(map.grow(2), Some(Extent { start: 1, blocks: 2 }));
+/// assert_eq!(map.grow(5), Some(Extent { start: 3, blocks: 5 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Extent<T> {
     /// First block; block 0 is the superblock, so never 0.
@@ -44,6 +65,18 @@ pub struct Extent<T> {
 
 /// Free runs of blocks below `end`, by start and by length. All blocks from `end` on are free as well, as far as the
 /// medium lets the file grow.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{Extent, FreeBlocks};
+///
+/// let mut map = FreeBlocks::new();
+/// assert_eq!(map.use_next(Extent { start: 3u32, blocks: 2 }), Ok(()));
+/// // Blocks 1 and 2 are free below the end.
+/// assert_eq!((map.free(), map.end()), (2, 5));
+/// assert_eq!(map.take_best(2), Some(Extent { start: 1, blocks: 2 }));
+/// assert_eq!(map.grow(1), Some(Extent { start: 5, blocks: 1 }));
+/// ```
 #[derive(Debug)]
 pub struct FreeBlocks<T> {
     by_start: BTreeMap<T, T>,
@@ -63,6 +96,16 @@ impl<T: BlockNumber> FreeBlocks<T> {
     ///
     /// # Errors
     /// The first block of the extent, when another extent owns it already or the extent has no last block.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Extent, FreeBlocks};
+    ///
+    /// let mut map = FreeBlocks::new();
+    /// assert_eq!(map.use_next(Extent { start: 4u32, blocks: 2 }), Ok(()));
+    /// // Block 5 has an owner.
+    /// assert_eq!(map.use_next(Extent { start: 5, blocks: 1 }), Err(5));
+    /// ```
     pub fn use_next(&mut self, extent: Extent<T>) -> Result<(), T> {
         let end = extent.start.checked_add(extent.blocks).filter(|_| extent.start >= self.end).ok_or(extent.start)?;
         if extent.start > self.end {
@@ -85,6 +128,18 @@ impl<T: BlockNumber> FreeBlocks<T> {
     }
 
     /// Returns an extent to the map and joins it with its free neighbours.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Extent, FreeBlocks};
+    ///
+    /// let mut map = FreeBlocks::<u32>::new();
+    /// let extents = [2, 3, 4].map(|blocks| map.grow(blocks).expect("no overflow"));
+    /// map.insert(extents[0]);
+    /// map.insert(extents[1]);
+    /// // The two neighbours are one run.
+    /// assert_eq!(map.take_best(5), Some(Extent { start: 1, blocks: 5 }));
+    /// ```
     pub fn insert(&mut self, extent: Extent<T>) {
         let Extent { mut start, mut blocks } = extent;
         if let Some((&before, &len)) = self.by_start.range(..start).next_back()
@@ -127,6 +182,19 @@ impl<T: BlockNumber> FreeBlocks<T> {
     }
 
     /// Takes `blocks` from the shortest free run that holds them.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Extent, FreeBlocks};
+    ///
+    /// let mut map = FreeBlocks::new();
+    /// for start in [4u32, 10] {
+    ///     assert_eq!(map.use_next(Extent { start, blocks: 1 }), Ok(()));
+    /// }
+    /// // Blocks 1 to 3 and 5 to 9 are free.
+    /// assert_eq!(map.take_best(2), Some(Extent { start: 1, blocks: 2 }));
+    /// assert_eq!(map.take_best(6), None);
+    /// ```
     pub fn take_best(&mut self, blocks: T) -> Option<Extent<T>> {
         let (len, start) = self.by_length.range((blocks, T::ZERO)..).next().copied()?;
         Some(self.take(start, len, blocks))
@@ -134,6 +202,20 @@ impl<T: BlockNumber> FreeBlocks<T> {
 
     /// Takes the longest free runs of at least `shortest` blocks until they add up to `blocks`, or until no such run is
     /// left.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Extent, FreeBlocks};
+    ///
+    /// let mut map = FreeBlocks::new();
+    /// for start in [4u32, 10] {
+    ///     assert_eq!(map.use_next(Extent { start, blocks: 1 }), Ok(()));
+    /// }
+    /// let taken = map.take_longest(7, 2);
+    /// assert_eq!(taken, [Extent { start: 5, blocks: 5 }, Extent { start: 1, blocks: 2 }]);
+    /// // Block 3 is free, but shorter than the shortest run.
+    /// assert!(map.take_longest(1, 2).is_empty());
+    /// ```
     pub fn take_longest(&mut self, mut blocks: T, shortest: T) -> Vec<Extent<T>> {
         let mut extents = Vec::new();
         while blocks > T::ZERO
@@ -147,6 +229,15 @@ impl<T: BlockNumber> FreeBlocks<T> {
     }
 
     /// Takes `blocks` behind the end; `None` when their numbers overflow.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Extent, FreeBlocks};
+    ///
+    /// let mut map = FreeBlocks::<u32>::new();
+    /// assert_eq!(map.grow(6), Some(Extent { start: 1, blocks: 6 }));
+    /// assert_eq!((map.end(), map.grow(u32::MAX)), (7, None));
+    /// ```
     pub fn grow(&mut self, blocks: T) -> Option<Extent<T>> {
         let start = self.end;
         self.end = start.checked_add(blocks)?;

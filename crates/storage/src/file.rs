@@ -14,6 +14,19 @@ use std::{
 };
 
 /// A [`Storage`] in a file, by positioned reads and writes; [`sync`](Storage::sync) is `fdatasync`.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{FileStorage, Storage};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("data");
+/// let file = FileStorage::open(&path)?;
+/// file.write_at(0, b"durable")?;
+/// file.sync()?;
+/// assert_eq!(std::fs::read(&path)?, b"durable");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct FileStorage {
     file: File,
@@ -24,6 +37,19 @@ impl FileStorage {
     ///
     /// # Errors
     /// [`StorageError::Io`] when the operating system refuses.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{FileStorage, Storage};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("data");
+    /// FileStorage::open(&path)?.write_at(0, b"content")?;
+    /// // A second open keeps the content.
+    /// assert_eq!(FileStorage::open(&path)?.len()?, 7);
+    /// assert!(FileStorage::open(&directory.path().join("missing/data")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         let file = OpenOptions::new()
             .read(true)

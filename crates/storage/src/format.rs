@@ -1,6 +1,14 @@
 //! Checksums of stored records, and the errors of a format.
 
 /// Errors of stored bytes.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::FormatError;
+///
+/// let error = FormatError::Version { given: 3, supported: 2 };
+/// assert_eq!(error.to_string(), "the format has version 3, this build reads version 2");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// The file has another magic.
@@ -24,6 +32,13 @@ pub enum FormatError {
 
 impl FormatError {
     /// A damaged record.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::FormatError;
+    ///
+    /// assert_eq!(FormatError::corrupt("row 7 is short").to_string(), "damaged: row 7 is short");
+    /// ```
     pub fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
     }
@@ -32,6 +47,14 @@ impl FormatError {
     ///
     /// # Errors
     /// [`FormatError::Version`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::FormatError;
+    ///
+    /// assert_eq!(FormatError::check_version(2, 2), Ok(()));
+    /// assert_eq!(FormatError::check_version(3, 2), Err(FormatError::Version { given: 3, supported: 2 }));
+    /// ```
     pub fn check_version(given: u16, supported: u16) -> Result<(), Self> {
         if given == supported { Ok(()) } else { Err(Self::Version { given, supported }) }
     }
@@ -39,12 +62,34 @@ impl FormatError {
 
 /// Appends the CRC-32C of `context` followed by `bytes`. The context binds a record to its key, so that a record under
 /// another key does not pass.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{seal, unseal};
+///
+/// let mut record = b"record".to_vec();
+/// seal(&mut record, b"key 7");
+/// assert_eq!(unseal(&record, b"key 7"), Some(&b"record"[..]));
+/// // The record does not pass under another key.
+/// assert_eq!(unseal(&record, b"key 8"), None);
+/// ```
 pub fn seal(bytes: &mut Vec<u8>, context: &[u8]) {
     let crc = crc32c::crc32c_append(crc32c::crc32c(context), bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());
 }
 
 /// The bytes before their checksum, or `None` if the checksum is wrong.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{seal, unseal};
+///
+/// let mut record = b"record".to_vec();
+/// seal(&mut record, b"");
+/// assert_eq!(unseal(&record, b""), Some(&b"record"[..]));
+/// record[0] ^= 1;
+/// assert_eq!(unseal(&record, b""), None);
+/// ```
 #[must_use]
 pub fn unseal<'a>(bytes: &'a [u8], context: &[u8]) -> Option<&'a [u8]> {
     let (body, crc) = bytes.split_last_chunk::<4>()?;

@@ -26,6 +26,10 @@
 //! assert_eq!(&head, b"synced");
 //! # Ok::<(), StorageError>(())
 //! ```
+//!
+//! The examples of [`TableFile`] share a hidden start: a `table` in a `storage` in memory, and the functions `fill`, which
+//! writes a number, and `read`, which reads it. The examples of [`SuperblockFormat`] share a `format` and the superblock
+//! `ready`.
 
 mod database;
 mod directory;
@@ -58,12 +62,33 @@ pub trait Storage: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StorageError::Io`] when the medium fails.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::new();
+    /// storage.write_at(2, b"ab")?;
+    /// assert_eq!(storage.len()?, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn len(&self) -> Result<u64, StorageError>;
 
     /// Whether the storage holds no byte.
     ///
     /// # Errors
     /// As [`len`](Storage::len).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::new();
+    /// assert!(storage.is_empty()?);
+    /// storage.write_at(0, b"a")?;
+    /// assert!(!storage.is_empty()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn is_empty(&self) -> Result<bool, StorageError> {
         Ok(self.len()? == 0)
     }
@@ -72,6 +97,18 @@ pub trait Storage: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StorageError::OutOfRange`] when the range passes the end, [`StorageError::Io`] when the medium fails.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage, StorageError};
+    ///
+    /// let storage = MemoryStorage::from_bytes(b"content".to_vec());
+    /// let mut end = [0; 3];
+    /// storage.read_at(4, &mut end)?;
+    /// assert_eq!(&end, b"ent");
+    /// assert!(matches!(storage.read_at(5, &mut end), Err(StorageError::OutOfRange { size: 7, .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), StorageError>;
 
     /// As [`read_at`](Storage::read_at), but without waiting for the medium: otherwise `false`, and the content of `out` is
@@ -79,6 +116,20 @@ pub trait Storage: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// As [`read_at`](Storage::read_at).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, OverlayStorage, Storage};
+    /// use std::sync::Arc;
+    ///
+    /// let memory = Arc::new(MemoryStorage::from_bytes(b"content".to_vec()));
+    /// let mut start = [0; 3];
+    /// assert!(memory.try_read_at(0, &mut start)?);
+    /// assert_eq!(&start, b"con");
+    /// // An overlay keeps the default.
+    /// assert!(!OverlayStorage::new(memory)?.try_read_at(0, &mut start)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<bool, StorageError> {
         let _ = (offset, out);
         Ok(false)
@@ -89,6 +140,18 @@ pub trait Storage: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// As [`write_at`](Storage::write_at).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::new();
+    /// storage.reserve_len(8)?;
+    /// // A shorter length changes nothing.
+    /// storage.reserve_len(4)?;
+    /// assert_eq!(storage.to_bytes(), [0; 8]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn reserve_len(&self, len: u64) -> Result<(), StorageError> {
         if self.len()? < len { self.set_len(len) } else { Ok(()) }
     }
@@ -98,12 +161,33 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StorageError::NoSpace`] when the medium is full, [`StorageError::Io`] when it fails. Either may leave a part of
     /// the range written.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::new();
+    /// storage.write_at(2, b"ab")?;
+    /// assert_eq!(storage.to_bytes(), b"\0\0ab");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
 
     /// Cuts the storage to `len` bytes or extends it with zeros.
     ///
     /// # Errors
     /// As [`write_at`](Storage::write_at).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::from_bytes(b"content".to_vec());
+    /// storage.set_len(3)?;
+    /// storage.set_len(5)?;
+    /// assert_eq!(storage.to_bytes(), b"con\0\0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn set_len(&self, len: u64) -> Result<(), StorageError>;
 
     /// Returns when all earlier writes are durable.
@@ -111,16 +195,47 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StorageError::Sync`]: the state of the unsynced writes is then unknown, and a second attempt proves nothing,
     /// because the system may have dropped the pages that it could not write.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{SimulatedDisk, Storage};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// disk.file("data").write_at(0, b"durable")?;
+    /// disk.file("data").sync()?;
+    /// assert_eq!(disk.crash(7).file("data").len()?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn sync(&self) -> Result<(), StorageError>;
 
     /// Bytes by which the medium can still grow, or `None` if that is unknown.
     ///
     /// # Errors
     /// [`StorageError::Io`] when the medium fails.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::with_capacity_limit(10);
+    /// storage.write_at(0, b"content")?;
+    /// assert_eq!(storage.free_space()?, Some(3));
+    /// assert_eq!(MemoryStorage::new().free_space()?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn free_space(&self) -> Result<Option<u64>, StorageError>;
 }
 
 /// Errors of a [`Storage`].
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{MemoryStorage, Storage};
+///
+/// let error = MemoryStorage::new().read_at(4, &mut [0; 2]).unwrap_err();
+/// assert_eq!(error.to_string(), "read of 2 bytes at offset 4 passes the end of a storage of 0 bytes");
+/// assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::UnexpectedEof);
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StorageError {
     /// A read went past the end.

@@ -5,6 +5,16 @@ use std::sync::{PoisonError, RwLock};
 
 /// A [`Storage`] in memory, for devices that need not outlive their process, and for tests. It may have a capacity, so
 /// that a full disk can be tried.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{MemoryStorage, Storage};
+///
+/// let storage = MemoryStorage::new();
+/// storage.write_at(0, b"content")?;
+/// assert_eq!(storage.to_bytes(), b"content");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MemoryStorage {
     bytes: RwLock<Vec<u8>>,
@@ -19,18 +29,49 @@ impl MemoryStorage {
     }
 
     /// An empty storage that can grow to `capacity` bytes.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage, StorageError};
+    ///
+    /// let storage = MemoryStorage::with_capacity_limit(4);
+    /// storage.write_at(0, b"full")?;
+    /// assert!(matches!(storage.write_at(4, b"!"), Err(StorageError::NoSpace { offset: 4, len: 1 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_capacity_limit(capacity: u64) -> Self {
         Self { bytes: RwLock::new(Vec::new()), capacity: Some(capacity) }
     }
 
     /// A storage that holds `bytes`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::from_bytes(b"content".to_vec());
+    /// assert_eq!(storage.len()?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { bytes: RwLock::new(bytes), capacity: None }
     }
 
     /// A copy of the content.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage};
+    ///
+    /// let storage = MemoryStorage::from_bytes(b"content".to_vec());
+    /// let before = storage.to_bytes();
+    /// storage.write_at(0, b"CON")?;
+    /// // The copy does not change with the storage.
+    /// assert_eq!((before, storage.to_bytes()), (b"content".to_vec(), b"CONtent".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.bytes.read().unwrap_or_else(PoisonError::into_inner).clone()

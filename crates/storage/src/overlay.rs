@@ -12,6 +12,20 @@ const PAGE: u64 = 4096;
 ///
 /// Opening a database may repair it, which writes. A store first opens its table over an overlay, so that a damaged store
 /// is detected before a byte of it has changed.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{MemoryStorage, OverlayStorage, Storage};
+/// use std::sync::Arc;
+///
+/// let base = Arc::new(MemoryStorage::from_bytes(b"content".to_vec()));
+/// let overlay = OverlayStorage::new(base.clone())?;
+/// overlay.write_at(0, b"CON")?;
+/// let mut seen = [0; 7];
+/// overlay.read_at(0, &mut seen)?;
+/// assert_eq!((&seen, base.to_bytes()), (b"CONtent", b"content".to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct OverlayStorage {
     base: Arc<dyn Storage>,
@@ -31,6 +45,18 @@ impl OverlayStorage {
     ///
     /// # Errors
     /// As [`Storage::len`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, OverlayStorage, Storage};
+    /// use std::sync::Arc;
+    ///
+    /// let base = Arc::new(MemoryStorage::from_bytes(b"content".to_vec()));
+    /// let overlay = OverlayStorage::new(base.clone())?;
+    /// overlay.set_len(0)?;
+    /// assert_eq!((overlay.len()?, base.len()?), (0, 7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(base: Arc<dyn Storage>) -> Result<Self, StorageError> {
         let len = base.len()?;
         Ok(Self { base, state: Mutex::new(Overlay { len, visible: len, pages: HashMap::new() }) })

@@ -11,6 +11,20 @@ use std::{
 const SECTOR: usize = 512;
 
 /// A fault to inject into a [`SimulatedDisk`].
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{Fault, SimulatedDisk, Storage, StorageError};
+///
+/// let disk = SimulatedDisk::new();
+/// let file = disk.file("data");
+/// disk.inject(Fault::FailAt(1));
+/// file.write_at(0, b"operation 0")?;
+/// assert!(matches!(file.sync(), Err(StorageError::Sync { .. })));
+/// // The fault strikes once.
+/// assert!(file.sync().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Writes that grow the files' total beyond this many bytes find no space.
@@ -26,6 +40,18 @@ pub enum Fault {
 ///
 /// Each file keeps the image of its last sync and the list of changes since. [`crash`](Self::crash) makes the disk that
 /// a machine would find after losing power.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{SimulatedDisk, Storage};
+///
+/// let disk = SimulatedDisk::new();
+/// disk.file("one").write_at(0, b"1")?;
+/// disk.file("two").sync()?;
+/// // The files share one count.
+/// assert_eq!(disk.operations(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<DiskState>>,
@@ -93,6 +119,16 @@ impl SimulatedDisk {
     }
 
     /// The file called `name`, created empty if it does not exist.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{SimulatedDisk, Storage};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// disk.file("data").write_at(0, b"content")?;
+    /// assert_eq!((disk.file("data").len()?, disk.file("other").len()?), (7, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn file(&self, name: &str) -> SimulatedStorage {
         self.lock().files.entry(name.to_owned()).or_default();
@@ -100,16 +136,54 @@ impl SimulatedDisk {
     }
 
     /// Adds a fault; faults stay until [`clear_faults`](Self::clear_faults).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Fault, SimulatedDisk, Storage, StorageError};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// let file = disk.file("data");
+    /// disk.inject(Fault::Capacity(4));
+    /// assert!(matches!(file.write_at(0, b"12345"), Err(StorageError::NoSpace { .. })));
+    /// assert_eq!(file.free_space()?, Some(4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn inject(&self, fault: Fault) {
         self.lock().faults.push(fault);
     }
 
     /// Removes all faults.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{Fault, SimulatedDisk, Storage};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// let file = disk.file("data");
+    /// disk.inject(Fault::PowerLossAt(0));
+    /// assert!(file.sync().is_err());
+    /// disk.clear_faults();
+    /// assert!(file.sync().is_ok());
+    /// ```
     pub fn clear_faults(&self) {
         self.lock().faults.clear();
     }
 
     /// Number of changing operations so far: writes, length changes and syncs, over all files.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{SimulatedDisk, Storage};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// let file = disk.file("data");
+    /// file.write_at(0, b"content")?;
+    /// file.sync()?;
+    /// // Reads do not count.
+    /// file.read_at(0, &mut [0; 7])?;
+    /// assert_eq!(disk.operations(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.lock().operations
@@ -117,6 +191,18 @@ impl SimulatedDisk {
 
     /// The disk after a power loss now: each change since its file's last sync is, by a die thrown from `seed`, kept,
     /// lost, or torn into sectors of which each is kept or lost; changes that survive may be reordered.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{SimulatedDisk, Storage};
+    ///
+    /// let disk = SimulatedDisk::new();
+    /// disk.file("data").write_at(0, b"unsynced")?;
+    /// // Some crashes lose the write, and some keep it.
+    /// let lengths: Vec<_> = (0..200).filter_map(|seed| disk.crash(seed).file("data").len().ok()).collect();
+    /// assert!(lengths.contains(&0) && lengths.contains(&8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn crash(&self, seed: u64) -> Self {
         let mut dice = Dice(seed);
@@ -174,6 +260,17 @@ fn tear(image: &mut Vec<u8>, offset: usize, bytes: &[u8], dice: &mut Dice) {
 }
 
 /// One file of a [`SimulatedDisk`].
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{SimulatedDisk, SimulatedStorage, Storage};
+///
+/// let disk = SimulatedDisk::new();
+/// let file: SimulatedStorage = disk.file("data");
+/// file.write_at(0, b"content")?;
+/// assert_eq!(disk.file("data").len()?, file.len()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SimulatedStorage {
     name: String,
@@ -186,6 +283,19 @@ impl SimulatedStorage {
     }
 
     /// Flips bit `bit` (counted from the lowest bit of byte 0), durably.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{SimulatedDisk, Storage};
+    ///
+    /// let file = SimulatedDisk::new().file("data");
+    /// file.write_at(0, &[0, 0])?;
+    /// file.flip_bit(9);
+    /// let mut bytes = [0; 2];
+    /// file.read_at(0, &mut bytes)?;
+    /// assert_eq!(bytes, [0, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flip_bit(&self, bit: u64) {
         let mut state = self.lock();
         if let Some(file) = state.files.get_mut(&self.name) {

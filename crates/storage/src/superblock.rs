@@ -17,6 +17,16 @@ use crate::{FormatError, Storage, StorageError, TableError, format};
 use ciphermill_wire::{Decoder, Encoder, WireError};
 
 /// The parameters of a superblock format.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_format.txt")]
+/// let block = format.encode(ready);
+/// assert_eq!((format.bytes(), block.len()), (44, 512));
+/// assert!(block.starts_with(&format.magic));
+/// assert_eq!(format.decode(&block)?, ready);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockFormat {
     /// Name of the file in errors, such as `the data file`.
@@ -36,6 +46,15 @@ pub struct SuperblockFormat {
 }
 
 /// The content of a superblock.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_format.txt")]
+/// let (file, table) = (MemoryStorage::new(), MemoryStorage::new());
+/// file.write_at(0, &format.encode(ready))?;
+/// assert_eq!(format.read(&file, &table, "the table")?, Some(Superblock { ready: true, id: [7; 16] }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superblock {
     /// Whether the creation of the files was completed. Before, no write was ever acknowledged.
@@ -54,12 +73,28 @@ struct Fields {
 
 impl SuperblockFormat {
     /// Bytes of the superblock before the zeros that fill its block.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_format.txt")]
+    /// // Only zeros follow in the block.
+    /// assert!(format.encode(ready)[format.bytes()..].iter().all(|byte| *byte == 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn bytes(&self) -> usize {
         40 + self.padding
     }
 
     /// The block.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_format.txt")]
+    /// assert_eq!(format.encode(ready).len(), 512);
+    /// assert_ne!(format.encode(ready), format.encode(Superblock { ready: false, ..ready }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn encode(&self, superblock: Superblock) -> Vec<u8> {
         let mut out = Encoder::with_capacity(self.block_bytes as usize);
@@ -75,6 +110,16 @@ impl SuperblockFormat {
     ///
     /// # Errors
     /// [`FormatError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_format.txt")]
+    /// let block = format.encode(ready);
+    /// assert_eq!(format.decode(&block)?, ready);
+    /// let newer = SuperblockFormat { version: 4, ..format };
+    /// assert_eq!(newer.decode(&block), Err(FormatError::Version { given: 3, supported: 4 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decode(&self, bytes: &[u8]) -> Result<Superblock, FormatError> {
         let file = self.file;
         let short = || FormatError::corrupt(format!("{file} ends within its superblock"));
@@ -113,6 +158,17 @@ impl SuperblockFormat {
     ///
     /// # Errors
     /// [`FormatError`] and the errors of the medium.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_format.txt")]
+    /// let (file, table) = (MemoryStorage::new(), MemoryStorage::new());
+    /// assert_eq!(format.read(&file, &table, "the table")?, None);
+    /// table.write_at(0, b"a table")?;
+    /// let error = format.read(&file, &table, "the table").unwrap_err();
+    /// assert_eq!(error.to_string(), "damaged: there is the table, but the file is empty");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(
         &self,
         file: &dyn Storage,
@@ -136,6 +192,17 @@ impl SuperblockFormat {
     ///
     /// # Errors
     /// The errors of the medium and of `make_table`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_format.txt")]
+    /// let (file, full, table) = (MemoryStorage::new(), MemoryStorage::with_capacity_limit(0), MemoryStorage::new());
+    /// assert!(format.create(&file, [7; 16], || full.write_at(0, b"a table")).is_err());
+    /// assert!(!format.read(&file, &full, "the table")?.ok_or("a superblock")?.ready);
+    /// format.create(&file, [7; 16], || table.write_at(0, b"a table"))?;
+    /// assert_eq!(format.read(&file, &table, "the table")?, Some(ready));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create<T, E: From<StorageError>>(
         &self,
         file: &dyn Storage,
