@@ -7,7 +7,7 @@
 /// use ciphermill_storage::FormatError;
 ///
 /// let error = FormatError::Version { given: 3, supported: 2 };
-/// assert_eq!(error.to_string(), "the format has version 3, this build reads version 2");
+/// assert!(error.to_string().contains("version 3"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {

@@ -9,6 +9,17 @@ use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyOrder, TorusWidth};
 
 /// LWE elements of either width.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_tfhe::ciphertext::LweElements;
+/// let small = client.encrypt(&encoding, 3, KeyOrder::Small, &mut rng)?;
+/// // Ciphertexts under the small key are always 32 bits wide.
+/// assert!(matches!(small.elements(), LweElements::U32(_)));
+/// assert!(matches!(three.elements(), LweElements::U64(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LweElements {
     /// 32-bit torus: every ciphertext under a small key, and under the big key of a 32-bit set.
@@ -25,6 +36,8 @@ pub enum LweElements {
 /// let mut sum = three.clone();
 /// sum.add_assign(&three)?;
 /// assert_eq!(client.decrypt(&encoding, &sum)?, 6);
+/// assert_eq!((three.key_tag(), three.choice()), (client.tag(), KeyOrder::Big));
+/// assert_eq!((three.dimension(), three.torus()), (LweDimension(1024), TorusWidth::U64));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +49,17 @@ pub struct Ciphertext {
 
 impl Ciphertext {
     /// Labels LWE elements.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let same = Ciphertext::new(three.key_tag(), three.choice(), three.elements().clone());
+    /// assert_eq!(same, three);
+    /// // The client refuses a ciphertext of another key set.
+    /// let other = Ciphertext::new(KeyTag(!client.tag().0), three.choice(), three.elements().clone());
+    /// assert!(client.decrypt(&encoding, &other).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(key_tag: KeyTag, choice: KeyOrder, elements: LweElements) -> Self {
         Self { key_tag, choice, elements }
     }

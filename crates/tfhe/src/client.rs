@@ -40,6 +40,7 @@ fn stream(seed: &SecretSeed, purpose: Purpose) -> Csprng {
 /// ```
 #[doc = include_str!("example.txt")]
 /// let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
+/// assert_eq!(validate_key(KeyKind::Keyswitch, &keyswitch[..], policy)?.tag(), client.tag());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -58,6 +59,15 @@ impl KeySeeds {
     }
 
     /// Seeds of known content, for reproducible tests only: anybody who knows the bytes can decrypt.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let seeds = || KeySeeds::from_bytes([1; 32], [2; 32]);
+    /// let key = || client.write_keyswitch_key(KeyForm::Seeded, seeds(), Vec::new());
+    /// assert_eq!(key()?, key()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(masks: [u8; 32], noise: [u8; 32]) -> Self {
         Self { masks: PublicSeed(masks), noise: SecretSeed::from_bytes(noise) }
     }

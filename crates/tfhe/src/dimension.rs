@@ -5,10 +5,28 @@ use ciphermill_lattice::gadget::{DecompositionError, SignedDecomposer};
 pub use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
 
 /// n, the number of mask elements of an LWE ciphertext.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::dimension::LweDimension;
+///
+/// // The mask elements and the body.
+/// assert_eq!(LweDimension(96).lwe_size(), 97);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LweDimension(pub usize);
 
 /// k, the number of mask polynomials of a GLWE ciphertext.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::dimension::{GlweDimension, LweDimension, PolynomialSize};
+///
+/// let k = GlweDimension(2);
+/// assert_eq!(k.glwe_size(), 3);
+/// assert_eq!(k.extracted_lwe_dimension(PolynomialSize::new(1024)?), LweDimension(2048));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlweDimension(pub usize);
 

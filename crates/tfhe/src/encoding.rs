@@ -10,6 +10,14 @@ use ciphermill_lattice::Torus;
 pub const MAX_LEVELS: u64 = 1 << 20;
 
 /// Why a message cannot be encoded or decoded.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::{Encoding, EncodingError};
+///
+/// let error = Encoding::new(1, 9, true).unwrap_err();
+/// assert_eq!(error, EncodingError::Interval { min: 1, max: 9 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
     /// The message is not one of the encoding.
@@ -49,6 +57,7 @@ pub enum EncodingError {
 /// let bits = Encoding::unsigned(3, true)?;
 /// assert_eq!((bits.min(), bits.max(), bits.places()), (0, 7, 16));
 /// assert_eq!(bits.decode(bits.encode::<u64>(5)?)?, 5);
+/// assert_eq!((bits.padding(), bits.delta()), (true, 1.0 / 16.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,15 @@ use crate::engine::KeyPartError;
 use crate::parameters::ParameterError;
 
 /// Anything that can go wrong in this crate.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let other = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
+/// let refused = other.decrypt(&encoding, &three);
+/// assert!(matches!(refused, Err(TfheError::Mismatch { given, .. }) if given == client.tag().0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum TfheError {
     /// A parameter set is not admissible.

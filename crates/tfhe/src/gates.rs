@@ -24,6 +24,7 @@ const EIGHTH: u64 = 1 << 61;
 /// ```
 #[doc = include_str!("example.txt")]
 /// assert!(Gate::Nand.evaluate(true, false));
+/// assert!(Gate::ALL.iter().all(|gate| gate.evaluate(true, false) == gate.evaluate(false, true)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

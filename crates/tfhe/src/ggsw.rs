@@ -47,6 +47,17 @@ impl<T: Torus> GgswCiphertext<T> {
     ///
     /// # Errors
     /// If their number is not that of the shape.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_tfhe::ggsw::GgswCiphertext;
+    /// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+    /// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+    /// assert_eq!(GgswCiphertext::from_coefficients(one.coefficients().to_vec(), one.shape())?, one);
+    /// assert!(GgswCiphertext::from_coefficients(vec![0u64; 7], one.shape()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_coefficients(data: Vec<T>, shape: GgswShape) -> Result<Self, TfheError> {
         require_equal("coefficients of the GGSW ciphertext", data.len(), shape.len())?;
         Ok(Self { data, shape })
@@ -82,6 +93,20 @@ pub struct GgswEncryptor<'a, T> {
 }
 
 /// Working memory of one thread.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// // One thread encrypts all of its ciphertexts with one scratch.
+/// let mut scratch: ggsw::GgswScratch<u64> = encryptor.scratch();
+/// let mut bodies = vec![vec![0; encryptor.shape().bodies_len()]; 2];
+/// for (bodies, first_stream) in bodies.iter_mut().zip([0, 10]) {
+///     encryptor.encrypt_bodies(1, &PublicSeed::from_os()?, first_stream, &mut rng, bodies, &mut scratch);
+/// }
+/// assert!(bodies.iter().flatten().all(|&coefficient| coefficient != 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct GgswScratch<T> {
     mask: Vec<T>,
     product: Scratch,
@@ -122,6 +147,20 @@ impl<'a, T: Torus> GgswEncryptor<'a, T> {
 
     /// Writes the bodies of the encryption of `message` (0 or 1) whose masks come from `masks`, streams
     /// `first_stream + row`; see [`expand_masks`]. `bodies` has (k+1)·l·N coefficients.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+    /// let (shape, masks, secret) = (encryptor.shape(), PublicSeed::from_os()?, SecretSeed::from_os()?);
+    /// let (mut bodies, mut rows) = (vec![0; shape.bodies_len()], vec![0; shape.len()]);
+    /// let noise = || Csprng::from_secret(&secret, 0);
+    /// encryptor.encrypt_bodies(1, &masks, 0, &mut noise(), &mut bodies, &mut encryptor.scratch());
+    /// // Masks and bodies are the whole ciphertext.
+    /// ggsw::expand_masks(shape, &masks, 0, &bodies, &mut rows);
+    /// assert_eq!(rows, encryptor.encrypt(1, &masks, 0, &mut noise()).coefficients());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt_bodies(
         &self,
         message: u8,

@@ -3,6 +3,20 @@
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 
 /// The sizes of one GGSW ciphertext.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // k = 1, l = 5 and N = 1024: 10 rows of 2 polynomials.
+/// let shape = ggsw::GgswShape {
+///     glwe_dimension: GlweDimension(1),
+///     polynomial_size: PolynomialSize::new(1024)?,
+///     decomposition: Decomposition::new(9, 5),
+/// };
+/// assert_eq!((shape.row_count(), shape.row_len(), shape.len()), (10, 2 * 1024, 10 * 2 * 1024));
+/// assert_eq!((shape.mask_len(), shape.bodies_len(), shape.is_empty()), (1024, 10 * 1024, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GgswShape {
     /// k.

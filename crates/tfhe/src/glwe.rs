@@ -21,6 +21,7 @@ use crate::product::BinaryMultiplier;
 /// let ciphertext = key.encrypt::<u64>(&message, parameters.glwe_noise, &mut rng)?;
 /// let phase = key.decrypt_phase(&ciphertext)?;
 /// assert!(phase.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+/// assert_eq!((key.dimension(), key.polynomial_size()), (GlweDimension(1), parameters.polynomial_size));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -174,6 +175,18 @@ impl<T: Torus> GlweCiphertext<T> {
     ///
     /// # Errors
     /// If their number is not that of 2 to 9 polynomials.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let (size, n) = (parameters.polynomial_size, parameters.polynomial_size.get());
+    /// let glwe = GlweCiphertext::from_coefficients([vec![1u64; 2 * n], vec![2; n]].concat(), size)?;
+    /// assert_eq!((glwe.dimension(), glwe.polynomial_size()), (GlweDimension(2), size));
+    /// assert_eq!((glwe.mask(), glwe.body()), (&vec![1; 2 * n][..], &vec![2; n][..]));
+    /// // One polynomial is too few.
+    /// assert!(GlweCiphertext::from_coefficients(vec![1u64; n], size).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_coefficients(data: Vec<T>, polynomial_size: PolynomialSize) -> Result<Self, TfheError> {
         let n = polynomial_size.get();
         require_equal("remainder of the coefficients by the polynomial size", data.len() % n, 0)?;
@@ -208,6 +221,17 @@ impl<T: Torus> GlweCiphertext<T> {
     }
 
     /// All (k+1)·N coefficients, mutable.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let message = vec![0u64; parameters.polynomial_size.get()];
+    /// let mut glwe = GlweCiphertext::trivial(&message, GlweDimension(1), parameters.polynomial_size)?;
+    /// // The body follows the k mask polynomials.
+    /// glwe.coefficients_mut()[1024 + 7] = 3;
+    /// assert_eq!((glwe.body()[7], glwe.coefficients()[1024 + 7]), (3, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn coefficients_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -257,6 +281,16 @@ impl<T: Torus> GlweCiphertext<T> {
     }
 
     /// k·N, the dimension of extracted samples.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let message = vec![3u64 << 60; parameters.polynomial_size.get()];
+    /// let glwe = GlweCiphertext::trivial(&message, GlweDimension(2), parameters.polynomial_size)?;
+    /// assert_eq!(glwe.extracted_dimension(), LweDimension(2048));
+    /// assert_eq!(glwe.extract(0)?.dimension(), glwe.extracted_dimension());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn extracted_dimension(&self) -> LweDimension {
         LweDimension(self.mask().len())
     }

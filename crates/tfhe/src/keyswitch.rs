@@ -19,6 +19,17 @@ use crate::memory::AlignedBuffer;
 use crate::noise_check::check_noise;
 
 /// The sizes of a key-switching key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let shape = client.generate_keyswitch_key(KeySeeds::from_os()?)?.shape();
+/// assert_eq!((shape.input_dimension, shape.output_dimension), (LweDimension(1024), LweDimension(96)));
+/// // k·N·t rows of n + 1 elements, with t = 7 levels.
+/// assert_eq!((shape.row_count(), shape.len()), (1024 * 7, 1024 * 7 * 97));
+/// assert!(!shape.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyswitchShape {
     /// kN, the dimension of the input.
@@ -182,6 +193,16 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// If their number is not that of the shape.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_tfhe::keyswitch::LweKeyswitchKey;
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+    /// assert_eq!(LweKeyswitchKey::from_elements(key.elements(), key.shape())?, key);
+    /// assert!(LweKeyswitchKey::from_elements(&key.elements()[1..], key.shape()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_elements(elements: &[u32], shape: KeyswitchShape) -> Result<Self, TfheError> {
         let mut data = AlignedBuffer::zeroed(elements.len());
         data.copy_from_slice(elements);
@@ -216,6 +237,16 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// As [`switch`](Self::switch).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+    /// let big = client.glwe_secret_key().to_lwe_secret_key();
+    /// let input = big.encrypt::<u64>(3 << 60, parameters.glwe_noise, &mut rng)?;
+    /// assert_eq!(key.switch_on(Isa::Portable, &input)?, key.switch(&input)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch_on<T: Torus>(&self, isa: Isa, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
         let mut outputs = self.trivial_outputs(&[input])?;
         self.subtract_blocks(isa, &[input], 0..self.shape.input_dimension.0, &mut outputs)?;
@@ -253,6 +284,17 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// As [`switch`](Self::switch), for any of the ciphertexts.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+    /// let big = client.glwe_secret_key().to_lwe_secret_key();
+    /// let input = big.encrypt::<u64>(3 << 60, parameters.glwe_noise, &mut rng)?;
+    /// let outputs = key.switch_batch_parallel_on(Isa::current(), &[&input, &input])?;
+    /// assert_eq!(outputs, key.switch_batch_on(Isa::current(), &[&input, &input])?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch_batch_parallel_on<T: Torus>(
         &self,
         isa: Isa,

@@ -53,6 +53,17 @@ impl LweSecretKey {
     ///
     /// # Errors
     /// If the noise cannot be sampled on the torus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.lwe_secret_key();
+    /// let ciphertext = key.encrypt::<u32>(3 << 28, parameters.lwe_noise, &mut rng)?;
+    /// assert_eq!(ciphertext.dimension(), key.dimension());
+    /// // The phase is the message and noise.
+    /// assert_eq!(key.decrypt_phase(&ciphertext)?.wrapping_add(1 << 27) >> 28, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt<T: Torus>(
         &self,
         message: T,
@@ -140,6 +151,16 @@ impl<T: Torus> LweCiphertext<T> {
     ///
     /// # Panics
     /// If `data` is empty.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let ciphertext = LweCiphertext::from_elements(vec![5u32, 6, 7]);
+    /// assert_eq!(ciphertext.dimension(), LweDimension(2));
+    /// assert_eq!((ciphertext.mask(), ciphertext.body()), (&[5, 6][..], 7));
+    /// assert_eq!(ciphertext.elements(), [5, 6, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_elements(data: Vec<T>) -> Self {
         assert!(!data.is_empty(), "an LWE ciphertext has at least a body");
         Self { data }
@@ -166,6 +187,16 @@ impl<T: Torus> LweCiphertext<T> {
     }
 
     /// Mask and body, mutable.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut ciphertext = LweCiphertext::trivial(1u32 << 28, LweDimension(96));
+    /// // The body follows the n mask elements. A constant added to it is added to the message.
+    /// ciphertext.elements_mut()[96] += 2 << 28;
+    /// assert_eq!(client.lwe_secret_key().decrypt_phase(&ciphertext)?, 3 << 28);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn elements_mut(&mut self) -> &mut [T] {
         &mut self.data
     }

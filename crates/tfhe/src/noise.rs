@@ -37,6 +37,14 @@ fn digit_moment(gadget: Decomposition) -> f64 {
 }
 
 /// Variance of fresh GLWE noise.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // The standard deviation of the GLWE noise is 2^−50 in this set.
+/// assert_eq!(noise::glwe_variance(&parameters).log2().round(), -100.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn glwe_variance(spec: &ParameterSpec) -> f64 {
     noise_variance(spec.glwe_noise, spec.torus)
 }
@@ -96,6 +104,15 @@ fn row_variance(spec: &ParameterSpec) -> f64 {
 /// body and masks alike, and the masks' are multiplied by key bits.
 ///
 /// NTT over Z_p: switching key, accumulator and gadget to Z_p rounds each to 1/p ≈ 2^−64; over Z it is exact.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let [fft, ntt] = [Backend::Fft, Backend::Ntt].map(|backend| noise::transform_variance(&parameters, backend));
+/// // The exact NTT only rounds between the torus and Z_p.
+/// assert!(0.0 < ntt && ntt < fft);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn transform_variance(spec: &ParameterSpec, backend: Backend) -> f64 {
     transform_variance_of(spec, backend, key_word(spec), &KeyWeights::mean(spec))
 }
@@ -122,6 +139,17 @@ fn transform_variance_of(spec: &ParameterSpec, backend: Backend, word: PackedWor
 /// A 48-bit part is rounded to u = 2·2^−48 times the largest of the c = (k+1)·l·N parts that share the unit; for nearly
 /// Gaussian parts that is √(2 ln c) times their root mean square. So the error is, relative to that of the exact sum of
 /// products, u/√12.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// use ciphermill_math::fft::PackedWord;
+/// let (k, size) = (parameters.glwe_dimension, parameters.polynomial_size.get());
+/// let [fixed, float] = [PackedWord::Fixed48, PackedWord::Float64]
+///     .map(|word| noise::packed_product_variance(k, size, parameters.pbs, word));
+/// assert!(fixed > 0.0 && float == 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn packed_product_variance(k: GlweDimension, size: usize, gadget: Decomposition, word: PackedWord) -> f64 {
     let rows = (gadget.level_count.0 * k.glwe_size() * size) as f64;
     match word {
@@ -153,6 +181,16 @@ pub fn key_word(spec: &ParameterSpec) -> PackedWord {
 
 /// Variance of one coefficient's error in an external product by FFT, before it is rounded to the torus:
 /// `factor`²·2^−106·log2(N/2) times the mean square of the exact sum of (k+1)·l·N products.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let (k, size) = (parameters.glwe_dimension, parameters.polynomial_size.get());
+/// let [one, bound] = [1.0, noise::FFT_ERROR_FACTOR]
+///     .map(|factor| noise::fft_product_variance(k, size, parameters.pbs, factor));
+/// assert!(one > 0.0 && one < bound);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fft_product_variance(k: GlweDimension, size: usize, gadget: Decomposition, factor: f64) -> f64 {
     let products = (gadget.level_count.0 * k.glwe_size() * size) as f64 * digit_moment(gadget);
     let relative = factor * (-53f64).exp2();
@@ -394,6 +432,15 @@ pub fn largest_phase_index_variance(polynomial_size: PolynomialSize, message_bit
 }
 
 /// log2(erfc(x)), by the asymptotic series where erfc underflows.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(noise::log2_erfc(0.0), 0.0);
+/// // erfc(40) is about 2^−2314.5, too small for an f64.
+/// assert!((noise::log2_erfc(40.0) + 2314.5).abs() < 0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn log2_erfc(x: f64) -> f64 {
     if x < 20.0 {
         return libm::erfc(x).log2();

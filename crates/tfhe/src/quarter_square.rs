@@ -23,6 +23,8 @@ pub const DEFAULT_LOG2_P_FAIL: f64 = -40.0;
 /// // x·y = (x + y)²/4 − (x − y)²/4, from two bootstraps.
 /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
 /// assert!(product.check(product.max()).is_ok() && product.check(product.max() + 1).is_err());
+/// assert_eq!(product.output().max(), product.max() * product.max());
+/// assert!(product.log2_p_fail() <= -20.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

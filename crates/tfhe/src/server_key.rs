@@ -42,6 +42,16 @@ pub const MAX_LOADED_KEY_BYTES: u64 = 8 << 30;
 const MAX_HEADER_LEN: u64 = 512;
 
 /// How masks are stored.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let [seeded, full] =
+///     [KeyForm::Seeded, KeyForm::Full].map(|form| parameters.sealed_key_len(KeyKind::Bootstrap, form));
+/// // At k = 1 half of all polynomials are masks.
+/// assert!(seeded < full && full < 2 * seeded);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyForm {
     /// A public seed stands for them.
@@ -51,6 +61,14 @@ pub enum KeyForm {
 }
 
 /// Which of the two server keys.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!(KeyKind::Bootstrap.wire_kind(), serial::BOOTSTRAP_KEY);
+/// assert_eq!(KeyKind::Keyswitch.wire_kind(), serial::KEYSWITCH_KEY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyKind {
     /// The bootstrapping key.
@@ -398,6 +416,17 @@ impl LoadOptions {
     }
 
     /// [`new`](Self::new), on the given instruction set.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_math::Isa;
+    /// use ciphermill_tfhe::server_key::MAX_LOADED_KEY_BYTES;
+    /// use ciphermill_tfhe::{Backend, LoadOptions};
+    ///
+    /// let options = LoadOptions::on(Isa::Portable, Backend::Ntt);
+    /// assert_eq!((options.isa, options.backend), (Isa::Portable, Backend::Ntt));
+    /// assert_eq!(options.max_bytes, MAX_LOADED_KEY_BYTES);
+    /// ```
     pub fn on(isa: Isa, backend: Backend) -> Self {
         Self { backend, isa, max_bytes: MAX_LOADED_KEY_BYTES, ntt: Arc::new(CpuNttProvider::new(isa)) }
     }
@@ -411,6 +440,8 @@ impl LoadOptions {
 #[doc = include_str!("example_server.txt")]
 /// let output = server.bootstrap(&three, &square)?;
 /// assert_eq!(client.decrypt(&encoding, &output)?, 1);
+/// assert_eq!((server.parameters(), server.tag()), (&parameters, client.tag()));
+/// assert_eq!(server.backend(), Backend::Fft);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -460,6 +491,18 @@ impl ServerKey {
     ///
     /// # Errors
     /// As [`load`](Self::load), and if the CPU lacks the instruction set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let portable = ServerKey::load_on(
+    ///     Isa::Portable, 1 << 30, &bootstrap[..], &keyswitch[..], Backend::Fft, policy, &mut |_, _| (),
+    /// )?;
+    /// let output = portable.bootstrap(&three, &square)?;
+    /// assert_eq!(client.decrypt(&encoding, &output)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load_on(
         isa: Isa,
         max_bytes: u64,
@@ -477,6 +520,17 @@ impl ServerKey {
     ///
     /// # Errors
     /// As [`load`](Self::load), and if the CPU lacks the instruction set or the provider has no transform for N.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// let needed = parameters.loaded_key_bytes(Backend::Fft);
+    /// let options = LoadOptions { max_bytes: needed, ..LoadOptions::new(Backend::Fft) };
+    /// let server = ServerKey::load_with(&options, &bootstrap[..], &keyswitch[..], policy, &mut |_, _| ())?;
+    /// assert_eq!(server.memory_bytes(), needed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load_with(
         options: &LoadOptions,
         bootstrap: impl Read,
@@ -530,6 +584,17 @@ impl ServerKey {
     }
 
     /// The key-switching key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    #[doc = include_str!("example_server.txt")]
+    /// assert_eq!(server.keyswitch_key().shape().output_dimension, parameters.lwe_dimension);
+    /// let ciphertext::LweElements::U64(big) = three.elements() else { unreachable!("the big key has 64 bits") };
+    /// let small = server.keyswitch_key().switch(big)?;
+    /// assert_eq!(client.lwe_secret_key().decrypt_phase(&small)?.wrapping_add(1 << 27) >> 28, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keyswitch_key(&self) -> &LweKeyswitchKey {
         &self.keyswitch
     }

@@ -137,6 +137,18 @@ pub(crate) trait Builder<T: Torus>: Send {
 }
 
 /// The torus types that have both back ends; `u32` and `u64`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_tfhe::bootstrap::BackendTorus;
+/// fn transform<T: BackendTorus>(ggsw: &ggsw::GgswCiphertext<T>) -> Result<TransformedGgsw<T>, TfheError> {
+///     TransformedGgsw::new(ggsw, Backend::Ntt, Isa::current())
+/// }
+/// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+/// assert!(transform(&encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng)).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait BackendTorus: Torus + private::Build {}
 
 impl BackendTorus for u32 {}
@@ -229,6 +241,19 @@ impl<T: BackendTorus> TransformedGgsw<T> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let key = client.glwe_secret_key();
+    /// let encryptor = GgswEncryptor::<u64>::new(key, parameters.pbs, parameters.glwe_noise)?;
+    /// let one = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng);
+    /// let one = TransformedGgsw::with_words(&one, Backend::Fft, noise::key_word(&parameters), Isa::current())?;
+    /// let message = vec![3 << 60; parameters.polynomial_size.get()];
+    /// let product = one.external_product(&key.encrypt(&message, parameters.glwe_noise, &mut rng)?)?;
+    /// assert!(key.decrypt_phase(&product)?.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_words(
         ggsw: &GgswCiphertext<T>,
         backend: Backend,

@@ -40,6 +40,15 @@ impl CpuEngine {
     }
 
     /// [`new`](Self::new), on the given instruction set.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_math::{EngineKind, Isa};
+    /// use ciphermill_tfhe::{Backend, CpuEngine, TfheEngine};
+    ///
+    /// let info = CpuEngine::on(Isa::Portable, Backend::Fft).info();
+    /// assert_eq!((&*info.name, info.kind), ("cpu-fft", EngineKind::Cpu(Isa::Portable)));
+    /// ```
     pub fn on(isa: Isa, backend: Backend) -> Self {
         Self { options: LoadOptions::on(isa, backend) }
     }

@@ -185,6 +185,8 @@ impl<'a> From<BootstrapJob<'a>> for Job<'a> {
 ///     let ciphertext = output.into_ciphertext().ok_or("a bootstrap returns a ciphertext")?;
 ///     assert_eq!(client.decrypt(&encoding, &ciphertext)?, 1);
 /// }
+/// let output = Output::Ciphertext(three.clone());
+/// assert_eq!(output.into_ciphertext(), Some(three));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,14 @@ use std::fmt;
 use std::io::Read;
 
 /// The number of a key part, equal to its data id on the device. The list is open: a later part is a later number.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::KeyPartId;
+///
+/// assert_eq!(KeyPartId::KEYSWITCH.to_string(), "the key-switching key (part 2)");
+/// assert_eq!(KeyPartId(7).to_string(), "part 7");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPartId(pub u32);
 
@@ -52,6 +60,15 @@ impl fmt::Debug for KeyPart<'_> {
 }
 
 /// Errors of a list of key parts.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::{KeyPart, KeyPartError, KeyPartId};
+///
+/// let twice = vec![KeyPart::bootstrap(b"one"), KeyPart::bootstrap(b"one")];
+/// let error = KeyPart::select(twice, [KeyPartId::BOOTSTRAP]).unwrap_err();
+/// assert_eq!(error, KeyPartError::Repeated(KeyPartId::BOOTSTRAP));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyPartError {
@@ -68,6 +85,14 @@ pub enum KeyPartError {
 
 impl<'a> KeyPart<'a> {
     /// A part that is in memory.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_tfhe::{KeyPart, KeyPartId};
+    ///
+    /// let part = KeyPart::new(KeyPartId::BOOTSTRAP, b"sealed");
+    /// assert_eq!((part.id, part.size), (KeyPartId::BOOTSTRAP, 6));
+    /// ```
     #[must_use]
     pub fn new(id: KeyPartId, sealed: &'a [u8]) -> Self {
         Self { id, size: sealed.len() as u64, content: Box::new(sealed) }

@@ -3,6 +3,15 @@
 use ciphermill_lattice::sampler::NoiseError;
 
 /// Why a parameter set is not admissible.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let spec = ParameterSpec { lwe_dimension: LweDimension(8), ..parameters.spec().clone() };
+/// let error = ParameterSet::new(spec, policy).unwrap_err();
+/// assert!(matches!(error, ParameterError::Range { given, min, .. } if given < min));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// No set has this name.

@@ -97,6 +97,17 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If there is none, or it is below 128 bits and `policy` does not accept that.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// for &name in parameters::DEFAULT_SET_NAMES {
+    ///     assert_eq!(ParameterSet::named(name, SecurityPolicy::Require128Bits)?.name, name);
+    /// }
+    /// let unknown = ParameterSet::named("NO_SUCH_SET", policy);
+    /// assert!(matches!(unknown, Err(ParameterError::UnknownName { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn named(name: &str, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         let spec = sets::spec(name)
             .ok_or_else(|| ParameterError::UnknownName { name: name.to_owned(), known: SET_NAMES.join(", ") })?;

@@ -24,6 +24,15 @@ const CURVES: [Curve; 2] = [
 const MAX_STATED_BITS: f64 = 160.0;
 
 /// Estimated security of a parameter set.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let set = ParameterSet::named("MESSAGE_2_2M64", SecurityPolicy::Require128Bits)?;
+/// let parameters::SecurityEstimate { bits, source } = set.security();
+/// assert!(bits >= parameters::REQUIRED_SECURITY_BITS && source.starts_with("lattice-estimator"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SecurityEstimate {
     /// log2 of the cost of the best attack considered; the curves state at most 160.

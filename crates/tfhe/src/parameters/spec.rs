@@ -16,6 +16,14 @@ use crate::parameters::error::ParameterError;
 pub const MAX_NAME_LEN: usize = 64;
 
 /// Width of the discretised torus of GLWE ciphertexts. Ciphertexts under the small key are always 32 bits wide.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// assert_eq!(parameters.torus, TorusWidth::U64);
+/// assert_eq!((TorusWidth::U32.bits(), TorusWidth::U64.bytes()), (32, 8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TorusWidth {
     /// 32 bits.
@@ -128,6 +136,14 @@ impl ParameterSpec {
     }
 
     /// LWE dimension of ciphertexts under the chosen key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let [big, small] = [KeyOrder::Big, KeyOrder::Small].map(|order| parameters.lwe_dimension_of(order));
+    /// assert_eq!((big, small), (LweDimension(1024), LweDimension(96)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn lwe_dimension_of(&self, choice: KeyOrder) -> LweDimension {
         match choice {
             KeyOrder::Big => self.big_lwe_dimension(),
@@ -136,6 +152,14 @@ impl ParameterSpec {
     }
 
     /// Sizes of a GGSW ciphertext of the bootstrapping key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+    /// assert_eq!(parameters.ggsw_shape(), encryptor.shape());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ggsw_shape(&self) -> GgswShape {
         GgswShape {
             glwe_dimension: self.glwe_dimension,
