@@ -57,6 +57,19 @@ pub use superblock::{Superblock, SuperblockFormat};
 ///
 /// Calls may come from many threads at once. A write is visible to later reads at once, but survives a crash only when
 /// a later [`sync`](Storage::sync) has returned. Overlapping concurrent writes leave either content.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{MemoryStorage, Storage};
+///
+/// let storage: Box<dyn Storage> = Box::new(MemoryStorage::new());
+/// storage.write_at(0, b"content")?;
+/// storage.sync()?;
+/// let mut start = [0; 3];
+/// storage.read_at(0, &mut start)?;
+/// assert_eq!(&start, b"con");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Storage: Send + Sync + fmt::Debug {
     /// Length in bytes.
     ///

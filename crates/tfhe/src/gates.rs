@@ -103,6 +103,14 @@ impl ClientKey {
     ///
     /// # Errors
     /// If the ciphertext belongs to another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let bits = [true, false].map(|bit| client.encrypt_bit(bit, KeyOrder::Small, &mut rng).expect("a test set"));
+    /// assert!(client.decrypt_bit(&bits[0])? && !client.decrypt_bit(&bits[1])?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decrypt_bit(&self, ciphertext: &Ciphertext) -> Result<bool, TfheError> {
         Ok(self.decrypt_phase(ciphertext)? >> 63 == 0)
     }

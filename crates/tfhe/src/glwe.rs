@@ -80,6 +80,17 @@ impl GlweSecretKey {
     ///
     /// # Errors
     /// If `message` does not have N coefficients, no transform exists for N, or the noise cannot be sampled on the torus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.glwe_secret_key();
+    /// let message = vec![3u64 << 60; parameters.polynomial_size.get()];
+    /// let glwe = key.encrypt(&message, parameters.glwe_noise, &mut rng)?;
+    /// assert_ne!(glwe.body(), message, "mask and noise hide the message");
+    /// assert!(key.encrypt(&message[1..], parameters.glwe_noise, &mut rng).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encrypt<T: Torus>(
         &self,
         message: &[T],

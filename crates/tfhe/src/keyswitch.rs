@@ -229,6 +229,17 @@ impl LweKeyswitchKey {
     ///
     /// # Errors
     /// If the ciphertext's dimension is not the key's input dimension, or the decomposition does not fit the torus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let key = client.generate_keyswitch_key(KeySeeds::from_os()?)?.expand();
+    /// // A trivial ciphertext has no mask, so only its width changes.
+    /// let input = LweCiphertext::trivial(3u64 << 60, LweDimension(1024));
+    /// assert_eq!(key.switch(&input)?, LweCiphertext::trivial(3u32 << 28, LweDimension(96)));
+    /// assert!(key.switch(&LweCiphertext::trivial(0u64, LweDimension(96))).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn switch<T: Torus>(&self, input: &LweCiphertext<T>) -> Result<LweCiphertext<u32>, TfheError> {
         self.switch_on(Isa::current(), input)
     }

@@ -40,6 +40,16 @@ impl QuarterSquare {
     ///
     /// # Errors
     /// If not even operands in 0..=1 reach it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let likely = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
+    /// let rare = QuarterSquare::new(parameters.spec(), KeyOrder::Big, quarter_square::DEFAULT_LOG2_P_FAIL)?;
+    /// // Rarer failures need more room around each message.
+    /// assert!(rare.max() <= likely.max() && rare.log2_p_fail() <= -40.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(spec: &ParameterSpec, choice: KeyOrder, log2_p_fail: f64) -> Result<Self, TfheError> {
         // The failure probability grows with the range, so the first that fails ends the search.
         (1..)
@@ -91,6 +101,15 @@ impl QuarterSquare {
     ///
     /// # Errors
     /// If it is not.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
+    /// let refused = product.check(-1);
+    /// assert_eq!(refused, Err(EncodingError::OutOfRange { given: -1, min: 0, max: product.max() }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check(&self, operand: i64) -> Result<(), crate::encoding::EncodingError> {
         if (0..=self.max).contains(&operand) {
             Ok(())

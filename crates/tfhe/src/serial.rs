@@ -80,6 +80,15 @@ impl ParameterSet {
     ///
     /// # Errors
     /// If it is malformed or not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let bytes = parameters.to_bytes();
+    /// assert_eq!(ParameterSet::from_bytes(&bytes, policy)?, parameters);
+    /// assert!(matches!(ParameterSet::from_bytes(&bytes[1..], policy), Err(TfheError::Wire(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, PARAMETER_SET, BODY_VERSION..=BODY_VERSION, MAX_PARAMETER_SET_LEN)?;
         let spec = ParameterSpec::decode(&mut input)?;
@@ -146,6 +155,17 @@ impl Ciphertext {
     ///
     /// # Errors
     /// If it is malformed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut bytes = three.to_bytes();
+    /// assert_eq!(Ciphertext::from_bytes(&bytes)?, three);
+    /// // The checksum detects a damaged byte.
+    /// bytes[100] ^= 1;
+    /// assert!(Ciphertext::from_bytes(&bytes).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, CIPHERTEXT, BODY_VERSION..=BODY_VERSION, MAX_CIPHERTEXT_LEN)?;
         let tag = KeyTag(input.u64()?);
@@ -192,6 +212,15 @@ impl TestVector {
     ///
     /// # Errors
     /// If it is malformed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(TestVector::from_bytes(&square.to_bytes())?, square);
+    /// // A ciphertext is not a test vector.
+    /// assert!(TestVector::from_bytes(&three.to_bytes()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
         let width = TorusWidth::from_bits(input.u8()?)?;
@@ -216,6 +245,17 @@ impl<T: Torus> GlweCiphertext<T> {
     ///
     /// # Errors
     /// If it is malformed or of another torus width.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let message = vec![3u64 << 60; parameters.polynomial_size.get()];
+    /// let glwe = GlweCiphertext::trivial(&message, GlweDimension(1), parameters.polynomial_size)?;
+    /// assert_eq!(GlweCiphertext::from_bytes(&glwe.to_bytes())?, glwe);
+    /// // The torus width differs.
+    /// assert!(GlweCiphertext::<u32>::from_bytes(&glwe.to_bytes()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
         require_equal("torus width", TorusWidth::from_bits(input.u8()?)?.bits() as usize, T::BITS as usize)?;
@@ -249,6 +289,17 @@ impl<T: Torus> GgswCiphertext<T> {
     ///
     /// # Errors
     /// If it is malformed or of another torus width.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// use ciphermill_tfhe::ggsw::GgswCiphertext;
+    /// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+    /// let bytes = encryptor.encrypt(1, &PublicSeed::from_os()?, 0, &mut rng).to_bytes();
+    /// assert_eq!(GgswCiphertext::<u64>::from_bytes(&bytes)?.shape(), encryptor.shape());
+    /// assert!(GgswCiphertext::<u32>::from_bytes(&bytes).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, GGSW, BODY_VERSION..=BODY_VERSION, MAX_GGSW_LEN)?;
         require_equal("torus width", TorusWidth::from_bits(input.u8()?)?.bits() as usize, T::BITS as usize)?;
@@ -302,6 +353,16 @@ impl ClientKey {
     ///
     /// # Errors
     /// If they are malformed or their parameter set is not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let bytes = client.to_secret_key_bytes();
+    /// assert_eq!(ClientKey::from_secret_key_bytes(&bytes, policy)?.tag(), client.tag());
+    /// // The parameter set of the key is judged.
+    /// assert!(ClientKey::from_secret_key_bytes(&bytes, SecurityPolicy::Require128Bits).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
         let (_, mut input) = open(bytes, SECRET_KEY, BODY_VERSION..=BODY_VERSION, MAX_SECRET_KEY_LEN)?;
         let parameters = ParameterSet::new(ParameterSpec::decode(&mut input)?, policy)?;

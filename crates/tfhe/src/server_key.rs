@@ -411,6 +411,15 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     /// The best instruction set of this CPU, its NTT, and up to [`MAX_LOADED_KEY_BYTES`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_math::Isa;
+    /// use ciphermill_tfhe::{Backend, LoadOptions};
+    ///
+    /// let options = LoadOptions::new(Backend::Fft);
+    /// assert_eq!((options.isa, options.backend), (Isa::current(), Backend::Fft));
+    /// ```
     pub fn new(backend: Backend) -> Self {
         Self::on(Isa::current(), backend)
     }

@@ -96,6 +96,15 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(&[1, 2, 0, 0, 9]);
+    /// assert_eq!((fields.u32()?, fields.remaining()), (0x0201, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn u32(&mut self) -> Result<u32, WireError> {
         self.array().map(u32::from_le_bytes)
     }
@@ -138,6 +147,16 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`WireError::Truncated`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Decoder;
+    ///
+    /// let mut fields = Decoder::new(&[1, 0, 0, 0, 2, 0, 0, 0]);
+    /// assert!(fields.u32s(3).is_err(), "the input holds two values");
+    /// assert_eq!(fields.u32s(2)?, [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn u32s(&mut self, n: usize) -> Result<Vec<u32>, WireError> {
         let words = self.words::<4>(n)?;
         Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
@@ -268,6 +287,16 @@ impl Encoder {
     }
 
     /// Appends four bytes per value, without a count.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_wire::Encoder;
+    ///
+    /// let mut body = Encoder::default();
+    /// // The count is a separate field.
+    /// body.u32(2).u32s(&[7, 9]);
+    /// assert_eq!(body.into_vec(), [2, 0, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0]);
+    /// ```
     pub fn u32s(&mut self, values: &[u32]) -> &mut Self {
         self.out.reserve(values.len() * 4);
         self.out.extend(values.iter().flat_map(|v| v.to_le_bytes()));

@@ -290,6 +290,19 @@ impl<T: BackendTorus> TransformedGgsw<T> {
     ///
     /// # Errors
     /// If the sizes differ.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let encryptor = GgswEncryptor::<u64>::new(client.glwe_secret_key(), parameters.pbs, parameters.glwe_noise)?;
+    /// let zero = encryptor.encrypt(0, &PublicSeed::from_os()?, 0, &mut rng);
+    /// let zero = TransformedGgsw::new(&zero, Backend::Ntt, Isa::current())?;
+    /// let [a, b] = [2u64, 5].map(|m| vec![m << 60; parameters.polynomial_size.get()])
+    ///     .map(|m| GlweCiphertext::trivial(&m, GlweDimension(1), parameters.polynomial_size).expect("N messages"));
+    /// let chosen = client.glwe_secret_key().decrypt_phase(&zero.cmux(&a, &b)?)?;
+    /// assert!(chosen.iter().all(|phase| phase.wrapping_add(1 << 59) >> 60 == 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cmux(
         &self,
         if_zero: &GlweCiphertext<T>,

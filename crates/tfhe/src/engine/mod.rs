@@ -110,6 +110,15 @@ impl dyn PreparedKey + '_ {
     ///
     /// # Errors
     /// As [`run`](PreparedKey::run), and [`TfheError::Engine`] if the engine does not return one ciphertext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    #[doc = include_str!("../example_server.txt")]
+    /// let key: &dyn PreparedKey = &server;
+    /// assert_eq!(key.bootstrap(&three, &square)?, server.bootstrap(&three, &square)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bootstrap(&self, input: &Ciphertext, test_vector: &TestVector) -> Result<Ciphertext, TfheError> {
         let outputs = self.run(&[BootstrapJob { input, test_vector }.into()])?;
         let count = outputs.len();
