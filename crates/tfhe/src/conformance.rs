@@ -3,6 +3,19 @@
 //! Call [`check`] from a test of the crate that implements the engine, and enable the feature `conformance` in its
 //! `dev-dependencies`. Exact engines of one arithmetic agree bit for bit ([`Agreement::Bits`]). Approximate engines agree in decryption,
 //! and in phase within the bound of the [noise model](crate::noise) ([`Agreement::Phase`]).
+//!
+//! # Example
+//! ```
+//! use ciphermill_tfhe::conformance::{Agreement, Case};
+//! use ciphermill_tfhe::{Backend, CpuEngine, TorusWidth};
+//!
+//! let case = Case::small(TorusWidth::U64)?;
+//! let [fft, ntt] = [Backend::Fft, Backend::Ntt].map(|backend| case.prepare(&CpuEngine::new(backend)));
+//! let (fft, ntt) = (case.outputs(&*fft?)?, case.outputs(&*ntt?)?);
+//! assert_eq!(fft.len(), ntt.len());
+//! case.compare(&fft, &ntt, Agreement::Phase)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::Arc;
 
@@ -262,6 +275,16 @@ fn distance(lhs: u64, rhs: u64) -> f64 {
 }
 
 /// The small cases and those of full polynomials, with the outputs of a reference engine.
+///
+/// # Example
+/// ```no_run
+/// use ciphermill_tfhe::conformance::{Agreement, Suite};
+/// use ciphermill_tfhe::{Backend, CpuEngine};
+///
+/// let suite = Suite::new(&CpuEngine::new(Backend::Ntt))?;
+/// assert!(suite.check(&CpuEngine::new(Backend::Fft), |_| Agreement::Phase).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Suite {
     cases: Vec<(Case, Vec<Ciphertext>)>,
@@ -306,6 +329,14 @@ impl Suite {
 ///
 /// # Errors
 /// If the engine accepts one, or refuses it with another error.
+///
+/// # Example
+/// ```
+/// use ciphermill_tfhe::conformance::check_refusals;
+/// use ciphermill_tfhe::{Backend, CpuEngine};
+///
+/// assert!(check_refusals(&CpuEngine::new(Backend::Fft)).is_ok());
+/// ```
 pub fn check_refusals(engine: &dyn TfheEngine) -> Result<(), ConformanceError> {
     let case = Case::small(TorusWidth::U64)?;
     let [bootstrap, keyswitch] = &case.parts;
