@@ -53,6 +53,19 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If their numbers, parameter set, key set, parts or limbs are not those of the plan.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// let tile = |i, j, tile| product.ciphertexts(i, j, tile).to_vec();
+    /// let tiles = |i, j| (0..plan.row_tiles().len()).map(|k| tile(i, j, k)).collect::<Vec<_>>();
+    /// let row = |i| (0..plan.matrix_parts().len()).map(|j| tiles(i, j)).collect::<Vec<_>>();
+    /// let ciphertexts = (0..plan.vector_parts().len()).map(row).collect::<Vec<_>>();
+    /// let same = EncryptedProduct::new(&plan, product.tag(), ciphertexts)?;
+    /// assert_eq!(same.decrypt(&secret)?, [-2, -2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(plan: &Arc<Plan>, tag: KeyTag, ciphertexts: Vec<Vec<Vec<Vec<Ciphertext>>>>) -> Result<Self, HmvpError> {
         require_length("number of vector parts of a product", ciphertexts.len(), plan.vector_parts().len())?;
         let tiles = plan.row_tiles().len();
@@ -152,6 +165,15 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If the key is of another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let noise = keys.multiply(&matrix, &vector)?.noise(&secret)?;
+    /// let limit = plan.explain().noise_limit_bits.exp2();
+    /// assert!(noise.len() >= 2 && noise.iter().all(|e| e.abs() < limit));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise(&self, key: &SecretKey) -> Result<Vec<f64>, HmvpError> {
         self.plan.require_key(key)?;
         let (context, algorithm) = (self.plan.context(), self.plan.algorithm());

@@ -5,6 +5,16 @@ use ciphermill_math::Modulus;
 use ciphermill_bfv::lwe::reference::{Keys, Lwe, Residues, Ring, Rlwe, product};
 
 /// The plaintext of a row of at most N entries, for every prime of the chain: a_0 − Σ_(j>0) a_j·X^(N−j).
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::Ring;
+/// use ciphermill_hmvp::reference::algorithm1::encode_row;
+///
+/// let ring = Ring { n: 4, moduli: vec![97], special: vec![] };
+/// // 5 − 6·X^3 modulo 97.
+/// assert_eq!(encode_row(&ring, &[5, 6]), vec![vec![5, 0, 0, 91]]);
+/// ```
 pub fn encode_row(ring: &Ring, row: &[i64]) -> Residues {
     let limb = |p: u64| {
         let p = Modulus::new(p).expect("a prime of the chain");
@@ -20,6 +30,17 @@ pub fn encode_row(ring: &Ring, row: &[i64]) -> Residues {
 
 /// Stages 1 to 4 for one row: its products with the ciphertexts of the vector, which are over the whole chain and encode N
 /// columns each, added up and divided by the special primes, and the constant coefficient of the result extracted.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::{Ring, Rlwe};
+/// use ciphermill_hmvp::reference::algorithm1::dot_product;
+///
+/// let ring = Ring { n: 4, moduli: vec![97], special: vec![] };
+/// // The vector (1, 2), not encrypted: c_1 is 0.
+/// let vector = Rlwe { c0: vec![vec![1, 2, 0, 0]], c1: vec![vec![0; 4]] };
+/// assert_eq!(dot_product(&ring, &[5, 6], &[vector]).body, [17]);
+/// ```
 pub fn dot_product(ring: &Ring, row: &[i64], vector: &[Rlwe]) -> Lwe {
     let extended = ring.extended();
     let mut sums: [Residues; 2] = [0, 1].map(|_| vec![vec![0; ring.n]; extended.len()]);
@@ -41,6 +62,17 @@ pub fn dot_product(ring: &Ring, row: &[i64], vector: &[Rlwe]) -> Lwe {
 ///
 /// # Panics
 /// If there are no rows or more than N, or `keys` lacks the key of a level.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::{Keys, Ring, Rlwe};
+/// use ciphermill_hmvp::reference::algorithm1::multiply;
+///
+/// let ring = Ring { n: 4, moduli: vec![97], special: vec![] };
+/// // The vector (1, 2), not encrypted: c_1 is 0. One row needs no key.
+/// let vector = Rlwe { c0: vec![vec![1, 2, 0, 0]], c1: vec![vec![0; 4]] };
+/// assert_eq!(multiply(&ring, &[vec![5, 6]], &[vector], &Keys::new()).c0[0][0], 17);
+/// ```
 pub fn multiply(ring: &Ring, rows: &[Vec<i64>], vector: &[Rlwe], keys: &Keys) -> Rlwe {
     let places = rows.len().next_power_of_two();
     let dot_product = |row: &Vec<i64>| dot_product(ring, row, vector);

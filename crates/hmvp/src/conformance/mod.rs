@@ -90,6 +90,14 @@ pub fn small(strategy: Strategy, rows: usize, cols: usize) -> Request {
 ///
 /// # Panics
 /// Never: the paper's set is known.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::{Strategy, conformance::full};
+///
+/// let request = full(Strategy::RowPacked);
+/// assert_eq!((request.strategy, request.rows, request.cols), (Some(Strategy::RowPacked), 17, 256));
+/// ```
 #[must_use]
 pub fn full(strategy: Strategy) -> Request {
     let (rows, cols, parameters) = match strategy {

@@ -25,6 +25,20 @@ use crate::{EncryptedProduct, EncryptedVector, MatrixSource, Plan, reference};
 /// own conformance suite. The engine takes seconds where the CPU engine takes milliseconds, so use small sets or few rows.
 ///
 /// The engine uses the public interface of this crate only, as an engine in another crate does.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_hmvp::conformance::{ReferenceEngine, small};
+///
+/// let plan = Arc::new(Plan::new(&small(Strategy::RowPacked, 2, 3), Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+/// let keys = ReferenceEngine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// let matrix = ReferenceEngine.prepare_matrix(&plan, &dense)?;
+/// assert_eq!(keys.multiply(&matrix, &vector)?.decrypt(&secret)?, [-2, -2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceEngine;
 

@@ -89,6 +89,7 @@ impl Conv2dRequest {
 /// };
 /// let plan = Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?;
 /// assert_eq!((plan.image_ciphertexts(), plan.output_ciphertexts()), (1, 1));
+/// assert_eq!(plan.plain_products(), 1);
 /// assert!(Conv2dPlan::new(&Conv2dRequest::new(ConvShape { stride: 0, ..shape }), Isa::current()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -189,6 +190,18 @@ impl Conv2dPlan {
 
     /// Where ciphertext `ciphertext` of an output holds entries, as (coefficient, index in the output); all other coefficients
     /// hold partial sums. Empty if there is no such ciphertext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let shape = ConvShape {
+    ///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+    /// };
+    /// let plan = Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?;
+    /// assert_eq!(plan.output_places(0), [(4, 0), (5, 1), (7, 2), (8, 3)]);
+    /// assert!(plan.output_places(1).is_empty(), "the output has one ciphertext");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn output_places(&self, ciphertext: usize) -> Vec<(usize, usize)> {
         if ciphertext < self.layout.outputs() { self.layout.places(ciphertext) } else { Vec::new() }
     }
@@ -196,6 +209,19 @@ impl Conv2dPlan {
     /// The standard deviation of the noise of an output, over the randomness of key and encryption, for the worst
     /// kernels. With M′ kernels to a plaintext, a coefficient has M′·C·(kernel height)·(kernel width) terms, each with
     /// a fresh error times 2^(kernel_bits − 1).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let shape = ConvShape {
+    ///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+    /// };
+    /// let wide = Conv2dRequest::new(shape);
+    /// let narrow = Conv2dRequest { kernel_bits: 4, ..wide.clone() };
+    /// let [wide, narrow] = [wide, narrow].map(|request| Conv2dPlan::new(&request, Isa::current()));
+    /// assert!(wide?.noise_std_dev() > narrow?.noise_std_dev(), "kernels of 8 bits and of 4");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn noise_std_dev(&self) -> f64 {
         noise_std_dev(&self.request, self.context.parameters(), &self.layout)
     }

@@ -18,6 +18,7 @@ pub(super) const MAX_ENTRIES: usize = 1 << 24;
 ///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
 /// };
 /// assert_eq!((shape.output_height(), shape.output_width(), shape.output_len()), (2, 2, 4));
+/// assert_eq!((shape.image_len(), shape.kernels_len()), (9, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

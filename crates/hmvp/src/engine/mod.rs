@@ -241,6 +241,16 @@ impl<'a> Job<'a> {
     /// # Errors
     /// [`HmvpError::WrongPlan`] if an operand belongs to another plan, [`HmvpError::Scheme`] if it belongs to another key set
     /// or a streamed matrix has other dimensions.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let job = Job::Multiply { matrix: &matrix, vector: &vector };
+    /// assert!(job.require(&plan, secret.tag()).is_ok());
+    /// let other = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// assert!(job.require(&plan, other.tag()).is_err(), "the vector is of another key set");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn require(&self, plan: &Plan, tag: KeyTag) -> Result<(), HmvpError> {
         let vector = self.vector();
         plan.require_same("the vector", &vector.plan)?;
@@ -279,6 +289,20 @@ pub enum Output {
 }
 
 /// An engine's side of a prepared matrix.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// /// The matrix of an engine that keeps entries on a chip.
+/// struct OnChip(Arc<Plan>);
+/// impl PreparedMatrix for OnChip {
+///     fn plan(&self) -> &Arc<Plan> { &self.0 }
+///     fn memory_bytes(&self) -> u64 { 1024 }
+/// }
+/// let handle = MatrixHandle::new(OnChip(plan.clone()));
+/// assert_eq!(handle.memory_bytes(), 1024);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PreparedMatrix: Any + Send + Sync {
     /// The plan.
     fn plan(&self) -> &Arc<Plan>;
@@ -323,6 +347,20 @@ impl MatrixHandle {
     ///
     /// # Errors
     /// [`HmvpError::ForeignMatrix`] if the handle holds another type.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// struct OnChip(Arc<Plan>);
+    /// # impl PreparedMatrix for OnChip {
+    /// #     fn plan(&self) -> &Arc<Plan> { &self.0 }
+    /// #     fn memory_bytes(&self) -> u64 { 1024 }
+    /// # }
+    /// let handle = MatrixHandle::new(OnChip(plan.clone()));
+    /// assert!(Arc::ptr_eq(&handle.downcast::<OnChip>()?.0, &plan));
+    /// assert!(matrix.downcast::<OnChip>().is_err(), "the CPU engine has another type");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn downcast<T: PreparedMatrix>(&self) -> Result<&T, HmvpError> {
         let matrix: &dyn Any = &*self.0;
         matrix.downcast_ref().ok_or(HmvpError::ForeignMatrix)

@@ -12,7 +12,7 @@ use crate::serial;
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let explanation = plan.explain();
+/// let explanation: Explanation = plan.explain();
 /// assert_eq!(explanation.vector_bytes, vector.to_bytes().len() as u64);
 /// assert_eq!(explanation.product_bytes, keys.multiply(&matrix, &vector)?.to_bytes().len() as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,6 +68,15 @@ pub struct Explanation {
 }
 
 /// A strategy that was weighed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let alternatives: Vec<Alternative> = plan.explain().alternatives;
+/// assert_eq!(alternatives.len(), 3, "all strategies but the chosen one");
+/// assert!(alternatives.iter().all(|other| other.strategy != plan.strategy() && !other.reason.is_empty()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Alternative {
     /// The strategy.

@@ -117,11 +117,27 @@ impl Plan {
 
     /// Bits of the parts of a matrix entry, lowest part first. Part i of an entry is at most 2^(b_i − 1) in magnitude and
     /// counts 2^(b_0 + … + b_(i−1)).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plan = Plan::new(&Request { matrix_bits: 16, ..Request::new(2, 3) }, Isa::current())?;
+    /// assert_eq!(plan.matrix_parts().iter().sum::<u32>(), 16);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matrix_parts(&self) -> &[u32] {
         &self.choice().matrix_parts
     }
 
     /// Bits of the parts of a vector entry, as [`matrix_parts`](Self::matrix_parts).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let unsplit = Request { unsplit: true, vector_bits: 12, ..Request::new(2, 3) };
+    /// assert_eq!(Plan::new(&unsplit, Isa::current())?.vector_parts(), [12]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn vector_parts(&self) -> &[u32] {
         &self.choice().vector_parts
     }
@@ -131,6 +147,20 @@ impl Plan {
     /// # Panics
     /// If the matrix has no such row, the plan has no such part, or `out` has not as many entries as the matrix has
     /// columns.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plan = Plan::new(&Request { matrix_bits: 16, ..Request::new(2, 3) }, Isa::current())?;
+    /// let (mut row, mut entry, mut shift) = ([0i64; 3], 0i64, 0u32);
+    /// for (part, bits) in plan.matrix_parts().iter().enumerate() {
+    ///     plan.read_matrix_part(&dense, 1, part, &mut row);
+    ///     entry += row[2] << shift;
+    ///     shift += bits;
+    /// }
+    /// assert_eq!(entry, 6, "the parts add up to the entry");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_matrix_part(&self, matrix: &dyn MatrixSource, row: usize, part: usize, out: &mut [i64]) {
         assert!(part < self.matrix_parts().len(), "part {part} of {}", self.matrix_parts().len());
         matrix.read_row(row, out);
@@ -145,11 +175,27 @@ impl Plan {
     }
 
     /// The number of ciphertexts of one part of a vector.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// for part in 0..plan.vector_parts().len() {
+    ///     assert_eq!(vector.ciphertexts(part).len(), plan.vector_ciphertexts());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn vector_ciphertexts(&self) -> usize {
         self.algorithm().vector_len()
     }
 
     /// The number of limbs of a vector's ciphertexts.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert!(vector.ciphertexts(0).all(|ciphertext| ciphertext.limb_count() == plan.vector_limbs()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn vector_limbs(&self) -> usize {
         self.algorithm().vector_limbs()
     }
@@ -158,6 +204,16 @@ impl Plan {
     ///
     /// # Panics
     /// If the plan has no such tile.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// for tile in 0..plan.row_tiles().len() {
+    ///     assert_eq!(product.ciphertexts(0, 0, tile).len(), plan.product_ciphertexts(tile));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn product_ciphertexts(&self, tile: usize) -> usize {
         let tiles = self.algorithm().tiles().len();
         assert!(tile < tiles, "tile {tile} of {tiles}");
@@ -165,6 +221,14 @@ impl Plan {
     }
 
     /// The number of limbs of a product's ciphertexts.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// assert!(product.ciphertexts(0, 0, 0).iter().all(|ciphertext| ciphertext.limb_count() == plan.product_limbs()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn product_limbs(&self) -> usize {
         self.algorithm().product_limbs()
     }

@@ -136,6 +136,15 @@ impl Request {
 }
 
 /// Why there is no plan.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::{HmvpError, Plan, PlanError, Request};
+/// use ciphermill_math::Isa;
+///
+/// let error = Plan::new(&Request::new(0, 100), Isa::current()).expect_err("a matrix without rows");
+/// assert!(matches!(error, HmvpError::Plan(PlanError::Range { given: 0, min: 1, max: 16384, .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {

@@ -9,6 +9,18 @@ use ciphermill_bfv::error::{BfvError, require_range};
 ///
 /// Columns are cut into *column tiles* of N; a column tile has room for `span` ≤ N columns, a power of two. A plaintext
 /// holds r = N/span rows of one column tile, and a row tile has P plaintexts of each.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::layout::RowPackedLayout;
+///
+/// // 16 rows of 8 columns for N = 32, two baby steps.
+/// let layout = RowPackedLayout::new(16, 8, 32, 2)?;
+/// assert_eq!((layout.span, layout.rows_per_plaintext(), layout.step()), (8, 4, 8));
+/// assert_eq!((layout.column_tiles(), layout.columns(0), layout.tile_count()), (1, 0..8, 1));
+/// assert_eq!((layout.divisor(), layout.babies()), (4, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// N.
@@ -24,6 +36,17 @@ pub struct Layout {
 }
 
 /// One row tile.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::layout::{RowPackedLayout, RowPackedTile};
+///
+/// let layout = RowPackedLayout::new(40, 8, 32, 2)?;
+/// assert_eq!(layout.tiles().count(), 2);
+/// assert_eq!(layout.tile(0), RowPackedTile { rows: 0..32, plaintexts: 8, giants: 4, scale: 1 });
+/// assert_eq!(layout.tile(1), RowPackedTile { rows: 32..40, plaintexts: 2, giants: 1, scale: 4 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Its rows, of those of the matrix.
@@ -109,11 +132,31 @@ impl Layout {
     }
 
     /// Exponents of the automorphisms of the vector, the identity first.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::RowPackedLayout;
+    ///
+    /// let layout = RowPackedLayout::new(16, 8, 32, 2)?;
+    /// assert_eq!(layout.baby_elements().collect::<Vec<_>>(), [1, 9]);
+    /// assert_eq!(layout.baby(1), 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn baby_elements(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.babies()).map(|i| self.baby(i))
     }
 
     /// Exponents of the automorphisms of sums, the identity first.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::RowPackedLayout;
+    ///
+    /// let layout = RowPackedLayout::new(16, 8, 32, 2)?;
+    /// assert_eq!(layout.giant_elements().collect::<Vec<_>>(), [1, 17]);
+    /// assert_eq!(layout.giant(1), 17);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn giant_elements(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.tile(0).giants).map(|i| self.giant(i))
     }
@@ -135,6 +178,17 @@ impl Layout {
 
     /// t such that the automorphism of baby step `baby` and giant step `giant` together undoes X ↦ X^(1 + c·t) on
     /// monomials whose exponents are multiples of span/P: t modulo P.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::RowPackedLayout;
+    ///
+    /// let layout = RowPackedLayout::new(16, 8, 32, 2)?;
+    /// let tile = layout.tile(0);
+    /// let frequencies = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(baby, giant)| layout.frequency(&tile, baby, giant));
+    /// assert_eq!(frequencies, [0, 3, 2, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frequency(&self, tile: &Tile, baby: usize, giant: usize) -> usize {
         let turn = 2 * self.polynomial_size;
         let g = self.baby(baby) * self.giant(giant) % turn;
@@ -145,6 +199,16 @@ impl Layout {
     }
 
     /// The coefficient of a product's ciphertext that holds the entry of row `row` of the tile.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::RowPackedLayout;
+    ///
+    /// let layout = RowPackedLayout::new(16, 8, 32, 2)?;
+    /// let tile = layout.tile(0);
+    /// assert_eq!([0, 1, 4, 5].map(|row| layout.place(&tile, row)), [0, 8, 2, 10]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn place(&self, tile: &Tile, row: usize) -> usize {
         let (plaintext, within) = (row / self.rows_per_plaintext(), row % self.rows_per_plaintext());
         plaintext * (self.span / tile.plaintexts) + within * self.span

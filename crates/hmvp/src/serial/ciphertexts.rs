@@ -25,6 +25,14 @@ const FULL: u8 = 0;
 const SEEDED: u8 = 1;
 
 /// The head of a sealed vector or product, before its ciphertexts.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let ObjectHead { parameters, tag } = EncryptedVector::head(&vector.to_bytes())?;
+/// assert_eq!((parameters, tag), (plan.context().parameters().id(), secret.tag()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectHead {
     /// The id of the plan's parameter set.
@@ -212,6 +220,15 @@ impl EncryptedProduct {
     ///
     /// # Errors
     /// If it is malformed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let head = EncryptedProduct::head(&keys.multiply(&matrix, &vector)?.to_bytes())?;
+    /// assert_eq!(head.tag, secret.tag());
+    /// assert!(EncryptedProduct::head(&vector.to_bytes()).is_err(), "a vector is not a product");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn head(bytes: &[u8]) -> Result<ObjectHead, HmvpError> {
         let (terms, mut input) = open_any(PRODUCT, bytes)?;
         require_left(&input, &[product_len_behind(&terms)])?;

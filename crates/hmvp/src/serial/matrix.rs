@@ -67,6 +67,7 @@ impl PlainMatrix {
 /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
 /// let sealed = SealedMatrix::from_bytes(&bytes)?;
 /// assert_eq!((sealed.request().rows, sealed.request().cols), (2, 3));
+/// assert_eq!(sealed.parameters(), plan.context().parameters().id());
 /// let stored = sealed.on(Isa::current())?;
 /// assert_eq!(keys.multiply_streamed(&stored, &vector)?.decrypt(&secret)?, [-2, -2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -23,6 +23,16 @@ use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::error::{BfvError, require_length};
 
 /// The layout of a product of m×n.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::layout::SlotLayout;
+///
+/// // Four rows of four columns in 16 slots, two diagonals.
+/// let layout = SlotLayout::new(16, 4, 4, 2);
+/// assert_eq!((layout.width, layout.column_tiles(), layout.rows_per_ciphertext()), (4, 1, 8));
+/// assert_eq!((layout.summands(), layout.row_tiles(3)), (2, vec![0..3, 3..4]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// N.
@@ -65,6 +75,15 @@ impl Layout {
     }
 
     /// The slots of column tile `tile` of a vector of `cols` entries.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::SlotLayout;
+    ///
+    /// let layout = SlotLayout::new(16, 4, 4, 2);
+    /// // Each of the four segments has all entries.
+    /// assert_eq!(layout.vector_slots(0, &[1, 2, 3, 4]), [1, 2, 3, 4].repeat(4));
+    /// ```
     pub fn vector_slots(&self, tile: usize, values: &[i64]) -> Vec<i64> {
         let entry = |slot: usize| values.get(tile * self.width + slot % self.width).copied().unwrap_or(0);
         (0..self.slots).map(entry).collect()
@@ -102,6 +121,15 @@ impl Layout {
     /// column tile). The diagonal is rotated by `giant` to the right. A rotation by `giant` of its product with the
     /// vector, which has been rotated by `baby`, then moves the product to its slot. Entries of rows and columns beyond
     /// the matrix are 0.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::SlotLayout;
+    ///
+    /// let layout = SlotLayout::new(16, 4, 4, 2);
+    /// assert_eq!([0, 1, 4].map(|slot| layout.diagonal_entry(slot, 0, 0)), [(0, 0), (1, 1), (2, 0)]);
+    /// assert_eq!(layout.diagonal_entry(1, 0, 1), (1, 2), "the next diagonal");
+    /// ```
     #[inline]
     pub fn diagonal_entry(&self, slot: usize, giant: usize, baby: usize) -> (usize, usize) {
         // All sizes are powers of two: shifts and masks instead of divisions.
@@ -113,6 +141,14 @@ impl Layout {
     }
 
     /// Where the entries of `rows` rows (at most R) stand: (slot, row).
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hmvp::layout::SlotLayout;
+    ///
+    /// let layout = SlotLayout::new(16, 4, 4, 2);
+    /// assert_eq!(layout.places(3), [(0, 0), (1, 1), (4, 2)]);
+    /// ```
     pub fn places(&self, rows: usize) -> Vec<(usize, usize)> {
         let place = |row: usize| (row / self.diagonals * self.width + row % self.diagonals, row);
         (0..rows).map(place).collect()
@@ -142,6 +178,14 @@ impl TileRows {
 }
 
 /// The rotations of one step of adding up slots: by `stride`, 2·`stride`, … below `count`·`stride`.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::layout::SumStep;
+///
+/// let step = SumStep { stride: 2, count: 4 };
+/// assert_eq!(step.rotations().collect::<Vec<_>>(), [2, 4, 6]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumStep {
     /// Distance of the summands.

@@ -76,6 +76,17 @@ impl std::fmt::Display for Guarantee {
 }
 
 /// What options mean at a plan's parameters.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let plan = Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?;
+/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// let Assessment { log2_failure, guarantee, .. } = assess(&plan, &options)?;
+/// assert!(log2_failure <= plan.request().log2_failure);
+/// assert!(matches!(guarantee, Guarantee::Rerandomised { hint_bits } if hint_bits >= 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assessment {
     /// log2 of the probability that any value of A's share is wrong.

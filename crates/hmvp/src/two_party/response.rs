@@ -36,6 +36,7 @@ use ciphermill_bfv::serial::{BODY_VERSION, RESPONSE};
 /// let product = keys.multiply(&matrix, &vector)?;
 /// let (response, share_b) = mask(&product, &MaskOptions::default(), None, &mut rng)?;
 /// let received = Response::from_bytes(&plan, &response.to_bytes())?;
+/// assert_eq!(response.sealed_len(), response.to_bytes().len() as u64);
 /// let share_a = received.decrypt(&secret)?;
 /// assert_eq!(reconstruct([&share_a, &share_b], plan.context().t())?, [-2, -2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

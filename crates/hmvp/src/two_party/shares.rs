@@ -83,6 +83,16 @@ pub fn share(values: &[i64], t: u64, rng: &mut Csprng) -> Result<[Vec<u64>; 2], 
 ///
 /// # Errors
 /// If t or a share is out of range, or the shares are not of one length.
+///
+/// # Example
+/// ```
+/// use ciphermill_hmvp::two_party::reconstruct;
+///
+/// // 7 + 5 = 12, which is −1 modulo 13.
+/// assert_eq!(reconstruct([&[7], &[5]], 13)?, [-1]);
+/// assert!(reconstruct([&[13], &[0]], 13).is_err(), "shares are below the modulus");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn reconstruct(shares: [&[u64]; 2], t: u64) -> Result<Vec<i64>, HmvpError> {
     require_modulus(t)?;
     let [a, b] = shares;
@@ -131,6 +141,19 @@ pub fn encrypt_share(
 ///
 /// # Errors
 /// As [`encrypt_share`], or if the plan expects encryption under the secret key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let request = Request { encryption: Encryption::Public, unsplit: true, ..Request::new(2, 3) };
+/// let plan = Arc::new(Plan::new(&request, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// let public = ciphermill_bfv::PublicKey::generate(&secret)?;
+/// let [share_a, _share_b] = share(&[1, 0, -1], plan.context().t(), &mut rng)?;
+/// let sent = encrypt_share_public(&plan, &public, &share_a, &mut rng)?;
+/// assert_eq!(sent.tag(), secret.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encrypt_share_public(
     plan: &Arc<Plan>,
     key: &PublicKey,
