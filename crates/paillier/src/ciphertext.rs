@@ -20,6 +20,7 @@ use crate::product;
 #[doc = include_str!("example.txt")]
 /// let y = x.add(&x)?.add_plain(&PlaintextVector::from_i64(key, &[1, 1]))?;
 /// assert_eq!(owner.decrypt(&y)?.to_i64()?, [7, -9]);
+/// assert_eq!((y.len(), y.is_empty()), (2, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -116,6 +117,14 @@ impl CiphertextVector {
     }
 
     /// The residues modulo n², of the [ring](PublicKey::ring) of [`key`](Self::key).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let ring = x.key().ring();
+    /// assert_eq!(ring.leave(x.residues()), x.to_integers());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn residues(&self) -> &Residues {
         &self.values
     }
@@ -134,6 +143,14 @@ impl CiphertextVector {
     ///
     /// # Errors
     /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(owner.decrypt(&x.get(1)?)?.to_i64()?, [-5]);
+    /// assert!(matches!(x.get(2), Err(PaillierError::OutOfBounds { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, index: usize) -> Result<Self, PaillierError> {
         self.slice(index..index.saturating_add(1))
     }

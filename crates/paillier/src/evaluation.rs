@@ -23,6 +23,7 @@ use crate::random::Csprng;
 /// ```
 #[doc = include_str!("example.txt")]
 /// let scalars = Scalars::from_i64(&[2, -1]).with_bits(2)?;
+/// assert_eq!((scalars.len(), scalars.is_empty(), scalars.bits()), (2, false, 2));
 /// assert_eq!(owner.decrypt(&x.multiply_scalars(&scalars)?)?.to_i64()?, [6, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -8,6 +8,14 @@ use crate::parameters::{KeyBits, KeyTag, SizePolicy};
 use crate::serial::{BODY_VERSION, CIPHERTEXT_VECTOR, MAX_ELEMENTS};
 
 /// The head of a sealed vector of ciphertexts.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let CiphertextHead { tag, bits, elements } = CiphertextVector::head(&x.to_bytes()?)?;
+/// assert_eq!((tag, bits, elements), (key.tag(), key.bits(), 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CiphertextHead {
     /// Whose ciphertexts they are.
@@ -56,6 +64,13 @@ impl CiphertextVector {
     }
 
     /// Bytes of the sealed form of `elements` ciphertexts of a key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(CiphertextVector::sealed_len(key.bits(), 2), x.to_bytes()?.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sealed_len(bits: KeyBits, elements: u64) -> u64 {
         ciphermill_wire::sealed_len(Self::HEAD_LEN.saturating_add(elements.saturating_mul(u64::from(bits.get()) / 4)))
     }

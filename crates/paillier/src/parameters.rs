@@ -53,6 +53,14 @@ impl KeyBits {
     ///
     /// # Errors
     /// [`PaillierError::KeyBits`], [`PaillierError::KeyBitsStep`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(KeyBits::with_policy(512, SizePolicy::InsecureBench)?.get(), 512);
+    /// assert!(matches!(KeyBits::with_policy(512, SizePolicy::Standard), Err(PaillierError::KeyBits { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_policy(bits: u32, policy: SizePolicy) -> Result<Self, PaillierError> {
         let min = match policy {
             SizePolicy::Standard => Self::MIN,
@@ -122,6 +130,15 @@ pub enum SizePolicy {
 
 /// Distinguishes keys: the low 64 bits of n. With it a mix-up is refused before it yields noise; it does not protect
 /// against forgery.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let KeyTag(low) = key.tag();
+/// assert_eq!(low, key.n()[0]);
+/// assert_eq!(key.tag().to_string(), format!("{low:016x}"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTag(pub u64);
 

@@ -17,6 +17,7 @@ use crate::keys::PublicKey;
 #[doc = include_str!("example.txt")]
 /// let plain = PlaintextVector::from_i64(key, &[3, -5]);
 /// assert_eq!(plain.to_bigints(), [BigInt::from(3), BigInt::from(-5)]);
+/// assert_eq!((plain.len(), plain.is_empty()), (2, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -31,6 +32,16 @@ impl PlaintextVector {
     ///
     /// # Errors
     /// [`PaillierError::PlaintextRange`] if a row is wider than n, or not below it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let same = PlaintextVector::from_residues(key, plain.residues().clone())?;
+    /// assert_eq!(same.to_i64()?, [3, -5]);
+    /// let n = IntegerBatch::from_words(8, key.n().to_vec());
+    /// assert!(PlaintextVector::from_residues(key, n).is_err(), "residues are below n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_residues(key: &PublicKey, values: IntegerBatch) -> Result<Self, PaillierError> {
         let n = key.n();
         let refused = |index| PaillierError::PlaintextRange { index, bits: key.bits().get() };

@@ -82,6 +82,7 @@ impl BlindingPool {
     /// let pool = BlindingPool::new(key, blinding)?;
     /// pool.fill_by_owner(&owner, 8, &mut rng)?;
     /// assert_eq!(pool.len(), 8);
+    /// assert!(!pool.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fill_by_owner(&self, owner: &SecretKey, len: usize, rng: &mut Csprng) -> Result<(), PaillierError> {

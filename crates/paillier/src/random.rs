@@ -48,6 +48,17 @@ impl Csprng {
 
     /// A generator of known seed, for reproducible tests and measurements only. In a forked child it takes a new seed, as
     /// every other does.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let [mut first, mut second] = [7, 7].map(|byte| Csprng::from_seed([byte; SEED_LEN]));
+    /// let [mut a, mut b] = [[0; 4]; 2];
+    /// first.fill_u64(&mut a)?;
+    /// second.fill_u64(&mut b)?;
+    /// assert_eq!(a, b);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_seed(seed: [u8; SEED_LEN]) -> Self {
         let seed = Zeroizing::new(seed);
         Self { stream: Stream::new(&seed), birth: fork::Mark::now() }

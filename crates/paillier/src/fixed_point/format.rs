@@ -9,6 +9,14 @@ use super::{FixedPointError, MAX_FRACTION_BITS, MAX_INTEGER_BITS};
 use crate::integers;
 
 /// The treatment of a number that is not a multiple of the step.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let format = FixedPoint::new(8, 2)?;
+/// assert_eq!((format.rounding(), format.exact().rounding()), (Rounding::Nearest, Rounding::Exact));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// The nearest multiple is taken, of two equally near ones the even one.
@@ -30,6 +38,8 @@ pub enum Rounding {
 /// let format = FixedPoint::new(20, 8)?;
 /// assert_eq!(format.encode_f64(1.5)?, BigInt::from(384));
 /// assert!(format.exact().encode_f64(0.1).is_err());
+/// assert_eq!((format.integer_bits(), format.fraction_bits()), (20, 8));
+/// assert_eq!(format.bound(), BigUint::from(1u32 << 28));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +171,16 @@ impl FixedPoint {
     ///
     /// # Errors
     /// [`FixedPointError::Magnitude`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let format = FixedPoint::new(8, 2)?;
+    /// assert_eq!(format.encode_integer(&BigInt::from(-3))?, BigInt::from(-12));
+    /// let refused = format.encode_integer(&BigInt::from(257));
+    /// assert!(matches!(refused, Err(FixedPointError::Magnitude { .. })), "the greatest number is 2^8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode_integer(self, value: &BigInt) -> Result<BigInt, FixedPointError> {
         self.encode_ratio_at(value, &BigInt::from(1), 0)
     }
@@ -169,6 +189,16 @@ impl FixedPoint {
     ///
     /// # Errors
     /// [`FixedPointError::ZeroDenominator`], [`FixedPointError::Magnitude`], [`FixedPointError::Inexact`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let format = FixedPoint::new(8, 2)?;
+    /// let (one, three) = (BigInt::from(1), BigInt::from(3));
+    /// assert_eq!(format.encode_ratio(&one, &three)?, BigInt::from(1), "a quarter is nearest to a third");
+    /// assert!(matches!(format.exact().encode_ratio(&one, &three), Err(FixedPointError::Inexact { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode_ratio(self, numerator: &BigInt, denominator: &BigInt) -> Result<BigInt, FixedPointError> {
         self.encode_ratio_at(numerator, denominator, 0)
     }

@@ -11,6 +11,7 @@ use num_traits::{ToPrimitive, Zero};
 /// let number = Number::new(BigInt::from(6), 2);
 /// assert_eq!(number.ratio(), (BigInt::from(3), BigUint::from(2u32)));
 /// assert_eq!(number.to_f64(), Some(1.5));
+/// assert_eq!((number.mantissa(), number.fraction_bits()), (&BigInt::from(6), 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

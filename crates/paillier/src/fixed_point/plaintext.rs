@@ -21,6 +21,8 @@ use crate::plaintext::PlaintextVector;
 /// let reals = FixedPointPlaintext::from_f64(FixedPoint::new(20, 8)?, &[1.5, -0.25])?;
 /// let x = reals.encrypt_by(key, |plaintexts| owner.encrypt(plaintexts, blinding, &mut rng))?;
 /// assert_eq!(x.decrypt_f64(&owner)?, [1.5, -0.25]);
+/// assert_eq!((reals.len(), reals.is_empty()), (2, false));
+/// assert_eq!(reals.bound(), BigUint::from(1u32 << 28));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

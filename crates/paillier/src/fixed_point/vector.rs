@@ -48,6 +48,7 @@ impl FixedPointVector {
     /// // The caller knows that 3 and −5 do not exceed 8.
     /// let halves = FixedPointVector::from_parts(x, 1, BigUint::from(8u32))?;
     /// assert_eq!(halves.decrypt_f64(&owner)?, [1.5, -2.5]);
+    /// assert_eq!((halves.bound(), halves.is_empty()), (&BigUint::from(8u32), false));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_parts(

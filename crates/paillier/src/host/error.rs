@@ -8,6 +8,16 @@ use crate::error::PaillierError;
 use crate::random::RandomError;
 
 /// A stream that could not be read. Nothing of it was executed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::{Limits, StreamError};
+/// let request = Request { instructions: vec![] }.encode();
+/// let error = Request::decode(&request[1..], &Limits::default()).expect_err("a byte is missing");
+/// assert!(matches!(error, StreamError::Wire(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -35,6 +45,19 @@ pub enum StreamError {
 }
 
 /// The reason why a field is refused.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::{FieldError, Limits, StreamError};
+/// let n = IntegerBatch::from_words(8, key.n().to_vec());
+/// let set_key = Instruction::SetKey { slot: Slot(16), n, blinding_base: None };
+/// let request = Request { instructions: vec![set_key] }.encode();
+/// // The slots are numbered from 0 to 15.
+/// let Err(StreamError::Field { field, cause, .. }) = Request::decode(&request, &Limits::default()) else { panic!() };
+/// assert_eq!((field, cause), ("slot", FieldError::Bound { given: 16, min: 0, max: 15 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
@@ -74,6 +97,16 @@ pub enum FieldError {
 }
 
 /// Why one instruction was refused, or failed; it has no result then, and the others are not touched by it.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::{Refusal, Status};
+/// let refusal = Refusal::SlotEmpty { slot: Slot(3) };
+/// assert_eq!(refusal.status(), Status::Slot);
+/// assert_eq!(refusal.to_string(), "slot 3 is empty; set a key or a modulus first");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -196,6 +229,14 @@ pub enum Status {
 
 impl Status {
     /// The status of that number.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_paillier::host::Status;
+    ///
+    /// assert_eq!(Status::from_code(3), Some(Status::Operand));
+    /// assert_eq!(Status::from_code(6), None);
+    /// ```
     pub fn from_code(code: u16) -> Option<Self> {
         let all = [Self::Done, Self::Slot, Self::Key, Self::Operand, Self::Engine, Self::Random];
         all.into_iter().find(|&status| status as u16 == code)

@@ -5,6 +5,19 @@ use std::time::Duration;
 use super::Operation;
 
 /// Counts of one kind of instruction.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_paillier::host::{Operation, OperationMetrics};
+/// let mut host = Host::new(TrustedEngine::cpu(), HostConfig::default())?;
+/// // Slot 3 is empty.
+/// let add = Instruction::Add { slot: Slot(3), left: x.to_integers(), right: x.to_integers() };
+/// host.execute(&Request { instructions: vec![add] });
+/// let OperationMetrics { done, refused, elements, .. } = *host.metrics().of(Operation::Add);
+/// assert_eq!((done, refused, elements), (0, 1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationMetrics {
     /// Instructions that have their result.

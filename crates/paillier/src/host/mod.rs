@@ -82,6 +82,7 @@ impl Default for HostConfig {
 /// let set_key = Instruction::SetKey { slot: Slot(0), n, blinding_base: None };
 /// let response = host.execute(&Request { instructions: vec![set_key] });
 /// assert_eq!(response.outcomes, [Outcome::Done]);
+/// assert_eq!(host.engine().info(), TrustedEngine::cpu().info());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Host {

@@ -32,6 +32,7 @@ impl fmt::Display for Slot {
 /// let set_key = Instruction::SetKey { slot: Slot(0), n, blinding_base: None };
 /// // The sums of two ciphertexts each, under the key in slot 0.
 /// let add = Instruction::Add { slot: Slot(0), left: x.to_integers(), right: x.to_integers() };
+/// assert_eq!(add.operation().name(), "add");
 /// let config = HostConfig { policy: SizePolicy::InsecureBench, ..HostConfig::default() };
 /// let mut host = Host::new(TrustedEngine::cpu(), config)?;
 /// let outcomes = host.execute(&Request { instructions: vec![set_key, add] }).outcomes;
@@ -112,6 +113,15 @@ pub enum Instruction {
 }
 
 /// The kinds of instructions, by which they are counted.
+///
+/// # Example
+/// ```
+/// use ciphermill_paillier::host::Operation;
+///
+/// assert_eq!(Operation::ALL.map(Operation::name)[3..5], ["add", "scalar_multiply"]);
+/// assert_eq!(Operation::from_code(4), Some(Operation::Add));
+/// assert_eq!(Operation::from_code(0), None, "codes start at 1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {

@@ -66,6 +66,16 @@ impl PublicKey {
     /// # Errors
     /// As [`from_modulus`](Self::from_modulus), and [`PaillierError::BlindingBase`] if h_s is not a unit modulo n², or
     /// its square is 1 modulo n, as that of n² − 1 is: it would blind nothing.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bigint::Path;
+    /// let (n, base) = (key.modulus(), key.blinding_base());
+    /// let same = PublicKey::from_parts(&n, base.as_ref(), SizePolicy::InsecureBench, Path::current())?;
+    /// assert_eq!((same.tag(), same.default_blinding()), (key.tag(), Blinding::Djn));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_parts(
         n: &BigUint,
         base: Option<&BigUint>,
@@ -107,6 +117,15 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`PaillierError::BigInt`] if this CPU cannot run the path.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bigint::Path;
+    /// let portable = key.on_path(Path::Portable)?;
+    /// assert_eq!((portable.path(), portable.tag()), (Path::Portable, key.tag()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_path(&self, path: Path) -> Result<Self, PaillierError> {
         let ring = OddModulus::square_of(&limbs::to_uint(self.n()), path)?;
         let base = match &self.inner.base {
@@ -137,6 +156,14 @@ impl PublicKey {
     }
 
     /// Z/n², in which ciphertexts are multiplied.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // The bits of n².
+    /// assert_eq!(u64::from(key.ring().bits()), key.modulus().pow(2).bits());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ring(&self) -> &OddModulus {
         &self.inner.ring
     }
@@ -157,6 +184,15 @@ impl PublicKey {
     }
 
     /// Whether the key has a base for [`Blinding::Djn`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert!(key.has_blinding_base());
+    /// let known = PublicKey::from_modulus(&key.modulus(), SizePolicy::InsecureBench)?;
+    /// assert!(!known.has_blinding_base());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_blinding_base(&self) -> bool {
         self.base().is_some()
     }
@@ -167,6 +203,13 @@ impl PublicKey {
     }
 
     /// Bits of an exponent of [`Blinding::Djn`]: half of n's.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// assert_eq!((key.bits().get(), key.blinding_exponent_bits()), (512, 256));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn blinding_exponent_bits(&self) -> u32 {
         self.bits().get().div_ceil(2)
     }

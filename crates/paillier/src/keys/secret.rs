@@ -218,6 +218,15 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`generate`](Self::generate), and [`PaillierError::BigInt`] if this CPU cannot run the path.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bigint::Path;
+    /// let portable = SecretKey::generate_on(KeyBits::insecure_bench(512)?, &mut rng, Path::Portable)?;
+    /// assert_eq!(portable.public_key().path(), Path::Portable);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate_on(bits: KeyBits, rng: &mut Csprng, path: Path) -> Result<Self, PaillierError> {
         let (p, q) = primes::generate(bits, rng)?;
         Self::over(bits, &Zeroizing::new(p), &Zeroizing::new(q), Base::Draw(rng), path)
@@ -227,6 +236,17 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`generate`](Self::generate), and as [`on_engine`](Self::on_engine).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use std::sync::Arc;
+    /// let engine = Arc::new(ciphermill_bigint::CpuEngine::current());
+    /// let owner = SecretKey::generate_with(KeyBits::insecure_bench(512)?, &mut rng, engine)?;
+    /// let x = owner.encrypt(&PlaintextVector::from_i64(owner.public_key(), &[3, -5]), blinding, &mut rng)?;
+    /// assert_eq!(owner.decrypt(&x)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn generate_with(
         bits: KeyBits,
         rng: &mut Csprng,
@@ -352,6 +372,16 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`PaillierError::BigInt`] if this CPU cannot run the path.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bigint::Path;
+    /// let portable = owner.on_path(Path::Portable)?;
+    /// assert_eq!(portable.public_key().path(), Path::Portable);
+    /// assert_eq!(portable.decrypt(&x)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_path(&self, path: Path) -> Result<Self, PaillierError> {
         let uint = |side: &PrimeSide| Zeroizing::new(limbs::to_uint(side.prime()));
         let (p, q) = (uint(&self.p), uint(&self.q));

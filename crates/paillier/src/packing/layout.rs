@@ -19,6 +19,8 @@ use super::{MAX_SLOT_BITS, MAX_VALUE_BITS, PackingError};
 /// // Values of 16 bits with 8 bits for growth: a plaintext of a 512-bit key has 21 slots.
 /// let packing = Packing::fill(16, 8, 512)?;
 /// assert_eq!((packing.slots(), packing.plaintexts(100)), (21, 5));
+/// assert_eq!((packing.value_bits(), packing.guard_bits(), packing.slot_bits()), (16, 8, 24));
+/// assert_eq!((packing.value_bound(), packing.limit()), ((1 << 15) - 1, (1 << 23) - 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

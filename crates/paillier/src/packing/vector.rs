@@ -111,6 +111,7 @@ impl fmt::Debug for PackedPlaintext {
 /// let x = packed.encrypt_by(key, |plaintexts| key.encrypt(plaintexts, blinding, &mut rng))?;
 /// // One ciphertext holds all three values, so one product adds them.
 /// assert_eq!(x.ciphertexts().len(), 1);
+/// assert_eq!((x.len(), x.is_empty(), x.bound()), (3, false, (1 << 15) - 1));
 /// assert_eq!(x.add(&x)?.decrypt(&owner)?, [2, -4, 6]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
