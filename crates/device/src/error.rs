@@ -135,6 +135,15 @@ impl From<HandlerError> for DeviceError {
 }
 
 /// Why a program failed.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// // The operands of the program are not stored.
+/// let Err(DeviceError::GivenProgramFailed { cause, .. }) = space.check(&sum) else { panic!("no operands") };
+/// assert!(matches!(*cause, RunError::Verify(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {

@@ -15,6 +15,17 @@ use std::{
 };
 
 /// Count and time of one kind of instruction.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// space.run(&sum)?;
+/// let additions: InstructionMetrics = device.metrics().instructions["homadd"];
+/// assert_eq!(additions.count, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionMetrics {
     /// How many were done.
@@ -24,6 +35,15 @@ pub struct InstructionMetrics {
 }
 
 /// Quotas and use of one space.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// let SpaceMetrics { used, .. } = device.metrics().spaces[&SpaceId::EMBEDDED];
+/// assert_eq!((used.objects, used.bytes), (1, one.len() as u64));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceMetrics {
     /// Its quotas.
@@ -40,7 +60,7 @@ pub struct SpaceMetrics {
 /// space.write_bytes(x, &one, WriteOptions::default())?;
 /// space.write_bytes(y, &two, WriteOptions::default())?;
 /// space.run(&sum)?;
-/// let metrics = device.metrics();
+/// let metrics: MetricsSnapshot = device.metrics();
 /// assert_eq!((metrics.writes, metrics.programs_run), (2, 1));
 /// assert_eq!(metrics.instructions["homadd"].count, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

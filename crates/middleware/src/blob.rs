@@ -16,6 +16,7 @@ use std::{fmt, str::FromStr};
 /// let id: BlobId = "3:0:2".parse()?;
 /// assert_eq!(id, BlobId::new("3:0:2".parse()?));
 /// assert_eq!(BlobId::from_u128(id.to_u128()), Some(id));
+/// assert_eq!(id.register().to_string(), "3:0:2");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +67,13 @@ impl fmt::Display for BlobId {
 }
 
 /// Why a text names no blob: the name of a blob is written as that of its register.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// assert_eq!("3:0".parse::<BlobId>(), Err(ParseBlobIdError::Fields { found: 2 }), "the data id is missing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type ParseBlobIdError = ParseVrIdError;
 
 impl FromStr for BlobId {
@@ -115,6 +123,16 @@ impl Metadata {
 }
 
 /// Metadata of a stored blob.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id = middleware.create(metadata).wait()?;
+/// middleware.write(id, WriteMode::Stored, bytes.clone()).wait()?;
+/// let BlobStat { size, flags, .. } = middleware.stat(id).wait()?;
+/// assert_eq!((size, flags), (bytes.len() as u64, ObjectFlags::NONE));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobStat {
     /// Its name.
@@ -126,6 +144,15 @@ pub struct BlobStat {
 }
 
 /// The result of a write.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id = middleware.create(metadata).wait()?;
+/// let Written { stat, computed } = middleware.write(id, WriteMode::Stored, bytes.clone()).wait()?;
+/// assert_eq!((stat.id, stat.size, computed), (id, bytes.len() as u64, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The stored blob.
@@ -135,6 +162,16 @@ pub struct Written {
 }
 
 /// The result of a read into a file or sink.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let transport = EmbeddedTransport::new(space);
+/// transport.write(&metadata, bytes.len() as u64, &mut bytes.as_slice(), WriteMode::Stored)?;
+/// let Transferred { size, computed } = transport.read(id, ReadMode::Stored, &mut std::io::sink())?;
+/// assert_eq!((size, computed), (bytes.len() as u64, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transferred {
     /// Number of bytes.
@@ -144,6 +181,16 @@ pub struct Transferred {
 }
 
 /// The result of a read into memory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let id = middleware.create(metadata).wait()?;
+/// middleware.write(id, WriteMode::Stored, bytes.clone()).wait()?;
+/// let Content { bytes: read, computed } = middleware.read(id, ReadMode::Stored).wait()?;
+/// assert_eq!((read, computed), (bytes, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The bytes.

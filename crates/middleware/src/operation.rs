@@ -22,7 +22,8 @@ use std::{
 /// ```
 #[doc = include_str!("example.txt")]
 /// // In asynchronous code, await the operation.
-/// let created = pollster::block_on(async { middleware.create(metadata).await })?;
+/// let create: Operation<BlobId> = middleware.create(metadata);
+/// let created = pollster::block_on(async { create.await })?;
 /// // In other code, wait for it.
 /// middleware.write(created, WriteMode::Stored, bytes).wait()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -74,6 +74,16 @@ pub trait Transport: Send + Sync + fmt::Debug {
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// Errors of a transport. After an error nothing has changed, unless [`Transport`] states otherwise.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let transport = EmbeddedTransport::new(space);
+/// assert!(matches!(transport.stat(id), Err(TransportError::NotFound { .. })));
+/// let empty = transport.write(&metadata, 0, &mut std::io::empty(), WriteMode::Stored);
+/// assert!(matches!(empty, Err(TransportError::Empty)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {

@@ -51,6 +51,7 @@ pub struct Device {
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
+/// let space: Space = device.space(SpaceId::EMBEDDED)?;
 /// space.write_bytes(x, &one, WriteOptions::default())?;
 /// assert_eq!(space.read_bytes(x, ReadMode::Stored)?, one);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -22,7 +22,7 @@ const SPOOL_ABOVE: u64 = 1 << 20;
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let mut sink = space.write(x, one.len() as u64, WriteOptions::default())?;
+/// let mut sink: ObjectSink = space.write(x, one.len() as u64, WriteOptions::default())?;
 /// std::io::copy(&mut one.as_slice(), &mut sink)?;
 /// // The object exists from here on.
 /// sink.commit()?;
@@ -275,7 +275,7 @@ impl Write for ObjectSink {
 /// ```
 #[doc = include_str!("../example.txt")]
 /// space.write_bytes(x, &one, WriteOptions::default())?;
-/// let mut source = space.read(x, ReadMode::Stored)?;
+/// let mut source: ObjectSource = space.read(x, ReadMode::Stored)?;
 /// assert_eq!((source.size(), source.computed()), (one.len() as u64, false));
 /// let mut head = [0; 8];
 /// source.read_exact(&mut head)?;

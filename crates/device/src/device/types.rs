@@ -104,6 +104,15 @@ pub struct ReadOptions {
 }
 
 /// The properties of a stored object.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions { origin: 7, ..WriteOptions::default() })?;
+/// let ObjectStat { id, size, origin, computed, .. } = space.stat(x)?;
+/// assert_eq!((id, size, origin, computed), (x, one.len() as u64, 7, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectStat {
     /// Its register.
@@ -145,6 +154,14 @@ impl ObjectPages {
 }
 
 /// The outcome of a write.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let Written { stat, computed } = space.write_bytes(x, &one, WriteOptions::default())?;
+/// assert_eq!((stat.size, computed), (one.len() as u64, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The properties of the stored object.

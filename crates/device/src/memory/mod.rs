@@ -59,6 +59,17 @@ pub enum MemoryError {
 }
 
 /// Counters of the memory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_device::memory::MemoryUsage;
+/// let memory = Memory::new(4 * 4096, StoreFiles::in_memory().swap, 1 << 20)?;
+/// let _register = memory.store(&[1; 5000])?;
+/// let MemoryUsage { frames, pages, swap_slots, .. } = memory.usage();
+/// assert_eq!((frames, pages, swap_slots), (4, 2, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// Frames of main memory.

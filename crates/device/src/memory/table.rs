@@ -51,6 +51,18 @@ impl VrTable {
     }
 
     /// Forgets an object.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_device::memory::VrTable;
+    /// let memory = Memory::new(1 << 20, StoreFiles::in_memory().swap, 1 << 20)?;
+    /// let (table, key) = (VrTable::default(), ObjectKey { space: SpaceId::EMBEDDED, id: x });
+    /// table.insert(key, 7, Arc::new(memory.store(b"version 7")?));
+    /// table.remove(key);
+    /// assert_eq!((table.len(), memory.usage().pages), (0, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&self, key: ObjectKey) {
         let removed = self.lock().remove(&key);
         drop(removed);

@@ -162,6 +162,17 @@ impl StoreError {
     }
 
     /// The store error inside an I/O error that a reader or writer of this crate returned, if there is one.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// let error = writer.write_all(b"hello!").expect_err("five bytes were declared");
+    /// assert!(matches!(StoreError::from_io(&error), Some(StoreError::TooManyBytes { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_io(error: &io::Error) -> Option<&Self> {
         error.get_ref().and_then(|inner| inner.downcast_ref())

@@ -112,6 +112,15 @@ impl StoreFiles {
 }
 
 /// Sizes of a store at one moment.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_device::store::StoreUsage;
+/// let StoreUsage { objects, object_bytes, .. } = Store::open(StoreFiles::in_memory())?.usage();
+/// assert_eq!((objects, object_bytes), (0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreUsage {
     /// Number of objects.
@@ -438,18 +447,52 @@ impl Store {
     }
 
     /// Whether the store has stopped writing ([`StoreError::Failed`]).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// assert!(!store.has_failed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.inner.failed.load(Ordering::SeqCst)
     }
 
     /// Time that group commits took so far, their syncs included.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let before = store.commit_time();
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// writer.commit(ObjectFlags::NONE)?;
+    /// assert!(store.commit_time() > before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn commit_time(&self) -> Duration {
         self.inner.queue.time()
     }
 
     /// Group commits so far, and the changes they carried.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let before = store.commits();
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// writer.commit(ObjectFlags::NONE)?;
+    /// assert_eq!(store.commits(), (before.0 + 1, before.1 + 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn commits(&self) -> (u64, u64) {
         self.inner.queue.counts()

@@ -97,6 +97,19 @@ impl StoredObject {
     }
 
     /// A number that no other content in the store has had or will have; a change of flags keeps it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// store.set_flags(key, ObjectFlags::ARMED)?;
+    /// assert_eq!(store.get(key)?.generation(), object.generation(), "the content is the same");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// ```
 #[doc = include_str!("../example.txt")]
 /// space.write_bytes(x, &one, WriteOptions::default())?;
-/// let pages = space.open_object(x)?;
+/// let pages: ObjectPages = space.open_object(x)?;
 /// space.write_bytes(x, &two, WriteOptions::default())?;
 /// // The open version is still read, although it is replaced.
 /// let mut bytes = vec![0; one.len()];
@@ -125,6 +125,21 @@ impl ObjectPages {
     ///
     /// # Errors
     /// As [`read_at`](Self::read_at).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
+    /// let mut writer = store.write(key, 5)?;
+    /// writer.push(b"hello")?;
+    /// let pages = store.pages(writer.commit(ObjectFlags::NONE)?)?;
+    /// let mut head = [0; 4];
+    /// // A small object is held in memory.
+    /// assert_eq!(pages.try_read_at(0, &mut head)?, Some(4));
+    /// assert_eq!(&head, b"hell");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_read_at(&self, offset: u64, out: &mut [u8]) -> Result<Option<usize>, StoreError> {
         self.read(offset, out, Wait::No)
     }

@@ -17,11 +17,12 @@ use std::{
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
+/// use ciphermill_device::store::ObjectReader;
 /// let store = Store::open(StoreFiles::in_memory())?;
 /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
 /// let mut writer = store.write(key, 5)?;
 /// writer.push(b"hello")?;
-/// let mut reader = store.read(writer.commit(ObjectFlags::NONE)?);
+/// let mut reader: ObjectReader = store.read(writer.commit(ObjectFlags::NONE)?);
 /// reader.seek_to(3);
 /// assert_eq!(reader.pull_all()?, b"lo");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,6 +8,16 @@ use super::{
 use std::{ops::Bound, sync::Arc, thread, time::Duration};
 
 /// An event of a running scrub.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// let mut events = Vec::new();
+/// device.scrub(&mut |event| events.push(event))?;
+/// assert!(matches!(events.as_slice(), [ScrubEvent::Progress { objects: 1, of: 1, .. }]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ScrubEvent {
@@ -46,7 +56,7 @@ pub enum ScrubEvent {
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let report = device.scrub(&mut |_| ())?;
+/// let report: ScrubReport = device.scrub(&mut |_| ())?;
 /// assert!(report.is_sound());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

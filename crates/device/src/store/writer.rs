@@ -17,9 +17,10 @@ use std::{
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
+/// use ciphermill_device::store::ObjectWriter;
 /// let store = Store::open(StoreFiles::in_memory())?;
 /// let key = ObjectKey { space: SpaceId::EMBEDDED, id: x };
-/// let mut writer = store.write(key, 5)?;
+/// let mut writer: ObjectWriter = store.write(key, 5)?;
 /// writer.push(b"hello")?;
 /// // A finished object can be read back and judged before it becomes visible.
 /// let finished = writer.finish(ObjectFlags::NONE)?;

@@ -6,6 +6,15 @@ use ciphermill_nvme::{CommandError, Status, initiator::InitiatorError};
 use std::{fmt, io};
 
 /// Why a served device cannot be had.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let (address, host) = ("127.0.0.1:4420".to_owned(), DEFAULT_HOST_NQN.to_owned());
+/// let error = NvmeError::Subsystems { address, host, names: Vec::new() };
+/// assert!(error.to_string().ends_with("no subsystem; the server must allow this host"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NvmeError {

@@ -106,6 +106,15 @@ impl NvmeTransport {
     }
 
     /// The controller's identification.
+    ///
+    /// # Example
+    /// ```no_run
+    #[doc = include_str!("../example.txt")]
+    /// let transport = NvmeTransport::connect(NvmeConfig::new("127.0.0.1:4420"))?;
+    /// let controller = transport.identify();
+    /// println!("{} with the serial number {}", controller.model, controller.serial);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn identify(&self) -> ControllerIdentity {
         self.controller.identify()
