@@ -92,11 +92,31 @@ impl Ciphertext {
     }
 
     /// The parts, to be changed in place.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let before = x.clone();
+    /// x.parts_mut().swap(0, 1);
+    /// assert_eq!((&x.parts()[0], &x.parts()[1]), (&before.parts()[1], &before.parts()[0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parts_mut(&mut self) -> &mut [RnsPoly<Coefficients>] {
         &mut self.parts
     }
 
     /// The parts, without copying them.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let (parameters, tag) = (x.parameter_id(), x.key_tag());
+    /// let parts = x.clone().into_parts();
+    /// assert_eq!(Ciphertext::new(parameters, tag, parts), x);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_parts(self) -> Vec<RnsPoly<Coefficients>> {
         self.parts
     }

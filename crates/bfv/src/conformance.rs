@@ -145,6 +145,22 @@ impl Case {
 }
 
 /// All named sets with N = 64, and those of [`FULL_SETS`] in full.
+///
+/// # Example
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use ciphermill_bfv::conformance::{FULL_SETS, Suite};
+/// use ciphermill_bfv::parameters::SET_NAMES;
+/// use ciphermill_math::Isa;
+/// use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
+///
+/// let suite = Suite::new()?;
+/// assert_eq!(suite.cases().len(), SET_NAMES.len() + FULL_SETS.len());
+/// let provider: Arc<dyn NttProvider> = Arc::new(CpuNttProvider::new(Isa::current()));
+/// suite.check(&provider, Isa::current())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Suite {
     cases: Vec<Case>,

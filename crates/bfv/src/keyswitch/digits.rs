@@ -113,6 +113,21 @@ impl Context {
 /// With B/2 at the place of every digit but the last in `offset`, the carries of balancing are those of one addition:
 /// the digit is a field of x + offset, less B/2; the last digit is the rest above them. As x is at most q/2 < 2^61 in
 /// magnitude, and the offset below the last digit's unit, at most 2^61, nothing overflows.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::keyswitch::digits::{BitField, balanced_digits};
+/// use ciphermill_math::{Isa, Modulus};
+///
+/// // 30 = −2 + 2·16, and 90 is −7 modulo 97.
+/// let mut digits = [[0; 2]; 2];
+/// for (index, out) in digits.iter_mut().enumerate() {
+///     let field = BitField::new(Modulus::new(97)?, 4, index as u32, 2);
+///     balanced_digits(Isa::current(), &[30, 90], field, out);
+/// }
+/// assert_eq!(digits, [[-2, -7], [2, 0]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BitField {
     q: u64,

@@ -103,11 +103,30 @@ impl LweCiphertext {
     ///
     /// # Panics
     /// If it has no such limb.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// // The factor of the constant coefficient of the secret.
+    /// let lwe = context.extract_lwe(&x, 0)?;
+    /// assert_eq!(lwe.mask(0)[0], x.parts()[1].limb(0)[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mask(&self, limb: usize) -> &[u64] {
         &self.mask[limb * self.dimension..][..self.dimension]
     }
 
     /// b, one residue for each limb.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let lwe = context.extract_lwe(&x, 2)?;
+    /// assert_eq!((lwe.body().len(), lwe.body()[0]), (top, x.parts()[0].limb(0)[2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn body(&self) -> &[u64] {
         &self.body
     }

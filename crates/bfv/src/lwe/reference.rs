@@ -19,6 +19,16 @@ use crate::keys::GaloisKeys;
 pub type Residues = Vec<Vec<u64>>;
 
 /// An RLWE ciphertext, c_0 + c_1·s.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_bfv::lwe::reference::{Residues, Rlwe};
+/// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+/// let c1: Residues = Rlwe::from(&x).c1;
+/// assert_eq!((c1.len(), c1[0].as_slice()), (top, x.parts()[1].limb(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rlwe {
     /// c_0.
@@ -28,6 +38,17 @@ pub struct Rlwe {
 }
 
 /// An LWE ciphertext, b + ⟨a, s⟩.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_bfv::lwe::reference::Lwe;
+/// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+/// let lwe = context.extract_lwe(&x, 2)?;
+/// let Lwe { mask, body } = Lwe::from(&lwe);
+/// assert_eq!((mask[0].as_slice(), body.as_slice()), (lwe.mask(0), lwe.body()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lwe {
     /// a, N residues for each prime.
@@ -43,6 +64,16 @@ pub type Key = (Gadget, Vec<[Residues; 2]>);
 pub type Keys = BTreeMap<usize, Key>;
 
 /// The polynomials modulo X^N + 1 and the primes of ciphertexts of one level, followed by the special primes.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// use ciphermill_bfv::lwe::reference::Ring;
+/// let ring = Ring::new(&context, top);
+/// assert_eq!((ring.n, ring.moduli.len(), ring.special.len()), (32, 3, 1));
+/// assert_eq!(ring.extended().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ring {
     /// N.
@@ -67,6 +98,14 @@ fn centred(residues: impl Iterator<Item = u64>, moduli: &[u64]) -> BigInt {
 }
 
 /// x modulo p, in `[0, p)`.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::residue;
+/// use num_bigint::BigInt;
+///
+/// assert_eq!(residue(&BigInt::from(-1), 97), 96);
+/// ```
 pub fn residue(x: &BigInt, p: u64) -> u64 {
     let rest = x % p;
     let rest = if rest < BigInt::zero() { rest + p } else { rest };
@@ -74,6 +113,14 @@ pub fn residue(x: &BigInt, p: u64) -> u64 {
 }
 
 /// a·b modulo X^N + 1 and p, term by term.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::product;
+///
+/// // (1 + X^3)·X = X − 1 modulo X^4 + 1.
+/// assert_eq!(product(&[1, 0, 0, 1], &[0, 1, 0, 0], 97), [96, 1, 0, 0]);
+/// ```
 pub fn product(a: &[u64], b: &[u64], p: u64) -> Vec<u64> {
     // A residue and eight products of numbers below 2^62 fit 128 bits.
     let sum = |a: &[u64], b: &mut dyn Iterator<Item = &u64>| {
@@ -93,6 +140,13 @@ pub fn product(a: &[u64], b: &[u64], p: u64) -> Vec<u64> {
 }
 
 /// X^e·a modulo X^N + 1 and p, for e below N.
+///
+/// # Example
+/// ```
+/// use ciphermill_bfv::lwe::reference::monomial_product;
+///
+/// assert_eq!(monomial_product(&[1, 2, 3, 4], 1, 97), [93, 1, 2, 3]);
+/// ```
 pub fn monomial_product(a: &[u64], e: usize, p: u64) -> Vec<u64> {
     let n = a.len();
     (0..n).map(|i| if i >= e { a[i - e] } else { (p - a[n + i - e]) % p }).collect()
@@ -174,6 +228,15 @@ impl Ring {
     }
 
     /// ⌊x/P⌉ for x over the extended basis.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bfv::lwe::reference::Ring;
+    ///
+    /// let ring = Ring { n: 2, moduli: vec![97], special: vec![5] };
+    /// // 12 and 13 modulo 97 and modulo 5, divided by 5.
+    /// assert_eq!(ring.divide_by_special(&vec![vec![12, 13], vec![2, 3]]), vec![vec![2, 3]]);
+    /// ```
     pub fn divide_by_special(&self, x: &Residues) -> Residues {
         let (keep, drop) = x.split_at(self.moduli.len());
         let rests: Vec<BigInt> = (0..self.n).map(|k| centred(drop.iter().map(|limb| limb[k]), &self.special)).collect();
@@ -187,6 +250,19 @@ impl Ring {
 
     /// The pair (u_0, u_1) with u_0 + u_1·s ≈ poly·s′ for the key from s′: the sum of the products of its digits with the
     /// key's, divided by P.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Key, Ring, Rlwe};
+    /// # let galois = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let ring = Ring::new(&context, top);
+    /// let key: Key = ring.keys(&context, &galois)[&3].clone();
+    /// let Rlwe { c0, c1 } = ring.key_switch(&Rlwe::from(&x).c1, &key);
+    /// assert_eq!((c0.len(), c1.len(), c1[0].len()), (top, top, context.n()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_switch(&self, poly: &Residues, (gadget, key): &Key) -> Rlwe {
         let extended = self.extended();
         let mut sums: [Residues; 2] = [0, 1].map(|_| vec![vec![0; self.n]; extended.len()]);
@@ -216,6 +292,16 @@ impl Ring {
     }
 
     /// ExtractLWEs: the LWE ciphertext of the coefficient at X^k.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring, Rlwe};
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let ring = Ring::new(&context, top);
+    /// assert_eq!(ring.extract(&Rlwe::from(&x), 2), Lwe::from(&context.extract_lwe(&x, 2)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn extract(&self, ciphertext: &Rlwe, k: usize) -> Lwe {
         let limb = |(limb, &p): (&Vec<u64>, &u64)| {
             (0..self.n).map(|j| if j <= k { limb[k - j] } else { (p - limb[self.n + k - j]) % p }).collect()
@@ -227,6 +313,17 @@ impl Ring {
     }
 
     /// The RLWE ciphertext with the plaintext of `lwe` in its constant coefficient.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring, Rlwe};
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let ring = Ring::new(&context, top);
+    /// let lwe = context.extract_lwe(&x, 2)?;
+    /// assert_eq!(ring.embed(&Lwe::from(&lwe)), Rlwe::from(&context.lwe_to_rlwe(&lwe)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn embed(&self, lwe: &Lwe) -> Rlwe {
         let c0 = lwe.body.iter().map(|&b| (0..self.n).map(|j| if j == 0 { b } else { 0 }).collect()).collect();
         let limb = |(a, &p): (&Vec<u64>, &u64)| {
@@ -236,6 +333,17 @@ impl Ring {
     }
 
     /// lwe·2^-`log2` modulo Q.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring};
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let ring = Ring::new(&context, top);
+    /// let lwe = context.extract_lwe(&x, 2)?;
+    /// assert_eq!(ring.divide_by_power_of_two(&Lwe::from(&lwe), 3), Lwe::from(&context.divide_lwe(&lwe, 3)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn divide_by_power_of_two(&self, lwe: &Lwe, log2: u32) -> Lwe {
         let scale = |x: u64, p: u64| {
             let half = u128::from(p).div_ceil(2);
@@ -252,6 +360,22 @@ impl Ring {
     ///
     /// # Panics
     /// If `keys` has no key for that element.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Keys, Ring, Rlwe};
+    /// # let elements = context.packing_elements(2, Unused::Leave).into_iter();
+    /// # let requests: Vec<_> = elements.map(|element| GaloisRequest { element, gadget }).collect();
+    /// let galois = GaloisKeys::generate(&secret, &requests)?;
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let y = secret.encrypt(&context.encode(&[9])?, top, &mut rng)?;
+    /// let ring = Ring::new(&context, top);
+    /// let keys: Keys = ring.keys(&context, &galois);
+    /// let packed = ring.pack_two(&Rlwe::from(&x), &Rlwe::from(&y), 1, &keys);
+    /// assert_eq!(packed, Rlwe::from(&context.pack_two_lwes(&x, &y, 1, &galois)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack_two(&self, even: &Rlwe, odd: &Rlwe, level: u32, keys: &Keys) -> Rlwe {
         let shift = |poly: &Residues| -> Residues {
             poly.iter().zip(&self.moduli).map(|(limb, &p)| monomial_product(limb, self.n >> level, p)).collect()
@@ -269,6 +393,21 @@ impl Ring {
     ///
     /// # Panics
     /// If the number of inputs is not a power of two up to N, or `keys` lacks the key of a level.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring, Rlwe};
+    /// # let elements = context.packing_elements(2, Unused::Leave).into_iter();
+    /// # let requests: Vec<_> = elements.map(|element| GaloisRequest { element, gadget }).collect();
+    /// let galois = GaloisKeys::generate(&secret, &requests)?;
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let lwes = [context.extract_lwe(&x, 1)?, context.extract_lwe(&x, 2)?];
+    /// let ring = Ring::new(&context, top);
+    /// let packed = ring.pack(&[Lwe::from(&lwes[0]), Lwe::from(&lwes[1])], &ring.keys(&context, &galois));
+    /// assert_eq!(packed, Rlwe::from(&context.pack_lwes(&lwes, Unused::Leave, &galois)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack(&self, inputs: &[Lwe], keys: &Keys) -> Rlwe {
         assert!(inputs.len().is_power_of_two() && inputs.len() <= self.n, "a power of two up to N");
         if let [input] = inputs {
@@ -284,6 +423,23 @@ impl Ring {
     ///
     /// # Panics
     /// If `keys` lacks the key of a level.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring, Rlwe};
+    /// # let elements = context.packing_elements(2, Unused::Clear).into_iter();
+    /// # let requests: Vec<_> = elements.map(|element| GaloisRequest { element, gadget }).collect();
+    /// let galois = GaloisKeys::generate(&secret, &requests)?;
+    /// let x = secret.encrypt(&context.encode(&[5, 6, 7])?, top, &mut rng)?;
+    /// let lwes = [context.extract_lwe(&x, 1)?, context.extract_lwe(&x, 2)?];
+    /// let ring = Ring::new(&context, top);
+    /// let keys = ring.keys(&context, &galois);
+    /// let packed = ring.pack(&[Lwe::from(&lwes[0]), Lwe::from(&lwes[1])], &keys);
+    /// let cleared = Rlwe::from(&context.pack_lwes(&lwes, Unused::Clear, &galois)?);
+    /// assert_eq!(ring.trace(&packed, 1, &keys), cleared);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trace(&self, packed: &Rlwe, level: u32, keys: &Keys) -> Rlwe {
         (level + 1..=self.n.ilog2()).fold(packed.clone(), |sum, level| {
             let moved = self.automorphism(&sum, (1 << level) + 1, keys);
@@ -292,6 +448,14 @@ impl Ring {
     }
 
     /// The LWE ciphertext of 0 without a mask: what packings are filled up with.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bfv::lwe::reference::{Lwe, Ring};
+    ///
+    /// let ring = Ring { n: 4, moduli: vec![97], special: vec![] };
+    /// assert_eq!(ring.zero_lwe(), Lwe { mask: vec![vec![0; 4]], body: vec![0] });
+    /// ```
     pub fn zero_lwe(&self) -> Lwe {
         Lwe { mask: vec![vec![0; self.n]; self.moduli.len()], body: vec![0; self.moduli.len()] }
     }
