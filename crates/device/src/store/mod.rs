@@ -451,8 +451,14 @@ impl Store {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let store = Store::open(StoreFiles::in_memory())?;
-    /// assert!(!store.has_failed());
+    /// use ciphermill_device::storage::{Fault, SimulatedDisk};
+    /// let disk = SimulatedDisk::new();
+    /// let store = Store::open(StoreFiles::on_simulated_disk(&disk))?;
+    /// let mut writer = store.write(ObjectKey { space: SpaceId::EMBEDDED, id: x }, 20_000)?;
+    /// writer.push(&[1; 20_000])?;
+    /// // The next operation of the disk, the sync of the commit, fails.
+    /// disk.inject(Fault::FailAt(disk.operations()));
+    /// assert!(writer.commit(ObjectFlags::NONE).is_err() && store.has_failed());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
