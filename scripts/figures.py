@@ -112,9 +112,10 @@ def gain(found: Record) -> str:
     return digits(ratio(found))
 
 
-def spread(pairs: list[tuple[float, float]]) -> str:
+def spread(pairs: list[tuple[Record, Record]]) -> str:
     """How far two runs of one case lie apart, in words."""
-    factor = max(max(pair) / min(pair) for pair in pairs)
+    medians = [(first["median_ns"], second["median_ns"]) for first, second in pairs]
+    factor = max(max(pair) / min(pair) for pair in medians)
     return f"Two runs of one case differ by a factor of up to {factor:.2f} on this virtual machine."
 
 
@@ -237,7 +238,7 @@ def readme_demo() -> str:
 def readme_products() -> str:
     evidence, bench = load("evidence/hmvp.json"), load("bench/hmvp.json")
     compared, path = rows_of(bench, "hmvp/")
-    lines, pairs, peers = [], [], []
+    lines, pairs = [], []
     for strategy, text in (
         ("algorithm1", "algorithm 1, as in the paper"),
         ("row-packed", "row-packed, our strategy; the matrix is prepared beforehand"),
@@ -247,13 +248,12 @@ def readme_products() -> str:
         beside = row(compared, case, "lattigo")
         lines.append([text, duration(found["median_ns"]), "21.9 ms", "352 ms", of(beside, gain)])
         if beside:
-            pairs.append((found["median_ns"], beside["median_ns"]))
-            peers.append(beside)
+            pairs.append((found, beside))
     head = ["1024 × 256 matrix times encrypted vector", "here, 1 thread", "paper: FPGA", "paper: CPU"]
     head.append("Lattigo's time ÷ ours")
     note = wrapped(
         "The best public CPU figure that the records have is that of Lattigo, by its diagonal method. The ratios are "
-        f"of `make bench`, in which our times were {listed([ours(found) for found in peers])}; the times above are of "
+        f"of `make bench`, in which our times were {listed([ours(beside) for _, beside in pairs])}; the times above are of "
         f"`make evidence`. {spread(pairs)}"
     )
     return f"{table(head, lines)}\n\n{note}\n\n{source(evidence, bench, path=path)}"
@@ -307,7 +307,7 @@ def papers_nvme() -> str:
     ]
     kernels = load("evidence/kernels.json")
     again = {t: one(runs(kernels, "pbs/NVME_TFHE_PAPER/big/fft", threads=t), "a bootstrap") for t in (1, 2)}
-    pairs = [(again[t]["median_ns"], found["median_ns"]) for t, found in ((1, single), (2, double)) if found]
+    pairs = [(again[t], found) for t, found in ((1, single), (2, double)) if found]
     note = wrapped(
         f"Bootstraps are of `make bench`. In `make evidence AREA=kernels` ([tfhe.md](tfhe.md#figures)), the one with key "
         f"switch takes {listed([ours(found) for found in again.values()])}. {spread(pairs)}"
@@ -328,14 +328,13 @@ CHAM_TABLE_3 = {
 @block("papers-cham")
 def papers_cham() -> str:
     evidence, bench = load("evidence/hmvp.json"), load("bench/hmvp.json")
-    lines, pairs, others = [], [], []
+    lines, pairs = [], []
     packed, path = rows_of(bench, "hmvp/")
     for rows, times in CHAM_TABLE_3.items():
         first = one(runs(evidence, f"hmvp/algorithm1/{rows}x256", threads=1), f"algorithm 1 of {rows} rows")
         second = row(packed, f"hmvp/row-packed/{rows}x256", "lattigo")
         if again := row(packed, f"hmvp/algorithm1/{rows}x256", "lattigo"):
-            pairs.append((first["median_ns"], again["median_ns"]))
-            others.append(ours(again))
+            pairs.append((first, again))
         lines.append(
             [str(rows)]
             + [f"{time:.2f}" for time in times]
@@ -356,7 +355,7 @@ def papers_cham() -> str:
     ]
     note = wrapped(
         f"Algorithm 1 is of `make evidence`; `row-packed` and the ratio are of `make bench`, in which algorithm 1 takes "
-        f"{listed(others)}. {spread(pairs)}"
+        f"{listed([ours(again) for _, again in pairs])}. {spread(pairs)}"
     )
     return f"{table(head, lines, 'rrrrrrr')}\n\n{note}\n\n{source(evidence, bench, path=path)}"
 
@@ -464,17 +463,16 @@ def bench_tfhe() -> str:
                     gain(found),
                 ]
             )
-    kernels, pairs, others = load("evidence/kernels.json"), [], []
+    kernels, pairs = load("evidence/kernels.json"), []
     rows, _ = rows_of(bench, "ks-pbs/NVME_TFHE_PAPER/fft")
     for threads in (1, 2):
         found = row(rows, "ks-pbs/NVME_TFHE_PAPER/fft", "tfhe", threads)
         again = one(runs(kernels, "pbs/NVME_TFHE_PAPER/big/fft", threads=threads), "a bootstrap")
         if found:
-            pairs.append((found["median_ns"], again["median_ns"]))
-            others.append(ours(again))
+            pairs.append((found, again))
     note = wrapped(
         f"In `make evidence AREA=kernels` ([tfhe.md](tfhe.md#figures)), `ks-pbs/NVME_TFHE_PAPER/fft` takes "
-        f"{listed(others)} with 1 and 2 threads. {spread(pairs)}"
+        f"{listed([ours(again) for _, again in pairs])} with 1 and 2 threads. {spread(pairs)}"
     )
     head = ["case", "path", "threads", "ours", "tfhe-rs ÷ ours"]
     return f"{table(head, lines, 'llrrr')}\n\n{note}\n\n{source(bench)}"
@@ -485,15 +483,15 @@ def bench_hmvp() -> str:
     bench = load("bench/hmvp.json")
     rows, path = rows_of(bench, "hmvp")
     lines = [[f"`{found['case']}`", ours(found), gain(found)] for found in rows]
-    evidence, pairs, others = load("evidence/hmvp.json"), [], []
+    evidence, pairs = load("evidence/hmvp.json"), []
     for count in CHAM_TABLE_3:
         case = f"hmvp/algorithm1/{count}x256"
         again = one(runs(evidence, case, threads=1), case)
         if found := row(rows, case, "lattigo"):
-            pairs.append((found["median_ns"], again["median_ns"]))
-            others.append(ours(again))
+            pairs.append((found, again))
     note = wrapped(
-        f"In `make evidence AREA=hmvp` ([hmvp.md](hmvp.md#figures)), `algorithm1` takes {listed(others)}. {spread(pairs)}"
+        f"In `make evidence AREA=hmvp` ([hmvp.md](hmvp.md#figures)), `algorithm1` takes "
+        f"{listed([ours(again) for _, again in pairs])}. {spread(pairs)}"
     )
     return f"{table(['case', 'ours', 'Lattigo ÷ ours'], lines)}\n\n{note}\n\n{source(bench, path=path)}"
 
@@ -579,7 +577,7 @@ def tfhe_operations() -> str:
     path = one(runs(kernels, fft, threads=1), fft)["isa"]
     compared, _ = rows_of(load("bench/results.json"), f"ks-pbs/{paper}/fft")
     again = [found for t in (1, 2) if (found := row(compared, f"ks-pbs/{paper}/fft", "tfhe", t))]
-    pairs = [(found["median_ns"], runs(kernels, fft, threads=found["threads"])[0]["median_ns"]) for found in again]
+    pairs = [(found, runs(kernels, fft, threads=found["threads"])[0]) for found in again]
     note = wrapped(
         f"In `make bench` ([bench.md](bench.md#figures)), the first case takes {listed([ours(found) for found in again])}. "
         f"{spread(pairs)}"
@@ -737,7 +735,7 @@ def hmvp_paper() -> str:
             found = one(runs(evidence, case, threads=1), case)
             cells.append(digits(found["median_ns"] / 1e6))
             if again := row(rows, case, "lattigo"):
-                pairs.append((found["median_ns"], again["median_ns"]))
+                pairs.append((found, again))
                 others.setdefault(strategy, []).append(ours(again))
         cells += [f"{time:.2f}" for time in times]
         cells += [
