@@ -2,7 +2,7 @@
 
     python scripts/links.py
 
-Links in code are ignored. The anchor of a heading is the one that GitHub gives it.
+Links in code are ignored. Anchors of headings are formed as GitHub forms them.
 """
 
 import re

@@ -84,7 +84,7 @@ fn a_result_may_be_longer_than_its_operand_where_there_is_room() {
     let error = bench.try_declare(15, metadata("1:0:1", 1)).expect_err("an overlap");
     assert_eq!((error.status.is(status::OVERLAP), error.lba), (true, Some(10)));
     bench.declare(16, metadata("1:0:1", 1));
-    // With a neighbour at its sixth block there is no room, which is reported before anything is stored.
+    // The result needs six blocks, and another object has the sixth: the write fails, and nothing is stored.
     bench.put(30, metadata("4:0:3", 8), &words(&[1]));
     assert_eq!(bench.record(10), None, "the register moved");
     bench.put(15, metadata("1:0:2", 1), &[1]);
