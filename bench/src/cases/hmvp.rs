@@ -110,7 +110,7 @@ impl<'a> Ours<'a> {
     ) -> Result<Self, Failure> {
         let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
         let keys = CpuEngine::new().prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
-        let mut noise = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let mut noise = Csprng::from_os()?;
         let vector = EncryptedVector::encrypt(&plan, &key, vector, &mut noise)?;
         let matrix = CpuEngine::new().prepare_matrix(&plan, source)?;
         Ok(Self { plan, key, keys, vector, source, matrix, expected, work, product: None })

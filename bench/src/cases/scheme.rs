@@ -99,7 +99,7 @@ impl Ours {
         let client = ClientKey::generate(parameters, &SecretSeed::from_os()?);
         let encoding = Encoding::unsigned(parameters.message_bits, true)?;
         let table = parameters.test_vector(&encoding, &encoding, |message| f(message as u64) as i64)?;
-        let mut random = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let mut random = Csprng::from_os()?;
         let mut encryptions = |choice| -> Result<Vec<Ciphertext>, Failure> {
             let messages = 0..1i64 << parameters.message_bits;
             messages.map(|message| Ok(client.encrypt(&encoding, message, choice, &mut random)?)).collect()

@@ -17,7 +17,7 @@
 //! let context = Context::new(&set, Isa::current())?;
 //! let secret = SecretKey::generate(&context, &SecretSeed::from_os()?);
 //! let key = RelinearizationKey::generate(&secret)?;
-//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//! let mut rng = Csprng::from_os()?;
 //!
 //! let x = secret.encrypt(&context.encode(&[6])?, context.top(), &mut rng)?;
 //! let y = secret.encrypt(&context.encode(&[-7])?, context.top(), &mut rng)?;

@@ -129,7 +129,7 @@ fn what_we_compute_is_what_seal_computes() {
     for isa in Isa::available() {
         let context = context(isa);
         let key = SecretKey::generate(&context, &SecretSeed::from_os().expect("randomness"));
-        let mut noise = Csprng::from_secret(&SecretSeed::from_os().expect("randomness"), 0);
+        let mut noise = Csprng::from_os().expect("randomness");
         let encoder = BatchEncoder::new(&context).expect("a set with slots");
         let plain =
             ["x", "y"].map(|name| context.plaintext(sections[&format!("encoded {name}")].clone()).expect("below t"));

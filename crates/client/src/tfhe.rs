@@ -45,7 +45,7 @@ pub struct KeyPaths<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn randomness() -> Result<Csprng, ClientError> {
-    Ok(Csprng::from_secret(&SecretSeed::from_os()?, 0))
+    Ok(Csprng::from_os()?)
 }
 
 /// Generates the secret keys of a client and the public keys of its server, and writes the three files.

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         &ParameterSet::named("MESSAGE_4_2M64", SecurityPolicy::Require128Bits)?,
         &SecretSeed::from_os()?,
     );
-    let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+    let mut rng = Csprng::from_os()?;
     let digits = Encoding::unsigned(4, true)?;
     let mut encrypt = |number| client.encrypt(&digits, number, KeyOrder::Small, &mut rng);
     let [two, three] = [encrypt(2)?.to_bytes(), encrypt(3)?.to_bytes()];

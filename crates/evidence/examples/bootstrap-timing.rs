@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop((bootstrap, keyswitch));
     let encoding = Encoding::unsigned(1, true)?;
     let table = parameters.test_vector(&encoding, &encoding, |m| 1 - m)?;
-    let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+    let mut rng = Csprng::from_os()?;
     let inputs: Vec<Ciphertext> = (0..batch)
         .map(|i| client.encrypt(&encoding, i as i64 % 2, KeyOrder::Small, &mut rng))
         .collect::<Result<_, _>>()?;

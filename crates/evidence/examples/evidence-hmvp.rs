@@ -66,7 +66,7 @@ fn statistics(strategy: Strategy, rows: usize, cols: usize) -> Result<Value, Box
     let plan = Arc::new(Plan::new(&request, Isa::current())?);
     let (mut count, mut products, mut squares, mut greatest) = (0usize, 0usize, 0.0, 0.0f64);
     for _ in 0..KEY_SETS {
-        let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+        let mut rng = Csprng::from_os()?;
         let key = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
         let keys = CpuEngine::new().prepare(&plan, &GaloisKeys::generate(&key, &plan.galois_requests())?)?;
         let entries = numbers(&mut rng, rows * cols);

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let key = key.expand();
     println!("expansion: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     let bytes = std::mem::size_of_val(key.elements()) as f64;
-    let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+    let mut rng = Csprng::from_os()?;
     let inputs: Vec<LweCiphertext<u64>> = (0..8)
         .map(|_| {
             let mut elements = vec![0; parameters.big_lwe_dimension().lwe_size()];

@@ -27,7 +27,7 @@ use ciphermill_bfv::keys::SecretKey;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
 /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
-/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let mut rng = Csprng::from_os()?;
 /// # let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
 /// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
 /// # let engine = CpuEngine::new();

@@ -26,7 +26,7 @@ use ciphermill_bfv::keys::{PublicKey, SecretKey};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
 /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
-/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let mut rng = Csprng::from_os()?;
 /// let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
 /// let sent = vector.to_bytes();
 ///

@@ -98,7 +98,7 @@ fn cases() -> Vec<Case> {
 fn multiply(case: &Case, request: &Request, isa: Isa) -> Vec<i64> {
     let plan = Arc::new(Plan::new(request, isa).unwrap_or_else(|error| panic!("{request:?}: {error}")));
     let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));
-    let mut noise = Csprng::from_secret(&SecretSeed::from_os().expect("randomness"), 0);
+    let mut noise = Csprng::from_os().expect("randomness");
     let galois = GaloisKeys::generate(&key, &plan.galois_requests()).expect("keys");
     let engine = CpuEngine::default();
     let keys = engine.prepare(&plan, &galois).expect("all keys");

@@ -5,6 +5,7 @@
 //! nonce is the little-endian `stream`. It equals the keystream of RFC 8439 for an IETF nonce that starts with four
 //! zero bytes, as long as the 32-bit counter of the RFC lasts. Integers are its bytes, little-endian.
 
+use ciphermill_math::fork::Mark;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -115,12 +116,12 @@ impl Keystream for Csprng {
 /// MaskStream::new(&seed, 0).fill_u64(&mut again);
 /// assert_eq!(mask, again);
 /// ```
-pub struct MaskStream(Csprng);
+pub struct MaskStream(Stream);
 
 impl MaskStream {
     /// Stream `stream` of a public seed.
     pub fn new(seed: &PublicSeed, stream: u64) -> Self {
-        Self(Csprng::new(&seed.0, stream))
+        Self(Stream::new(&seed.0, stream))
     }
 }
 
@@ -139,8 +140,15 @@ impl Keystream for MaskStream {
 /// Streams of one seed are independent of each other, so that the parts of a key can be made, and expanded again, in any
 /// order and on any thread. The state advances by whole 32-bit words: a request that ends within a word discards its rest.
 ///
+/// A generator that exists when the process forks goes on with its stream in the parent, and takes a fresh seed from the
+/// operating system in the child. Two encryptions with the same noise and other masks, one in each process, would give the
+/// secret key away. A [`SecretSeed`] is not a generator: it names the same streams in both.
+///
 /// `rand_chacha` wipes nothing itself. When this type is dropped it overwrites the generator with that of the zero seed,
 /// behind an optimisation barrier; copies that the compiler made while moving the value are out of reach.
+///
+/// # Panics
+/// Every draw in a forked child from a generator of its parent, if the operating system gives no randomness.
 ///
 /// # Example
 /// ```
@@ -153,38 +161,92 @@ impl Keystream for MaskStream {
 /// assert_ne!(word, other.next_u64(), "each stream has its own values");
 /// ```
 pub struct Csprng {
-    rng: ChaCha20Rng,
+    stream: Stream,
+    birth: Mark,
 }
 
 impl Csprng {
     /// Stream `stream` of a secret seed.
     pub fn from_secret(seed: &SecretSeed, stream: u64) -> Self {
-        Csprng::new(&seed.0, stream)
+        Self { stream: Stream::new(&seed.0, stream), birth: Mark::now() }
     }
 
-    fn new(seed: &[u8; SEED_LEN], stream: u64) -> Self {
-        let mut rng = ChaCha20Rng::from_seed(*seed);
-        rng.set_stream(stream);
-        Csprng { rng }
+    /// A generator with a fresh seed.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_lattice::Csprng;
+    ///
+    /// assert_ne!(Csprng::from_os()?.next_u64(), Csprng::from_os()?.next_u64());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_os() -> Result<Self, RngError> {
+        Ok(Self::from_secret(&SecretSeed::from_os()?, 0))
     }
 
     /// The next 8 bytes.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.rng.next_u64()
+        self.stream().0.next_u64()
     }
 
     /// The next `out.len()` bytes.
     pub fn fill_bytes(&mut self, out: &mut [u8]) {
-        self.rng.fill_bytes(out);
+        self.stream().0.fill_bytes(out);
     }
 
     /// The next `4 · out.len()` bytes, as integers.
     pub fn fill_u32(&mut self, out: &mut [u32]) {
+        self.stream().fill_u32(out);
+    }
+
+    /// The next `8 · out.len()` bytes, as integers.
+    pub fn fill_u64(&mut self, out: &mut [u64]) {
+        self.stream().fill_u64(out);
+    }
+
+    /// The stream, replaced if the process has forked since it began.
+    #[inline]
+    fn stream(&mut self) -> &mut Stream {
+        let now = Mark::now();
+        if now != self.birth {
+            self.reseed(now);
+        }
+        &mut self.stream
+    }
+
+    #[cold]
+    fn reseed(&mut self, now: Mark) {
+        let seed = SecretSeed::from_os().expect("a forked child needs randomness of its own");
+        self.stream = Stream::new(&seed.0, 0);
+        self.birth = now;
+    }
+}
+
+impl std::fmt::Debug for Csprng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Csprng(..)")
+    }
+}
+
+/// A keystream, wiped when dropped.
+struct Stream(ChaCha20Rng);
+
+impl Stream {
+    fn new(seed: &[u8; SEED_LEN], stream: u64) -> Self {
+        let mut rng = ChaCha20Rng::from_seed(*seed);
+        rng.set_stream(stream);
+        Self(rng)
+    }
+
+    fn fill_u32(&mut self, out: &mut [u32]) {
         let mut bytes = [0; CHUNK];
         for part in out.chunks_mut(CHUNK / 4) {
             let bytes = &mut bytes[..part.len() * 4];
-            self.rng.fill_bytes(bytes);
+            self.0.fill_bytes(bytes);
             for (o, b) in part.iter_mut().zip(bytes.as_chunks().0) {
                 *o = u32::from_le_bytes(*b);
             }
@@ -192,12 +254,11 @@ impl Csprng {
         bytes.zeroize();
     }
 
-    /// The next `8 · out.len()` bytes, as integers.
-    pub fn fill_u64(&mut self, out: &mut [u64]) {
+    fn fill_u64(&mut self, out: &mut [u64]) {
         let mut bytes = [0; CHUNK];
         for part in out.chunks_mut(CHUNK / 8) {
             let bytes = &mut bytes[..part.len() * 8];
-            self.rng.fill_bytes(bytes);
+            self.0.fill_bytes(bytes);
             for (o, b) in part.iter_mut().zip(bytes.as_chunks().0) {
                 *o = u64::from_le_bytes(*b);
             }
@@ -206,17 +267,11 @@ impl Csprng {
     }
 }
 
-impl Drop for Csprng {
+impl Drop for Stream {
     fn drop(&mut self) {
-        self.rng = ChaCha20Rng::from_seed([0; SEED_LEN]);
+        self.0 = ChaCha20Rng::from_seed([0; SEED_LEN]);
         // The buffered keystream goes too.
-        self.rng.next_u32();
-        std::hint::black_box(&self.rng);
-    }
-}
-
-impl std::fmt::Debug for Csprng {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Csprng(..)")
+        self.0.next_u32();
+        std::hint::black_box(&self.0);
     }
 }

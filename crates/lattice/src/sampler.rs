@@ -46,7 +46,7 @@ pub enum NoiseError {
 /// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
 ///
 /// let mut values = [0u32; 64];
-/// sampler::uniform(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut values);
+/// sampler::uniform(&mut Csprng::from_os()?, &mut values);
 /// assert!(values.iter().any(|value| *value != values[0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -61,7 +61,7 @@ pub fn uniform<T: Torus>(rng: &mut impl Keystream, out: &mut [T]) {
 /// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
 ///
 /// let mut key = [7u64; 100];
-/// sampler::binary(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut key);
+/// sampler::binary(&mut Csprng::from_os()?, &mut key);
 /// assert!(key.iter().all(|bit| *bit <= 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -82,7 +82,7 @@ pub fn binary<T: Torus>(rng: &mut Csprng, out: &mut [T]) {
 /// use ciphermill_lattice::{Csprng, SecretSeed, sampler};
 ///
 /// let mut key = [7; 100];
-/// sampler::ternary(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut key);
+/// sampler::ternary(&mut Csprng::from_os()?, &mut key);
 /// assert!(key.iter().all(|value| (-1..=1).contains(value)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -104,7 +104,7 @@ pub fn ternary(rng: &mut Csprng, out: &mut [i64]) {
 /// use ciphermill_lattice::{Csprng, SecretSeed};
 ///
 /// let mut noise = [0u64; 100];
-/// TUniform::new::<u64>(10)?.sample_into(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut noise);
+/// TUniform::new::<u64>(10)?.sample_into(&mut Csprng::from_os()?, &mut noise);
 /// assert!(noise.iter().all(|value| (-1024..=1024).contains(&value.cast_signed())));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -214,7 +214,7 @@ impl NoiseDistribution {
     ///
     /// let mut values = [1u64 << 60; 100];
     /// let noise = NoiseDistribution::TUniform { bound_log2: 10 };
-    /// noise.add_to(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut values);
+    /// noise.add_to(&mut Csprng::from_os()?, &mut values);
     /// assert!(values.iter().all(|value| value.abs_diff(1 << 60) <= 1024));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

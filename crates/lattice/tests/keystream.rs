@@ -78,7 +78,7 @@ fn seeds_and_streams_differ() {
     let first = |seed, stream| Csprng::from_secret(&SecretSeed::from_bytes([seed; 32]), stream).next_u64();
     assert!(first(1, 0) != first(1, 1) && first(1, 0) != first(2, 0));
     assert_ne!(PublicSeed::from_os().unwrap(), PublicSeed::from_os().unwrap());
-    let fresh = || Csprng::from_secret(&SecretSeed::from_os().unwrap(), 0).next_u64();
+    let fresh = || Csprng::from_os().unwrap().next_u64();
     assert_ne!(fresh(), fresh());
 }
 
@@ -99,4 +99,55 @@ fn mask_streams_are_the_keystream_of_their_seed() {
     MaskStream::new(&PublicSeed([6; 32]), 18).fill_u32(&mut masks);
     Csprng::from_secret(&SecretSeed::from_bytes([6; 32]), 18).fill_u32(&mut words);
     assert_eq!(masks, words);
+}
+
+/// A child that went on with its parent's stream would draw the same noise under other masks.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_forked_child_draws_other_values() {
+    use crate::fork::in_forked_child;
+
+    let generator = || Csprng::from_secret(&SecretSeed::from_bytes([8; 32]), 1);
+    let mut parent = generator();
+    parent.next_u64();
+    let draws: [fn(&mut Csprng) -> Vec<u64>; 4] = [
+        |rng| vec![rng.next_u64()],
+        |rng| {
+            let mut bytes = [0; 8];
+            rng.fill_bytes(&mut bytes);
+            vec![u64::from_le_bytes(bytes)]
+        },
+        |rng| {
+            let mut words = [0u32; 2];
+            rng.fill_u32(&mut words);
+            vec![u64::from(words[0]) | u64::from(words[1]) << 32]
+        },
+        |rng| {
+            let mut words = [0u64; 8];
+            rng.fill_u64(&mut words);
+            words.to_vec()
+        },
+    ];
+    for draw in draws {
+        let expected = draw(&mut generator());
+        let mut child = generator();
+        assert!(in_forked_child(move || draw(&mut child) != expected), "the child went on with the stream");
+        // A stream that is begun in the child is that of its seed.
+        let expected = draw(&mut generator());
+        assert!(in_forked_child(move || draw(&mut generator()) == expected));
+    }
+    // Masks are public, and the same everywhere.
+    let mut masks = MaskStream::new(&PublicSeed([6; 32]), 17);
+    let mut expected = [0u64; 4];
+    MaskStream::new(&PublicSeed([6; 32]), 17).fill_u64(&mut expected);
+    assert!(in_forked_child(move || {
+        let mut words = [0u64; 4];
+        masks.fill_u64(&mut words);
+        words == expected
+    }));
+    let mut rest = [0u64; 7];
+    parent.fill_u64(&mut rest);
+    let mut all = [0u64; 8];
+    generator().fill_u64(&mut all);
+    assert_eq!(rest, all[1..], "the parent goes on");
 }

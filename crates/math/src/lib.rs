@@ -37,6 +37,7 @@ mod combination;
 pub mod conformance;
 mod engine;
 pub mod fft;
+pub mod fork;
 pub mod goldilocks;
 pub mod isa;
 mod low_weight;

@@ -18,7 +18,6 @@ mod engine;
 mod error;
 mod evaluation;
 pub mod fixed_point;
-mod fork;
 mod head;
 pub mod host;
 mod integers;

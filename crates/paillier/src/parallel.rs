@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use ciphermill_bigint::{OddModulus, Residues};
+use ciphermill_math::fork::Mark;
 use rayon::prelude::*;
 
 use crate::error::PaillierError;
-use crate::fork::Mark;
 
 /// Whether this process is a forked child of one that worked here: it has the pool of its parent, but none of its threads, and
 /// would wait for them forever.

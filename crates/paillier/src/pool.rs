@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Mutex;
 
 use ciphermill_bigint::Residues;
+use ciphermill_math::fork::Mark;
 
 use crate::blinding::Blinding;
 use crate::ciphertext::CiphertextVector;
 use crate::error::PaillierError;
-use crate::fork::Mark;
 use crate::keys::{PublicKey, SecretKey};
 use crate::plaintext::PlaintextVector;
 use crate::random::Csprng;

@@ -4,11 +4,10 @@ use std::convert::Infallible;
 use std::fmt;
 
 use ciphermill_bigint::{IntegerBatch, limbs};
+use ciphermill_math::fork::Mark;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 use zeroize::{Zeroize, Zeroizing};
-
-use crate::fork;
 
 /// The operating system gave no randomness.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -34,7 +33,7 @@ pub const SEED_LEN: usize = 32;
 /// ```
 pub struct Csprng {
     stream: Stream,
-    birth: fork::Mark,
+    birth: Mark,
 }
 
 impl Csprng {
@@ -43,7 +42,7 @@ impl Csprng {
     /// # Errors
     /// [`RandomError`].
     pub fn from_os() -> Result<Self, RandomError> {
-        Ok(Self { stream: Stream::from_os()?, birth: fork::Mark::now() })
+        Ok(Self { stream: Stream::from_os()?, birth: Mark::now() })
     }
 
     /// A generator of known seed, for reproducible tests and measurements only. In a forked child it takes a new seed, as
@@ -61,7 +60,7 @@ impl Csprng {
     /// ```
     pub fn from_seed(seed: [u8; SEED_LEN]) -> Self {
         let seed = Zeroizing::new(seed);
-        Self { stream: Stream::new(&seed), birth: fork::Mark::now() }
+        Self { stream: Stream::new(&seed), birth: Mark::now() }
     }
 
     /// The next `8 · out.len()` bytes, as integers.
@@ -141,7 +140,7 @@ impl Csprng {
 
     /// The generator itself, reseeded if the process has forked.
     pub(crate) fn stream(&mut self) -> Result<&mut Stream, RandomError> {
-        let now = fork::Mark::now();
+        let now = Mark::now();
         if now != self.birth {
             self.stream = Stream::from_os()?;
             self.birth = now;

@@ -1,5 +1,7 @@
 //! Blinding factors made ahead, and the effect of a fork on them.
 
+#[cfg(target_os = "linux")]
+use crate::fork::in_forked_child;
 use crate::support::{INSECURE, key, keys_on_paths, other_key, rng};
 use ciphermill_paillier::{Blinding, BlindingPool, PaillierError, PlaintextVector};
 
@@ -71,25 +73,6 @@ fn operands_of_another_key() {
     assert_eq!(key(512).decrypt(&c).unwrap().to_i64().unwrap(), [-1, 0, 1]);
 }
 
-/// The view of a forked child: `pre_exec` runs between fork and exec.
-#[cfg(target_os = "linux")]
-fn in_forked_child(look: impl FnMut() -> bool + Send + Sync + 'static) -> bool {
-    use std::os::unix::process::CommandExt;
-
-    let mut look = look;
-    let mut command = std::process::Command::new("/bin/true");
-    // SAFETY: the child looks at memory that is its own and calls nothing that another thread of the parent could have held
-    // a lock of: the pool and the generator belong to this test.
-    unsafe {
-        command.pre_exec(move || if look() { Ok(()) } else { Err(std::io::Error::from_raw_os_error(5)) });
-    }
-    match command.status() {
-        Ok(status) => status.success(),
-        Err(error) if error.raw_os_error() == Some(5) => false,
-        Err(error) => panic!("{error}"),
-    }
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_forked_child_has_no_factors() {
@@ -103,7 +86,6 @@ fn a_forked_child_has_no_factors() {
     let child = Arc::clone(&pool);
     let m = PlaintextVector::from_i64(key(512).public_key(), &[1]);
     assert!(in_forked_child(move || matches!(child.encrypt(&m), Err(PaillierError::PoolExhausted { .. }))));
-    assert!(!in_forked_child(|| false), "the helper tells");
 }
 
 #[cfg(target_os = "linux")]

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Messages are the integers 0 to 7. The padding bit lets a table evaluate any function.
     let encoding = Encoding::unsigned(3, true)?;
-    let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+    let mut rng = Csprng::from_os()?;
     let three = client.encrypt(&encoding, 3, KeyOrder::Big, &mut rng)?;
     let two = client.encrypt(&encoding, 2, KeyOrder::Big, &mut rng)?;
 

@@ -19,7 +19,7 @@
 //! let bootstrap = client.write_bootstrap_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new(), &mut |_, _| ())?;
 //! let keyswitch = client.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
 //! let encoding = Encoding::unsigned(2, true)?;
-//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//! let mut rng = Csprng::from_os()?;
 //! let input = client.encrypt(&encoding, 3, KeyOrder::Big, &mut rng)?;
 //!
 //! // The server: evaluates m ↦ m² mod 4 without learning m.

@@ -39,7 +39,7 @@
 //! };
 //! let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
 //! let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
-//! let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+//! let mut rng = Csprng::from_os()?;
 //! let image = EncryptedImage::encrypt(&plan, &secret, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng)?;
 //!
 //! // The server's side.

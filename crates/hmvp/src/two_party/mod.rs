@@ -25,7 +25,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
-//! let (t, mut rng) = (plan.context().t(), Csprng::from_secret(&SecretSeed::from_os()?, 0));
+//! let (t, mut rng) = (plan.context().t(), Csprng::from_os()?);
 //! // Neither party knows the vector.
 //! let [share_a, share_b] = share(&[1, 0, -1], t, &mut rng)?;
 //!

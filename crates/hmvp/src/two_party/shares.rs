@@ -63,7 +63,7 @@ fn require_shares(what: &'static str, share: &[u64], t: u64) -> Result<(), BfvEr
 /// use ciphermill_hmvp::two_party::{reconstruct, share};
 /// use ciphermill_lattice::{Csprng, SecretSeed};
 ///
-/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let mut rng = Csprng::from_os()?;
 /// let [first, second] = share(&[1, 0, -1], 1009, &mut rng)?;
 /// assert_eq!(reconstruct([&first, &second], 1009)?, [1, 0, -1]);
 /// assert!(share(&[505], 1009, &mut rng).is_err(), "values are -504 to 504");

@@ -29,7 +29,7 @@ use crate::torus::Torus;
 /// use ciphermill_lattice::{Csprng, SecretSeed, Torus};
 ///
 /// let mut noise = [0u64; 100];
-/// Gaussian::new(1e-9)?.sample_into(&mut Csprng::from_secret(&SecretSeed::from_os()?, 0), &mut noise);
+/// Gaussian::new(1e-9)?.sample_into(&mut Csprng::from_os()?, &mut noise);
 /// assert!(noise.iter().all(|value| value.to_f64_signed().abs() < 1e-7));
 /// assert!(Gaussian::new(0.5).is_err(), "it exceeds a quarter of the torus");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -80,7 +80,7 @@ impl Computing {
         let keyswitch = key.write_keyswitch_key(KeyForm::Seeded, KeySeeds::from_os()?, Vec::new())?;
         let table = product.test_vector(&parameters)?.to_bytes();
         let program = program()?;
-        let mut client = Client { key, product, rng: Csprng::from_secret(&SecretSeed::from_os()?, 0) };
+        let mut client = Client { key, product, rng: Csprng::from_os()? };
         let objects = [
             (handlers::tfhe::bootstrapping_key(KEY), bootstrap),
             (handlers::tfhe::key_switching_key(KEY), keyswitch),

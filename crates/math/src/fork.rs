@@ -1,15 +1,27 @@
-//! Detects whether this process made an object, or is a forked child.
+//! Forked processes: whether this process made an object, or is a forked child of the one that did.
+//!
+//! A random generator that a child shares with its parent would draw the same numbers in both, and a thread pool has no
+//! threads in a child. So both note the process that made them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A process, as far as forks go: it differs between a process and its forked children.
+/// A process, as far as forks go: it differs between a process and its forked children. Two children of one process may
+/// have the same mark.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::fork::Mark;
+///
+/// let birth = Mark::now();
+/// assert_eq!(Mark::now(), birth, "no fork between");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Mark(u64);
+pub struct Mark(u64);
 
 impl Mark {
     /// This process.
-    pub(crate) fn now() -> Self {
+    pub fn now() -> Self {
         static PAGE: OnceLock<Option<&'static AtomicU64>> = OnceLock::new();
         /// Forks between the first process and this one, and 1.
         static GENERATION: AtomicU64 = AtomicU64::new(0);
