@@ -1,13 +1,23 @@
 //! The lock file of a store's directory, and the identity of a new store.
 
+use crate::file::private_file;
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{DirBuilder, File, TryLockError},
     io,
+    os::unix::fs::DirBuilderExt,
     path::Path,
 };
 
+/// Makes the directory at `path` and those above it where they are missing, for their owner alone.
+///
+/// # Errors
+/// From the operating system.
+pub fn create_private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Locks the file at `path`, created if it does not exist, until the returned file is dropped. `None` when another file
-/// handle holds the lock.
+/// handle holds the lock. A symbolic link is not followed.
 ///
 /// # Errors
 /// From the operating system.
@@ -25,7 +35,7 @@ use std::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lock_file(path: &Path) -> io::Result<Option<File>> {
-    let lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let lock = private_file(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -6,10 +6,10 @@ use rustix::{
     io::{Errno, ReadWriteFlags},
 };
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, IoSliceMut},
-    os::unix::fs::FileExt,
-    path::Path,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -30,10 +30,13 @@ use std::{
 #[derive(Debug)]
 pub struct FileStorage {
     file: File,
+    /// Absolute, so that a change of the working directory does not matter.
+    path: PathBuf,
 }
 
 impl FileStorage {
-    /// Opens the file at `path` for reading and writing; creates it if it does not exist.
+    /// Opens the file at `path` for reading and writing; creates it, for its owner alone, if it does not exist. A symbolic
+    /// link is not followed.
     ///
     /// # Errors
     /// [`StorageError::Io`] when the operating system refuses.
@@ -51,14 +54,11 @@ impl FileStorage {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: &Path) -> Result<Self, StorageError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|error| StorageError::io("open", error))?;
-        Ok(Self { file })
+        let open = || -> io::Result<Self> {
+            let path = std::path::absolute(path)?;
+            Ok(Self { file: private_file(&path)?, path })
+        };
+        open().map_err(|error| StorageError::io("open", error))
     }
 
     fn write_error(operation: &'static str, offset: u64, len: u64, error: io::Error) -> StorageError {
@@ -69,6 +69,23 @@ impl FileStorage {
             _ => StorageError::io(operation, error),
         }
     }
+}
+
+/// Opens the file at `path` for reading and writing, and creates it, for its owner alone, if it does not exist. A symbolic link
+/// is refused: who may write to the directory could have it lead to a file that only this process may write.
+///
+/// # Errors
+/// From the operating system.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.cast_signed());
+    options.open(path).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP) => {
+            io::Error::new(error.kind(), format!("{} is a symbolic link, which is not followed", path.display()))
+        }
+        _ => error,
+    })
 }
 
 /// Bytes of a disk that objects leave free, so that the object table can still commit on a full disk. Otherwise not even
@@ -133,6 +150,22 @@ impl Storage for FileStorage {
 
     fn sync(&self) -> Result<(), StorageError> {
         self.file.sync_data().map_err(|source| StorageError::Sync { source: Arc::new(source) })
+    }
+
+    fn check_place(&self) -> Result<(), StorageError> {
+        let gone = |what| Err(StorageError::Gone { path: self.path.clone(), what });
+        let open = self.file.metadata().map_err(|error| StorageError::io("place query", error))?;
+        if open.nlink() == 0 {
+            return gone("was deleted");
+        }
+        match fs::symlink_metadata(&self.path) {
+            Ok(named) if (named.dev(), named.ino()) == (open.dev(), open.ino()) => Ok(()),
+            Ok(_) => gone("was replaced by another file"),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                gone("was moved away")
+            }
+            Err(error) => Err(StorageError::io("place query", error)),
+        }
     }
 
     fn free_space(&self) -> Result<Option<u64>, StorageError> {

@@ -41,10 +41,10 @@ mod overlay;
 mod simulated;
 mod superblock;
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, path::PathBuf, sync::Arc};
 
 pub use database::{DatabaseError, TableError, TableFile, failure, guarded};
-pub use directory::{fresh_id, lock_file};
+pub use directory::{create_private_directory, fresh_id, lock_file};
 pub use extents::{BlockNumber, Extent, FreeBlocks};
 pub use file::FileStorage;
 pub use format::{FormatError, seal, unseal};
@@ -221,6 +221,15 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// ```
     fn sync(&self) -> Result<(), StorageError>;
 
+    /// Whether the storage is still at the place where it was opened. A file that was deleted, moved or replaced goes on to
+    /// take writes, which are lost when it is closed. A storage without a place is always there.
+    ///
+    /// # Errors
+    /// [`StorageError::Gone`]; [`StorageError::Io`] when the operating system does not tell.
+    fn check_place(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Bytes by which the medium can still grow, or `None` if that is unknown.
     ///
     /// # Errors
@@ -278,6 +287,14 @@ pub enum StorageError {
         #[source]
         source: Arc<io::Error>,
     },
+    /// The file that is open is no longer the one at its path.
+    #[error("{} {what} while it was open; what is written now would be lost: put it back and reopen the store", path.display())]
+    Gone {
+        /// The path under which it was opened.
+        path: PathBuf,
+        /// What happened to it.
+        what: &'static str,
+    },
     /// The medium failed to make writes durable.
     #[error("storage sync failed: {source}; unsynced writes may be lost, so the store must be reopened")]
     Sync {
@@ -304,6 +321,7 @@ impl StorageError {
         let kind = match self {
             Self::OutOfRange { .. } => io::ErrorKind::UnexpectedEof,
             Self::NoSpace { .. } => io::ErrorKind::StorageFull,
+            Self::Gone { .. } => io::ErrorKind::NotFound,
             Self::Io { source, .. } | Self::Sync { source } => source.kind(),
         };
         io::Error::new(kind, self.clone())

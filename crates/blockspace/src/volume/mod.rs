@@ -78,6 +78,8 @@ struct Inner {
 /// What readers, submitters and the two threads of a volume share.
 struct Shared {
     blocks: Arc<dyn Storage>,
+    /// The medium of the map.
+    map_file: Arc<dyn Storage>,
     volume_id: [u8; 16],
     /// Changed by the writer only.
     map: RwLock<Map>,

@@ -15,7 +15,7 @@ use super::{
 use ciphermill_storage::{self as storage, FileStorage, FreeBlocks, MemoryStorage, SimulatedDisk, Storage, Superblock};
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{self, File},
+    fs::File,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
@@ -161,6 +161,7 @@ impl Volume {
         let entry_bytes = RELIEF_BLOCKS as usize * BLOCK_BYTES - format::RECORD_HEAD_BYTES;
         let shared = Arc::new(Shared {
             blocks: Arc::clone(&files.blocks),
+            map_file: Arc::clone(&files.map),
             volume_id: state.volume_id,
             map: RwLock::new(map),
             quotas: Mutex::new(HashMap::<u32, Quota>::new()),
@@ -224,7 +225,7 @@ impl Volume {
 /// Makes a directory and those above it that are missing, each durably named in the one above it.
 fn create_directory(path: &Path) -> io::Result<()> {
     let missing = path.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).count();
-    fs::create_dir_all(path)?;
+    storage::create_private_directory(path)?;
     // One that is there already may have been made a moment ago by a process that was killed before its sync.
     for (index, made) in path.ancestors().take(missing.max(1)).enumerate() {
         let above = made.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });

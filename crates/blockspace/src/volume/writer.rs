@@ -9,6 +9,7 @@ use super::{
     queue::Pending,
     segment::Active,
 };
+use ciphermill_storage::StorageError;
 use std::{
     collections::VecDeque,
     sync::{Arc, PoisonError, atomic::Ordering},
@@ -235,6 +236,13 @@ impl Writer {
             .for_each(|bytes| self.buffer.extend_from_slice(bytes));
         let blocks = (self.buffer.len() / BLOCK_BYTES) as u32;
         let storage = &self.shared.blocks;
+        for file in [storage, &self.shared.map_file] {
+            file.check_place().inspect_err(|error| {
+                if matches!(error, StorageError::Gone { .. }) {
+                    self.shared.failed.store(true, Ordering::SeqCst);
+                }
+            })?;
+        }
         let _syncing = self.shared.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = self.buffer.as_slice();
         for piece in active.segment.pieces(active.cursor, blocks) {

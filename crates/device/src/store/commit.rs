@@ -147,6 +147,14 @@ impl Inner {
         if plan.rows.is_empty() {
             return Ok(());
         }
+        // Here, not where bytes are written: only what is acknowledged has to be there.
+        for file in [&self.data, &self.objects] {
+            file.check_place().inspect_err(|error| {
+                if matches!(error, StorageError::Gone { .. }) {
+                    self.failed.store(true, Ordering::SeqCst);
+                }
+            })?;
+        }
         if plan.extents {
             self.data.sync().inspect_err(|error| {
                 if matches!(error, StorageError::Sync { .. }) {

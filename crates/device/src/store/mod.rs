@@ -157,6 +157,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     data: Arc<dyn Storage>,
+    /// The medium of the table.
+    objects: Arc<dyn Storage>,
     index: RwLock<Index>,
     allocator: Arc<Allocator>,
     table: Table,
@@ -259,6 +261,11 @@ impl Store {
             view.extend(index.range(space, first, last).map(|(key, object)| (key.id, Arc::clone(object))));
         }
         view
+    }
+
+    /// Whether this version of an object is the one that its register holds now.
+    pub(crate) fn is_current(&self, object: &StoredObject) -> bool {
+        self.get(object.key()).is_ok_and(|now| now.generation() == object.generation())
     }
 
     /// All objects of a space, ascending.

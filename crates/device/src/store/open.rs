@@ -11,7 +11,7 @@ use super::{
 };
 use ciphermill_storage::{self as storage, Storage, Superblock};
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     path::{Path, PathBuf},
     sync::{
@@ -37,7 +37,7 @@ impl Store {
     pub fn open_directory(path: &Path) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
         let unnamed = directories_to_sync(path);
-        fs::create_dir_all(path).map_err(refused)?;
+        storage::create_private_directory(path).map_err(refused)?;
         let lock = lock_directory(path)?;
         let files = StoreFiles::in_directory(path)?;
         // The names of the files must survive a crash as their bytes do, and so must the directory's own.
@@ -71,7 +71,7 @@ impl Store {
                 let checked = Table::check(Arc::clone(&files.objects), store_id)?;
                 Allocator::rebuild(Arc::clone(&files.data), extents(&checked))?;
                 checked.space_states()?;
-                Table::open(files.objects, store_id, Arc::clone(&failed))?
+                Table::open(Arc::clone(&files.objects), store_id, Arc::clone(&failed))?
             }
             Some(Superblock { ready: false, id: store_id }) => create(&files, store_id, &failed)?,
             None => create(&files, fresh_id()?, &failed)?,
@@ -103,6 +103,7 @@ impl Store {
         let store = Self {
             inner: Arc::new(Inner {
                 data: files.data,
+                objects: files.objects,
                 index: RwLock::new(Index { objects, spaces }),
                 allocator,
                 table,
@@ -160,6 +161,7 @@ fn create(files: &StoreFiles, store_id: [u8; 16], failed: &Arc<AtomicBool>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_entries_of_all_new_directories_are_synced() {
