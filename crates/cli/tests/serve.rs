@@ -1,6 +1,7 @@
 //! `serve` as a process: started, used over `--connect`, stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{TcpListener, TcpStream};
 
 use crate::serve_support::{HOST, Served};
 use crate::support::Bench;
@@ -99,6 +100,10 @@ fn what_cannot_be_served_is_refused() {
         bench.write("bad.toml", format!("store = 's'\n{text}"));
         serve(&["--config", "bad.toml"]).usage(&["bad.toml", words[0], words[1]]);
     }
+    let holder = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = holder.local_addr().expect("an address").to_string();
+    serve(&["--store", "s", "--listen", &taken]).failed(&["cannot listen", &taken, "--listen"]);
+    drop(holder);
     assert!(!bench.path("s").exists(), "nothing was made");
     let served = Served::start(&bench, &[]);
     serve(&["--store", "s", "--listen", "127.0.0.1:0"]).failed(&["open"]);
@@ -121,7 +126,7 @@ fn metrics_are_well_formed_and_the_dashboard_knows_them() {
     let bench = Bench::new();
     let served = Served::start(&bench, &["--allow-host", HOST, "--metrics", "127.0.0.1:0"]);
     bench.run(["blob", "ls", "--connect", &served.connect()]).done();
-    let (status, text) = served.http("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (status, text) = served.http("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_eq!(status, 200);
     let families = parse(&text);
     assert_eq!(families["ciphermill_nvme_commands_total"], "counter");
@@ -140,9 +145,20 @@ fn metrics_are_well_formed_and_the_dashboard_knows_them() {
     for name in used {
         assert!(families.contains_key(&name), "the dashboard asks for {name}, which there is not");
     }
-    assert_eq!(served.http("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), (200, "ok\n".to_owned()));
-    assert_eq!(served.http("GET / HTTP/1.1\r\nHost: x\r\n\r\n").0, 404);
-    assert_eq!(served.http("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").0, 405);
+    assert_eq!(served.http("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), (200, "ok\n".to_owned()));
+    assert_eq!(served.http("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").0, 404);
+    assert_eq!(served.http("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n").0, 405);
+    // A web page whose name resolves to this machine may not read it.
+    for (host, status) in [("x", 421), ("127.0.0.1.example", 421), ("[::1]:9420", 200), ("127.0.0.5", 200), ("@", 421)]
+    {
+        assert_eq!(served.http(&format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n")).0, status, "{host}");
+    }
+    assert_eq!(served.http("GET /healthz HTTP/1.0\r\n\r\n").0, 200, "without the header");
+    // Sockets on which nothing is asked keep nobody out.
+    let address = served.metrics.as_deref().expect("metrics");
+    let idle: Vec<_> = (0..40).map(|_| TcpStream::connect(address).expect("it listens")).collect();
+    assert_eq!(served.http("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), (200, "ok\n".to_owned()));
+    drop(idle);
     let long = format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(20_000));
     assert_ne!(served.http(&long).0, 200, "headers are bounded");
     served.stop();

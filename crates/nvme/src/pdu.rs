@@ -356,6 +356,10 @@ impl Frame {
             return Err(PduError::Flags { kind, given: flags, expected, mask });
         }
         if !has_data {
+            // Reserved in the others without data, and some hosts fill it in there.
+            if matches!(kind, PduType::InitializeRequest | PduType::InitializeResponse) && offset != 0 {
+                return Err(PduError::DataOffset { kind, given: offset, expected: 0 });
+            }
             judge_length(least, least)?;
             return Ok(Self { kind, flags, header, header_digest, padding: 0, data: 0, data_digest: 0 });
         }

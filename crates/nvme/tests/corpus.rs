@@ -20,3 +20,9 @@ fn nvme_capsule() {
 fn nvme_connection() {
     replay::replay("nvme_connection", invariants::nvme_connection, &["reads", "writes", "restarts", "failures"]);
 }
+
+#[test]
+fn nvme_connection_where_the_namespace_panics() {
+    let accepted = ["reads", "writes", "restarts", "failures"];
+    replay::replay("nvme_connection", invariants::nvme_connection_with_panics, &accepted);
+}

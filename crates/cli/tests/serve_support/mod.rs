@@ -14,7 +14,7 @@ pub(crate) const HOST: &str = "nqn.2026-01.io.github.ciphermill:host";
 pub(crate) struct Served {
     child: Child,
     listening: String,
-    metrics: Option<String>,
+    pub(crate) metrics: Option<String>,
 }
 
 impl Served {

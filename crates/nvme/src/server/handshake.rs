@@ -105,14 +105,7 @@ impl Registration {
         if !is_nqn(&data.host) {
             return Err(invalid(ConnectData::HOST_OFFSET, true, "the host's name is not an NVMe qualified name"));
         }
-        let kind = if data.subsystem == DISCOVERY_NQN {
-            ControllerKind::Discovery
-        } else if data.subsystem == self.subsystem.config.nqn {
-            ControllerKind::Io
-        } else {
-            return Err(invalid(ConnectData::SUBSYSTEM_OFFSET, true, "no subsystem has this name"));
-        };
-        // A discovery log page of nothing tells nothing, so whoever may not connect may not discover either.
+        // Before the subsystem's name: whoever may not connect does not learn it, neither by trying nor by discovery.
         if !self.subsystem.hosts.allows(&data.host) {
             // Anybody can cause this, as often as it likes.
             if let Some(held_back) = self.subsystem.refusals.pass() {
@@ -121,6 +114,13 @@ impl Registration {
             let detail = format!("host {} may not connect", data.host);
             return Err(refused(Status::CONNECT_INVALID_HOST.do_not_retry(), detail));
         }
+        let kind = if data.subsystem == DISCOVERY_NQN {
+            ControllerKind::Discovery
+        } else if data.subsystem == self.subsystem.config.nqn {
+            ControllerKind::Io
+        } else {
+            return Err(invalid(ConnectData::SUBSYSTEM_OFFSET, true, "no subsystem has this name"));
+        };
         Ok(Request { connect: *connect, data, kind })
     }
 

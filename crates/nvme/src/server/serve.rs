@@ -56,9 +56,29 @@ impl Target {
     /// # }
     /// ```
     pub async fn bind(address: SocketAddr, subsystem: Arc<Subsystem>) -> Result<Self, TargetError> {
-        let listen = |source| TargetError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let listener = TcpListener::bind(address).await.map_err(|source| TargetError::Listen { address, source })?;
+        Self::on(listener, subsystem)
+    }
+
+    /// Listens on a socket that is bound already, so that the address is known to be free before the subsystem is made.
+    ///
+    /// # Errors
+    /// [`TargetError::Listen`] when the socket has no address.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// let address = listener.local_addr()?;
+    /// assert_eq!(Target::on(listener, subsystem()?)?.local_addr(), address);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on(listener: TcpListener, subsystem: Arc<Subsystem>) -> Result<Self, TargetError> {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let address = listener.local_addr().map_err(|source| TargetError::Listen { address: unknown, source })?;
         Ok(Self { listener, address, subsystem })
     }
 

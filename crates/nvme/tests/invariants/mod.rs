@@ -23,7 +23,12 @@ const MAX_DATA: usize = 1 << 16;
 
 /// Several hosts that talk to one target; returns whether all of them kept to the protocol.
 pub fn nvme_connection(data: &[u8]) -> bool {
-    conversation::nvme_connection(data)
+    conversation::nvme_connection(data, conversation::Panics::Never)
+}
+
+/// The same with a namespace that panics where the input wants it.
+pub fn nvme_connection_with_panics(data: &[u8]) -> bool {
+    conversation::nvme_connection(data, conversation::Panics::AsTheInputWants)
 }
 
 /// Digests, alignment, then a unit; returns whether it has a header that can be read. A readable header is written and read

@@ -38,6 +38,8 @@ async fn connect_says_what_is_wrong_with_it() {
         (plain, changed(512, b"host"), 0x182, 512 | in_data),
         (plain, changed(512, &[0xc3, 0x28]), 0x182, 512 | in_data),
         (plain, changed(512 + HOST.len(), b"x"), 0x184, 0),
+        // Who may not connect does not learn the subsystem's name either.
+        (plain, connect_data(HOST_ID, 0xffff, "nqn.2026-01.test:other", "nqn.2026-01.test:stranger"), 0x184, 0),
     ];
     for (index, (sqe, data, status, result)) in cases.into_iter().enumerate() {
         let cqe = client.command_with(&sqe, &data).await;

@@ -57,12 +57,15 @@ async fn broken_units_end_their_connection_with_the_place() {
         client.stream.write_all(&bytes).await.unwrap();
         assert_eq!(client.terminated().await, expected, "case {index}");
     }
-    // Before the opening: another unit, another version, a wrong length.
+    // Before the opening: another unit, another version, a wrong alignment, data where none can be.
     let mut version = icreq(0, 0, 0);
     version[8] = 1;
     let mut alignment = icreq(0, 0, 0);
     alignment[10] = 32;
-    let openings = [(good.clone(), (2, 0)), (version.to_vec(), (1, 8)), (alignment.to_vec(), (1, 10))];
+    let mut offset = icreq(0, 0, 0);
+    offset[3] = 24;
+    let openings =
+        [(good.clone(), (2, 0)), (version.to_vec(), (1, 8)), (alignment.to_vec(), (1, 10)), (offset.to_vec(), (1, 3))];
     for (bytes, expected) in openings {
         let mut stream = in_memory(&subsystem);
         stream.write_all(&bytes).await.unwrap();
@@ -71,13 +74,13 @@ async fn broken_units_end_their_connection_with_the_place() {
         assert_eq!((answer[0], answer[8], answer[10]), (3, expected.0, expected.1));
     }
     let metrics = subsystem.metrics();
-    assert_eq!((metrics.protocol_errors, metrics.buffer_bytes), (count + 3, 0));
+    assert_eq!((metrics.protocol_errors, metrics.buffer_bytes), (count + 4, 0));
     // The host's own termination request just ends it.
     let mut client = Client::open(in_memory(&subsystem), false, false).await;
     client.stream.write_all(&[2, 0, 24, 0, 32, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]).await.unwrap();
     client.stream.write_all(&[0; 16]).await.unwrap();
     assert!(client.ended().await.is_empty());
-    assert_eq!(subsystem.metrics().protocol_errors, count + 3);
+    assert_eq!(subsystem.metrics().protocol_errors, count + 4);
 }
 
 #[tokio::test(start_paused = true)]

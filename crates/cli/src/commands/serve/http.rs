@@ -1,24 +1,30 @@
-//! The HTTP end point: `/metrics` and `/healthz`, read-only, for few and patient readers.
+//! The HTTP end point: `/metrics` and `/healthz`, read-only, for few readers.
+//!
+//! Sockets on which nothing is asked keep nobody out: when all places are taken, a newcomer takes that of the oldest
+//! connection, once that had time enough to ask.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::CliError;
 
-/// Readers at one time; one more waits in the listen queue.
+/// Connections at one time; one more takes the place of the oldest.
 const MAX_CONNECTIONS: usize = 16;
+/// The time that each has for its request before a newcomer may take its place.
+const LEAST_TIME: Duration = Duration::from_millis(100);
 /// From the first byte to the end of the header.
 const HEADER_TIME: Duration = Duration::from_secs(5);
 /// From the connection to its end. One request is answered on each.
@@ -50,9 +56,8 @@ impl Endpoint {
 
     /// Answers until it is dropped.
     pub(super) async fn serve(self, page: Arc<dyn Page>) -> Infallible {
-        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut open: VecDeque<(Instant, JoinHandle<()>)> = VecDeque::new();
         loop {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { std::future::pending().await };
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -61,8 +66,16 @@ impl Endpoint {
                     continue;
                 }
             };
+            open.retain(|(_, connection)| !connection.is_finished());
+            if open.len() >= MAX_CONNECTIONS
+                && let Some((begun, mut oldest)) = open.pop_front()
+                && timeout(LEAST_TIME.saturating_sub(begun.elapsed()), &mut oldest).await.is_err()
+            {
+                oldest.abort();
+                tracing::debug!("a reader of metrics gave its place to another");
+            }
             let page = Arc::clone(&page);
-            tokio::spawn(async move {
+            let connection = tokio::spawn(async move {
                 let answer = service_fn(move |request| {
                     let response = respond(&*page, &request);
                     async move { Ok::<_, Infallible>(response) }
@@ -76,13 +89,17 @@ impl Endpoint {
                     Ok(Err(error)) => tracing::debug!(%error, "a reader of metrics went away"),
                     Err(_) => tracing::debug!("a reader of metrics was too slow"),
                 }
-                drop(permit);
             });
+            open.push_back((Instant::now(), connection));
         }
     }
 }
 
 fn respond(page: &dyn Page, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    if !names_this_machine(request) {
+        let what = "the Host header names another machine; use 127.0.0.1, [::1] or localhost\n";
+        return text(StatusCode::MISDIRECTED_REQUEST, what.to_owned());
+    }
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n".to_owned());
     }
@@ -94,6 +111,17 @@ fn respond(page: &dyn Page, request: &Request<Incoming>) -> Response<Full<Bytes>
         },
         _ => text(StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".to_owned()),
     }
+}
+
+/// Whether the request was meant for this machine. A web page can have its name resolve to a loopback address, to read what
+/// only this machine may read; its requests then carry that name. A request without a header (HTTP/1.0) comes from no
+/// browser.
+fn names_this_machine(request: &Request<Incoming>) -> bool {
+    let Some(host) = request.headers().get(HOST) else { return true };
+    let Ok(authority) = host.to_str().unwrap_or("").parse::<hyper::http::uri::Authority>() else { return false };
+    let name = authority.host();
+    let address: Result<IpAddr, _> = name.trim_start_matches('[').trim_end_matches(']').parse();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {

@@ -23,6 +23,9 @@ pub(super) struct Identity {
     pub(super) serial: String,
     /// UUIDs of namespaces by their identifiers.
     pub(super) namespaces: BTreeMap<u32, Uuid>,
+    /// CRC-32C of the others, as they are written; files of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    crc32c: Option<u32>,
 }
 
 impl Identity {
@@ -42,13 +45,21 @@ impl Identity {
         if identity.serial.is_empty() || identity.serial.len() > 20 || !identity.serial.is_ascii() {
             return Err(unreadable(&path, "the serial number must have 1 to 20 ASCII characters"));
         }
+        if identity.crc32c.is_some_and(|stored| stored != identity.checksum()) {
+            return Err(unreadable(&path, "its checksum does not fit its content"));
+        }
         Ok(identity)
     }
 
     fn new() -> Self {
         let mut serial = Uuid::new_v4().simple().to_string();
         serial.truncate(20);
-        Self { serial, namespaces: BTreeMap::new() }
+        Self { serial, namespaces: BTreeMap::new(), crc32c: None }
+    }
+
+    fn checksum(&self) -> u32 {
+        let content = Self { crc32c: None, ..self.clone() };
+        crc32c::crc32c(&serde_json::to_vec(&content).unwrap_or_default())
     }
 
     /// The UUID of a namespace: the configured one, else the stored one, else a new one.
@@ -63,7 +74,7 @@ impl Identity {
         let path = store.join(FILE);
         let write = || -> io::Result<()> {
             let mut draft = tempfile::Builder::new().prefix(".ciphermill-").tempfile_in(store)?;
-            serde_json::to_writer_pretty(&mut draft, self)?;
+            serde_json::to_writer_pretty(&mut draft, &Self { crc32c: Some(self.checksum()), ..self.clone() })?;
             draft.write_all(b"\n")?;
             draft.as_file().sync_all()?;
             draft.persist(&path).map_err(|error| error.error)?;
@@ -99,6 +110,22 @@ mod tests {
         assert_eq!((again.uuid(1, None), again.uuid(2, None)), (first, given));
         assert_ne!(again.uuid(3, None), first);
         assert_eq!(again.uuid(1, Some(given)), given, "the configuration wins");
+    }
+
+    #[test]
+    fn a_changed_digit_is_found_and_a_file_without_checksum_is_read() {
+        let store = tempfile::tempdir().expect("a directory");
+        let mut identity = Identity::new();
+        identity.uuid(1, Some(Uuid::from_u128(7)));
+        identity.save(store.path()).expect("written");
+        let path = store.path().join(FILE);
+        let text = fs::read_to_string(&path).expect("there");
+        fs::write(&path, text.replace("0007\"", "0008\"")).expect("room");
+        let error = Identity::load(store.path()).expect_err("damaged").to_string();
+        assert!(error.contains("checksum"), "{error}");
+        let earlier = format!("{{\"serial\":\"{}\",\"namespaces\":{{}}}}", identity.serial);
+        fs::write(&path, earlier).expect("room");
+        assert_eq!(Identity::load(store.path()).expect("read").serial, identity.serial);
     }
 
     #[test]

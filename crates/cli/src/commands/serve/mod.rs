@@ -10,6 +10,7 @@ mod scrubber;
 mod source;
 
 use std::future::pending;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process;
@@ -23,6 +24,7 @@ use ciphermill_device::{Device, DeviceError, StoreError};
 use ciphermill_nvme::BLOCK_BYTES;
 use ciphermill_nvme::server::{HostAccess, NamespaceConfig, Subsystem, Target};
 use serde::Serialize;
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -130,14 +132,23 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 fn serve(args: &Args, settings: &Settings, runtime: &Runtime) -> Result<(), CliError> {
     // Caught from the start, so that a signal while keys are loaded is no kill.
     let mut signals = runtime.block_on(async { Signals::new() })?;
-    let server = Server::open(settings, runtime.handle())?;
-    let stopped = runtime.block_on(async {
-        let target = Target::bind(settings.listen, Arc::clone(&server.subsystem));
-        let target = target.await.map_err(|error| CliError::Server(error.to_string()))?;
+    // Before the store is made or changed: an address in use is the most likely mistake.
+    let (listener, endpoint) = runtime.block_on(async {
+        let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+            let in_use = error.kind() == io::ErrorKind::AddrInUse;
+            let hint = if in_use { "; another server has it: give another port by --listen" } else { "" };
+            CliError::Server(format!("cannot listen on {}: {error}{hint}", settings.listen))
+        })?;
         let endpoint = match settings.metrics {
             Some(address) => Some(Endpoint::bind(address).await?),
             None => None,
         };
+        Ok::<_, CliError>((listener, endpoint))
+    })?;
+    let server = Server::open(settings, runtime.handle())?;
+    let stopped = runtime.block_on(async {
+        let target = Target::on(listener, Arc::clone(&server.subsystem));
+        let target = target.map_err(|error| CliError::Server(error.to_string()))?;
         server.announce(args.json, target.local_addr(), endpoint.as_ref().map(|endpoint| endpoint.address))?;
         let page: Arc<dyn Page> = Arc::new(server.board.clone());
         let metrics = async move {
@@ -315,8 +326,7 @@ impl Page for Board {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.volume
-            .is_failed()
-            .then(|| "the medium failed to sync: reads go on, writes fail until a restart".to_owned())
+        let failed = self.volume.is_failed() || self.device.metrics().store_failed;
+        failed.then(|| "the store cannot make writes durable: reads go on, writes fail until a restart".to_owned())
     }
 }

@@ -1,9 +1,11 @@
 //! `encrypt`: one message.
 
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use ciphermill_client::{files, tfhe};
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::error::CliError;
 use crate::inputs::{EncodingArgs, KeyOrderArg, SecurityArgs};
@@ -12,8 +14,12 @@ use crate::output;
 /// Encrypt a message with a secret key
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --key big --out x.ct
+  $ ciphermill tfhe encrypt --secret-key me.key --message-file - --bits 3 --out x.ct <m.txt
+
+Other users of the machine can read the command line of a process, and shells keep a history: a message that is a \
+secret belongs into a file or on standard input.
 
 The encoding (--bits, or --min and --max) is not part of the ciphertext; give the same one to decrypt.")]
 pub(crate) struct Args {
@@ -21,8 +27,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
     /// Integer to encrypt
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    message: i64,
+    #[arg(long, value_name = "M", allow_negative_numbers = true, required_unless_present = "message_file")]
+    message: Option<i64>,
+    /// File that holds the integer instead; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "message")]
+    message_file: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
     /// Key of the ciphertext
@@ -71,7 +80,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             client.parameters().name
         );
     }
-    let ciphertext = client.encrypt(&encoding, args.message, args.key.into(), &mut tfhe::randomness()?)?;
+    let message = match (args.message, &args.message_file) {
+        (None, Some(path)) => message_in(path)?,
+        (message, _) => message.unwrap_or_default(),
+    };
+    let ciphertext = client.encrypt(&encoding, message, args.key.into(), &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
     let report = Report {
         path: &args.out,
@@ -88,4 +101,22 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         report.dimension
     );
     output::result(args.json, &report, &text)
+}
+
+/// Bytes of the longest message with white space around it.
+const MAX_MESSAGE_BYTES: u64 = 64;
+
+/// The integer in a file, or on standard input if the path is `-`.
+fn message_in(path: &Path) -> Result<i64, CliError> {
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_MESSAGE_BYTES as usize + 1));
+        let read = io::stdin().take(MAX_MESSAGE_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(CliError::file("read", Path::new("standard input")))?;
+        bytes
+    } else {
+        files::read(path, MAX_MESSAGE_BYTES)?
+    };
+    // The content is not repeated in the error: it may be the message with a slip in it.
+    let message = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
+    message.ok_or_else(|| CliError::content(path)("it must hold one integer of 64 bits and nothing else".to_owned()))
 }
