@@ -9,9 +9,10 @@ BINARY = $(or $(CARGO_TARGET_DIR),target)/release/ciphermill
 DEMO_ARGS ?=
 # make test ISA_PASSES=…     instruction-set paths under which all tests run once more: portable avx2 avx512
 export ISA_PASSES ?=
-# make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only
+# make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only; SANITIZER=address
 export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
+export SANITIZER ?=
 # make hw-quick HW_UNITS=…    configurations of hw/units.toml: quick, all, or a list of units and unit/configuration
 export HW_UNITS ?= quick
 # make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; `make hw` without it takes all
@@ -61,7 +62,7 @@ hw-coverage: ## count lines and toggles that the tests of the RTL reach; write h
 	@scripts/setup.sh hw
 	. scripts/hw-lock.sh && .tools/hw/bin/python hw/flow/coverage.py
 
-fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…)
+fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…, SANITIZER=address)
 	@scripts/fuzz.sh
 
 fresh: ## prove the README in a bare Debian 12, as root and as a plain user (needs root)

@@ -1,9 +1,4 @@
 //! BFV parameter sets, ciphertexts and keys, and their bodies behind a good checksum.
 #![no_main]
 
-#[path = "../../crates/bfv/tests/invariants/mod.rs"]
-mod invariants;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    invariants::bfv_objects(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ciphermill_fuzz_bodies::bfv_objects(data));

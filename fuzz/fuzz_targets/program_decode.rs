@@ -1,9 +1,4 @@
 //! Stored programs, and bodies behind a good checksum.
 #![no_main]
 
-#[path = "../../crates/program/tests/invariants/mod.rs"]
-mod invariants;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    invariants::program_decode(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ciphermill_fuzz_bodies::program_decode(data));

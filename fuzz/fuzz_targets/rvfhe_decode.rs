@@ -1,9 +1,4 @@
 //! Words, and the programs of cores.
 #![no_main]
 
-#[path = "../../crates/rvfhe/tests/invariants/mod.rs"]
-mod invariants;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    invariants::rvfhe_decode(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ciphermill_fuzz_bodies::rvfhe_decode(data));

@@ -1,9 +1,4 @@
 //! Bootstrapping and key-switching keys, judged and loaded.
 #![no_main]
 
-#[path = "../../crates/tfhe/tests/invariants/mod.rs"]
-mod invariants;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    invariants::tfhe_server_key(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ciphermill_fuzz_bodies::tfhe_server_key(data));

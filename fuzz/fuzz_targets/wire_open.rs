@@ -1,9 +1,4 @@
 //! Sealed objects, in memory and as a stream.
 #![no_main]
 
-#[path = "../../crates/wire/tests/invariants/mod.rs"]
-mod invariants;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    invariants::wire_open(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ciphermill_fuzz_bodies::wire_open(data));
