@@ -152,6 +152,12 @@ impl OddModulus {
         self.inner.path
     }
 
+    /// Memory that the constants take, in bytes, at most: N, n, and sixteen groups of residues.
+    pub fn memory_bytes(&self) -> u64 {
+        let values = self.inner.value.len() + self.inner.root.as_ref().map_or(0, Vec::len);
+        8 * (values + 16 * self.kernel().group_words()) as u64
+    }
+
     /// Residues that are worked on together: a vector whose length is a multiple of it wastes nothing.
     pub fn lanes(&self) -> usize {
         self.kernel().lanes()

@@ -128,6 +128,10 @@ impl PreparedModulus for SlowModulus {
         self.limbs
     }
 
+    fn memory_bytes(&self) -> u64 {
+        8 * self.limbs as u64
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         let lacking = |job: &&Job<'_>| self.lacks.contains(&job.name());
         if let Some(job) = jobs.iter().find(lacking) {

@@ -21,6 +21,9 @@ pub(crate) struct DeviceArgs {
     /// Main memory for ciphertexts, as 4096 or 256M; the rest is paged to the store [default: 256M]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<Bytes>,
+    /// Memory for loaded keys and prepared matrices; the least recently used make room [default: half of the memory]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) key_memory: Option<Bytes>,
     /// Transform that bootstraps use [default: fft]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) backend: Option<BackendArg>,
@@ -35,7 +38,8 @@ pub(crate) struct DeviceArgs {
 }
 
 /// The options of the device by their names, for messages.
-pub(crate) const DEVICE_OPTIONS: &str = "--memory, --backend, --engine, --max-program-seconds and --insecure-params";
+pub(crate) const DEVICE_OPTIONS: &str =
+    "--memory, --key-memory, --backend, --engine, --max-program-seconds and --insecure-params";
 
 impl DeviceArgs {
     pub(crate) fn settings(&self) -> DeviceSettings {
@@ -44,14 +48,16 @@ impl DeviceArgs {
             backend: self.backend.unwrap_or(BackendArg::Fft).into(),
             engine: self.engine.unwrap_or_default(),
             max_program_duration: self.max_program_seconds,
-            max_object_bytes: None,
+            key_memory: self.key_memory.map(|Bytes(bytes)| bytes),
             security: self.security.security(),
+            ..DeviceSettings::default()
         }
     }
 
     /// Whether any of the options was given.
     pub(crate) fn is_given(&self) -> bool {
         self.memory.is_some()
+            || self.key_memory.is_some()
             || self.backend.is_some()
             || self.engine.is_some()
             || self.max_program_seconds.is_some()

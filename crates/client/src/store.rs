@@ -1,5 +1,6 @@
 //! Opening the device over a store: a directory of this machine.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub const BLOCK_MAP: &str = "blocks.redb";
 /// assert_eq!(device.config().max_program_duration, Duration::from_secs(5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DeviceSettings {
     /// Main memory for ciphertexts, in bytes.
     pub memory: Option<u64>,
@@ -45,6 +46,10 @@ pub struct DeviceSettings {
     pub max_program_duration: Option<Duration>,
     /// The size limit of an object, in bytes.
     pub max_object_bytes: Option<u64>,
+    /// Memory for loaded keys and for what is prepared under them, in bytes.
+    pub key_memory: Option<u64>,
+    /// For some spaces, bytes of it that other spaces never take away.
+    pub key_memory_floors: BTreeMap<SpaceId, u64>,
     /// Which parameter sets are accepted.
     pub security: Security,
 }
@@ -57,6 +62,8 @@ impl Default for DeviceSettings {
             engine: EngineName::Cpu,
             max_program_duration: None,
             max_object_bytes: None,
+            key_memory: None,
+            key_memory_floors: BTreeMap::new(),
             security: Security::Require128Bits,
         }
     }
@@ -114,6 +121,8 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     config.main_memory_bytes = settings.memory.unwrap_or(config.main_memory_bytes);
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
     config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
+    config.key_memory.bytes = settings.key_memory.unwrap_or(config.key_memory.bytes);
+    config.key_memory.floors.clone_from(&settings.key_memory_floors);
     let engines = Engines::new(settings.engine, settings.backend).device(settings.security)?;
     let policy = handlers::Policy { tfhe: settings.security.tfhe(), paillier: settings.security.paillier() };
     Ok(Device::open(config, handlers::standard(engines, policy, Some(progress)))?)

@@ -113,6 +113,15 @@ pub enum DeviceError {
         /// Programs waiting; those of the space if it is its share that is used up.
         waiting: usize,
     },
+    /// There is no memory to check an object of more than 1 MiB.
+    #[error("register {id} cannot be checked: {source}")]
+    NoMemory {
+        /// The register.
+        id: VrId,
+        /// Why.
+        #[source]
+        source: KeyMemoryError,
+    },
     /// The scheme refused the object.
     #[error(transparent)]
     Handler(HandlerError),
@@ -124,6 +133,24 @@ pub enum DeviceError {
     Memory(#[from] MemoryError),
 }
 
+impl DeviceError {
+    /// Whether the device had no room at the moment: the same request may succeed later.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Busy { .. } => true,
+            Self::NoMemory { source, .. } => !matches!(source, KeyMemoryError::TooLarge { .. }),
+            Self::ProgramFailed { cause, .. } | Self::GivenProgramFailed { cause, .. } => {
+                matches!(
+                    **cause,
+                    RunError::KeyMemory { source: KeyMemoryError::Busy { .. } | KeyMemoryError::InUse { .. }, .. }
+                )
+            }
+            _ => false,
+        }
+    }
+}
+
 impl From<HandlerError> for DeviceError {
     /// A read that failed in the store is the store's failure, not the scheme's.
     fn from(error: HandlerError) -> Self {
@@ -132,6 +159,44 @@ impl From<HandlerError> for DeviceError {
             None => Self::Handler(error),
         }
     }
+}
+
+/// Why there is no memory for a key, or for what an instruction prepares under it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyMemoryError {
+    /// It never fits.
+    #[error(
+        "it takes {needed} bytes while it is loaded, and all loaded keys together may take {limit}; use more key memory (--key-memory)"
+    )]
+    TooLarge {
+        /// Bytes that loading takes at most.
+        needed: u64,
+        /// The budget in bytes.
+        limit: u64,
+    },
+    /// Running programs hold the memory for longer than a program waits, or other spaces have a right to it.
+    #[error(
+        "{needed} bytes of key memory were not free within {waited:?}: {used} of {limit} are in use; try again later"
+    )]
+    Busy {
+        /// Bytes that loading takes at most.
+        needed: u64,
+        /// Bytes in use.
+        used: u64,
+        /// The budget in bytes.
+        limit: u64,
+        /// The wait.
+        waited: Duration,
+    },
+    /// Another program loads the same key, or its memory goes to a space that has a right to it.
+    #[error(
+        "it was not ready within {waited:?}: another program loads it, or another space needs its memory; try again later"
+    )]
+    InUse {
+        /// The wait.
+        waited: Duration,
+    },
 }
 
 /// Why a program failed.
@@ -172,6 +237,23 @@ pub enum RunError {
         /// Why.
         #[source]
         source: HandlerError,
+    },
+    /// Loading the key had not ended when the time of the program was up.
+    #[error("key {key}: loading it was stopped after {took:?}, when the time of the program was up")]
+    LoadTimedOut {
+        /// The Key ID.
+        key: KeyId,
+        /// The time that loading took until then.
+        took: Duration,
+    },
+    /// There is no memory for the key, or for what an instruction prepares under it.
+    #[error("key {key}: {source}")]
+    KeyMemory {
+        /// The Key ID.
+        key: KeyId,
+        /// Why.
+        #[source]
+        source: KeyMemoryError,
     },
     /// The result does not fit the register it is meant for.
     #[error("the result does not fit: {0}")]

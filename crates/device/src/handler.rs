@@ -58,9 +58,12 @@ pub struct TypeDescriptor {
 pub trait KeyShape: Any + Send + Sync + fmt::Debug {}
 impl<T: Any + Send + Sync + fmt::Debug> KeyShape for T {}
 
-/// A key in the form that instructions use (transformed, checked, whole). Downcast it with [`Any`].
-pub trait KeyContext: Any + Send + Sync {}
-impl<T: Any + Send + Sync> KeyContext for T {}
+/// A key in the form that instructions use (transformed, checked, whole), or what was prepared under one. Downcast it with
+/// [`Any`].
+pub trait KeyContext: Any + Send + Sync {
+    /// Memory that it occupies, in bytes, with all that it alone keeps alive.
+    fn memory_bytes(&self) -> u64;
+}
 
 /// One stored object of a Key ID, for [`ObjectHandler::open_key`].
 pub struct KeyPart {
@@ -112,6 +115,13 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// [`HandlerError::WrongSize`].
     fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError>;
 
+    /// The most memory that [`validate`](Self::validate) takes at any moment for an object of this size, in bytes. The device
+    /// sets it aside for objects of more than 1 MiB. The default is that of an object that is read whole and decoded.
+    fn validate_bytes(&self, id: VrId, size: u64) -> u64 {
+        let _ = id;
+        size.saturating_mul(2)
+    }
+
     /// Judges a complete object before it is stored, in one pass over its content. For a key object, `shape` is that of
     /// the other parts of its Key ID, if there are any.
     ///
@@ -125,18 +135,51 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError>;
 
+    /// The most memory that [`open_key`](Self::open_key) takes at any moment, in bytes, its result included. The device sets
+    /// it aside before it calls that.
+    fn key_bytes(&self, shape: &dyn KeyShape) -> u64;
+
     /// Brings a key into the form that instructions use, from all objects with [`Role::Key`] of its Key ID. May take
     /// long and much memory; the device calls it for the first program that needs the key, and keeps the result until
-    /// one of the objects is replaced or deleted.
+    /// one of the objects is replaced or deleted, or other keys need the memory.
     ///
     /// # Errors
     /// [`HandlerError::KeyIncomplete`] when a part is missing, else as [`validate`](Self::validate).
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError>;
 
+    /// The operand, counted from 0 in the order of [`Instruction::reads`], that the instruction uses in a form prepared
+    /// under its key, if it uses one so.
+    fn prepares(&self, instruction: &Instruction) -> Option<usize> {
+        let _ = instruction;
+        None
+    }
+
+    /// The most memory that [`prepare`](Self::prepare) takes at any moment, in bytes, its result included. The device sets it
+    /// aside before it calls that.
+    ///
+    /// # Errors
+    /// [`HandlerError::Operand`] for content that cannot be prepared.
+    fn prepare_bytes(&self, id: VrId, operand: &[u8], key: &dyn KeyContext) -> Result<u64, HandlerError> {
+        let _ = (id, operand, key);
+        Ok(0)
+    }
+
+    /// Prepares the operand that [`prepares`](Self::prepares) names. The device keeps the result until the operand or the
+    /// key is replaced or deleted, or other keys need the memory.
+    ///
+    /// # Errors
+    /// [`HandlerError::Operand`] for content that cannot be prepared, [`HandlerError::Engine`] when an accelerator fails.
+    fn prepare(&self, id: VrId, operand: &[u8], key: &dyn KeyContext) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        let _ = (operand, key);
+        Err(HandlerError::Engine {
+            what: format!("the {} handler prepares nothing, register {id} neither", self.name()),
+        })
+    }
+
     /// Whether the instruction needs the key of its registers. One that does not costs no key loading.
     fn needs_key(&self, instruction: &Instruction) -> bool;
 
-    /// How long the instruction is expected to take, the loading of its key not counted. `operands` are the sizes in
+    /// How long the instruction is expected to take, the loading of its key and the preparing of its operand not counted. `operands` are the sizes in
     /// bytes of the registers it reads, in the order of [`Instruction::reads`]; `None` where an earlier instruction will
     /// have written one and [`result_size`](Self::result_size) did not say.
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration;
@@ -153,22 +196,26 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own.
-    ///
-    /// `operands` are the contents of the registers the instruction reads, in the order of
-    /// [`Instruction::reads`]; `result` is empty and takes the new content of the register it writes. `key` is given if
-    /// and only if [`needs_key`](Self::needs_key) says so.
+    /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own. `result` is empty and
+    /// takes the new content of the register it writes.
     ///
     /// # Errors
     /// [`HandlerError::Unsupported`] for an instruction of another scheme, [`HandlerError::Operand`] for content it cannot
     /// compute on, [`HandlerError::Engine`] when an accelerator fails.
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        key: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError>;
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError>;
+}
+
+/// An instruction, and all that it computes with.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The instruction.
+    pub instruction: &'a Instruction,
+    /// The contents of the registers it reads, in the order of [`Instruction::reads`]. That of a prepared operand is empty.
+    pub operands: &'a [&'a [u8]],
+    /// Its key, if and only if [`ObjectHandler::needs_key`] says so.
+    pub key: Option<&'a dyn KeyContext>,
+    /// The operand that [`ObjectHandler::prepares`] names, in the form that [`ObjectHandler::prepare`] gave it.
+    pub prepared: Option<&'a dyn KeyContext>,
 }
 
 /// An object or instruction that a handler refused.

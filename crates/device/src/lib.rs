@@ -21,6 +21,7 @@
 //!
 //! `docs/device.md` defines the semantics and draws the file formats.
 
+mod cost;
 mod device;
 mod error;
 pub mod handler;
@@ -31,11 +32,11 @@ pub mod store;
 
 pub use ciphermill_storage::{self as storage, StorageError};
 pub use device::{
-    Device, DeviceConfig, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, ReadOptions, Space, WriteMode,
-    WriteOptions, Written, program_register,
+    Device, DeviceConfig, KeyMemory, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, ReadOptions, Space,
+    WriteMode, WriteOptions, Written, program_register,
 };
-pub use error::{DeviceError, RunError};
+pub use error::{DeviceError, KeyMemoryError, RunError};
 pub use handler::{HandlerError, ObjectHandler};
 pub use memory::MemoryError;
-pub use metrics::{InstructionMetrics, MetricsSnapshot, SpaceMetrics};
+pub use metrics::{InstructionMetrics, KeyMemoryUsage, MetricsSnapshot, SpaceMetrics};
 pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};

@@ -52,6 +52,29 @@ pub struct SpaceMetrics {
     pub used: SpaceLimits,
 }
 
+/// The memory of loaded keys, and of what was prepared under them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyMemoryUsage {
+    /// Bytes that may be in use.
+    pub limit: u64,
+    /// Bytes in use, or set aside for loading.
+    pub used: u64,
+    /// Keys ready for computing.
+    pub keys: u64,
+    /// Operands (matrices) ready for computing.
+    pub prepared: u64,
+    /// Keys loaded and operands prepared.
+    pub loads: u64,
+    /// Those dropped because others needed the memory.
+    pub evictions: u64,
+    /// Requests that waited for memory, or for another request that loaded the same key.
+    pub waits: u64,
+    /// Their time.
+    pub wait_time: Duration,
+    /// Requests that waited in vain.
+    pub refusals: u64,
+}
+
 /// The state of a device's counters at one moment. Counts are since the device was opened.
 ///
 /// # Example
@@ -100,8 +123,8 @@ pub struct MetricsSnapshot {
     pub register_hits: u64,
     /// Operands of programs that had to be read from the object store.
     pub register_misses: u64,
-    /// Keys ready for computing.
-    pub keys_loaded: u64,
+    /// The memory of loaded keys.
+    pub key_memory: KeyMemoryUsage,
     /// Programs that ran to their end.
     pub programs_run: u64,
     /// Programs that were rejected or failed.
@@ -207,7 +230,7 @@ impl MetricsSnapshot {
     /// ```
     #[must_use]
     pub fn to_prometheus(&self) -> String {
-        let (store, memory) = (&self.store, &self.memory);
+        let (store, memory, keys) = (&self.store, &self.memory, &self.key_memory);
         let failed = u64::from(self.store_failed);
         let gauges = [
             ("objects", "Objects stored", store.objects),
@@ -220,7 +243,10 @@ impl MetricsSnapshot {
             ("memory_frames_used", "Frames in use", memory.used_frames),
             ("memory_pages", "Virtual pages in use", memory.pages),
             ("swap_slots", "Slots of the swap area in use", memory.swap_slots),
-            ("keys_loaded", "Keys ready for computing", self.keys_loaded),
+            ("keys_loaded", "Keys ready for computing", keys.keys),
+            ("operands_prepared", "Operands ready for computing", keys.prepared),
+            ("key_memory_bytes", "Memory of loaded keys and prepared operands", keys.used),
+            ("key_memory_limit_bytes", "Bytes that it may have", keys.limit),
             ("programs_running", "Programs running now", self.programs_running),
             ("queue_depth", "Programs waiting for their turn now", self.queue_depth),
         ];
@@ -241,6 +267,10 @@ impl MetricsSnapshot {
             ("programs_run_total", "Programs that ran to their end", self.programs_run),
             ("programs_failed_total", "Programs that were rejected or failed", self.programs_failed),
             ("programs_refused_total", "Programs refused because too many waited", self.programs_refused),
+            ("key_loads_total", "Keys loaded and operands prepared", keys.loads),
+            ("key_evictions_total", "Those dropped because others needed the memory", keys.evictions),
+            ("key_memory_waits_total", "Requests that waited for key memory or for the same key", keys.waits),
+            ("key_memory_refusals_total", "Requests that waited for key memory in vain", keys.refusals),
             ("scrubs_total", "Scrubs that came to their end", self.scrubs),
             ("scrubbed_bytes_total", "Bytes of objects that scrubs read", self.scrubbed_bytes),
             ("damaged_chunks_total", "Damaged chunks that scrubs found", self.damaged_chunks),
@@ -257,6 +287,7 @@ impl MetricsSnapshot {
             ("commit_seconds_total", "Time of group commits, syncs included", self.commit_time),
             ("program_seconds_total", "Time of programs, without their wait", self.program_time),
             ("program_wait_seconds_total", "Time that programs waited for their turn", self.program_wait),
+            ("key_memory_wait_seconds_total", "Time of the waits for key memory", keys.wait_time),
         ];
         for (name, help, time) in times {
             let name = format!("ciphermill_device_{name}");

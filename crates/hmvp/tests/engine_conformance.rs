@@ -52,6 +52,14 @@ impl HmvpEngine for Faulty {
         EngineInfo::new("faulty", EngineKind::Simulated)
     }
 
+    fn keys_bytes(&self, plan: &Plan) -> u64 {
+        CpuEngine::new().keys_bytes(plan)
+    }
+
+    fn matrix_bytes(&self, plan: &Plan) -> u64 {
+        CpuEngine::new().matrix_bytes(plan)
+    }
+
     fn prepare(&self, plan: &Arc<Plan>, keys: &GaloisKeys) -> Result<Arc<dyn PreparedKeys>, HmvpError> {
         self.require(plan)?;
         Ok(Arc::new(FaultyKeys(self.0, CpuEngine::new().prepare(plan, keys)?)))

@@ -119,8 +119,8 @@ fn chunk_for(size: u64) -> Vec<u8> {
 /// Maps a device's error to the variant on which a caller can act.
 fn mapped(id: BlobId, error: DeviceError) -> TransportError {
     match error {
+        _ if error.is_busy() => TransportError::Busy(Box::new(error)),
         DeviceError::TooLarge { size, limit, .. } => TransportError::TooLarge { size, limit },
-        DeviceError::Busy { .. } => TransportError::Busy(Box::new(error)),
         DeviceError::ProgramFailed { .. } => TransportError::ProgramFailed(Box::new(error)),
         DeviceError::UnknownType { .. }
         | DeviceError::NotAProgramRegister { .. }

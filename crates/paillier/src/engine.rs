@@ -303,6 +303,11 @@ impl EngineEvaluation {
         &self.key
     }
 
+    /// Memory that the engine's constants occupy, in bytes; 0 if the key's own computes.
+    pub fn engine_bytes(&self) -> u64 {
+        self.modulus.as_ref().map_or(0, |modulus| modulus.memory_bytes())
+    }
+
     /// As [`CiphertextVector::add`].
     ///
     /// # Errors

@@ -42,6 +42,10 @@ impl PreparedModulus for SeamModulus {
         self.inner.limbs()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.inner.memory_bytes()
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         match jobs.iter().find(|job| matches!(job, Job::PrepareBase { .. })) {
             Some(job) if !self.bases => Err(EngineError::Unsupported { engine: "seam".into(), job: job.name() }),

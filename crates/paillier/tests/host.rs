@@ -290,6 +290,10 @@ impl PreparedModulus for RecordingModulus {
         self.inner.limbs()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.inner.memory_bytes()
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         let call = |call| self.calls.lock().unwrap().push(call);
         let run = |job: &Job<'_>| match *job {
@@ -386,6 +390,10 @@ impl ModExpEngine for Failing {
 impl PreparedModulus for FailingModulus {
     fn limbs(&self) -> usize {
         self.limbs
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        0
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {

@@ -242,6 +242,10 @@ impl PreparedModulus for CountedModulus {
         self.inner.limbs()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.inner.memory_bytes()
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         self.inner.run(jobs)
     }

@@ -177,11 +177,13 @@ impl Case {
     /// The key in the engine's form. Its description must be that of the case.
     ///
     /// # Errors
-    /// As [`TfheEngine::prepare`], and if the description differs.
+    /// As [`TfheEngine::prepare`], and if the description differs or the key takes more memory than the engine said.
     pub fn prepare(&self, engine: &dyn TfheEngine) -> Result<Arc<dyn PreparedKey>, ConformanceError> {
         let key = engine.prepare(self.parts(), POLICY, &mut |_, _| ())?;
         let same = key.parameters().spec() == self.client.parameters.spec() && key.tag() == self.client.tag;
         self.require(same && key.memory_bytes() > 0, || "the prepared key describes another key set".to_owned())?;
+        let (taken, said) = (key.memory_bytes(), engine.key_bytes(key.parameters()));
+        self.require(taken <= said, || format!("the key takes {taken} bytes, the engine said at most {said}"))?;
         Ok(key)
     }
 

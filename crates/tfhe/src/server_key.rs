@@ -439,6 +439,27 @@ impl LoadOptions {
     pub fn on(isa: Isa, backend: Backend) -> Self {
         Self { backend, isa, max_bytes: MAX_LOADED_KEY_BYTES, ntt: Arc::new(CpuNttProvider::new(isa)) }
     }
+
+    /// The most memory that loading a key of this set takes at any moment, on the threads of the current Rayon pool, in
+    /// bytes. It includes the loaded key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let options = LoadOptions::new(Backend::Fft);
+    /// assert!(options.loading_bytes(&parameters) > parameters.loaded_key_bytes(Backend::Fft));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn loading_bytes(&self, parameters: &ParameterSpec) -> u64 {
+        let (shape, count) = (parameters.ggsw_shape(), parameters.lwe_dimension.0);
+        // Of a full key, two batches as they are read; of a seeded one, two of bodies and one of the rows made of them.
+        let batch = 2 * (shape.len() as u64).max(shape.bodies_len() as u64 * 2) * batch_len(count) as u64;
+        let component = shape.len().div_ceil(shape.glwe_dimension.glwe_size()) as u64;
+        let spectra = component * rayon::current_num_threads() as u64;
+        let seeds = parameters.big_lwe_dimension().0 as u64 * parameters.ks.level_count.0 as u64 * 4;
+        let words = (batch + spectra + BLOCK as u64).saturating_mul(8);
+        parameters.loaded_key_bytes(self.backend).saturating_add(words.max(seeds + 8 * BLOCK as u64))
+    }
 }
 
 /// A loaded server key: the transformed bootstrapping key and the expanded key-switching key.
@@ -646,7 +667,7 @@ fn transform_bootstrap_key<T: BackendTorus>(
     let spec = &header.spec;
     let (shape, count) = (spec.ggsw_shape(), spec.lwe_dimension.0);
     let mut builder = T::builder(options.backend, key_word(spec), options.isa, &*options.ntt, shape, count)?;
-    let batch = (2 * rayon::current_num_threads()).min(count);
+    let batch = batch_len(count);
     let element_count = match header.form {
         KeyForm::Seeded => shape.bodies_len(),
         KeyForm::Full => shape.len(),
@@ -684,6 +705,11 @@ fn transform_bootstrap_key<T: BackendTorus>(
         progress(following as u64, count as u64);
     }
     builder.finish()
+}
+
+/// Ciphertexts of a bootstrapping key that are read while as many are transformed.
+fn batch_len(count: usize) -> usize {
+    (2 * rayon::current_num_threads()).min(count)
 }
 
 /// Rebuilds the rows of seeded GGSW ciphertexts from the `first` on, in parallel.

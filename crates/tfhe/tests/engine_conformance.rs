@@ -45,6 +45,11 @@ impl TfheEngine for SlowEngine {
         EngineInfo::new("schoolbook", EngineKind::Cpu(Isa::Portable))
     }
 
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
+        // Every word in 64 bits.
+        2 * parameters.loaded_key_bytes(Backend::Ntt)
+    }
+
     fn prepare(
         &self,
         parts: Vec<KeyPart<'_>>,

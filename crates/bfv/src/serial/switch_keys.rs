@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
+use ciphermill_lattice::rns::{Coefficients, RnsPoly};
 use ciphermill_lattice::{KeyTag, PublicSeed};
+use ciphermill_math::Isa;
 use ciphermill_wire::{Decoder, Encoder, Kind, OpenReader, SealWriter, WireError, sealed_len};
 
 use super::{BODY_VERSION, GALOIS_KEYS, MAX_PARAMETER_SET_LEN, RELINEARIZATION_KEY};
@@ -179,32 +181,48 @@ fn read<R: Read>(
     reader: R,
     max_bytes: u64,
 ) -> Result<(KeyTag, BTreeMap<usize, KeySwitchKey>), BfvError> {
-    let (mut input, head) = Head::open(kind, reader)?;
-    let parameters = head.spec.id();
-    context.require_parameters("the keys", parameters)?;
-    let needed = head.loaded_bytes();
+    let (input, head) = Head::open(kind, reader)?;
+    let (tag, needed) = (head.tag, head.loaded_bytes());
     if needed > max_bytes {
         return Err(BfvError::Memory { what: "a set of keys", needed, limit: max_bytes });
     }
+    let (parameters, chain) = (head.spec.id(), context.chain());
+    let mut keys = BTreeMap::new();
+    read_digits(context, input, &head, |entry, seed, digit, b| {
+        let key = keys.entry(entry.element).or_insert_with(|| {
+            let digits = Vec::with_capacity(entry.digits);
+            KeySwitchKey { parameters, tag, gadget: entry.gadget, seed: *seed, digits }
+        });
+        key.digits.push([chain.forward(b), mask(context, seed, digit)]);
+    })?;
+    Ok((tag, keys))
+}
+
+/// Reads the keys behind their head to the end of the input, one polynomial at a time, and hands each to `visit` with its
+/// key, the key's seed and its number within the key.
+fn read_digits<R: Read>(
+    context: &Context,
+    mut input: OpenReader<R>,
+    head: &Head,
+    mut visit: impl FnMut(&Entry, &PublicSeed, u64, RnsPoly<Coefficients>),
+) -> Result<(), BfvError> {
+    context.require_parameters("the keys", head.spec.id())?;
     for entry in &head.entries {
         require_length("digits of a key", entry.digits, context.digit_count(entry.gadget, context.top())?)?;
     }
     let chain = context.chain();
     let mut packed = vec![0; chain.packed_len()];
-    let mut keys = BTreeMap::new();
-    for Entry { element, gadget, digits } in head.entries {
+    for entry in &head.entries {
         let mut seed = PublicSeed([0; SEED_LEN]);
         input.read_exact(&mut seed.0)?;
-        let digits = (0..digits as u64).map(|j| {
+        for digit in 0..entry.digits as u64 {
             input.read_exact(&mut packed)?;
-            Ok([chain.forward(chain.unpack(&packed)?), mask(context, &seed, j)])
-        });
-        let digits = digits.collect::<Result<_, BfvError>>()?;
-        keys.insert(element, KeySwitchKey { parameters, tag: head.tag, gadget, seed, digits });
+            visit(entry, &seed, digit, chain.unpack(&packed)?);
+        }
     }
     // Enough to say how many bytes there are, without following a stream that never ends.
     let given = std::io::copy(&mut input.finish()?.take(1 << 20), &mut std::io::sink())?;
-    if given == 0 { Ok((head.tag, keys)) } else { Err(WireError::TrailingBytes { given }.into()) }
+    if given == 0 { Ok(()) } else { Err(WireError::TrailingBytes { given }.into()) }
 }
 
 /// The head of Galois keys: their owner, their purpose and their size.
@@ -340,6 +358,32 @@ impl GaloisKeys {
     pub fn read(context: &Context, reader: impl Read, max_bytes: u64) -> Result<Self, BfvError> {
         let (tag, keys) = read(GALOIS_KEYS, context, reader, max_bytes)?;
         Ok(Self { parameters: context.parameters().id(), tag, keys })
+    }
+
+    /// Checks sealed keys to the end of `reader` without keeping them: only one polynomial is in memory at a time.
+    ///
+    /// # Errors
+    /// If they are malformed, or their set is not admissible under `policy`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let keys = GaloisKeys::generate(&secret, &[GaloisRequest { element: 3, gadget }])?;
+    /// let mut bytes = keys.to_bytes(&context)?;
+    /// assert_eq!(GaloisKeys::validate(&bytes[..], policy, context.isa())?.tag(), secret.tag());
+    /// bytes.pop();
+    /// assert!(GaloisKeys::validate(&bytes[..], policy, context.isa()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn validate(reader: impl Read, policy: SecurityPolicy, isa: Isa) -> Result<GaloisKeysHeader, BfvError> {
+        let (input, head) = Head::open(GALOIS_KEYS, reader)?;
+        let parameters = ParameterSet::new(head.spec.clone(), policy)?;
+        let needed = head.loaded_bytes();
+        if needed > MAX_LOADED_KEY_BYTES {
+            return Err(BfvError::Memory { what: "a set of keys", needed, limit: MAX_LOADED_KEY_BYTES });
+        }
+        read_digits(&Context::new(&parameters, isa)?, input, &head, |_, _, _, _| ())?;
+        Ok(GaloisKeysHeader { parameters, head })
     }
 
     /// Reads sealed keys.

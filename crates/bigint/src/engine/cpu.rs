@@ -149,6 +149,10 @@ impl PreparedModulus for CpuModulus {
         self.groups.limbs()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.groups.memory_bytes() + self.single.as_ref().map_or(0, OddModulus::memory_bytes)
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         let run = |job: &Job<'_>| match *job {
             Job::Multiply { a, b } => Ok(Output::Integers(self.multiply(a, b)?)),

@@ -79,6 +79,9 @@ pub trait PreparedModulus: Send + Sync {
     /// Limbs of a result: those of the modulus.
     fn limbs(&self) -> usize;
 
+    /// Memory that the constants occupy, in bytes, in the engine and here.
+    fn memory_bytes(&self) -> u64;
+
     /// Runs the jobs and returns one output per job, in order. Results are below the modulus.
     ///
     /// # Errors

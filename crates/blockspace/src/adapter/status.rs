@@ -49,7 +49,7 @@ pub(super) fn of_volume(error: &VolumeError) -> CommandError {
             CommandError::new(Status::CAPACITY_EXCEEDED.do_not_retry(), text)
         }
         VolumeError::Busy { .. } => CommandError::new(BUSY, text),
-        VolumeError::Failed | VolumeError::Storage(StorageError::Sync { .. }) => {
+        VolumeError::Failed | VolumeError::Storage(StorageError::Sync { .. } | StorageError::Gone { .. }) => {
             CommandError::new(Status::WRITE_FAULT.do_not_retry(), text)
         }
         VolumeError::Storage(_) => CommandError::new(Status::WRITE_FAULT, text),
@@ -60,6 +60,7 @@ pub(super) fn of_volume(error: &VolumeError) -> CommandError {
 /// The status of a device error.
 pub(super) fn of_device(error: &DeviceError) -> CommandError {
     let status = match error {
+        _ if error.is_busy() => BUSY,
         DeviceError::UnknownType { .. }
         | DeviceError::TooLarge { .. }
         | DeviceError::NotAProgramRegister { .. }
@@ -69,7 +70,6 @@ pub(super) fn of_device(error: &DeviceError) -> CommandError {
         DeviceError::InvalidProgram { .. } | DeviceError::Handler(_) => CONTENT_REFUSED,
         DeviceError::NoProgram { .. } => NO_PROGRAM,
         DeviceError::ProgramFailed { cause, .. } | DeviceError::GivenProgramFailed { cause, .. } => of_run(cause),
-        DeviceError::Busy { .. } => BUSY,
         DeviceError::Store(error) => of_store(error),
         _ => Status::INTERNAL_ERROR,
     };
@@ -91,7 +91,9 @@ pub(super) fn of_store(error: &StoreError) -> Status {
         }
         StoreError::DamagedObject { .. } => Status::UNRECOVERED_READ_ERROR.do_not_retry(),
         StoreError::NotFound { .. } => NO_SUCH_OBJECT,
-        StoreError::Failed | StoreError::Storage(StorageError::Sync { .. }) => Status::WRITE_FAULT.do_not_retry(),
+        StoreError::Failed | StoreError::Storage(StorageError::Sync { .. } | StorageError::Gone { .. }) => {
+            Status::WRITE_FAULT.do_not_retry()
+        }
         StoreError::Storage(_) => Status::WRITE_FAULT,
         _ => Status::INTERNAL_ERROR,
     }

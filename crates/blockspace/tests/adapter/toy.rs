@@ -3,7 +3,7 @@
 use ciphermill_device::handlers::tfhe::{self, opcode};
 use ciphermill_device::{
     HandlerError, ObjectHandler,
-    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+    handler::{Job, KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
 };
 use ciphermill_program::{Instruction, KeyId, Operands, Scheme, TypeCode, VrId};
 use std::{
@@ -68,6 +68,10 @@ impl ObjectHandler for Toy {
         }
     }
 
+    fn key_bytes(&self, _: &dyn KeyShape) -> u64 {
+        0
+    }
+
     fn open_key(&self, key: KeyId, _: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         Err(HandlerError::KeyIncomplete { key, missing: "everything".to_owned() })
     }
@@ -80,13 +84,8 @@ impl ObjectHandler for Toy {
         Duration::ZERO
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        _: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        let &Job { instruction, operands, .. } = job;
         self.runs.fetch_add(1, Ordering::SeqCst);
         let words = |index: usize| operands[index].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         let zipped = |f: fn(u64, u64) -> u64| words(0).zip(words(1)).map(|(a, b)| f(a, b)).collect::<Vec<_>>();

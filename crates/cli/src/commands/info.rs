@@ -102,6 +102,8 @@ struct StoreReport {
     page_outs: u64,
     commits: u64,
     keys_loaded: u64,
+    key_memory_bytes: u64,
+    key_memory_limit_bytes: u64,
     programs_run: u64,
     programs_failed: u64,
 }
@@ -214,7 +216,7 @@ impl StoreReport {
                 *objects.entry(format!("{} {}", stat.id.type_code, name.unwrap_or("unknown"))).or_default() += 1;
             }
         }
-        let MetricsSnapshot { store, memory, commits, keys_loaded, programs_run, programs_failed, .. } =
+        let MetricsSnapshot { store, memory, commits, key_memory, programs_run, programs_failed, .. } =
             device.metrics();
         Ok(Self {
             directory,
@@ -227,7 +229,9 @@ impl StoreReport {
             page_ins: memory.page_ins,
             page_outs: memory.page_outs,
             commits,
-            keys_loaded,
+            keys_loaded: key_memory.keys,
+            key_memory_bytes: key_memory.used,
+            key_memory_limit_bytes: key_memory.limit,
             programs_run,
             programs_failed,
         })

@@ -257,6 +257,10 @@ impl PreparedModulus for RtlModulus {
         self.limbs
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.modulus.bits().div_ceil(8)
+    }
+
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
         let run = |job: &Job<'_>| match *job {
             Job::Multiply { a, b } => self.multiply(a, b),

@@ -1,8 +1,13 @@
 //! The configuration of a device.
 
-use crate::{error::DeviceError, memory::PAGE_BYTES, store::StoreFiles};
+use super::machine;
+use crate::{
+    error::DeviceError,
+    memory::PAGE_BYTES,
+    store::{SpaceId, StoreFiles},
+};
 use ciphermill_program::{Limits, MAX_INSTRUCTIONS};
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// Bytes of a program's body before its instructions, and of each instruction; `docs/program.md` draws them.
 const PROGRAM_PREFIX_BYTES: u64 = 8;
@@ -25,6 +30,45 @@ pub enum Location {
     Files(StoreFiles),
 }
 
+/// Memory for loaded keys and for what is prepared under them (matrices, handles of engines), for all spaces together.
+///
+/// A key takes memory when the first program needs it, and keeps it until others need it: the least recently used goes
+/// first. A program that finds no memory waits, and then fails with [`KeyMemoryError`](crate::KeyMemoryError).
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let tenant = SpaceId(7);
+/// let key_memory = KeyMemory { bytes: 1 << 30, floors: [(tenant, 256 << 20)].into(), ..KeyMemory::default() };
+/// let device = Device::open(DeviceConfig { key_memory, ..DeviceConfig::in_memory() }, handlers())?;
+/// assert_eq!(device.metrics().key_memory.limit, 1 << 30);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyMemory {
+    /// The budget in bytes, at least 1. A key needs the memory that its loading takes at most.
+    pub bytes: u64,
+    /// For some spaces, bytes that other spaces never take away; together at most `bytes`. A space keeps its most recently
+    /// used objects up to its floor.
+    pub floors: BTreeMap<SpaceId, u64>,
+    /// The longest time that a program waits for memory that others use. It then fails, and may be tried again.
+    pub wait: Duration,
+}
+
+impl Default for KeyMemory {
+    /// Half of the memory that this process may use, no floors, 5 s.
+    fn default() -> Self {
+        Self { bytes: (machine::memory_bytes() / 2).max(1), floors: BTreeMap::new(), wait: Duration::from_secs(5) }
+    }
+}
+
+impl KeyMemory {
+    /// Bytes that other spaces never take from `space`.
+    pub(super) fn floor(&self, space: SpaceId) -> u64 {
+        self.floors.get(&space).copied().unwrap_or(0)
+    }
+}
+
 /// Configuration of a device. Start from [`in_directory`](Self::in_directory) or [`in_memory`](Self::in_memory) and change
 /// fields.
 ///
@@ -45,8 +89,11 @@ pub struct DeviceConfig {
     pub main_memory_bytes: u64,
     /// Limit of the swap area in bytes.
     pub swap_bytes: u64,
-    /// Memory for test vectors kept between programs, in bytes; test vectors of running programs come on top.
+    /// Memory for test vectors and matrices as they are stored, kept between instructions, in bytes. Those of the
+    /// instructions in work come on top.
     pub test_vector_cache_bytes: u64,
+    /// Memory for loaded keys, and for what is prepared under them.
+    pub key_memory: KeyMemory,
     /// The most instructions of a program, at most 65,536.
     pub max_program_instructions: usize,
     /// The most ciphertexts on the stack.
@@ -68,7 +115,7 @@ impl DeviceConfig {
     /// The least [`main_memory_bytes`](Self::main_memory_bytes): one page.
     pub const LEAST_MAIN_MEMORY_BYTES: u64 = PAGE_BYTES;
 
-    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, programs of at most 65,536 instructions, 256
+    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, half of the memory of this process for keys, programs of at most 65,536 instructions, 256
     /// stack entries and 20 s, objects of at most 16 GiB. As many programs run as the machine has threads, and 1,024
     /// wait, 256 of them of one space.
     ///
@@ -131,6 +178,7 @@ impl DeviceConfig {
             main_memory_bytes: 256 << 20,
             swap_bytes: 16 << 30,
             test_vector_cache_bytes: 256 << 20,
+            key_memory: KeyMemory::default(),
             max_program_instructions: max_instructions,
             max_stack,
             max_program_duration: max_duration,
@@ -154,6 +202,14 @@ impl DeviceConfig {
                 "max_program_instructions is {}, it must be 1 to {MAX_INSTRUCTIONS}",
                 self.max_program_instructions
             ));
+        }
+        let KeyMemory { bytes, floors, .. } = &self.key_memory;
+        if *bytes == 0 {
+            return refuse("key_memory.bytes is 0, it must be at least 1".to_owned());
+        }
+        let sum = floors.values().fold(0u64, |sum, &floor| sum.saturating_add(floor));
+        if sum > *bytes {
+            return refuse(format!("the floors of key_memory are {sum} bytes together, they may be at most {bytes}"));
         }
         if self.max_running_programs == 0 {
             return refuse("max_running_programs is 0, it must be at least 1".to_owned());

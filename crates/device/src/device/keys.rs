@@ -1,44 +1,78 @@
-//! Keys in the form for computing, made when first needed and kept while their objects stay.
+//! Keys in the form for computing, and what is prepared under them: made when first needed, kept while their objects stay
+//! and no other needs the memory.
 
+use super::{
+    budget::{Budget, Found, KeyName, Name, Reservation, Use},
+    cache::{Cache, locked},
+    config::KeyMemory,
+};
 use crate::{
-    error::RunError,
-    handler::{HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler},
+    cost::Rate,
+    error::{KeyMemoryError, RunError},
+    handler::{HandlerError, KeyPart, KeyShape, ObjectHandler},
+    metrics::KeyMemoryUsage,
     store::{SpaceId, Store, StoredObject},
 };
-use ciphermill_program::{KeyId, TypeCode};
+use ciphermill_program::{TypeCode, VrId};
 use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Arc, Mutex, PoisonError},
+    collections::BTreeMap,
+    io::{self, Read},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
 };
 
-/// A key of a space: the type code distinguishes keys of different handlers.
-pub(super) type KeyName = (SpaceId, TypeCode, KeyId);
+/// The most shapes that are remembered.
+const MAX_SHAPES: u64 = 4096;
+/// The expected time to load a byte of a stored key before any key of its type was loaded.
+const INITIAL_NS_PER_BYTE: f64 = 5.0;
 
-/// A value made from the objects with these generations.
-struct Made<T: ?Sized> {
-    generations: Vec<u64>,
-    value: Arc<T>,
-}
-
-type Slot = Arc<Mutex<Option<Made<dyn KeyContext>>>>;
-
-#[derive(Default)]
+#[derive(Debug)]
 pub(super) struct Keys {
-    shapes: Mutex<HashMap<KeyName, Made<dyn KeyShape>>>,
-    /// One lock per key, so that two programs do not load the same gigabytes, and other keys do not wait.
-    contexts: Mutex<HashMap<KeyName, Slot>>,
+    /// By key, with the generation of its first part.
+    shapes: Cache<KeyName, Arc<dyn KeyShape>>,
+    budget: Budget,
+    /// What loading took, by space and type of the keys.
+    load_times: Mutex<BTreeMap<(SpaceId, TypeCode), LoadTime>>,
 }
 
-fn generations(parts: &[Arc<StoredObject>]) -> Vec<u64> {
+/// The time that loading a key takes, learnt from loads that ended.
+#[derive(Debug)]
+struct LoadTime {
+    rate: Rate,
+    /// Whether any load ended; until then the estimate is a guess.
+    seen: bool,
+}
+
+impl Default for LoadTime {
+    fn default() -> Self {
+        Self { rate: Rate::new(INITIAL_NS_PER_BYTE, 0.0), seen: false }
+    }
+}
+
+/// What loading a key needs to know of the run that asks for it.
+pub(super) struct Asker<'a> {
+    pub(super) store: &'a Store,
+    pub(super) handler: &'a dyn ObjectHandler,
+    /// The end of the time that the run may take.
+    pub(super) end: Instant,
+    /// Whether the run holds keys already.
+    pub(super) holds: bool,
+}
+
+/// The versions of stored objects.
+pub(super) fn generations(parts: &[Arc<StoredObject>]) -> Vec<u64> {
     parts.iter().map(|part| part.generation()).collect()
 }
 
-fn locked<K: Eq + Hash, V, R>(map: &Mutex<HashMap<K, V>>, work: impl FnOnce(&mut HashMap<K, V>) -> R) -> R {
-    work(&mut map.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 impl Keys {
+    pub(super) fn new(limits: KeyMemory) -> Self {
+        Self { shapes: Cache::new(MAX_SHAPES, |_| 1), budget: Budget::new(limits), load_times: Mutex::default() }
+    }
+
+    pub(super) fn usage(&self) -> KeyMemoryUsage {
+        self.budget.usage()
+    }
+
     /// The shape in the head of the key's first part, if any part is stored.
     pub(super) fn shape(
         &self,
@@ -48,71 +82,183 @@ impl Keys {
         parts: &[Arc<StoredObject>],
     ) -> Result<Option<Arc<dyn KeyShape>>, HandlerError> {
         let Some(first) = parts.first() else { return Ok(None) };
-        let generations = vec![first.generation()];
-        let held = locked(&self.shapes, |shapes| {
-            shapes.get(&name).filter(|made| made.generations == generations).map(|made| Arc::clone(&made.value))
-        });
-        if held.is_some() {
-            return Ok(held);
+        if let Some(shape) = self.shapes.get(&name, first.generation()) {
+            return Ok(Some(shape));
         }
         let mut head = store.read(Arc::clone(first));
-        let value = handler.describe_key(first.key().id, first.size(), &mut head)?;
-        let made = Made { generations, value: Arc::clone(&value) };
-        locked(&self.shapes, |shapes| shapes.insert(name, made));
-        Ok(Some(value))
+        let shape = handler.describe_key(first.key().id, first.size(), &mut head)?;
+        self.shapes.insert(name, first.generation(), Arc::clone(&shape));
+        Ok(Some(shape))
+    }
+
+    /// How long it is expected to take until the key is in the form for computing. A guess is at most `most`: a key that was never
+    /// loaded is tried.
+    pub(super) fn expected_load(&self, name: KeyName, parts: &[Arc<StoredObject>], most: Duration) -> Duration {
+        if self.budget.holds(Name::Key(name), &generations(parts)) {
+            return Duration::ZERO;
+        }
+        let mut times = locked(&self.load_times);
+        let time = times.entry((name.0, name.1)).or_default();
+        let expected = time.rate.expect(Some(stored_bytes(parts)));
+        if time.seen { expected } else { expected.min(most) }
     }
 
     /// The key in the form for computing, made from `parts` (ascending) unless that is already done.
-    pub(super) fn context(
+    pub(super) fn key(
         &self,
-        store: &Store,
-        handler: &dyn ObjectHandler,
+        asker: &Asker<'_>,
         name: KeyName,
         parts: &[Arc<StoredObject>],
-    ) -> Result<Arc<dyn KeyContext>, RunError> {
-        let slot: Slot = locked(&self.contexts, |contexts| Arc::clone(contexts.entry(name).or_default()));
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let generations = generations(parts);
-        if let Some(made) = slot.as_ref().filter(|made| made.generations == generations) {
-            return Ok(Arc::clone(&made.value));
-        }
-        // Free the old key before the new one is made: there may not be room for both.
-        *slot = None;
-        let readers = parts
-            .iter()
-            .map(|part| KeyPart {
-                id: part.key().id,
-                size: part.size(),
-                content: Box::new(store.read(Arc::clone(part))),
-            })
-            .collect();
-        let value = handler.open_key(name.2, readers).map_err(|source| match source.store_error() {
+        shape: Option<&dyn KeyShape>,
+    ) -> Result<Use, RunError> {
+        let no_memory = |source| RunError::KeyMemory { key: name.2, source };
+        // Another program that loads the key may take as long as this one.
+        let found = self.budget.find(Name::Key(name), &generations(parts), asker.holds, asker.end);
+        let making = match found.map_err(no_memory)? {
+            Found::Ready(key) => return Ok(key),
+            Found::Missing(making) => making,
+        };
+        let needed = shape.map_or(0, |shape| asker.handler.key_bytes(shape));
+        let reservation = making.reserve(needed, self.deadline(asker)).map_err(no_memory)?;
+        let readers = parts.iter().map(|part| KeyPart {
+            id: part.key().id,
+            size: part.size(),
+            content: Box::new(Until { inner: asker.store.read(Arc::clone(part)), end: asker.end }),
+        });
+        let begun = Instant::now();
+        let key = asker.handler.open_key(name.2, readers.collect()).map_err(|source| match source.store_error() {
             Some(store) => RunError::Store(store.clone()),
+            None if is_late(&source) => RunError::LoadTimedOut { key: name.2, took: begun.elapsed() },
             None => RunError::Key { key: name.2, source },
         })?;
-        *slot = Some(Made { generations, value: Arc::clone(&value) });
-        Ok(value)
+        {
+            let mut times = locked(&self.load_times);
+            let time = times.entry((name.0, name.1)).or_default();
+            time.rate.observe(stored_bytes(parts), begun.elapsed());
+            time.seen = true;
+        }
+        let key = making.keep(key, reservation).map_err(no_memory)?;
+        if parts.iter().any(|part| !asker.store.is_current(part)) {
+            // Replaced since the run began: it must not stay in memory after it.
+            self.budget.forget_key(name);
+        }
+        Ok(key)
     }
 
-    /// Drops the shape and the context of a key, because one of its objects changed.
-    pub(super) fn forget(&self, name: KeyName) {
-        let shape = locked(&self.shapes, |shapes| shapes.remove(&name));
-        let context = locked(&self.contexts, |contexts| contexts.remove(&name));
-        // A context may hold gigabytes; free it after the locks.
-        drop((shape.map(|made| made.value), context));
+    /// What the handler prepares from the content of `operand` under `key`, unless that is already done.
+    pub(super) fn prepared(
+        &self,
+        asker: &Asker<'_>,
+        (name, key, parts): (KeyName, &Use, &[Arc<StoredObject>]),
+        operand: &Arc<StoredObject>,
+        content: impl FnOnce() -> Result<Arc<[u8]>, RunError>,
+    ) -> Result<Use, Refused> {
+        let no_memory = |source| RunError::KeyMemory { key: name.2, source };
+        let id = operand.key().id;
+        let mut versions = generations(parts);
+        versions.push(operand.generation());
+        // The run holds the key, so it does not wait for others in need.
+        let found = self.budget.find(Name::Prepared(name, id), &versions, true, asker.end);
+        let making = match found.map_err(no_memory)? {
+            Found::Ready(prepared) => return Ok(prepared),
+            Found::Missing(making) => making,
+        };
+        let deadline = self.deadline(asker);
+        // The content itself, which is in memory until all is prepared.
+        let _content_bytes = making.reserve(operand.size(), deadline).map_err(no_memory)?;
+        let content = content()?;
+        let needed = asker.handler.prepare_bytes(id, &content, key.value())?;
+        let reservation = making.reserve(needed, deadline).map_err(no_memory)?;
+        let prepared = asker.handler.prepare(id, &content, key.value())?;
+        let prepared = making.keep(prepared, reservation).map_err(no_memory)?;
+        if !asker.store.is_current(operand) || parts.iter().any(|part| !asker.store.is_current(part)) {
+            self.budget.forget_prepared(name.0, id);
+        }
+        Ok(prepared)
     }
 
-    /// Number of keys ready for computing.
-    pub(super) fn loaded(&self) -> u64 {
-        // A slot that is locked is being loaded: not ready.
-        locked(&self.contexts, |contexts| {
-            contexts.values().filter(|slot| slot.try_lock().is_ok_and(|slot| slot.is_some())).count() as u64
-        })
+    /// The same for an operand that no register of the space holds. It is not kept.
+    pub(super) fn prepared_once(
+        &self,
+        asker: &Asker<'_>,
+        (name, key): (KeyName, &Use),
+        id: VrId,
+        content: &[u8],
+    ) -> Result<Use, Refused> {
+        let no_memory = |source| RunError::KeyMemory { key: name.2, source };
+        let needed = asker.handler.prepare_bytes(id, content, key.value())?;
+        let reservation = self.budget.reserve(name.0, needed, self.deadline(asker)).map_err(no_memory)?;
+        let prepared = asker.handler.prepare(id, content, key.value())?;
+        Ok(reservation.hold(prepared).map_err(no_memory)?)
+    }
+
+    /// Memory for other work of a space.
+    pub(super) fn set_aside(&self, space: SpaceId, bytes: u64) -> Result<Reservation, KeyMemoryError> {
+        let now = Instant::now();
+        self.budget.reserve(space, bytes, now.checked_add(self.budget.patience()).unwrap_or(now))
+    }
+
+    /// The moment until which a run may wait for memory.
+    fn deadline(&self, asker: &Asker<'_>) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.budget.patience()).map_or(asker.end, |patience| patience.min(asker.end))
+    }
+
+    /// Drops the shape, the key and all that was prepared under it, because one of the key's objects changed.
+    pub(super) fn forget_key(&self, name: KeyName) {
+        self.shapes.remove(&name);
+        self.budget.forget_key(name);
+    }
+
+    /// Drops what was prepared from an object, because it changed.
+    pub(super) fn forget_prepared(&self, space: SpaceId, id: VrId) {
+        self.budget.forget_prepared(space, id);
     }
 }
 
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys").field("loaded", &self.loaded()).finish_non_exhaustive()
+/// Why nothing was prepared: for the run, or, without its place in the program, for the instruction.
+pub(super) enum Refused {
+    Run(RunError),
+    Instruction(HandlerError),
+}
+
+impl From<RunError> for Refused {
+    fn from(error: RunError) -> Self {
+        Self::Run(error)
     }
+}
+
+impl From<HandlerError> for Refused {
+    fn from(error: HandlerError) -> Self {
+        Self::Instruction(error)
+    }
+}
+
+/// Bytes of the parts of a key as they are stored.
+fn stored_bytes(parts: &[Arc<StoredObject>]) -> f64 {
+    parts.iter().map(|part| part.size()).sum::<u64>() as f64
+}
+
+/// A reader that fails from `end` on, so that loading a key does not outlast its program.
+struct Until<R> {
+    inner: R,
+    end: Instant,
+}
+
+/// The error of a reader whose time is up.
+#[derive(Debug, thiserror::Error)]
+#[error("the time of the program is up")]
+struct Late;
+
+impl<R: Read> Read for Until<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if Instant::now() >= self.end {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, Late));
+        }
+        self.inner.read(buf)
+    }
+}
+
+fn is_late(error: &HandlerError) -> bool {
+    matches!(error, HandlerError::Read { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<Late>()))
 }

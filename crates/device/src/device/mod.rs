@@ -1,8 +1,11 @@
 //! The device: spaces of virtual registers that compute when they are written or read.
 
+mod budget;
+mod cache;
 mod config;
 mod gate;
 mod keys;
+mod machine;
 mod objects;
 mod registry;
 mod run;
@@ -15,16 +18,14 @@ use crate::{
     metrics::{Metrics, MetricsSnapshot, SpaceMetrics, count},
     store::{ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError},
 };
+use cache::Cache;
 use ciphermill_program::{DataId, InstructionSet, KeyId, Program, TypeCode, VrId};
 use gate::Gate;
 use keys::Keys;
 use registry::{Known, Registry};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
-pub use config::{DeviceConfig, Location};
+pub use config::{DeviceConfig, KeyMemory, Location};
 pub use objects::{ObjectSink, ObjectSource};
 pub use types::{ObjectStat, ReadMode, ReadOptions, WriteMode, WriteOptions, Written};
 
@@ -62,8 +63,10 @@ pub struct Space {
     id: SpaceId,
 }
 
-/// Values made from objects, each with the generation of its object.
-type Versions<T> = HashMap<ObjectKey, (u64, T)>;
+/// Memory that an entry of a cache takes besides its value, roughly.
+const ENTRY_BYTES: u64 = 256;
+/// Memory for decoded programs between their runs, in bytes.
+const PROGRAM_CACHE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug)]
 struct Inner {
@@ -73,8 +76,8 @@ struct Inner {
     memory: Memory,
     registers: VrTable,
     keys: Keys,
-    programs: Mutex<Versions<Arc<Program>>>,
-    test_vectors: Mutex<Versions<Arc<[u8]>>>,
+    programs: Cache<ObjectKey, Arc<Program>>,
+    test_vectors: Cache<ObjectKey, Arc<[u8]>>,
     gate: Gate,
     metrics: Metrics,
 }
@@ -103,6 +106,9 @@ impl Device {
         let memory = Memory::new(config.main_memory_bytes, swap, config.swap_bytes)?;
         let gate =
             Gate::new(config.max_running_programs, config.max_waiting_programs, config.max_waiting_programs_of_space);
+        let keys = Keys::new(config.key_memory.clone());
+        let test_vectors =
+            Cache::new(config.test_vector_cache_bytes, |bytes: &Arc<[u8]>| ENTRY_BYTES + bytes.len() as u64);
         Ok(Self {
             inner: Arc::new(Inner {
                 registry,
@@ -111,9 +117,11 @@ impl Device {
                 gate,
                 config,
                 registers: VrTable::default(),
-                keys: Keys::default(),
-                programs: Mutex::default(),
-                test_vectors: Mutex::default(),
+                keys,
+                programs: Cache::new(PROGRAM_CACHE_BYTES, |program| {
+                    ENTRY_BYTES + size_of_val(program.instructions()) as u64
+                }),
+                test_vectors,
                 metrics: Metrics::default(),
             }),
         })
@@ -251,7 +259,7 @@ impl Device {
             commits,
             committed_changes,
             commit_time: inner.store.commit_time(),
-            keys_loaded: inner.keys.loaded(),
+            key_memory: inner.keys.usage(),
             programs_running,
             queue_depth,
             ..inner.metrics.snapshot()
@@ -549,10 +557,12 @@ impl Inner {
     /// Drops what memory holds of an object that was replaced or deleted.
     fn forget(&self, key: ObjectKey) {
         self.registers.remove(key);
-        run::locked(&self.programs).remove(&key);
-        run::locked(&self.test_vectors).remove(&key);
-        if self.registry.get(key.id.type_code).is_some_and(|known| known.descriptor.role == Role::Key) {
-            self.keys.forget((key.space, key.id.type_code, key.id.key_id));
+        self.programs.remove(&key);
+        self.test_vectors.remove(&key);
+        match self.registry.get(key.id.type_code).map(|known| known.descriptor.role) {
+            Some(Role::Key) => self.keys.forget_key((key.space, key.id.type_code, key.id.key_id)),
+            Some(Role::TestVector) => self.keys.forget_prepared(key.space, key.id),
+            _ => {}
         }
     }
 }

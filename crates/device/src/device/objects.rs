@@ -251,7 +251,14 @@ fn validate(space: &Space, id: VrId, size: u64, complete: &Complete) -> Result<R
     };
     match complete {
         Complete::Memory(bytes) => handler.validate(id, size, &mut bytes.as_slice(), shape.as_deref())?,
-        Complete::Disk(finished) => handler.validate(id, size, &mut finished.read(), shape.as_deref())?,
+        Complete::Disk(finished) => {
+            // Many may be judged at once, and each may be as large as a matrix.
+            let _memory = inner
+                .keys
+                .set_aside(space.id, handler.validate_bytes(id, size))
+                .map_err(|source| DeviceError::NoMemory { id, source })?;
+            handler.validate(id, size, &mut finished.read(), shape.as_deref())?;
+        }
     }
     Ok(role)
 }

@@ -8,10 +8,15 @@ mod environment;
 mod operands;
 mod value;
 
-use super::{Inner, Space, gate::Pass};
+use super::{
+    Inner, Space,
+    budget::Use,
+    gate::Pass,
+    keys::{Asker, Refused},
+};
 use crate::{
     error::{DeviceError, RunError},
-    handler::{KeyContext, KeyShape, ObjectHandler, Residency},
+    handler::{Job, KeyShape, ObjectHandler, Residency},
     memory::MemoryError,
     metrics::{InstructionMetrics, count, count_time},
     store::{SpaceId, StoredObject},
@@ -19,15 +24,11 @@ use crate::{
 use ciphermill_program::{Action, Instruction, KeyId, Program, TypeCode, VrId, verify};
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use value::Value;
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The right to run, and a clock for the time that is spent with it.
 struct Turn<'a> {
@@ -124,14 +125,12 @@ pub(super) fn keep(inner: &Inner, object: &StoredObject, bytes: &[u8]) {
 
 fn decoded(inner: &Inner, object: &Arc<StoredObject>) -> Result<Arc<Program>, RunError> {
     let (key, generation) = (object.key(), object.generation());
-    if let Some((held, program)) = locked(&inner.programs).get(&key)
-        && *held == generation
-    {
-        return Ok(Arc::clone(program));
+    if let Some(program) = inner.programs.get(&key, generation) {
+        return Ok(program);
     }
     let bytes = inner.store.read(Arc::clone(object)).pull_all()?;
     let program = Arc::new(Program::decode(inner.registry.instructions(), &bytes)?);
-    locked(&inner.programs).insert(key, (generation, Arc::clone(&program)));
+    inner.programs.insert(key, generation, Arc::clone(&program));
     Ok(program)
 }
 
@@ -145,7 +144,6 @@ fn within(limit: Option<u64>, result: Vec<u8>) -> Result<Vec<u8>, RunError> {
 }
 
 fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8]>) -> Result<Vec<u8>, RunError> {
-    let begun = Instant::now();
     let mut run = Run::new(space, program, trigger, operand)?;
     let limits = run.inner.config.program_limits();
     verify(space.inner.registry.instructions(), program, &run, &limits)?;
@@ -153,7 +151,7 @@ fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8
         let value = run.new_value(bytes)?;
         run.registers.insert(trigger, value);
     }
-    let outcome = run.steps(program, begun, limits.max_duration);
+    let outcome = run.steps(program, limits.max_duration);
     run.inner.metrics.add_instructions(&run.times);
     let result = outcome?;
     let handler = run.handler(trigger)?;
@@ -161,11 +159,19 @@ fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8
     Ok(result)
 }
 
-/// Sizes in bytes of the registers that a program has written so far, where they are known.
+/// Sizes in bytes of the registers that a program has written so far, where they are known, and the keys that it has used.
 #[derive(Default)]
 struct Sizes {
     registers: HashMap<VrId, Option<u64>>,
     stack: Vec<Option<u64>>,
+    keys: HashSet<(TypeCode, KeyId)>,
+}
+
+/// The moment until which a run may go on that begins now.
+fn end_of(duration: Duration) -> Instant {
+    /// A year. A longer time is no limit, and could lie beyond what the clock counts.
+    const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
+    Instant::now() + duration.min(LONG)
 }
 
 struct Run<'a> {
@@ -176,7 +182,10 @@ struct Run<'a> {
     /// The versions the run sees, held for as long as it takes.
     view: HashMap<VrId, Arc<StoredObject>>,
     shapes: HashMap<(TypeCode, KeyId), Arc<dyn KeyShape>>,
-    contexts: HashMap<(TypeCode, KeyId), Arc<dyn KeyContext>>,
+    /// The keys in use, which stay in memory until the run ends.
+    keys: HashMap<(TypeCode, KeyId), Arc<Use>>,
+    /// The end of the time it may take.
+    end: Instant,
     registers: HashMap<VrId, Value>,
     stack: Vec<Value>,
     times: BTreeMap<&'static str, InstructionMetrics>,
@@ -206,7 +215,8 @@ impl<'a> Run<'a> {
             operand,
             view,
             shapes: HashMap::new(),
-            contexts: HashMap::new(),
+            keys: HashMap::new(),
+            end: end_of(inner.config.max_program_duration),
             registers: HashMap::new(),
             stack: Vec::new(),
             times: BTreeMap::new(),
@@ -253,24 +263,52 @@ impl<'a> Run<'a> {
         self.shapes.get(&self.family(id)?).map(|shape| &**shape)
     }
 
+    fn asker(&self, handler: &'a dyn ObjectHandler) -> Asker<'a> {
+        Asker { store: &self.inner.store, handler, end: self.end, holds: !self.keys.is_empty() }
+    }
+
     /// The key of a register in the form for computing.
-    fn context(&mut self, id: VrId, handler: &dyn ObjectHandler) -> Result<Arc<dyn KeyContext>, RunError> {
+    fn key(&mut self, id: VrId, handler: &'a dyn ObjectHandler) -> Result<Arc<Use>, RunError> {
         let family = self.family(id).ok_or(RunError::NoOperand { register: id })?;
-        if let Some(context) = self.contexts.get(&family) {
-            return Ok(Arc::clone(context));
+        if let Some(key) = self.keys.get(&family) {
+            return Ok(Arc::clone(key));
         }
         let name = (self.space.id, family.0, family.1);
         let parts = self.key_parts(family.0, family.1);
-        let context = self.inner.keys.context(&self.inner.store, handler, name, &parts)?;
-        self.contexts.insert(family, Arc::clone(&context));
-        Ok(context)
+        let key = Arc::new(self.inner.keys.key(&self.asker(handler), name, &parts, self.shape(id))?);
+        self.keys.insert(family, Arc::clone(&key));
+        Ok(key)
     }
 
-    fn steps(&mut self, program: &Program, begun: Instant, limit: Duration) -> Result<Vec<u8>, RunError> {
+    /// What the handler prepares from an operand under the key. It is kept for other runs if the operand is one that the
+    /// store holds, and made for this instruction alone if the program made the operand.
+    fn prepared(
+        &self,
+        (target, key): (VrId, &Use),
+        handler: &'a dyn ObjectHandler,
+        (source, operand): (VrId, &Value),
+    ) -> Result<Use, Refused> {
+        let (key_type, key_id) = self.family(target).ok_or(RunError::NoOperand { register: target })?;
+        let (name, parts) = ((self.space.id, key_type, key_id), self.key_parts(key_type, key_id));
+        let asker = self.asker(handler);
+        match operand {
+            Value::Resident(object) => {
+                let content = || Ok(self.resident(object)?);
+                self.inner.keys.prepared(&asker, (name, key, parts.as_slice()), object, content)
+            }
+            Value::Paged(register) => {
+                let mut content = Vec::new();
+                self.with_room(|| register.read_into(&mut content)).map_err(RunError::from)?;
+                self.inner.keys.prepared_once(&asker, (name, key), source, &content)
+            }
+        }
+    }
+
+    fn steps(&mut self, program: &Program, limit: Duration) -> Result<Vec<u8>, RunError> {
         let instructions = program.instructions();
         for (index, instruction) in instructions.iter().enumerate() {
             let started = Instant::now();
-            if started.duration_since(begun) > limit {
+            if started > self.end {
                 return Err(RunError::TimedOut { done: index, total: instructions.len(), limit });
             }
             let returned = self.step(index, instruction)?;
@@ -291,7 +329,7 @@ impl<'a> Run<'a> {
             Action::Return => {
                 let mut result = Vec::new();
                 let value = self.operand(instruction)?;
-                self.with_room(|| value.read_into(&mut result))?;
+                self.read_into(&value, &mut result)?;
                 return Ok(Some(result));
             }
             Action::Move => {
@@ -320,12 +358,26 @@ impl<'a> Run<'a> {
 
     fn compute(&mut self, index: usize, instruction: &Instruction) -> Result<(), RunError> {
         let Some(target) = instruction.writes() else { return Ok(()) };
-        let handler = self.handler(target)?;
-        let context = match handler.needs_key(instruction) {
-            true => Some(self.context(target, &**handler)?),
+        let handler = &**self.handler(target)?;
+        let refuse = |source| RunError::Instruction { index, instruction: *instruction, source };
+        let key = match handler.needs_key(instruction) {
+            true => Some(self.key(target, handler)?),
             false => None,
         };
         let values = instruction.reads().map(|id| self.load(id)).collect::<Result<Vec<_>, _>>()?;
+        let place = handler.prepares(instruction);
+        let operand = place.and_then(|place| Some((instruction.reads().nth(place)?, values.get(place)?)));
+        let prepared = match (operand, &key) {
+            (Some(operand), Some(key)) => {
+                let prepared =
+                    self.prepared((target, key.as_ref()), handler, operand).map_err(|refused| match refused {
+                        Refused::Run(error) => error,
+                        Refused::Instruction(source) => refuse(source),
+                    });
+                Some(prepared?)
+            }
+            _ => None,
+        };
         // Real main memory would have to hold the operands together; the bound is kept, so that it can be relied on.
         self.inner.memory.check_working_set(values.iter().map(Value::paged_bytes))?;
         let mut buffers = std::mem::take(&mut self.operands);
@@ -333,17 +385,19 @@ impl<'a> Run<'a> {
         if buffers.len() < values.len() {
             buffers.resize_with(values.len(), Vec::new);
         }
-        for (value, buffer) in values.iter().zip(&mut buffers) {
-            self.with_room(|| value.read_into(buffer))?;
+        for (index, (value, buffer)) in values.iter().zip(&mut buffers).enumerate() {
+            match place {
+                Some(place) if place == index && prepared.is_some() => buffer.clear(),
+                _ => self.read_into(value, buffer)?,
+            }
         }
         let used = values.len();
         // Held on, the target would count as shared and could not be written in place.
         drop(values);
         result.clear();
         let operands: Vec<&[u8]> = buffers[..used].iter().map(Vec::as_slice).collect();
-        handler
-            .execute(instruction, &operands, context.as_deref(), &mut result)
-            .map_err(|source| RunError::Instruction { index, instruction: *instruction, source })?;
+        let (key, prepared) = (key.as_ref().map(|key| key.value()), prepared.as_ref().map(Use::value));
+        handler.execute(&Job { instruction, operands: &operands, key, prepared }, &mut result).map_err(refuse)?;
         self.write(target, &result)?;
         (self.operands, self.result) = (buffers, result);
         Ok(())

@@ -2,10 +2,10 @@
 //!
 //! Objects are the sealed byte forms of `ciphermill-bfv`. A Key ID has one part, the Galois keys (data id 1). A matrix brings
 //! the plan of its products; a register of type 7 or 8 holds a vector encrypted for such a plan, or the product that `hmvp`
-//! made of it. A matrix is prepared for the first product and kept, see [`BfvHandler::with_matrix_memory`].
+//! made of it. A matrix is prepared for the first product and kept within the device's key memory.
 
 use std::io::Read;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ciphermill_bfv::parameters::ParameterError;
@@ -21,10 +21,10 @@ use ciphermill_program::{
 };
 use ciphermill_wire::WireError;
 
-use super::cost::BySize;
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
+use crate::cost::BySize;
 use crate::handler::{
-    HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
 /// A public evaluation key; the data id says which.
@@ -100,8 +100,8 @@ const MAX_KEY_BYTES: u64 = 8 << 30;
 const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + (64 << 10);
 /// Most bytes of a vector or product.
 const MAX_VECTOR_BYTES: u64 = 64 << 20;
-/// Bytes of prepared matrices that are kept unless the caller says otherwise.
-const MATRIX_MEMORY: u64 = 2 << 30;
+/// Most memory that checking Galois keys takes: the tables of the largest set.
+const MAX_VALIDATED_KEY_BYTES: u64 = 64 << 20;
 /// The expected time of a product before one has been timed. It is high on purpose: the device then refuses a program
 /// rather than cut it off.
 const INITIAL_NS: f64 = 100e6;
@@ -123,7 +123,6 @@ pub struct BfvHandler {
     engine: Arc<dyn HmvpEngine>,
     policy: SecurityPolicy,
     isa: Isa,
-    matrix_memory: u64,
     /// What products took, by the size of their matrix.
     costs: BySize,
 }
@@ -139,103 +138,71 @@ impl std::fmt::Debug for BfvHandler {
 struct Shape {
     parameters: ParameterSet,
     tag: KeyTag,
+    /// Bytes that the loaded keys take.
+    loaded_bytes: u64,
 }
 
-/// A loaded key, and the objects that were prepared under it.
+/// A loaded key.
 struct Loaded {
     keys: GaloisKeys,
     context: Context,
-    /// The most recently used last.
-    matrices: Mutex<Vec<Arc<Ready>>>,
+    bytes: u64,
 }
 
-/// A matrix ready to multiply, and the bytes that it came from, by which it is found again.
+impl KeyContext for Loaded {
+    fn memory_bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// A matrix ready to multiply under a key, and the key in the form that the matrix's plan needs.
 struct Ready {
-    bytes: Vec<u8>,
     matrix: MatrixHandle,
     keys: Arc<dyn PreparedKeys>,
-    /// The memory that all three occupy.
-    held: u64,
+    /// Bytes of the matrix as it is stored.
+    stored_bytes: u64,
 }
 
-impl Loaded {
-    fn matrices(&self) -> MutexGuard<'_, Vec<Arc<Ready>>> {
-        self.matrices.lock().unwrap_or_else(PoisonError::into_inner)
+impl KeyContext for Ready {
+    fn memory_bytes(&self) -> u64 {
+        self.matrix.memory_bytes() + self.keys.memory_bytes() + tables_bytes(self.matrix.plan().context().parameters())
     }
+}
 
-    /// The matrix that `bytes` hold, prepared now or before; at most `memory` bytes of prepared matrices are kept.
-    fn matrix(&self, engine: &dyn HmvpEngine, bytes: &[u8], isa: Isa, memory: u64) -> Result<Arc<Ready>, HmvpError> {
-        {
-            let mut kept = self.matrices();
-            if let Some(found) = kept.iter().position(|ready| ready.bytes == bytes) {
-                let ready = kept.remove(found);
-                kept.push(Arc::clone(&ready));
-                return Ok(ready);
-            }
-        }
-        // Others may multiply meanwhile; two that prepare the same matrix both keep it, until it grows old.
-        let matrix = PlainMatrix::from_bytes(bytes, isa)?;
-        let (given, expected) = (matrix.plan().context().parameters().id(), self.context.parameters().id());
-        if given != expected {
-            let what = "the matrix";
-            return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 }.into());
-        }
-        // The matrix first: a refusal for its size costs less than the keys.
-        let prepared = engine.prepare_matrix(matrix.plan(), &matrix)?;
-        let keys = engine.prepare(matrix.plan(), &self.keys)?;
-        let held = prepared.memory_bytes() + keys.memory_bytes() + bytes.len() as u64;
-        let ready = Arc::new(Ready { bytes: bytes.to_vec(), matrix: prepared, keys, held });
-        let mut kept = self.matrices();
-        kept.push(Arc::clone(&ready));
-        let held = |kept: &[Arc<Ready>]| kept.iter().map(|ready| ready.held).sum::<u64>();
-        while kept.len() > 1 && held(&kept) > memory {
-            kept.remove(0);
-        }
-        Ok(ready)
-    }
+/// Bytes that the tables of a parameter set take, roughly: the roots of unity and their companions for each prime of the
+/// chain, the tables of the plain modulus, and the permutations of the slots.
+fn tables_bytes(parameters: &ParameterSet) -> u64 {
+    let words = parameters.polynomial_size.get() as u64 * (parameters.chain().count() as u64 + 2);
+    8 * 4 * words
 }
 
 impl BfvHandler {
     /// A handler that computes with `engine` on the current instruction set and accepts keys that `policy` allows.
     #[must_use]
     pub fn new(engine: Arc<dyn HmvpEngine>, policy: SecurityPolicy) -> Self {
-        Self {
-            engine,
-            policy,
-            isa: Isa::current(),
-            matrix_memory: MATRIX_MEMORY,
-            costs: BySize::new(INITIAL_NS, FIXED_BYTES),
-        }
+        Self { engine, policy, isa: Isa::current(), costs: BySize::new(INITIAL_NS, FIXED_BYTES) }
     }
 
-    /// Keeps at most `bytes` of prepared matrices per key, the last one used in any case.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("../example.txt")]
-    /// let engine = Arc::new(ciphermill_hmvp::CpuEngine::default());
-    /// let handler = bfv::BfvHandler::new(engine, ciphermill_bfv::SecurityPolicy::Require128Bits);
-    /// let handler = handler.with_matrix_memory(1 << 30);
-    /// assert_eq!(handler.name(), "bfv");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn with_matrix_memory(mut self, bytes: u64) -> Self {
-        self.matrix_memory = bytes;
-        self
-    }
-
-    fn product(&self, key: &Loaded, ids: [VrId; 2], matrix: &[u8], vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
-        let [matrix_id, vector_id] = ids;
-        let ready =
-            key.matrix(&*self.engine, matrix, self.isa, self.matrix_memory).map_err(|e| engine_error(matrix_id, e))?;
-        let matrix_bytes = matrix.len() as u64;
-        let vector =
-            EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(vector_id, &e))?;
+    fn product(&self, ready: &Ready, id: VrId, vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
+        let vector = EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(id, &e))?;
         let start = Instant::now();
-        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| engine_error(vector_id, e))?;
-        self.costs.observe(matrix_bytes, start.elapsed());
+        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| engine_error(id, e))?;
+        self.costs.observe(ready.stored_bytes, start.elapsed());
         Ok(product.to_bytes())
+    }
+
+    fn ready(&self, key: &Loaded, matrix: &[u8]) -> Result<Ready, HmvpError> {
+        let stored_bytes = matrix.len() as u64;
+        let matrix = PlainMatrix::from_bytes(matrix, self.isa)?;
+        let (given, expected) = (matrix.plan().context().parameters().id(), key.context.parameters().id());
+        if given != expected {
+            let what = "the matrix";
+            return Err(BfvError::WrongParameters { what, given: given.0, expected: expected.0 }.into());
+        }
+        // The matrix first: a refusal for its size costs less than the keys.
+        let prepared = self.engine.prepare_matrix(matrix.plan(), &matrix)?;
+        let keys = self.engine.prepare(matrix.plan(), &key.keys)?;
+        Ok(Ready { matrix: prepared, keys, stored_bytes })
     }
 }
 
@@ -345,7 +312,8 @@ impl ObjectHandler for BfvHandler {
     fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
         require_galois_keys(id)?;
         let header = GaloisKeysHeader::read(head, self.policy).map_err(|e| invalid(id, e))?;
-        Ok(Arc::new(Shape { parameters: header.parameters().clone(), tag: header.tag() }))
+        let (parameters, tag) = (header.parameters().clone(), header.tag());
+        Ok(Arc::new(Shape { parameters, tag, loaded_bytes: header.loaded_bytes() }))
     }
 
     /// A vector has one size and its product another, and both depend on the plan, which a register does not name. So
@@ -363,6 +331,11 @@ impl ObjectHandler for BfvHandler {
         if (1..=max).contains(&size) { Ok(()) } else { Err(HandlerError::WrongSize { id, given: size, expected }) }
     }
 
+    /// Of keys, one polynomial at a time is in memory, and the tables of their set.
+    fn validate_bytes(&self, id: VrId, size: u64) -> u64 {
+        if id.type_code == KEY { MAX_VALIDATED_KEY_BYTES } else { size.saturating_mul(2) }
+    }
+
     fn validate(
         &self,
         id: VrId,
@@ -373,7 +346,7 @@ impl ObjectHandler for BfvHandler {
         if id.type_code == KEY {
             require_galois_keys(id)?;
             // One part is all there is of a key, so no other part's shape has to fit.
-            return read_keys(content, self.policy, self.isa).map(drop).map_err(|e| invalid(id, e));
+            return GaloisKeys::validate(content, self.policy, self.isa).map(drop).map_err(|e| invalid(id, e));
         }
         let bytes = read_whole(id, size, content)?;
         if id.type_code == MATRIX {
@@ -395,15 +368,37 @@ impl ObjectHandler for BfvHandler {
         }
     }
 
+    fn key_bytes(&self, shape: &dyn KeyShape) -> u64 {
+        downcast::<Shape>(Some(shape)).map_or(0, |shape| shape.loaded_bytes + 2 * tables_bytes(&shape.parameters))
+    }
+
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         let part = parts.into_iter().find(|part| part.id.data_id == GALOIS_KEYS);
         let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
             key: key_id,
             missing: format!("the Galois key object {}", galois_keys(key_id)),
         })?;
-        let (_, context, keys) =
+        let (header, context, keys) =
             read_keys(&mut part.content, self.policy, self.isa).map_err(|e| invalid(part.id, e))?;
-        Ok(Arc::new(Loaded { keys, context, matrices: Mutex::default() }))
+        let bytes = header.loaded_bytes() + tables_bytes(context.parameters());
+        Ok(Arc::new(Loaded { keys, context, bytes }))
+    }
+
+    /// A product uses its matrix in the engine's form.
+    fn prepares(&self, instruction: &Instruction) -> Option<usize> {
+        (instruction.opcode() == HMVP_OPCODE).then_some(0)
+    }
+
+    fn prepare_bytes(&self, id: VrId, operand: &[u8], _key: &dyn KeyContext) -> Result<u64, HandlerError> {
+        let plan = SealedMatrix::plan(operand, self.isa).map_err(|e| operand_error(id, &e))?;
+        let engine = self.engine.keys_bytes(&plan).saturating_add(self.engine.matrix_bytes(&plan));
+        // The entries are in memory next to the prepared matrix while that is made.
+        Ok(engine.saturating_add(operand.len() as u64).saturating_add(2 * tables_bytes(plan.context().parameters())))
+    }
+
+    fn prepare(&self, id: VrId, operand: &[u8], key: &dyn KeyContext) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        let key: &Loaded = loaded(Some(key), "a matrix")?;
+        Ok(Arc::new(self.ready(key, operand).map_err(|e| engine_error(id, e))?))
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
@@ -417,20 +412,14 @@ impl ObjectHandler for BfvHandler {
         }
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        key: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
-        match (instruction.opcode(), instruction.operands(), operands) {
-            (HMVP_OPCODE, Operands::Two(matrix, n), [matrix_bytes, vector_bytes]) => {
-                let key: &Loaded = loaded(key, "a product")?;
-                *result = self.product(key, [matrix, n], matrix_bytes, vector_bytes)?;
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        match (job.instruction.opcode(), job.instruction.operands(), job.operands) {
+            (HMVP_OPCODE, Operands::Two(_, n), [_, vector]) => {
+                let ready: &Ready = loaded(job.prepared, "a product")?;
+                *result = self.product(ready, n, vector)?;
                 Ok(())
             }
-            _ => Err(HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() }),
+            _ => Err(HandlerError::Unsupported { handler: self.name(), opcode: job.instruction.opcode() }),
         }
     }
 }

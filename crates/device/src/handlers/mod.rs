@@ -1,7 +1,6 @@
 //! One handler per scheme: the only place in this crate that names one.
 
 pub mod bfv;
-mod cost;
 pub mod paillier;
 mod standard;
 mod stored_only;
@@ -65,10 +64,10 @@ fn downcast<Shape: KeyShape>(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
     shape.and_then(|shape| (shape as &dyn Any).downcast_ref())
 }
 
-/// The key that an instruction needs, in the form that the handler gave it.
-fn loaded<'a, Loaded: KeyContext>(key: Option<&'a dyn KeyContext>, what: &str) -> Result<&'a Loaded, HandlerError> {
-    key.and_then(|key| (key as &dyn Any).downcast_ref())
-        .ok_or_else(|| HandlerError::Engine { what: format!("{what} came without its key") })
+/// What an instruction needs besides its operands, in the form that the handler gave it: its key, or what was prepared.
+fn loaded<'a, Loaded: KeyContext>(held: Option<&'a dyn KeyContext>, what: &str) -> Result<&'a Loaded, HandlerError> {
+    held.and_then(|held| (held as &dyn Any).downcast_ref())
+        .ok_or_else(|| HandlerError::Engine { what: format!("{what} came without what was loaded for it") })
 }
 
 /// A scheme's error over content that is being judged.

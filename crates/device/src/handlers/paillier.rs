@@ -19,10 +19,10 @@ use ciphermill_program::{
 };
 use ciphermill_wire::{WireError, sealed_len};
 
-use super::cost::Rate;
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
+use crate::cost::Rate;
 use crate::handler::{
-    HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
 /// A public key.
@@ -178,6 +178,18 @@ struct Key(PublicKey);
 /// A public key on the engine. All operands of a device are public, so any engine will do.
 #[derive(Debug)]
 struct Loaded(EngineEvaluation);
+
+impl KeyContext for Loaded {
+    fn memory_bytes(&self) -> u64 {
+        constants_bytes(self.0.key().bits()) + self.0.engine_bytes()
+    }
+}
+
+/// The most memory that a key and the constants of its modulus take on a CPU, in bytes: n² in as many lanes as a vector
+/// register has, some 30 times.
+fn constants_bytes(bits: KeyBits) -> u64 {
+    (64 << 10) + 256 * u64::from(bits.get()) * 2 / 8
+}
 
 impl PaillierHandler {
     /// A handler that computes on an engine and accepts keys of the sizes that `policy` admits. A key that is too long for
@@ -400,6 +412,10 @@ impl ObjectHandler for PaillierHandler {
         CiphertextVector::from_bytes(key, &bytes).map(drop).map_err(|e| invalid(id, e))
     }
 
+    fn key_bytes(&self, shape: &dyn KeyShape) -> u64 {
+        downcast(Some(shape)).map_or(0, |Key(key)| 2 * constants_bytes(key.bits()))
+    }
+
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         let part = parts.into_iter().find(|part| part.id.data_id == PUBLIC_KEY);
         let mut part = part.ok_or_else(|| HandlerError::KeyIncomplete {
@@ -441,13 +457,8 @@ impl ObjectHandler for PaillierHandler {
         }
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        key: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        let &Job { instruction, operands, key, .. } = job;
         let unsupported = || HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() };
         let cost = self.cost(instruction).ok_or_else(unsupported)?;
         let Loaded(evaluation) = loaded(key, "an instruction of Paillier")?;

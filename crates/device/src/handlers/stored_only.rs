@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ciphermill_program::{Instruction, KeyId, Scheme, VrId};
 
-use crate::handler::{HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, TypeDescriptor};
+use crate::handler::{HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, TypeDescriptor};
 
 /// Checks and stores the objects of another handler, and refuses its instructions with [`HandlerError::EngineLacks`].
 ///
@@ -61,6 +61,10 @@ impl ObjectHandler for StoredOnly {
         self.inner.check_size(id, size, shape)
     }
 
+    fn validate_bytes(&self, id: VrId, size: u64) -> u64 {
+        self.inner.validate_bytes(id, size)
+    }
+
     fn validate(
         &self,
         id: VrId,
@@ -69,6 +73,11 @@ impl ObjectHandler for StoredOnly {
         shape: Option<&dyn KeyShape>,
     ) -> Result<(), HandlerError> {
         self.inner.validate(id, size, content, shape)
+    }
+
+    /// Nothing is loaded.
+    fn key_bytes(&self, _shape: &dyn KeyShape) -> u64 {
+        0
     }
 
     fn open_key(&self, _key_id: KeyId, _parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
@@ -84,13 +93,7 @@ impl ObjectHandler for StoredOnly {
         Duration::ZERO
     }
 
-    fn execute(
-        &self,
-        _instruction: &Instruction,
-        _operands: &[&[u8]],
-        _key: Option<&dyn KeyContext>,
-        _result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, _job: &Job<'_>, _result: &mut Vec<u8>) -> Result<(), HandlerError> {
         Err(self.lacks())
     }
 }

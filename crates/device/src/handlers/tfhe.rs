@@ -22,7 +22,7 @@ use ciphermill_wire::WireError;
 
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
-    HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
 };
 
 /// A test vector: the function that a programmable bootstrap evaluates.
@@ -193,6 +193,12 @@ struct Shape {
 /// A loaded key, as the device hands it back to [`ObjectHandler::execute`].
 struct Loaded(Arc<dyn PreparedKey>);
 
+impl KeyContext for Loaded {
+    fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes()
+    }
+}
+
 impl TfheHandler {
     /// A handler that computes with `engine` and accepts keys that `policy` allows.
     #[must_use]
@@ -320,6 +326,11 @@ impl ObjectHandler for TfheHandler {
         }
     }
 
+    /// Keys are read in blocks.
+    fn validate_bytes(&self, id: VrId, size: u64) -> u64 {
+        if id.type_code == KEY { 4 << 20 } else { 2 * size }
+    }
+
     fn validate(
         &self,
         id: VrId,
@@ -353,6 +364,10 @@ impl ObjectHandler for TfheHandler {
         }
         let ciphertext = Ciphertext::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
         shape.map_or(Ok(()), |shape| self.check_ciphertext(id, &ciphertext, shape))
+    }
+
+    fn key_bytes(&self, shape: &dyn KeyShape) -> u64 {
+        downcast::<Shape>(Some(shape)).map_or(0, |shape| self.engine.key_bytes(&shape.parameters))
     }
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
@@ -400,13 +415,8 @@ impl ObjectHandler for TfheHandler {
         Duration::from_nanos(nanoseconds as u64)
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        key: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        let &Job { instruction, operands, key, .. } = job;
         let value = match (instruction.opcode(), instruction.operands(), operands) {
             (opcode::BOOTSTRAP, Operands::Two(tv, n), [vector, input]) => {
                 let key: &Loaded = loaded(key, "a bootstrap")?;

@@ -3,6 +3,7 @@
 mod crash;
 mod faults;
 mod inline;
+mod key_memory;
 mod kill;
 mod new_instruction;
 mod pages;

@@ -3,7 +3,7 @@
 
 use ciphermill_device::{
     Device, DeviceConfig, HandlerError, ObjectHandler, ReadMode, SpaceId, WriteOptions,
-    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+    handler::{Job, KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
 };
 use ciphermill_program::{
     Bindings, Instruction, InstructionSpec, KeyId, ObjectClass, Opcode, Operand, Program, ResultLength, Scheme,
@@ -68,6 +68,10 @@ impl ObjectHandler for Bytes {
         Ok(())
     }
 
+    fn key_bytes(&self, _: &dyn KeyShape) -> u64 {
+        0
+    }
+
     fn open_key(&self, key: KeyId, _: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         Err(HandlerError::KeyIncomplete { key, missing: "everything".to_owned() })
     }
@@ -80,13 +84,8 @@ impl ObjectHandler for Bytes {
         Duration::ZERO
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        _: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        let &Job { instruction, operands, .. } = job;
         assert_eq!(instruction.opcode(), MAXIMUM_OPCODE);
         let greatest = operands[0].iter().copied().max().unwrap_or(0);
         result.resize(operands[0].len(), greatest);

@@ -50,7 +50,7 @@ fn the_papers_sequence_multiplies() {
     let written = [vr(0, 0, 0), vr(1, 0, 0), vr(2, 0, 1), vr(2, 0, 2), vr(3, 0, 2), vr(4, 0, 3)];
     assert_eq!(names, written, "the program's own registers do not last");
     let metrics = device.metrics();
-    assert_eq!((metrics.programs_run, metrics.programs_failed, metrics.keys_loaded), (1, 0, 1));
+    assert_eq!((metrics.programs_run, metrics.programs_failed, metrics.key_memory.keys), (1, 0, 1));
     assert_eq!(metrics.instructions["bootstrap"].count, 2);
     assert_eq!(metrics.store.objects, 6);
     let text = metrics.to_prometheus();
@@ -190,7 +190,7 @@ fn keys_load_once_and_again_when_they_change() {
     });
     assert_eq!(toy.keys_opened.load(Ordering::SeqCst), 1, "four programs, one loading");
     put(&space, vr(2, 0, 2), &toy_key(2, 4, 7));
-    assert_eq!(device.metrics().keys_loaded, 0, "the replaced key is dropped");
+    assert_eq!(device.metrics().key_memory.keys, 0, "the replaced key is dropped");
     put(&space, vr(4, 0, 3), &bytes(&[2; 4]));
     assert_eq!(toy.keys_opened.load(Ordering::SeqCst), 2);
     space.delete(vr(2, 0, 2)).expect("delete");

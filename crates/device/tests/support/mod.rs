@@ -3,7 +3,7 @@
 use ciphermill_device::handlers::tfhe::{self, opcode};
 use ciphermill_device::{
     Device, DeviceConfig, HandlerError, ObjectHandler, Space, SpaceId, WriteOptions,
-    handler::{KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+    handler::{Job, KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
 };
 use ciphermill_program::{DataId, Instruction, KeyId, Operands, Program, Scheme, TypeCode, VrId};
 use std::{
@@ -53,17 +53,28 @@ pub(crate) mod code {
     }
 }
 
-/// A key object is `b"TOY!"`, its part number, the dimension of the values (u32, words), and any filling.
+/// A key object is `b"TOY!"`, its part number, the dimension of the values (u32, words), and any filling. Loaded, it claims
+/// [`LOADED_BYTES`] for each word of the dimension.
 #[derive(Debug)]
 struct Shape {
     dimension: u64,
 }
 
-struct Context;
+pub(crate) const LOADED_BYTES: u64 = 1 << 20;
+
+struct Context(u64);
+
+impl KeyContext for Context {
+    fn memory_bytes(&self) -> u64 {
+        self.0
+    }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Toy {
     pub(crate) keys_opened: AtomicU64,
+    /// Milliseconds that each part of a key takes to load.
+    pub(crate) load_ms: AtomicU64,
     /// Milliseconds that an instruction claims to take.
     pub(crate) claimed_ms: AtomicU64,
     /// Milliseconds that a bootstrap really sleeps.
@@ -141,6 +152,10 @@ impl ObjectHandler for Toy {
         }
     }
 
+    fn key_bytes(&self, shape: &dyn KeyShape) -> u64 {
+        downcast(Some(shape)).map_or(0, |shape| shape.dimension * LOADED_BYTES)
+    }
+
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         self.keys_opened.fetch_add(1, Ordering::SeqCst);
         for part in [1, 2] {
@@ -148,10 +163,12 @@ impl ObjectHandler for Toy {
                 return Err(HandlerError::KeyIncomplete { key: key_id, missing: format!("part {part}") });
             }
         }
+        let mut dimension = 0;
         for mut part in parts {
-            Self::head(part.id, &mut part.content)?;
+            dimension = Self::head(part.id, &mut part.content)?.dimension;
+            std::thread::sleep(Duration::from_millis(self.load_ms.load(Ordering::SeqCst)));
         }
-        Ok(Arc::new(Context))
+        Ok(Arc::new(Context(dimension * LOADED_BYTES)))
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
@@ -177,13 +194,8 @@ impl ObjectHandler for Toy {
         }
     }
 
-    fn execute(
-        &self,
-        instruction: &Instruction,
-        operands: &[&[u8]],
-        key: Option<&dyn KeyContext>,
-        result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        let &Job { instruction, operands, key, .. } = job;
         assert_eq!(key.is_some(), self.needs_key(instruction));
         assert!(result.is_empty());
         let words: Vec<Vec<u64>> = operands.iter().map(|bytes| to_words(bytes)).collect();

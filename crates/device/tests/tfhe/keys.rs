@@ -33,7 +33,7 @@ fn a_missing_part_is_named() {
 #[test]
 fn replacing_a_key_drops_what_was_loaded() {
     let mut f = Fixture::in_memory();
-    let loaded = |f: &Fixture| f.device.metrics().keys_loaded;
+    let loaded = |f: &Fixture| f.device.metrics().key_memory.keys;
     assert_eq!(loaded(&f), 1);
     f.computes();
     assert_eq!(loaded(&f), 1);

@@ -34,7 +34,7 @@ fn one_key_many_programs() {
         });
         let metrics = f.device.metrics();
         assert_eq!((metrics.programs_run, metrics.programs_failed), (33, 0));
-        assert_eq!((metrics.keys_loaded, metrics.programs_running, metrics.queue_depth), (1, 0, 0));
+        assert_eq!((metrics.key_memory.keys, metrics.programs_running, metrics.queue_depth), (1, 0, 0));
     }
 }
 
@@ -63,5 +63,5 @@ fn many_keys_at_once() {
         }
     });
     let metrics = device.metrics();
-    assert_eq!((metrics.programs_run, metrics.programs_failed, metrics.keys_loaded), (32, 0, 4));
+    assert_eq!((metrics.programs_run, metrics.programs_failed, metrics.key_memory.keys), (32, 0, 4));
 }

@@ -132,6 +132,7 @@ pub fn check(engine: &dyn HmvpEngine, extent: &Extent) {
         assert_eq!(keys.tag(), parties.secret.tag(), "{what}: key set");
         assert!(Arc::ptr_eq(keys.plan(), &plan), "{what}: plan of the keys");
         assert!(keys.memory_bytes() > 0 || plan.galois_requests().is_empty(), "{what}: bytes of the keys");
+        assert!(keys.memory_bytes() <= engine.keys_bytes(&plan), "{what}: more bytes of the keys than announced");
         let what = format!("{what} on {}", extent.isa);
         let subject =
             Subject { engine, keys, their_keys, parties, stranger, what, unsupported: extent.unsupported_jobs };
@@ -225,6 +226,8 @@ impl Subject<'_> {
             self.engine.prepare_matrix(plan, matrix).unwrap_or_else(|error| panic!("{what}: a matrix: {error}"));
         assert!(Arc::ptr_eq(handle.plan(), plan), "{what}: plan of a matrix");
         assert!(handle.memory_bytes() > 0, "{what}: bytes of a matrix");
+        let announced = self.engine.matrix_bytes(plan);
+        assert!(handle.memory_bytes() <= announced, "{what}: more bytes of a matrix than announced");
         handle
     }
 

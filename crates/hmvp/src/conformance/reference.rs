@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
 use ciphermill_bfv::encoding::BatchEncoder;
-use ciphermill_bfv::keys::GaloisKeys;
+use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest};
 use ciphermill_bfv::keyswitch::Gadget;
 use ciphermill_bfv::lwe::reference::{Key, Keys, Residues, Ring, Rlwe, product, residue};
 use ciphermill_lattice::KeyTag;
@@ -86,6 +86,20 @@ struct ReferenceKeys {
 impl HmvpEngine for ReferenceEngine {
     fn info(&self) -> EngineInfo {
         EngineInfo::new("reference", EngineKind::Cpu(Isa::Portable))
+    }
+
+    /// A pair of polynomials for each digit of each key, as it was given and as it is kept.
+    fn keys_bytes(&self, plan: &Plan) -> u64 {
+        let context = plan.context();
+        let digits = |request: &GaloisRequest| context.digit_count(request.gadget, context.top()).unwrap_or(0);
+        let digits: usize = plan.galois_requests().iter().map(digits).sum();
+        (2 * 2 * digits * context.parameters().chain().count() * context.n() * size_of::<u64>()) as u64
+    }
+
+    /// Each part of each entry in 8 bytes.
+    fn matrix_bytes(&self, plan: &Plan) -> u64 {
+        let request = plan.request();
+        (2 * 8 * request.rows * request.cols * plan.matrix_parts().len()) as u64
     }
 
     fn prepare(&self, plan: &Arc<Plan>, keys: &GaloisKeys) -> Result<Arc<dyn PreparedKeys>, HmvpError> {

@@ -114,6 +114,17 @@ impl HmvpEngine for CpuEngine {
         EngineInfo::new("cpu", EngineKind::Cpu(Isa::current()))
     }
 
+    fn keys_bytes(&self, plan: &Plan) -> u64 {
+        plan.algorithm().costs().key_bytes
+    }
+
+    /// The entries of one tile are in memory next to the prepared tiles.
+    fn matrix_bytes(&self, plan: &Plan) -> u64 {
+        let rows = plan.algorithm().tiles().into_iter().map(|rows| rows.len()).max().unwrap_or(0);
+        let request = plan.request();
+        matrix_bytes(plan).saturating_add(PackedEntries::bytes(rows, request.cols, request.matrix_bits))
+    }
+
     fn prepare(&self, plan: &Arc<Plan>, keys: &GaloisKeys) -> Result<Arc<dyn PreparedKeys>, HmvpError> {
         plan.require_galois_keys(keys)?;
         let prepared = plan.algorithm().prepare_keys(plan.context(), keys)?;

@@ -51,7 +51,7 @@ pub use cpu::CpuEngine;
 /// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
 /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
-/// let mut rng = Csprng::from_secret(&SecretSeed::from_os()?, 0);
+/// let mut rng = Csprng::from_os()?;
 /// let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
 ///
 /// // The server's side: neither the vector nor the secret key.
@@ -67,6 +67,14 @@ pub use cpu::CpuEngine;
 pub trait HmvpEngine: Send + Sync + fmt::Debug {
     /// The engine's name, device and kind.
     fn info(&self) -> EngineInfo;
+
+    /// The most memory that [`prepare`](Self::prepare) takes at any moment for this plan, in bytes, the prepared keys
+    /// included. The Galois keys themselves are not counted.
+    fn keys_bytes(&self, plan: &Plan) -> u64;
+
+    /// The most memory that [`prepare_matrix`](Self::prepare_matrix) takes at any moment for this plan, in bytes, the
+    /// prepared matrix included. The source of the entries is not counted.
+    fn matrix_bytes(&self, plan: &Plan) -> u64;
 
     /// Brings the Galois keys of one client into the form in which products of the plan use them. The keys are spectra in the
     /// order of the plan's context; an engine with other transforms reads them again from their bytes.

@@ -92,6 +92,23 @@ impl SealedMatrix {
         Ok(Self { terms, entries })
     }
 
+    /// The plan in the head of a sealed matrix, with its tables on `isa`. The entries are not judged, and not copied.
+    ///
+    /// # Errors
+    /// If the envelope is malformed, the plan is not admissible, or the CPU lacks `isa`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
+    /// assert_eq!(SealedMatrix::plan(&bytes, Isa::current())?.request().rows, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plan(bytes: &[u8], isa: Isa) -> Result<Plan, HmvpError> {
+        let (terms, _) = open_any(MATRIX, bytes)?;
+        Plan::on_terms(terms, isa)
+    }
+
     /// The id of its plan's parameter set.
     pub fn parameters(&self) -> ParameterId {
         self.terms.choice().parameters.id()

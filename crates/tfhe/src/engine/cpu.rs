@@ -83,6 +83,10 @@ impl TfheEngine for CpuEngine {
         EngineInfo::new(format!("cpu-{}", self.options.backend), EngineKind::Cpu(self.options.isa))
     }
 
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
+        self.options.loading_bytes(parameters)
+    }
+
     fn prepare(
         &self,
         parts: Vec<KeyPart<'_>>,

@@ -50,7 +50,7 @@ pub use parts::{KeyPart, KeyPartError, KeyPartId};
 /// let key = engine.prepare(parts, policy, &mut |_, _| ())?;
 ///
 /// let encoding = Encoding::unsigned(1, true)?;
-/// let input = client.encrypt(&encoding, 1, KeyOrder::Small, &mut Csprng::from_secret(&SecretSeed::from_os()?, 0))?;
+/// let input = client.encrypt(&encoding, 1, KeyOrder::Small, &mut Csprng::from_os()?)?;
 /// let negation = parameters.test_vector(&encoding, &encoding, |m| 1 - m)?;
 /// let output = key.bootstrap(&input, &negation)?;
 /// assert_eq!(client.decrypt(&encoding, &output)?, 0);
@@ -60,6 +60,10 @@ pub use parts::{KeyPart, KeyPartError, KeyPartId};
 pub trait TfheEngine: Send + Sync + Debug {
     /// The engine's name, device and kind.
     fn info(&self) -> EngineInfo;
+
+    /// The most memory that [`prepare`](Self::prepare) takes at any moment for a key of this set, in bytes. It includes the
+    /// prepared key.
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64;
 
     /// Brings the parts of a server key into the engine's own form. `progress` receives the work done and all work.
     ///

@@ -73,6 +73,10 @@ impl TfheEngine for TimedEngine {
         self.engine.info()
     }
 
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
+        self.engine.key_bytes(parameters)
+    }
+
     fn prepare(
         &self,
         parts: Vec<KeyPart<'_>>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ciphermill_client::engines::EngineName;
 use ciphermill_client::size::Bytes;
 use ciphermill_client::store::DeviceSettings;
-use ciphermill_device::DeviceConfig;
+use ciphermill_device::{DeviceConfig, KeyMemory, SpaceId};
 use ciphermill_nvme::BLOCK_BYTES;
 use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
 use ciphermill_nvme::server::{HostAccess, Limits, SubsystemConfig, TargetError};
@@ -38,6 +38,7 @@ struct File {
     metrics: Option<SocketAddr>,
     allow_hosts: Option<Hosts>,
     memory: Option<Bytes>,
+    key_memory: Option<Bytes>,
     backend: Option<BackendArg>,
     #[serde(default, deserialize_with = "engine")]
     engine: Option<EngineName>,
@@ -98,6 +99,7 @@ struct Namespace {
     size: Option<BlocksSize>,
     capacity: Option<Bytes>,
     objects: Option<u64>,
+    key_memory: Option<Bytes>,
     hosts: Option<Hosts>,
 }
 
@@ -212,6 +214,8 @@ pub(super) struct NamespaceSettings {
     /// The limit for blocks and, separately, for objects, in bytes.
     pub(super) capacity_bytes: Option<u64>,
     pub(super) objects: Option<u64>,
+    /// Bytes of key memory that other namespaces never take.
+    pub(super) key_memory_bytes: Option<u64>,
     pub(super) hosts: HostAccess,
 }
 
@@ -262,12 +266,16 @@ impl Settings {
         let grace = args.grace.or(file.grace_seconds.map(Seconds::duration)).unwrap_or(DEFAULT_GRACE);
         let hours = args.scrub_hours.or(file.scrub_hours.map(|Seconds(hours)| hours));
         let subsystem = subsystem(args, &file.subsystem, &file.limits, grace)?;
+        let namespaces = namespaces(file.namespaces, &hosts)?;
+        let floors = namespaces.iter().filter_map(|n| Some((SpaceId(n.nsid), n.key_memory_bytes?)));
         let device = DeviceSettings {
             memory: args.options.memory.or(file.memory).map(|Bytes(bytes)| bytes),
             backend: args.options.backend.or(file.backend).unwrap_or(BackendArg::Fft).into(),
             engine: args.options.engine.or(file.engine).unwrap_or_default(),
             max_program_duration: args.options.max_program_seconds.or(file.max_program_seconds.map(Seconds::duration)),
             max_object_bytes: file.limits.object_bytes.map(|Bytes(bytes)| bytes),
+            key_memory: args.options.key_memory.or(file.key_memory).map(|Bytes(bytes)| bytes),
+            key_memory_floors: floors.collect(),
             security: args.options.security.or(file.insecure_params.unwrap_or(false)).security(),
         };
         if let Some(bytes) = device.memory.filter(|bytes| *bytes < DeviceConfig::LEAST_MAIN_MEMORY_BYTES) {
@@ -275,13 +283,14 @@ impl Settings {
             return Err(Whose::of(args.options.memory.as_ref(), "--memory", "memory")
                 .fault(format!("{bytes} bytes, it must be at least one page of {least}")));
         }
+        key_memory(&device, Whose::of(args.options.key_memory.as_ref(), "--key-memory", "key-memory"))?;
         let log_filter = args.log.clone().or(file.log.filter).unwrap_or_else(|| "info".to_owned());
         logging::filter(&log_filter).map_err(|what| Whose::of(args.log.as_ref(), "--log", "log.filter").fault(what))?;
         Ok(Self {
             store,
             listen,
             metrics,
-            namespaces: namespaces(file.namespaces, &hosts)?,
+            namespaces,
             hosts,
             device,
             subsystem,
@@ -301,6 +310,20 @@ fn loopback(whose: Whose, address: SocketAddr) -> Result<(), Fault> {
         "{address} is not a loopback address; hosts are not authenticated yet, so only this machine may reach the \
          server: use 127.0.0.1 or [::1] (and a tunnel with its own authentication from elsewhere)"
     )))
+}
+
+/// Refuses a key memory of nothing, and floors that do not fit into it.
+fn key_memory(device: &DeviceSettings, whose: Whose) -> Result<(), Fault> {
+    let bytes = device.key_memory.unwrap_or_else(|| KeyMemory::default().bytes);
+    let floors = device.key_memory_floors.values().fold(0u64, |sum, &floor| sum.saturating_add(floor));
+    match bytes {
+        0 => Err(whose.fault("0 bytes, it must be at least 1".to_owned())),
+        _ if floors > bytes => {
+            let what = "it must be at least the `key-memory` of all namespaces together";
+            Err(whose.fault(format!("{bytes} bytes, {what}, {floors}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration) -> Result<SubsystemConfig, Fault> {
@@ -363,7 +386,7 @@ fn limit(limits: &Limits, error: &TargetError) -> Fault {
 /// The namespaces of the file, or the default namespace if it has none.
 fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, Fault> {
     let mut all: Vec<NamespaceSettings> = Vec::new();
-    for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, hosts: own } in file {
+    for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, key_memory, hosts: own } in file {
         let at = |key: &str| Whose::File(format!("namespace.{}.{key}", all.len()));
         if all.iter().any(|other| other.nsid == nsid) {
             return Err(at("id").fault(format!("there are two namespaces with `id = {nsid}`")));
@@ -380,13 +403,21 @@ fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceS
             blocks: bytes / BLOCK_BYTES as u64,
             capacity_bytes: capacity.map(|Bytes(bytes)| bytes),
             objects,
+            key_memory_bytes: key_memory.map(|Bytes(bytes)| bytes),
             hosts: own.map_or_else(|| hosts.clone(), |Hosts(own)| own),
         });
     }
     if all.is_empty() {
         let blocks = DEFAULT_SIZE.0 / BLOCK_BYTES as u64;
-        let hosts = hosts.clone();
-        all.push(NamespaceSettings { nsid: 1, uuid: None, blocks, capacity_bytes: None, objects: None, hosts });
+        all.push(NamespaceSettings {
+            nsid: 1,
+            uuid: None,
+            blocks,
+            capacity_bytes: None,
+            objects: None,
+            key_memory_bytes: None,
+            hosts: hosts.clone(),
+        });
     }
     Ok(all)
 }
@@ -413,10 +444,11 @@ mod tests {
 
     #[test]
     fn a_file_says_everything_that_a_command_line_says() {
-        let line = ["--store=d", "--listen=[::1]:5", "--metrics=127.0.0.2:6", "--memory=1M", "--log=debug"];
+        let line =
+            ["--store=d", "--listen=[::1]:5", "--metrics=127.0.0.2:6", "--memory=1M", "--key-memory=2M", "--log=debug"];
         let line = [&line[..], &["--allow-host", HOST, "--grace=2.5", "--nqn", HOST, "--scrub-hours=2"]].concat();
         let text = format!(
-            "store='d'\nlisten='[::1]:5'\nmetrics='127.0.0.2:6'\nmemory='1M'\nlog.filter='debug'\nallow-hosts=['{HOST}']\n\
+            "store='d'\nlisten='[::1]:5'\nmetrics='127.0.0.2:6'\nmemory='1M'\nkey-memory='2M'\nlog.filter='debug'\nallow-hosts=['{HOST}']\n\
              grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2"
         );
         let (by_line, by_file) = (merged(&line, "").expect("good"), merged(&[], &text).expect("good"));
@@ -452,7 +484,7 @@ mod tests {
     fn namespaces_are_read() {
         let text = format!(
             "store='d'\nallow-hosts='any'\n[[namespace]]\nid=3\nuuid='00000000-0000-0000-0000-000000000007'\nsize='1G'\n\
-             capacity='10M'\nobjects=5\nhosts=['{HOST}']\n[[namespace]]\nid=4"
+             capacity='10M'\nobjects=5\nkey-memory='1K'\nhosts=['{HOST}']\n[[namespace]]\nid=4"
         );
         let settings = merged(&[], &text).expect("good");
         let [first, second] = &settings.namespaces[..] else { panic!("two") };
@@ -460,6 +492,7 @@ mod tests {
         assert_eq!((first.capacity_bytes, first.objects), (Some(10 << 20), Some(5)));
         assert_eq!(first.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
         assert_eq!((second.nsid, &second.hosts), (4, &HostAccess::Any));
+        assert_eq!(settings.device.key_memory_floors, [(SpaceId(3), 1024)].into());
     }
 
     #[test]
@@ -470,6 +503,11 @@ mod tests {
             ("store='d'\nlisten='0.0.0.0:4420'", &["line 2, `listen`: 0.0.0.0:4420", "not authenticated", "127.0.0.1"]),
             ("store='d'\nmetrics='192.0.2.1:9420'", &["line 2, `metrics`: 192.0.2.1:9420"]),
             ("store='d'\nmemory=1", &["line 2, `memory`: 1 bytes", "4096"]),
+            ("store='d'\nkey-memory=0", &["line 2, `key-memory`: 0 bytes", "at least 1"]),
+            (
+                "store='d'\nkey-memory='1K'\n[[namespace]]\nid=1\nkey-memory='2K'",
+                &["line 2, `key-memory`: 1024 bytes", "all namespaces together, 2048"],
+            ),
             ("store='d'\n[log]\nfilter='a=b=c'", &["line 3, `log.filter`", "`a=b=c`"]),
             ("store='d'\nlog.filter='a=b=c'", &["line 2, `log.filter`"]),
             ("store='d'\n[limits]\nconnections=0", &["line 3, `limits.connections`: it is 0", "at least 1"]),
@@ -517,6 +555,7 @@ mod tests {
             ("--listen=0.0.0.0:1", "--listen: 0.0.0.0:1 is not"),
             ("--metrics=0.0.0.0:1", "--metrics: "),
             ("--memory=1", "--memory: 1 bytes"),
+            ("--key-memory=0", "--key-memory: 0 bytes"),
             ("--log=a=b=c", "--log: "),
             ("--nqn=a", "--nqn: `a`"),
             ("--allow-host=a", "--allow-host: `a`"),

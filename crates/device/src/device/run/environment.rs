@@ -36,6 +36,16 @@ impl Environment for Run<'_> {
         if let Some(register) = instruction.writes() {
             sizes.registers.insert(register, written);
         }
-        handled.map_or(Duration::ZERO, |(id, handler)| handler.estimate(instruction, &operands, self.shape(id)))
+        let Some((id, handler)) = handled else { return Duration::ZERO };
+        let mut cost = handler.estimate(instruction, &operands, self.shape(id));
+        if handler.needs_key(instruction)
+            && let Some(family) = self.family(id)
+            && sizes.keys.insert(family)
+        {
+            let name = (self.space.id, family.0, family.1);
+            let most = self.inner.config.max_program_duration / 2;
+            cost += self.inner.keys.expected_load(name, &self.key_parts(family.0, family.1), most);
+        }
+        cost
     }
 }

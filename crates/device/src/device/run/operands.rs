@@ -1,12 +1,12 @@
 //! The registers of a run: loading and keeping their content.
 
-use super::{Run, locked, value::Value};
+use super::{Run, value::Value};
 use crate::{
     error::RunError,
     handler::Residency,
     memory::{MemoryError, Register},
     metrics::count,
-    store::{ObjectKey, StoreError, StoredObject},
+    store::{StoreError, StoredObject},
 };
 use ciphermill_program::VrId;
 use std::sync::Arc;
@@ -44,9 +44,19 @@ impl Run<'_> {
             // Not kept by the run: held here, operands that are done with could not make room for others.
             return Ok(Value::Paged(self.paged(&object)?));
         }
-        let value = Value::Resident(self.resident(&object)?);
-        self.registers.insert(id, value.clone());
-        Ok(value)
+        Ok(Value::Resident(object))
+    }
+
+    /// Replaces `out` by the content.
+    pub(super) fn read_into(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), RunError> {
+        match value {
+            Value::Paged(register) => self.with_room(|| register.read_into(out))?,
+            Value::Resident(object) => {
+                out.clear();
+                out.extend_from_slice(&self.resident(object)?);
+            }
+        }
+        Ok(())
     }
 
     fn paged(&self, object: &Arc<StoredObject>) -> Result<Arc<Register>, RunError> {
@@ -58,35 +68,23 @@ impl Run<'_> {
         count(&self.inner.metrics.register_misses, 1);
         let bytes = self.inner.store.read(Arc::clone(object)).pull_all()?;
         let register = Arc::new(self.new_register(&bytes)?);
-        if self.is_current(key, generation) {
+        if self.inner.store.is_current(object) {
             self.inner.registers.insert(key, generation, Arc::clone(&register));
         }
         Ok(register)
     }
 
-    /// A version replaced or deleted since the run began must not stay in memory after it.
-    fn is_current(&self, key: ObjectKey, generation: u64) -> bool {
-        self.inner.store.get(key).is_ok_and(|object| object.generation() == generation)
-    }
-
-    fn resident(&self, object: &Arc<StoredObject>) -> Result<Arc<[u8]>, StoreError> {
+    /// The bytes of an object outside of paging.
+    pub(super) fn resident(&self, object: &Arc<StoredObject>) -> Result<Arc<[u8]>, StoreError> {
         let (key, generation) = (object.key(), object.generation());
-        if let Some((held, bytes)) = locked(&self.inner.test_vectors).get(&key)
-            && *held == generation
-        {
+        if let Some(bytes) = self.inner.test_vectors.get(&key, generation) {
             count(&self.inner.metrics.register_hits, 1);
-            return Ok(Arc::clone(bytes));
+            return Ok(bytes);
         }
         count(&self.inner.metrics.register_misses, 1);
         let bytes: Arc<[u8]> = self.inner.store.read(Arc::clone(object)).pull_all()?.into();
-        if self.is_current(key, generation) {
-            let mut cache = locked(&self.inner.test_vectors);
-            let limit = self.inner.config.test_vector_cache_bytes;
-            let held: u64 = cache.values().map(|(_, bytes)| bytes.len() as u64).sum();
-            if held.saturating_add(bytes.len() as u64) > limit {
-                cache.retain(|_, (_, bytes)| Arc::strong_count(bytes) > 1);
-            }
-            cache.insert(key, (generation, Arc::clone(&bytes)));
+        if self.inner.store.is_current(object) {
+            self.inner.test_vectors.insert(key, generation, Arc::clone(&bytes));
         }
         Ok(bytes)
     }

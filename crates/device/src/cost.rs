@@ -16,7 +16,7 @@ fn from_ns(ns: f64) -> Duration {
 /// Time in proportion to work, whatever the unit of work is. Large jobs weigh more than small ones, late jobs more than early
 /// jobs.
 #[derive(Debug)]
-pub(super) struct Rate(Mutex<Seen>);
+pub(crate) struct Rate(Mutex<Seen>);
 
 #[derive(Debug)]
 struct Seen {
@@ -31,11 +31,11 @@ const MEMORY: f64 = 0.75;
 
 impl Rate {
     /// Expects `unit_ns` for a unit of work, and `job_ns` for a job of unknown size, until something has been timed.
-    pub(super) fn new(unit_ns: f64, job_ns: f64) -> Self {
+    pub(crate) fn new(unit_ns: f64, job_ns: f64) -> Self {
         Self(Mutex::new(Seen { ns: unit_ns, work: 1.0, mean_ns: job_ns }))
     }
 
-    pub(super) fn observe(&self, work: f64, took: Duration) {
+    pub(crate) fn observe(&self, work: f64, took: Duration) {
         let (mut seen, ns) = (locked(&self.0), took.as_nanos() as f64);
         seen.mean_ns = seen.mean_ns * MEMORY + ns * (1.0 - MEMORY);
         if work > 0.0 {
@@ -44,7 +44,7 @@ impl Rate {
         }
     }
 
-    pub(super) fn expect(&self, work: Option<f64>) -> Duration {
+    pub(crate) fn expect(&self, work: Option<f64>) -> Duration {
         let seen = locked(&self.0);
         from_ns(work.map_or(seen.mean_ns, |work| seen.ns / seen.work * work))
     }
@@ -53,7 +53,7 @@ impl Rate {
 /// Time by the size of an operand, where it is not in proportion: sizes that were timed are known, others are guessed from
 /// the nearest one.
 #[derive(Debug)]
-pub(super) struct BySize {
+pub(crate) struct BySize {
     /// The expected time of a job before any was timed.
     initial_ns: f64,
     /// Bytes that are worth the part of a job that does not grow.
@@ -74,11 +74,11 @@ const MAX_SIZES: usize = 64;
 const MAX_GUESS_NS: f64 = 10e9;
 
 impl BySize {
-    pub(super) fn new(initial_ns: f64, fixed: u64) -> Self {
+    pub(crate) fn new(initial_ns: f64, fixed: u64) -> Self {
         Self { initial_ns, fixed, seen: Mutex::default() }
     }
 
-    pub(super) fn observe(&self, size: u64, took: Duration) {
+    pub(crate) fn observe(&self, size: u64, took: Duration) {
         let (mut seen, ns) = (locked(&self.seen), took.as_nanos() as f64);
         if seen.mean_ns.len() >= MAX_SIZES && !seen.mean_ns.contains_key(&size) {
             // Any of them: it is learnt again when it comes again.
@@ -90,7 +90,7 @@ impl BySize {
     }
 
     /// For an unknown size: the time of the job before.
-    pub(super) fn expect(&self, size: Option<u64>) -> Duration {
+    pub(crate) fn expect(&self, size: Option<u64>) -> Duration {
         let seen = locked(&self.seen);
         let size = size.unwrap_or(seen.last);
         let (below, above) = (seen.mean_ns.range(..=size).next_back(), seen.mean_ns.range(size..).next());
